@@ -222,6 +222,10 @@ bench-network-scoring: develop ## microseconds to score documents with networks 
 bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
 	$(BIN)/python -m benchmarks.serving
 
+.PHONY: bench-shown
+bench-shown: develop ## milliseconds of /rank beside kept rankings and interleaved lists
+	$(BIN)/python -m benchmarks.shown_lists
+
 .PHONY: bench-sampling
 bench-sampling: develop ## CPU time of scoring with none, a hundredth and all of the requests sampled
 	$(BIN)/python -m benchmarks.sampling

@@ -6,7 +6,7 @@ export default [
   js.configs.recommended,
   {
     files: ["app/dashboard/static/**/*.js"],
-    languageOptions: { globals: { ...globals.browser, Plotly: "readonly" } },
+    languageOptions: { globals: globals.browser },
     plugins: { "import-x": importX },
     rules: {
       "import-x/no-cycle": "error",

@@ -18,6 +18,7 @@ from app.auth.middleware import AuthMiddleware
 from app.auth.openapi import describe_access
 from app.auth.rate_limit import RateLimit, is_scoring
 from app.clicks import routes as click_logs
+from app.clicks import served as served_click_logs
 from app.clicks import sources as click_log_sources
 from app.clicks import uploads as click_log_uploads
 from app.datasets import (
@@ -54,7 +55,6 @@ from app.http.security_headers import SecurityHeaders
 from app.http.services import Services, register
 from app.interleavings import list_routes as interleaved_lists
 from app.interleavings import routes as interleavings
-from app.interleavings.lists import InterleavingCache
 from app.jobs import request_schemas
 from app.jobs import routes as jobs
 from app.labels import routes as labels
@@ -72,12 +72,17 @@ from app.schedules import routes as schedules
 from app.scoring import inference_routes as inference
 from app.scoring import routes as scoring
 from app.scoring.explanations import Explanations
+from app.scoring.interleaved import InterleavedLists, InterleavingCache
 from app.scoring.kernels import ScoringKernels
 from app.scoring.readiness import Readiness
 from app.scoring.sample_writer import SampleWriter
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
 from app.scoring.services import ScoringServices
+from app.served import routes as served_rankings
+from app.served.rankings import RankingLog
+from app.served.users import UserHashes
+from app.served.writer import ListWriter
 from app.settings import ApiSettings
 from app.studies import routes as studies
 from app.uploads import routes as uploads
@@ -96,6 +101,7 @@ _ROUTERS = (
     inference.router,
     interleaved_lists.router,
     interleavings.router,
+    served_rankings.router,
     sources.router,
     dataset_uploads.router,
     synthetic.router,
@@ -104,6 +110,7 @@ _ROUTERS = (
     browsing_routes.router,
     read_again.router,
     download.router,
+    served_click_logs.router,
     click_log_sources.router,
     click_log_uploads.router,
     click_logs.router,
@@ -171,6 +178,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             SampleWriter(store, settings.score_log_bytes, settings.score_log_seconds),
         )
         kernels = ScoringKernels(compile_ahead=settings.compile_ahead)
+        lists = ListWriter(store)
         references = ModelReferences()
         served = ServedModels(store, settings.model_cache_bytes, kernels, references)
         try:
@@ -178,6 +186,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(reencrypt_secrets, store, cipher)
             await run_in_threadpool(wake_ups.warm_up)
             await run_in_threadpool(kernels.start)
+            users = UserHashes(await run_in_threadpool(_hash_key, store))
+            lists.start()
             stored_models = StoredModels(store)
             authenticator = Authenticator(ApiKeyCache(store), settings.wrong_keys_per_minute)
             await refuse_open_network(settings.host, authenticator)
@@ -197,8 +207,16 @@ def create_app(settings: ApiSettings) -> FastAPI:
                 references,
                 StorageMeasurements(store, RetentionPolicy.of(settings)),
                 stored_models,
-                ScoringServices(settings, served, Explanations(stored_models), samples),
-                InterleavingCache(store),
+                lists,
+                ScoringServices(
+                    settings,
+                    served,
+                    Explanations(stored_models),
+                    samples,
+                    RankingLog(lists, users, settings.ranking_log_share),
+                    InterleavingCache(store),
+                    InterleavedLists(store, lists, users),
+                ),
                 Readiness(store, wake_ups, kernels, served),
                 metrics,
             )
@@ -208,6 +226,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(kernels.close)
             await served.close()
             samples.close()
+            await run_in_threadpool(lists.close)
             wake_ups.close()
             store.close()
             await run_in_threadpool(stop_tracing)
@@ -253,6 +272,12 @@ def create_app(settings: ApiSettings) -> FastAPI:
     idempotency.install(application)
     openapi.install(application, describe_access, settings.root_path)
     return application
+
+
+def _hash_key(store: Store) -> bytes:
+    with store.begin() as tx:
+        tx.announced = False
+        return tx.served.hash_key()
 
 
 def _is_untraced(scope: MutableMapping[str, Any]) -> bool:

@@ -37,6 +37,7 @@ _OWN_PATHS = frozenset(
             "comparisons",
         ),
         *("rankings", "settings", "studies", "experiments", "schedules", "drift"),
+        *("aliases", "click-logs", "interleavings"),
     }
 )
 _LONGEST_RETRY_SECONDS = 7 * 24 * 3_600
@@ -112,6 +113,12 @@ class ApiSettings(StoreSettings):
     score_log_seconds: float = Field(
         60, gt=0, le=3600, description="Seconds after which drift jobs can read stored scoring requests"
     )
+    ranking_log_share: float = Field(
+        0,
+        ge=0,
+        le=1,
+        description="Share of the rankings with `keep` that are kept for click logs, whole users at a time",
+    )
     reads_per_second: float = Field(
         500, ge=0, allow_inf_nan=False, description="Reads per second and caller; 0 for no limit"
     )
@@ -164,7 +171,7 @@ class ApiSettings(StoreSettings):
     @field_validator("root_path")
     @classmethod
     def _without_last_slash(cls, value: str) -> str:
-        """Drop a slash at the end, and refuse what is no path or would hide the application's own."""
+        """Drop a slash at the end, and refuse what is not a path or would hide the application's own."""
         path = value.rstrip("/")
         if path and not _ROOT_PATH.fullmatch(path):
             raise ValueError(
@@ -179,7 +186,7 @@ class ApiSettings(StoreSettings):
     @field_validator("encryption_keys", mode="after")
     @classmethod
     def _keys(cls, value: list[SecretStr]) -> list[SecretStr]:
-        """Refuse what is no key of Fernet."""
+        """Refuse what is not a key of Fernet."""
         if not all(_FERNET_KEY.fullmatch(key.get_secret_value()) for key in value):
             raise ValueError(
                 "must be keys of 32 bytes in URL-safe base64, such as"

@@ -1,7 +1,7 @@
 """Seconds of a pass of EM beside PyClick's and a plain NumPy form, and memory.
 
-PyClick is no dependency: name a checkout of markovi/PyClick with `--pyclick`. As it is plain Python, it takes
-a small share of the lists.
+PyClick is not a dependency: name a checkout of markovi/PyClick with `--pyclick`. As it is plain Python, it
+takes a small share of the lists.
 """
 
 import argparse

@@ -49,10 +49,10 @@ class Bench:
     """The data of a benchmark, stored.
 
     Attributes:
-        folder: Of the service's data.
+        folder: Folder of the service's data.
         load: All documents.
         datasets: Their ids, and those of parts, by share.
-        iterations: Of each training.
+        iterations: Iterations of each training.
         bins: Of the histogram of a leaf.
     """
 

@@ -27,7 +27,7 @@ class Task:
     """A job to run.
 
     Attributes:
-        folder: Of the service's data.
+        folder: Folder of the service's data.
         spec: Specification of the training.
         threads: Threads of the job where it is not distributed.
         strike: The name of a rank with its stage, and the signal that it gets there; or nothing.

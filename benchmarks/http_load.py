@@ -16,11 +16,11 @@ class Load:
     """A request that is sent again and again.
 
     Attributes:
-        name: What the table calls it.
-        ports: Of the processes that answer.
-        path: Of the address.
-        media_type: Of the body.
-        body: What is sent.
+        name: Name in the table.
+        ports: Ports of the processes that answer.
+        path: Path of the URL.
+        media_type: Media type of the body.
+        body: Body of the request.
     """
 
     name: str
@@ -56,17 +56,17 @@ class Connection:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._file = self._socket.makefile("rb")
 
-    def exchange(self, message: bytes) -> bytes:
-        """Send a request and return the body of its answer, which must be 200."""
+    def exchange(self, message: bytes, status: bytes = b" 200 ") -> bytes:
+        """Send a request and return the body of its answer, which must have the status."""
         self._socket.sendall(message)
-        status, length = self._file.readline(), 0
+        answered, length = self._file.readline(), 0
         while (line := self._file.readline()) != b"\r\n":
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length":
                 length = int(value)
         body = self._file.read(length)
-        if b" 200 " not in status:
-            raise SystemExit(f"{status.decode()}{body[:500].decode(errors='replace')}")
+        if status not in answered:
+            raise SystemExit(f"{answered.decode()}{body[:500].decode(errors='replace')}")
         return body
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ class Volume:
 
     Attributes:
         bins: Of all features that have a histogram.
-        leaves: Of the tree.
+        leaves: Leaves of the tree.
         max_cat_threshold: Of the hyperparameters; each split that is sent has room for so many categories.
     """
 
@@ -60,8 +60,8 @@ class Computation:
         """Fit the line through measured iterations.
 
         Args:
-            shares: Of the documents, such as 1/4.
-            seconds: Of an iteration on them.
+            shares: Shares of the documents, such as 1/4.
+            seconds: Seconds of an iteration on them.
         """
         # By relative errors: the small ones determine the fixed part.
         slope, level = np.polyfit(shares, seconds, 1, w=1 / np.asarray(seconds))
@@ -85,7 +85,7 @@ def predicted_seconds(
     rank in each round: both make it no faster than it is.
 
     Args:
-        computation: Of one rank alone.
+        computation: Computation of one rank alone.
         volume: What is sent.
         exchange: Costs measured on loopback.
         n_ranks: N.

@@ -42,7 +42,7 @@ class Server:
     """A process of the API.
 
     Args:
-        name: What the table calls it.
+        name: Name in the table.
         port: Where it listens.
         process: The process.
     """

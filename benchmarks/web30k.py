@@ -62,7 +62,7 @@ def write_web30k_like(path: Path, megabytes: float, seed: int = 0, first_query: 
     Args:
         path: The file.
         megabytes: Its size; of smaller ones at least 10 kB.
-        seed: Of all numbers.
+        seed: Seed of all numbers.
         first_query: The id of its first query.
 
     Returns:

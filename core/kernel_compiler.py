@@ -73,7 +73,7 @@ _NO_ENVIRONMENT = _NoEnvironment()
 
 
 class KernelCompiler(Compiler):
-    """Numba's compiler, but for the libraries of what only kernels call."""
+    """Numba's compiler, except for the libraries of what only kernels call."""
 
     def _compile_core(self) -> Any:
         codegen = self.state.targetctx.codegen()

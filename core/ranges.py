@@ -62,7 +62,7 @@ _pool = _Pool()
 def use_threads(threads: int) -> None:
     """Let kernels called from this thread use up to `threads` threads, and never more than OpenMP would.
 
-    Before that it is as many as OpenMP's.
+    By default there are as many as OpenMP has.
     """
     _threads.count = min(threads, _threads.most)
 
@@ -72,8 +72,8 @@ def over_ranges(kernel: Callable[..., Any], n: int, *arguments: Any, work: int |
 
     Args:
         kernel: Compiled to release the GIL.
-        n: How many items there are; nothing is called for none.
-        arguments: What the kernel needs, and the arrays that it fills.
+        n: Number of items; nothing is called for none.
+        arguments: Arguments of the kernel, with the arrays that it fills.
         work: Documents or the like of all items, n where left out. Little work is left to the calling thread.
     """
     least = _LEAST_WORK if _threads.count > 1 else n
@@ -99,8 +99,8 @@ def over_ranges(kernel: Callable[..., Any], n: int, *arguments: Any, work: int |
 def read_only(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     """Return a view that cannot be written to.
 
-    numba compiles a kernel once more for such arrays, mapped files for example: where both kinds arrive, all
-    are passed as views.
+    numba compiles a kernel once more for read-only arrays, such as mapped files. Where both kinds are
+    passed, callers pass views of all.
     """
     view = array.view()
     view.flags.writeable = False
@@ -110,20 +110,22 @@ def read_only(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
 def for_kernels(values: npt.ArrayLike, dtype: type[_Number]) -> npt.NDArray[_Number]:
     """Return a contiguous array that may be written to, as kernels of the library are compiled for.
 
-    Those of callers may be read-only, as polars' and Arrow's are, and are copied then: a number a document is
-    sooner copied than a kernel compiled once more.
+    Read-only arrays, such as polars' and Arrow's, are copied: that takes less time than to compile a kernel
+    once more.
     """
     found: npt.NDArray[_Number] = np.require(values, dtype, ["C", "W", "E"])
     return found
 
 
 def per_query(kernel: Callable[..., Any], query_boundaries: Int64Array, *arguments: Any) -> Float64Array:
-    """Fill a number for each query, 0 before; `kernel(start, stop, query_boundaries, *arguments, numbers)`.
+    """Return a number for each query, which a kernel writes: it is 0 before.
+
+    The kernel is called as `kernel(start, stop, query_boundaries, *arguments, numbers)`.
 
     Args:
         kernel: See `over_ranges`.
         query_boundaries: (n_queries + 1,) offsets.
-        arguments: What else the kernel needs.
+        arguments: Other arguments of the kernel.
     """
     numbers = np.zeros(len(query_boundaries) - 1)
     documents = int(query_boundaries[-1])

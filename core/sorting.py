@@ -19,7 +19,7 @@ def _rank_by_counting(
 ) -> None:
     """Count for each of a few documents those that score higher: no branch to mispredict.
 
-    Four of them are compared with a block of all at a time. The width is no constant, because LLVM unrolls
+    Four of them are compared with a block of all at a time. The width is not a constant, because LLVM unrolls
     such loops instead of vectorising them.
     """
     width = np.uint64(_BLOCK) * np.uint64((n + _BLOCK - 1) // _BLOCK)

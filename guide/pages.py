@@ -32,7 +32,7 @@ _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of `docs/` but for decisions, placeholders replaced, and those made from the code."""
+    """Write the pages of `docs/` without decisions, placeholders replaced, and those made from the code."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(_WRITTEN, folder, ignore=shutil.ignore_patterns("adr"))
     if screenshots.FOLDER.is_dir():

@@ -25,7 +25,7 @@ def read_candidates(
 
     Returns:
         `{"id", "documents": [{"id", "features": {name: value}}]}` each; values that are missing are None, and
-        those of `categorical_features` are texts.
+        values of `categorical_features` are texts.
 
     Raises:
         FilesUnusable: In one sentence; also where a table has no query column.

@@ -108,7 +108,7 @@ def compare(
         b: Values of B.
         names: Names of A and B in the sentence.
         metric: The metric that decides, the first column when left out; of arrays, the metric that they hold.
-        higher_is_better: Direction of columns that are no metrics of this library.
+        higher_is_better: Direction of columns that are not metrics of this library.
         permutations: Random assignments of Fisher's randomisation test.
         seed: Seed of the resampling.
 

@@ -2,7 +2,8 @@
 
 import re
 
-# C0 but for tab and line feed, DEL, C1; direction marks; zero-width characters; surrogates; tag characters.
+# C0 except for tab and line feed, DEL, C1; direction marks; zero-width characters; surrogates; tag
+# characters.
 _CONTROL = (
     r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff"
     r"\ud800-\udfff\U000e0000-\U000e007f"

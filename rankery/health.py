@@ -44,7 +44,7 @@ def check_worker(data_dir: Path, lanes: Sequence[str], *, live: bool) -> None:
     Args:
         data_dir: Its data folder.
         lanes: Which of its lanes.
-        live: Ask only whether its processes go on, whatever they wait for.
+        live: Ask only whether its processes run, whatever they wait for.
 
     Raises:
         NotHealthy: A lane has no worker here, or it has not written for a minute, or cannot work.

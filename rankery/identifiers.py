@@ -32,7 +32,7 @@ class Spelling:
 
     Attributes:
         texts: Arrow's large_string (n,), null where an id is missing.
-        unfit: int64 positions of values that are no ids.
+        unfit: int64 positions of values that are not ids.
         respelled: Whether the point of a text was left out: `1.0` is `1`.
     """
 
@@ -57,7 +57,7 @@ class Spellings:
 
         Args:
             given: Arrow's array (n,) of texts, or a dictionary of them.
-            spelling: What `spell_column` made of it.
+            spelling: Texts that `spell_column` made of it.
         """
         import pyarrow as pa
         import pyarrow.compute as pc

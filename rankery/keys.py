@@ -38,7 +38,7 @@ class CreatedKey:
 
     Attributes:
         key: It, as `all_keys` shows it.
-        secret: What to send; kept nowhere.
+        secret: Secret to send; kept nowhere.
         sentence: What was made.
     """
 
@@ -58,7 +58,7 @@ def create_key(
 
     Args:
         data_dir: The data folder; the database is in it unless RANKERY_DATABASE_URL names another.
-        name: What people call the key.
+        name: Display name.
         scopes: Of `read`, `score`, `write` and `admin`.
         expires_in: `90d`, `12h`; None for as long as it is not revoked.
         projects: The projects that it is bound to; None for all.

@@ -101,7 +101,7 @@ def evaluate_runs(
         contract: Name of a preset, or one with changes.
         only_retrieved: Whether queries for which a run has no result are left out, instead of counting 0.
         permutations: Random assignments of the randomisation test.
-        seed: Of the resampling.
+        seed: Seed of the resampling.
 
     Raises:
         FilesUnusable: In one sentence.

@@ -29,7 +29,7 @@ class Evaluation(Shown, Tabular):
     Attributes:
         query_ids: The queries, in the order in which they first appeared.
         values: (n_queries,) values of each metric, NaN where undefined.
-        metrics: Mean, interval and quantiles of each metric, with the contract behind it.
+        metrics: Mean, interval and quantiles of each metric, with the contract that it follows.
     """
 
     query_ids: Sequence[str]
@@ -77,7 +77,7 @@ def evaluate(
 ) -> Evaluation:
     """Measure scores by labels, query by query, as jobs of the service do.
 
-    Columns of pandas, polars or Arrow, arrays and lists are taken alike. Rows need not be sorted.
+    Columns of pandas, polars or Arrow, arrays and lists are accepted. Rows need not be sorted.
 
     Args:
         scores: (n_documents,) scores; NaN where a judged document was not retrieved.
@@ -87,7 +87,7 @@ def evaluate(
         contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
         document_ids: (n_documents,) ids, by which `trec_eval` orders equal scores; row numbers in each query
             when left out.
-        seed: Of the resampling behind intervals.
+        seed: Seed of the resampling for intervals.
 
     Raises:
         InvalidArgument: The shapes do not fit, a score is infinite, a document comes twice in a query, or a

@@ -46,7 +46,6 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         import uvicorn
 
         from app import create_app
-        from app.dashboard.assets import prepare_plotly
         from app.http.admission.low_priority import LOW_PRIORITY
         from app.http.connections import server_options
         from app.http.logs import configure_logging
@@ -62,7 +61,6 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         Store.open(settings).close()  # which connects to nothing yet
         application = create_app(settings)
     _start_later(LOW_PRIORITY.start)
-    _start_later(prepare_plotly)
     # A full collection stops every request, and what was made so far would make it last a fifth of a second.
     gc.collect()
     gc.freeze()

@@ -40,7 +40,7 @@ def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
 
     Args:
         group: (n_queries,) documents of each query, as LightGBM takes them.
-        n_documents: How many there are.
+        n_documents: Number of documents.
 
     Raises:
         InvalidArgument: As for `query_sizes`.
@@ -52,12 +52,12 @@ def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
 
 
 def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") -> QueryGroups:
-    """Gather documents by query; those of a query need not be contiguous.
+    """Gather documents by query; documents of a query need not be contiguous.
 
     Args:
         query_ids: (n_documents,) numbers or texts.
-        n_documents: How many there are.
-        argument: What the caller calls them.
+        n_documents: Number of documents.
+        argument: Name of the argument, for messages.
 
     Raises:
         InvalidArgument: As for `spelled_ids`.
@@ -78,9 +78,9 @@ def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.Lar
     """Return the id of each document as a text, (n_documents,); warn of one that is spelled in several ways.
 
     Args:
-        argument: What the caller calls them.
+        argument: Name of the argument, for messages.
         ids: As `rankery.identifiers.spell` takes them.
-        n_documents: How many there are.
+        n_documents: Number of documents.
         what: They are ids of.
 
     Raises:
@@ -110,9 +110,9 @@ def check_one_a_document(argument: str, values: "NDArray[Any]", n_documents: int
     """Check that an argument has one value a document.
 
     Args:
-        argument: What the caller calls it.
+        argument: Name of the argument, for messages.
         values: An array of any shape.
-        n_documents: How many there are.
+        n_documents: Number of documents.
 
     Raises:
         InvalidArgument: Its shape is not (n_documents,).
@@ -129,7 +129,7 @@ def query_sizes(group: Any, n_documents: int) -> "Int64Array":
         n_documents: The documents in all.
 
     Raises:
-        InvalidArgument: It is missing, or its numbers are no sizes of these documents' queries.
+        InvalidArgument: It is missing, or its numbers are not sizes of these documents' queries.
     """
     import numpy as np
 

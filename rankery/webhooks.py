@@ -47,9 +47,9 @@ def verify_webhook(
     deliveries have the same `webhook-id`.
 
     Args:
-        body: Of the request.
-        headers: Of the request; their case does not matter.
-        secret: Of the webhook, `whsec_…`.
+        body: Body of the request.
+        headers: Headers of the request; their case does not matter.
+        secret: Secret of the webhook, `whsec_…`.
         tolerance_seconds: How far the time of sending may be from now, against repeated old requests.
 
     Raises:

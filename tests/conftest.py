@@ -1,17 +1,18 @@
 """Fixtures that tests of several packages share."""
 
+import functools
 import gc
+import itertools
 import os
 import re
 import shutil
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 
-from app.guide.files import NOT_BUILT, SITE
 from core.machine import available_cpus
 from rankery.embedded.compilation_progress import compilation_progress
 from tests.examples import load_profile
@@ -35,9 +36,10 @@ if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free >= 12 * 2**30:
 pytest_plugins = ["tests.servers.fixtures"]
 
 _LONGEST_ID = 200
+_numbers = itertools.count(1)
 
 # Their tests share services that start for whole files, or for the session.
-_FOLDERS_OF_SERVICES = ("browser", "deploy", "faults", "guide", "integration", "rankery", "security")
+_FOLDERS_OF_SERVICES = ("browser/", "deploy/", "faults/", "guide/", "integration/", "rankery/", "security/")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -82,62 +84,85 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # meanwhile marks are read and parameters sorted
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Keep tests that share a service in one process, where tests run in several, and begin with those."""
+    """Keep tests of a file, or of a service that files share, in one process where tests run in several.
+
+    What they load and make is there once; given out one by one, tests cost xdist more than most of them take.
+    """
     for item in items:
-        group = _shared_by(item)
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(_group(item)))
     yield
-    files = {path: number for number, path in enumerate(dict.fromkeys(item.path for item in items))}
-    items.sort(key=lambda item: _running_order(item, files[item.path]))
+    order = _running_order(items)
+    items.sort(key=lambda item: order[item])
 
 
-def _running_order(item: pytest.Item, file: int) -> tuple[bool, str, int]:
-    """Put groups first: short tests fill up what is left of each process's time.
+def _running_order(items: Sequence[pytest.Item]) -> dict[pytest.Item, tuple[int, str, int]]:
+    """Begin with groups of services, then files with long tests: short files fill up what time is left.
 
     Within a group one kind of store comes after the other, and each file as a whole: services start once.
     """
-    if item.get_closest_marker("xdist_group") is None:
-        return True, "", 0
-    return False, _service_kind(item), file
+    files = {path: number for number, path in enumerate(dict.fromkeys(item.path for item in items))}
+    long_files = {item.path for item in items if item.get_closest_marker("long")}
+
+    def place(item: pytest.Item) -> tuple[int, str, int]:
+        group, path = item.get_closest_marker("xdist_group"), _path(item)
+        assert group is not None
+        if group.args[0] != path or path.startswith(_FOLDERS_OF_SERVICES):
+            return 0, _service_kind(item), files[item.path]
+        return 1 if item.path in long_files else 2, "", files[item.path]
+
+    return {item: place(item) for item in items}
 
 
-def _shared_by(item: pytest.Item) -> str | None:
-    """Name the service that a test shares with others, or the file with services or fixtures of its own."""
-    path = item.path.relative_to(_REPOSITORY / "tests").as_posix()
+def _group(item: pytest.Item) -> str:
+    """Name the service that a test shares with those of other files, or its file."""
+    path = _path(item)
     folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
-    if folder == "browser":
-        return item.path.parent.name if "visit" in fixtures else None
+    if folder == "browser" and "visit" in fixtures:
+        return item.path.parent.name
     if "stack" in fixtures and folder != "rankery":
         return f"service-{_service_kind(item)}"
     if (folder == "security" and "target" in fixtures) or (folder == "rankery" and "stack" in fixtures):
         return folder
-    return path if folder in _FOLDERS_OF_SERVICES or _has_fixture_of_file(item) else None
+    return "service-servers" if _uses_servers(item) else path
 
 
-def _has_fixture_of_file(item: pytest.Item) -> bool:
-    """Tell whether tests of a file share a fixture.
+def _uses_servers(item: pytest.Item) -> bool:
+    """Tell whether a test has a store on PostgreSQL and S3, which start once, where few tests have one."""
+    if item.config.getoption("store") is not None:
+        return False
+    fixtures = getattr(item, "fixturenames", ())
+    return _parameter(item, "store_kind") == "servers" or "postgres" in fixtures or "s3" in fixtures
 
-    Each process that runs one of them makes it, and again after tests of other files.
-    """
-    fixtures: Any = getattr(item, "_fixtureinfo", None)  # None of a doctest
-    definitions = fixtures.name2fixturedefs.values() if fixtures else ()
-    return any(definition.scope == "module" for each in definitions for definition in each)
+
+def _path(item: pytest.Item) -> str:
+    return _path_of_file(item.path)
+
+
+@functools.cache
+def _path_of_file(path: Path) -> str:
+    return path.relative_to(_REPOSITORY / "tests").as_posix()
 
 
 def _service_kind(item: pytest.Item) -> str:
+    return _parameter(item, "service_kind")
+
+
+def _parameter(item: pytest.Item, name: str) -> str:
     call: Any = getattr(item, "callspec", None)
-    return str(call.params.get("service_kind", "")) if call else ""
+    return str(call.params.get(name, "")) if call else ""
 
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder at a path of its own: what tests share, such as processes, knows files by their paths.
 
-    Pytest's own folder is removed after the test, so that the next one may get the same path.
+    Pytest's own folder is removed after the test, so that the next one may get the same path; and for its
+    number pytest looks at all folders so far, of which there are thousands.
     """
-    return tmp_path_factory.mktemp(re.sub(r"\W", "_", request.node.name)[:30])
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    return tmp_path_factory.mktemp(f"{name}-{next(_numbers)}", numbered=False)
 
 
 @pytest.fixture(scope="session")
@@ -152,6 +177,8 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def built_guide() -> Path:
     """The folder of the guide that `make` built."""
+    from app.guide.files import NOT_BUILT, SITE  # the process that gives out the tests needs no application
+
     if not (SITE / "index.html").is_file():
         skip_without(NOT_BUILT)
     return SITE

@@ -39,7 +39,7 @@ class Word:
 
     Attributes:
         pattern: Expression of the phrase.
-        exceptions: Expression of good uses, None without any; a phrase within one is no finding.
+        exceptions: Expression of good uses, None without any; a phrase within one is not a finding.
         plain: Words to write instead.
     """
 
@@ -54,7 +54,7 @@ class Word:
         return cls(_compiled(phrase), _compiled(allowed) if allowed else None, plain)
 
     def findings(self, text: str) -> Iterator[Finding]:
-        """Yield the uses of the phrase in a text, in order, but for those within an exception."""
+        """Yield the uses of the phrase in a text, in order, except for those within an exception."""
         matches = list(self.pattern.finditer(text))
         if not matches:
             return

@@ -1,4 +1,4 @@
-"""Run one worker process per lane, so that short jobs do not wait behind trainings."""
+"""Run one worker process per lane, so that short jobs do not wait for trainings."""
 
 import os
 import signal

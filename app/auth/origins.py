@@ -27,7 +27,7 @@ class Hosts:
         """Return whether the Host header names this service.
 
         Args:
-            headers: Of the request.
+            headers: Headers of the request.
             by_address: Whether any IP address is as good as a name, which no DNS server can forge. Not so
                 while no key is needed: then only this machine may ask.
         """

@@ -68,8 +68,8 @@ class RateLimit(HttpMiddleware):
     """ASGI middleware that answers 429 to callers above their rate limit.
 
     Callers are identified by key, or by address where none is needed, and have a bucket each for
-    reads, for writes and for scoring. Each API process has its own buckets: behind several processes a
-    caller has as many times the rate.
+    reads, for writes and for scoring. Each API process has its own buckets: with several processes a
+    caller has a multiple of the rate.
     """
 
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:

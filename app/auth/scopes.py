@@ -41,8 +41,8 @@ class Rule:
 
     Attributes:
         paths: Patterns of the paths.
-        reading: What GET and the other safe methods need; None for a public path.
-        writing: What all other methods need.
+        reading: Scope that GET and the other safe methods need; None for a public path.
+        writing: Scope that all other methods need.
         shows_all_projects: Whether a key that is bound to projects is refused.
     """
 
@@ -79,7 +79,10 @@ RULES = (
     ),
     _rule(list(SCORING), reading=READ, writing=SCORE),
     _rule(
-        [f"/v1/interleavings/{{interleaving_id}}/{part}" for part in ("lists", "events")],
+        [
+            *(f"/v1/interleavings/{{interleaving_id}}/{part}" for part in ("lists", "events")),
+            "/v1/served-rankings/events",
+        ],
         reading=READ,
         writing=SCORE,
     ),
@@ -121,8 +124,14 @@ RULES = (
             "/settings/storage",
             "/settings/webhooks",
             "/schedules",
+            "/click-logs",
+            "/click-logs/{log_id}",
+            "/aliases",
+            "/interleavings",
+            "/interleavings/{interleaving_id}",
             "/drift/{report_id}",
             "/guide",
+            "/guide/headings.json",
             "/guide/{path:path}",
         ],
         reading=READ,

@@ -49,7 +49,10 @@ class ClickLog(ResponseModel):
     status: Literal["pending", "ready", "invalid"] = Field(
         description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
     )
-    source: Json = Field(description="`kind` is `upload`, `address` or `simulation`, with its parameters")
+    source: Json = Field(
+        description="`kind` is `upload`, `address`, `served`, `interleaved` or `simulation`, with its"
+        " parameters"
+    )
     job_id: str | None = Field(description="The job that reads it")
     size_bytes: int | None = Field(description="Length of the files")
     sha256: str | None = Field(description="Digest of the uploaded file")

@@ -1,10 +1,6 @@
-"""Serve the static files of the pages, and plotly.js from the plotly wheel."""
+"""Serve the static files of the pages."""
 
-import gzip
-import hashlib
-import importlib.util
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +14,7 @@ from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from app.dashboard.own_files import FOLDER, FOR_GOOD, files_url, own_file
+from app.dashboard.own_files import FOLDER, files_url, own_file
 from app.http.root_path import root_path_of
 
 if TYPE_CHECKING:
@@ -50,14 +46,13 @@ class CachedFiles(StaticFiles):
 
 
 def mount_static(app: Starlette) -> None:
-    """Serve `/static/`: our files, and `/static/plotly.min.js` from the wheel.
+    """Serve the files of the pages under `/static/`.
 
     URLs below `files_url()` contain the version, so browsers cache these files for good. Others are
     revalidated on each use.
     """
     files = Router(
         routes=[
-            Route("/plotly.min.js", _plotly, name="plotly"),
             Route(f"{files_url().removeprefix('/static')}/{{name:path}}", own_file),
             Mount("/", CachedFiles(FOLDER, REVALIDATE)),
         ]
@@ -88,51 +83,3 @@ def _help(context: Context, page: str, label: str) -> Markup:
 @pass_context
 def _url(context: Context, path: str) -> str:
     return f"{context['root_path']}{path}"
-
-
-def plotly_url() -> str:
-    """Return the URL of plotly.js with the wheel's version, so that browsers may cache it for good."""
-    return f"/static/plotly.min.js?v={version('plotly')}"
-
-
-def prepare_plotly() -> None:
-    """Compress plotly.js, which takes a third of a second."""
-    _plotly_gzip()
-    _plotly_etag()
-
-
-def _plotly(request: Request) -> Response:
-    """Send plotly.js compressed where the browser takes gzip (4.8 MB become 1.4 MB)."""
-    etag = _plotly_etag()
-    headers = {
-        "etag": etag,
-        "cache-control": FOR_GOOD,
-        "vary": "accept-encoding",
-    }
-    if etag in request.headers.get("if-none-match", ""):
-        return Response(status_code=304, headers=headers)
-    content = _plotly_bytes()
-    if "gzip" in request.headers.get("accept-encoding", ""):
-        content = _plotly_gzip()
-        headers["content-encoding"] = "gzip"
-    return Response(content, media_type="text/javascript", headers=headers)
-
-
-def _plotly_bytes() -> bytes:
-    # find_spec, not import: importing plotly costs a second that nothing here needs.
-    spec = importlib.util.find_spec("plotly")
-    if spec is None or spec.origin is None:
-        msg = "the plotly package is not installed"
-        raise RuntimeError(msg)
-    return (Path(spec.origin).parent / "package_data" / "plotly.min.js").read_bytes()
-
-
-@cache
-def _plotly_gzip() -> bytes:
-    return gzip.compress(_plotly_bytes(), compresslevel=6, mtime=0)
-
-
-@cache
-def _plotly_etag() -> str:
-    # Weak, because the compressed and the plain form share it.
-    return f'W/"{hashlib.sha256(_plotly_bytes()).hexdigest()[:32]}"'

@@ -9,13 +9,18 @@ from fastapi.responses import HTMLResponse
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from app.dashboard.assets import plotly_url, templates
+from app.dashboard.assets import templates
+from app.dashboard.navigation import SECTIONS
 from app.dashboard.own_files import files_url, modules_of
 from app.experiments.schemas import Status as ExperimentStatus
 from app.http.caller import caller_in
 from app.http.path_parameters import any_text
 from app.http.route import Router
 from app.studies.schemas import StudyStatus
+from core.clicks.models.specification import MODELS
+from core.clicks.reading.options import ROLES
+from core.clicks.users import PRESETS
+from core.data.tables.roles import USUAL_NAMES
 from core.events import EVENT_KINDS
 from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
@@ -28,9 +33,10 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
         "job": "how-to/troubleshooting/",
         "compare_jobs": "how-to/tuning/",
         "train": "how-to/best-model/",
-        "train_one_loss": "how-to/tuning/",
         "datasets": "how-to/own-data/",
         "dataset": "concepts/doctor/",
+        "click_logs": "how-to/clicks/",
+        "click_log": "how-to/clicks/",
         "query": "concepts/labels/",
         "models": "concepts/models/",
         "model": "concepts/models/",
@@ -40,6 +46,9 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
         "comparison": "concepts/comparisons/",
         "rankings": "how-to/present-system/",
         "ranking": "how-to/present-system/",
+        "aliases": "concepts/models/",
+        "interleavings": "how-to/interleaving/",
+        "interleaving": "how-to/interleaving/",
         "studies": "how-to/studies/",
         "study": "how-to/studies/",
         "new_study": "how-to/studies/",
@@ -53,6 +62,16 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
         "schedules": "how-to/schedules/",
         "drift_report": "how-to/drift/",
     }
+)
+
+_USUAL_NAMES = dict(USUAL_NAMES)
+CLICK_FORMATS = (
+    ("", "by its content (default)"),
+    ("table", "table: CSV, TSV or Parquet"),
+    ("ubi", "User Behavior Insights"),
+    ("sessions", "sessions, one JSON line each"),
+    ("metarank", "Metarank"),
+    ("open-bandit", "Open Bandit"),
 )
 
 router = Router(include_in_schema=False, default_response_class=HTMLResponse)
@@ -87,13 +106,13 @@ def job_page(request: Request, job_id: str) -> Response:
 @router.get("/datasets")
 def datasets_page(request: Request) -> Response:
     """List the datasets, with a form to upload."""
-    return page(request, "datasets", "Datasets")
+    return page(request, "datasets", "Datasets", usual_names=_USUAL_NAMES)
 
 
 @router.get("/datasets/{dataset_id}")
 def dataset_page(request: Request, dataset_id: str) -> Response:
     """Show one dataset: its findings, statistics, features and queries, or why it cannot be read."""
-    return page(request, "dataset", dataset_id, section="datasets")
+    return page(request, "dataset", dataset_id, section="datasets", usual_names=_USUAL_NAMES)
 
 
 @router.get("/datasets/{dataset_id}/queries/" + any_text("query_id"))
@@ -102,16 +121,32 @@ def query_page(request: Request, dataset_id: str, query_id: str) -> Response:
     return page(request, "query", f"{query_id} · {dataset_id}", section="datasets")
 
 
+@router.get("/click-logs")
+def click_logs_page(request: Request) -> Response:
+    """List the click logs, with forms to upload and to simulate one."""
+    return page(
+        request, "click_logs", "Click logs", formats=CLICK_FORMATS, roles=ROLES, presets=list(PRESETS)
+    )
+
+
+@router.get("/click-logs/{log_id}")
+def click_log_page(request: Request, log_id: str) -> Response:
+    """Show one click log: findings, counts, and what can be learnt from it."""
+    models = [(name, kind.label) for name, kind in MODELS.items()]
+    return page(request, "click_log", log_id, section="click_logs", models=models)
+
+
 @router.get("/train")
 def train_page(request: Request) -> Response:
-    """Offer the form that submits an automatic training."""
-    return page(request, "train", "New training")
+    """Offer the form that submits a training."""
+    return page(request, "train", "New training", section="jobs")
 
 
 @router.get("/train/one-loss")
 def train_one_loss_page(request: Request) -> Response:
-    """Offer the form that submits trainings with one loss."""
-    return page(request, "train_one_loss", "Train with one loss")
+    """Redirect the old URL of the form for one loss."""
+    query = f"&{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"/train?goal=loss{query}")
 
 
 @router.get("/models")
@@ -162,6 +197,24 @@ def ranking_page(request: Request, ranking_id: str) -> Response:
     return page(request, "ranking", ranking_id, section="rankings")
 
 
+@router.get("/aliases")
+def aliases_page(request: Request) -> Response:
+    """List the models that an alias means, and how to try them."""
+    return page(request, "aliases", "Aliases")
+
+
+@router.get("/interleavings")
+def interleavings_page(request: Request) -> Response:
+    """List the interleavings, with a form to create one."""
+    return page(request, "interleavings", "Interleavings")
+
+
+@router.get("/interleavings/{interleaving_id}")
+def interleaving_page(request: Request, interleaving_id: str) -> Response:
+    """Show one interleaving: its verdict, and the test so far."""
+    return page(request, "interleaving", interleaving_id, section="interleavings")
+
+
 @router.get("/studies")
 def studies_page(request: Request) -> Response:
     """List the studies with their progress and conclusions."""
@@ -196,7 +249,7 @@ def experiment_page(request: Request, experiment_id: str) -> Response:
 @router.get("/schedules")
 def schedules_page(request: Request) -> Response:
     """List the schedules with their runs, and offer the form that makes one."""
-    return page(request, "schedules", "Schedules", section="jobs")
+    return page(request, "schedules", "Schedules")
 
 
 @router.get("/drift/{report_id}")
@@ -214,25 +267,25 @@ def settings_page(request: Request) -> Response:
 @router.get("/settings/keys")
 def keys_page(request: Request) -> Response:
     """List the API keys, with a form to create one."""
-    return page(request, "keys", "API keys", section="settings")
+    return page(request, "keys", "API keys")
 
 
 @router.get("/settings/audit")
 def audit_page(request: Request) -> Response:
     """List the audit log."""
-    return page(request, "audit", "Audit log", section="settings")
+    return page(request, "audit", "Audit log")
 
 
 @router.get("/settings/storage")
 def storage_page(request: Request) -> Response:
     """Show the bytes by kind, and the trash."""
-    return page(request, "storage", "Storage", section="settings")
+    return page(request, "storage", "Storage")
 
 
 @router.get("/settings/webhooks")
 def webhooks_page(request: Request) -> Response:
     """List the webhooks with their deliveries, and offer the form that makes one."""
-    return page(request, "webhooks", "Webhooks", section="settings", events=EVENT_KINDS)
+    return page(request, "webhooks", "Webhooks", events=EVENT_KINDS)
 
 
 @router.get("/docs")
@@ -254,8 +307,8 @@ def page(
 
     Args:
         request: That asks for it.
-        name: Of its template and its script.
-        title: Of the window.
+        name: Name of its template and its script.
+        title: Title of the window.
         section: The name of the list that it belongs to.
         status: HTTP status.
         context: More for the template.
@@ -267,10 +320,10 @@ def page(
         {
             "page": name,
             "title": title,
-            "section": section,
+            "listed": section or name,
+            "sections": SECTIONS,
             "files_url": files_url(),
             "modules": modules_of(name),
-            "plotly_url": plotly_url(),
             "guide_page": GUIDE_PAGES.get(name, ""),
             "trash_days": request.app.state.trash_days,
             "signed_in_with": caller.name if caller.session_sha256 else None,

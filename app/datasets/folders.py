@@ -103,8 +103,8 @@ class FolderDatasets:
         """Check the quotas of the API key.
 
         Raises:
-            ByteQuotaExceeded: It may not have so many bytes.
-            JobQuotaExceeded: It may not have so many jobs.
+            ByteQuotaExceeded: The key exceeds its quota of bytes.
+            JobQuotaExceeded: The key exceeds its quota of jobs.
         """
         size_bytes = sum(self._folder.sizes[part] for part in self.parts)
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, size_bytes)
@@ -177,8 +177,8 @@ class JoinedFiles:
         """Check the quotas of the API key.
 
         Raises:
-            ByteQuotaExceeded: It may not have so many bytes.
-            JobQuotaExceeded: It may not have so many jobs.
+            ByteQuotaExceeded: The key exceeds its quota of bytes.
+            JobQuotaExceeded: The key exceeds its quota of jobs.
         """
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, self._found.size_bytes)
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, 1)
@@ -225,8 +225,8 @@ def add_folder(
 
     Raises:
         InvalidInput: The folder may not be read, or has no parts.
-        ByteQuotaExceeded: The key may not have so many bytes.
-        JobQuotaExceeded: The key may not have so many jobs.
+        ByteQuotaExceeded: The key exceeds its quota of bytes.
+        JobQuotaExceeded: The key exceeds its quota of jobs.
     """
     asked = FolderDatasets(
         DataRoots(settings.data_roots), FolderDatasetRequest(folder=folder, project=project)

@@ -15,7 +15,7 @@ def queue_ingestion(
 
     Args:
         tx: The transaction that recorded the dataset.
-        dataset: What to read.
+        dataset: Dataset to read.
         key_id: The API key that asks, or None.
         max_bytes: The most bytes to download for it, None for any number.
     """

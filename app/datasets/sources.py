@@ -152,7 +152,7 @@ class AskedSources:
     """A request for datasets.
 
     Args:
-        request: What is asked for.
+        request: The request.
         prefixes: Below which addresses may be read.
 
     Raises:

@@ -88,7 +88,7 @@ def histogram_of(name: str, values: Float64Array, *, around_zero: bool = False) 
     """Count values in 20 bins of equal width.
 
     Args:
-        name: What they are.
+        name: Name of the values.
         values: NaN where undefined.
         around_zero: Whether zero is to be in the middle; from 0 to 1 otherwise where all values are there.
     """
@@ -114,7 +114,7 @@ class SelectedRows:
     Attributes:
         rows: The stored row of each.
         next_cursor: None at the end.
-        summary: Of all selected queries; with the first page alone.
+        summary: Summary of all selected queries; with the first page alone.
     """
 
     rows: list[dict[str, Any]]
@@ -136,9 +136,9 @@ def select_rows(
         file: The values of its queries.
         segments: Its segments; None for a result from before they were stored.
         selection: Which queries.
-        values_of: What the queries are selected by.
-        cursor: Where to go on.
-        limit: How many.
+        values_of: Values that the queries are selected by.
+        cursor: Where to continue.
+        limit: Largest number of queries.
 
     Raises:
         InvalidInput: There is no such segment, or no page of this selection carried the cursor.

@@ -58,7 +58,7 @@ class RunUpload:
         upload_id: Id of its bytes.
         sha256: Checksum of the whole form.
         dataset_id: Whose queries it ranks.
-        name: What people call the system.
+        name: Display name.
         file: The received file.
         project: The project of the ranking; None for that of the dataset.
     """

@@ -28,8 +28,8 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
 
     Args:
         store: Where they are.
-        job_ids: The jobs; those that are no trainings or do not exist are left out.
-        metric: What to rank by; the main metric of most of them when None.
+        job_ids: The jobs; those that are not trainings or do not exist are left out.
+        metric: Metric to rank by; the main metric of most of them when None.
 
     Raises:
         InvalidInput: The metric is unknown.
@@ -98,7 +98,7 @@ def _against_best(
     Args:
         store: Where their values are.
         trainings: The best one first.
-        metric: What is compared.
+        metric: Compared metric.
         higher_is_better: Its direction.
     """
     measured = [training for training in trainings if training.mean is not None]

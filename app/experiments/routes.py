@@ -210,7 +210,7 @@ def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
     responses=problems(404, 409),
 )
 def resume_experiment(experiment_id: str, services: UseServices) -> Response:
-    """Let an experiment go on: trainings that failed or were cancelled are queued again, others are kept."""
+    """Continue an experiment: queue failed and cancelled trainings again, and keep the others."""
     with services.store.begin() as tx:
         row = tx.experiments.resume(experiment_id)
         view = _shown(services, tx, row)

@@ -28,7 +28,7 @@ def submit_experiment(
     Args:
         tx: The transaction.
         settings: With the data roots and the quotas.
-        request: What is asked for.
+        request: The request.
         key_id: The API key of the request, or None.
 
     Returns:
@@ -37,8 +37,8 @@ def submit_experiment(
     Raises:
         InvalidInput: For what is wrong with the request.
         NotFound: A dataset does not exist.
-        ByteQuotaExceeded: The key may not have so many bytes.
-        JobQuotaExceeded: The key may not have so many jobs.
+        ByteQuotaExceeded: The key exceeds its quota of bytes.
+        JobQuotaExceeded: The key exceeds its quota of jobs.
     """
     if request.data is not None and request.dataset_ids is not None:
         raise InvalidInput.at("/dataset_ids", "comes instead of data; leave one of them out")

@@ -6,27 +6,36 @@ from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from app.dashboard.assets import REVALIDATE, CachedFiles
+from app.guide.headings import headings_of
 from app.http.root_path import root_path_of
 
 _SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
 SITE = Path(__file__).parent / "site"
+# A page of the dashboard asks once; a guide that is built again is found within minutes.
+_HEADINGS_SECONDS = 300
 NOT_BUILT = (
     "the guide has not been built here: `make serve` builds it in the background, `make guide` immediately"
 )
 
 
 def mount_guide(application: FastAPI, site: Path = SITE) -> None:
-    """Serve `/guide/`, and its beginning for `/guide`."""
+    """Serve `/guide/`, its beginning for `/guide`, and its headings for searches."""
 
     def guide() -> Response:
         """Redirect to the guide's first page."""
         return RedirectResponse("/guide/")
 
+    def headings() -> Response:
+        """List the guide's pages and headings."""
+        found = [heading._asdict() for heading in headings_of(site)]
+        return JSONResponse(found, headers={"cache-control": f"private, max-age={_HEADINGS_SECONDS}"})
+
     application.add_api_route("/guide", guide, include_in_schema=False)
+    application.add_api_route("/guide/headings.json", headings, include_in_schema=False)
     application.mount("/guide", _Guide(site), name="guide")
 
 

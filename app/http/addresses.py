@@ -13,8 +13,8 @@ _IPV6_CUSTOMER = 64  # bits of the prefix that one customer is given
 def address_of(scope: Scope) -> str | None:
     """Return the client address of a request, or None.
 
-    It is the peer's, and behind a trusted proxy the last one in `X-Forwarded-For` that is not trusted; the
-    server writes it into the scope, see `app.http.connections.server_options`.
+    It is the peer's address. Of a request by a trusted proxy it is the last one in `X-Forwarded-For` that is
+    not trusted. The server writes it into the scope, see `app.http.connections.server_options`.
     """
     client = scope.get("client")
     return str(client[0]) if client else None

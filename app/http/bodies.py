@@ -97,7 +97,7 @@ def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> An
     has built more, and at 4,300 digits. Of members of one name the last counts, as everywhere in Python.
 
     Args:
-        content: What was sent.
+        content: Body of the request.
         max_containers: The most arrays and objects, brackets within texts counted with them.
 
     Raises:

@@ -32,8 +32,8 @@ class Caller:
 
     Attributes:
         key_id: The API key, None where none is needed.
-        name: What people call the key.
-        scopes: What the key was made for.
+        name: Display name.
+        scopes: Scopes of the key.
         session_sha256: Hash of the session's token where a browser has signed in, else None.
         projects: The projects that the key is bound to, None for all.
     """

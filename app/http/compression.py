@@ -16,7 +16,7 @@ class Compression:
     holds the secret of a new key repeats what its caller sent, so that its size would tell about it (BREACH).
 
     Args:
-        app: What comes next.
+        app: Next ASGI application.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -60,7 +60,7 @@ class TimeoutProtocol(H11Protocol):
         most_connections: Connections beyond these are cut.
         most_of_one_address: Requests on connections beyond these are answered 429; a few more are cut.
         proxies: Networks of proxies, whose addresses may have any number.
-        by_address: How many connections each address has.
+        by_address: Number of connections of each address.
         on_shutdown: What answers that would not end by themselves have called when the server stops.
     """
 

@@ -55,7 +55,7 @@ class ListQuery:
 
     Attributes:
         sort: A column of the list.
-        order: Direction; the column's own where it is None.
+        order: Direction; the default of the column when None.
         cursor: Position of the page.
         limit: The most items of the page.
         fields: As `Fields` describes them; None for all.
@@ -100,7 +100,7 @@ def list_query(
 
     Args:
         item: Schema of an item, whose fields may be selected; None where a page has all fields.
-        columns: Names of the columns to sort by: those of the repository.
+        columns: Names of the columns to sort by, as the repository has them.
         description: Description of the parameter `sort`.
         metric: Type of the metric that the further column `metric` sorts by; None for no such column.
     """
@@ -137,7 +137,7 @@ def selected(items: Sequence[ResponseModel], next_cursor: str | None, fields: st
 
     Args:
         items: With all fields.
-        next_cursor: Of the page.
+        next_cursor: Cursor of the next page.
         fields: As `Fields` describes them.
 
     Raises:

@@ -9,7 +9,7 @@ class HttpMiddleware(ABC):
     """ASGI middleware for HTTP requests; whatever else a server sends, such as its start, passes by.
 
     Args:
-        app: What comes next.
+        app: Next ASGI application.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -9,21 +9,25 @@ from http import HTTPStatus
 from itertools import count
 from typing import Any
 
+from app.http.openapi_bases import (
+    MIN_SAVED_BYTES,
+    Document,
+    add_bases,
+    extend_objects,
+    reference_to,
+    text_of,
+)
 from app.http.problems import MEDIA_TYPE
 
-Document = dict[str, Any]
-# A reference costs the readers of a document a step: smaller savings stay where they are.
-_MIN_SAVED_BYTES = 100
-_MIN_SCHEMA_BYTES = 80
+_MIN_SCHEMA_BYTES = 60
 _SECTIONS = ("responses", "parameters", "requestBodies")
 _SCHEMA_KEYS = ("items", "additionalProperties", "propertyNames", "not")
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMA_MAPS = ("properties", "patternProperties")
-# Problems that do not depend on the operation, with a body and without one.
-_GENERAL_PROBLEMS = {
-    "RequestProblem": ("401", "403", "408", "413", "414", "415", "421", "429", "431", "503"),
-    "Problem": ("401", "403", "414", "421", "429", "431", "503"),
-}
+# Operations with the same problems share a response from this number on.
+_MIN_OPERATIONS = 3
+# The problems of every request with a body of JSON.
+_BODY_STATUSES = frozenset({"408", "413", "415", "422"})
 
 
 @dataclass(frozen=True)
@@ -60,20 +64,25 @@ def compact(document: Document) -> Document:
     """Return an equivalent document with every repeated response, parameter, body and schema once.
 
     References to components replace the repetitions. Problems that do not depend on the operation are its
-    `default` response. An answer that has all properties of another one refers to it. Titles that repeat a
-    name are left out, and so are the descriptions that FastAPI writes twice.
+    `default` response. An answer that has all properties of another one refers to it, and objects that share
+    properties refer to a schema of these. Titles that repeat a name are left out, and so are the descriptions
+    that FastAPI writes twice.
     """
     document = json.loads(json.dumps(document), parse_float=_number)
     _drop_repetitions(document)
     _join_problems(document)
-    _inherit(document)
+    extend_objects(document["components"]["schemas"])
+    add_bases(document["components"]["schemas"])
     operations = list(_operations(document))
     _share(document, "responses", [place for one in operations for place in _responses(one)])
     _share(document, "parameters", [place for one in operations for place in _parameters(one)])
     _share(document, "requestBodies", [place for one in operations for place in _bodies(one)])
     _share(document, "schemas", list(_schemas(document)), _MIN_SCHEMA_BYTES)
-    for place in _schemas(document):
-        _merge_null(place.value)
+    for schema in (
+        *document["components"]["schemas"].values(),
+        *(place.value for place in _schemas(document)),
+    ):
+        _merge_null(schema)
     _share_security(document)
     return document
 
@@ -88,7 +97,7 @@ def _share(document: Document, section: str, places: list[_Place], min_bytes: in
     """Make components of the objects that are at several places."""
     alike: dict[str, list[_Place]] = {}
     for place in places:
-        text = _text(place.value)
+        text = text_of(place.value)
         if "$ref" not in place.value and len(text) >= min_bytes:
             alike.setdefault(text, []).append(place)
     components = document["components"].setdefault(section, {})
@@ -97,7 +106,7 @@ def _share(document: Document, section: str, places: list[_Place], min_bytes: in
     # What is within a larger object is within one copy of it afterwards.
     for text in sorted(alike, key=len, reverse=True):
         same = [place for place in alike[text] if not place.is_within(replaced)]
-        if same and _saved_bytes(text, section, same) >= _MIN_SAVED_BYTES:
+        if same and _saved_bytes(text, section, same) >= MIN_SAVED_BYTES:
             shared.append((same, {}))
             replaced.update(id(place) for place in same[1:])
     # The plain name goes to the most frequent.
@@ -105,33 +114,25 @@ def _share(document: Document, section: str, places: list[_Place], min_bytes: in
         names = min((place.names for place in same), key=lambda names: len(names[0]))
         name = next(name for name in _candidates(names) if name not in components)
         components[name] = same[0].value
-        reference["$ref"] = _reference(section, name)
+        reference["$ref"] = reference_to(section, name)
         for place in same:
             place.holder[place.key] = reference
 
 
 def _saved_bytes(text: str, section: str, same: list[_Place]) -> int:
-    reference = _text({"$ref": _reference(section, same[0].names[0])})
+    reference = text_of({"$ref": reference_to(section, same[0].names[0])})
     return (len(text) - len(reference)) * (len(same) - 1) - len(reference)
-
-
-def _reference(section: str, name: str) -> str:
-    return f"#/components/{section}/{name}"
 
 
 def _share_security(document: Document) -> None:
     """Leave the most common requirement to the document: an operation without one has the document's."""
     operations = list(_operations(document))
-    counts = Counter(_text(operation["security"]) for operation in operations)
+    counts = Counter(text_of(operation["security"]) for operation in operations)
     common, _ = counts.most_common(1)[0]
     document["security"] = json.loads(common)
     for operation in operations:
         if operation["security"] == document["security"]:
             del operation["security"]
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def _candidates(names: tuple[str, ...]) -> Iterator[str]:
@@ -236,59 +237,67 @@ def _drop_repetitions(document: Document) -> None:
                 parameter["schema"].pop("description", None)
             if parameter.get("required") is False:  # as where it is left out
                 del parameter["required"]
+            _drop_null(parameter["schema"])
+
+
+def _drop_null(schema: Document) -> None:
+    """Take null from the values of a parameter: a URL or header has none, so that it is left out instead."""
+    match schema.get("anyOf"):
+        case [dict(value), {"type": "null"}] if not value.keys() & schema.keys():
+            del schema["anyOf"]
+            schema.update(value)
+        case [*values, {"type": "null"}]:
+            schema["anyOf"] = values
 
 
 def _join_problems(document: Document) -> None:
-    """Make one `default` response of the general problems; a status that an operation lists keeps its own."""
+    """Make one `default` response of the usual problems of an operation; others keep their own response.
+
+    A problem is usual where most operations with its status have the same response. Operations with the same
+    usual problems share the `default` response.
+    """
     operations = [operation["responses"] for operation in _operations(document)]
-    counts = Counter((status, _text(one[status])) for one in operations for status in one)
+    counts = Counter(
+        (status, text_of(response))
+        for responses in operations
+        for status, response in responses.items()
+        if "example" in response.get("content", {}).get(MEDIA_TYPE, {})
+    )
     usual = dict(response for response, _ in reversed(counts.most_common()))
-    for name, statuses in _GENERAL_PROBLEMS.items():
-        having = [one for one in operations if "default" not in one and one.keys() >= set(statuses)]
-        for one in having:
-            for status in statuses:
-                if _text(one[status]) == usual[status]:
-                    del one[status]
-            one["default"] = {"$ref": _reference("responses", name)}
-        if having:
-            problems = {status: json.loads(usual[status]) for status in statuses}
-            document["components"].setdefault("responses", {})[name] = _joined(problems)
+    having = [
+        frozenset(status for status, text in usual.items() if text_of(one.get(status)) == text)
+        for one in operations
+    ]
+    shared = [one for one, number in Counter(having).items() if one and number >= _MIN_OPERATIONS]
+    common = frozenset.intersection(*shared) if shared else frozenset()
+    examples, responses = (document["components"].setdefault(name, {}) for name in ("examples", "responses"))
+    for one, statuses in zip(operations, having, strict=True):
+        joined = max((some for some in shared if some <= statuses), key=len, default=frozenset())
+        if joined:
+            name = _problems_name(joined - common)
+            responses[name] = _joined({status: one.pop(status) for status in sorted(joined)}, examples)
+            one["default"] = {"$ref": reference_to("responses", name)}
 
 
-def _joined(problems: dict[str, Document]) -> Document:
-    """Return one response with an example of each problem."""
+def _problems_name(statuses: frozenset[str]) -> str:
+    """Return the name of a response by the problems that not all have: `RequestProblem404-409`."""
+    kind = "RequestProblem" if statuses >= _BODY_STATUSES else "Problem"
+    return kind + "-".join(sorted(statuses - _BODY_STATUSES if kind == "RequestProblem" else statuses))
+
+
+def _joined(problems: dict[str, Document], examples: Document) -> Document:
+    """Return one response for several problems, and add an example of each of them."""
     contents = {status: response["content"][MEDIA_TYPE] for status, response in problems.items()}
-    (schema,) = {_text(content["schema"]) for content in contents.values()}
-    examples = {
-        status: {"summary": problems[status]["description"], "value": content["example"]}
-        for status, content in contents.items()
-    }
+    (schema,) = {text_of(content["schema"]) for content in contents.values()}
+    references = {}
+    for status, content in contents.items():
+        name = _pascal(content["example"]["type"].rpartition("/")[2])
+        examples[name] = {"summary": problems[status]["description"], "value": content["example"]}
+        references[status] = {"$ref": reference_to("examples", name)}
     return {
         "description": f"A problem with the status {', '.join(problems)}",
-        "content": {MEDIA_TYPE: {"schema": json.loads(schema), "examples": examples}},
+        "content": {MEDIA_TYPE: {"schema": json.loads(schema), "examples": references}},
     }
-
-
-def _inherit(document: Document) -> None:
-    """Let an object refer to another one that has a part of its properties, beside the rest of them."""
-    objects = {
-        name: schema
-        for name, schema in document["components"]["schemas"].items()
-        if "properties" in schema and "additionalProperties" not in schema
-    }
-    parts = {
-        name: {_text(part) for part in (*schema["properties"].items(), *schema.get("required", ()))}
-        for name, schema in objects.items()
-    }
-    sizes = {name: len("".join(texts)) for name, texts in parts.items()}
-    for name, schema in objects.items():
-        bases = [base for base in objects if parts[base] < parts[name] and sizes[base] >= _MIN_SAVED_BYTES]
-        if bases:
-            base = max(bases, key=sizes.__getitem__)
-            own = [one for one in schema.pop("properties").items() if _text(one) not in parts[base]]
-            required = [one for one in schema.pop("required", ()) if _text(one) not in parts[base]]
-            rest = {"type": schema.pop("type"), "properties": dict(own), "required": required}
-            schema["allOf"] = [{"$ref": _reference("schemas", base)}, rest]
 
 
 def _merge_null(schema: Document) -> None:
@@ -301,5 +310,6 @@ def _merge_null(schema: Document) -> None:
 
 
 def _drop_title(schema: Document, name: str) -> None:
-    if _pascal(schema.get("title", "")).lower() == _pascal(name).lower():
+    title = _pascal(schema.get("title", "")).lower()
+    if title in (_pascal(name).lower(), f"response{_pascal(name).lower()}"):
         schema.pop("title", None)

@@ -55,9 +55,9 @@ class Selection:
 
     Attributes:
         status: 200, 206 or 304.
-        start: Of the first byte.
+        start: Position of the first byte, from 0.
         stop: Behind the last byte; nothing is sent where it is the start.
-        headers: Of the answer.
+        headers: Headers of the answer.
     """
 
     status: int

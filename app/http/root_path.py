@@ -19,12 +19,12 @@ def root_path_of(scope: Scope) -> str:
 class RootPath(HttpMiddleware):
     """ASGI middleware that removes the root path from requests and adds it to `Location`.
 
-    Everything behind it, rules of access and the audit log included, sees the application's own paths.
+    The application, rules of access and the audit log included, gets paths without the root path.
     Requests without the root path are served as they are: proxies may remove it, and probes ask the process
     directly.
 
     Args:
-        app: What comes next.
+        app: Next ASGI application.
         root_path: Such as `/rankery`; empty for none.
     """
 

@@ -18,7 +18,7 @@ from app.http.services import registered, services_of
 from app.settings import ApiSettings
 from core.store.visibility import projects
 
-# The one parameter that is no key of the database, which PostgreSQL cannot even be asked for with a NUL.
+# The one parameter that is not a key of the database, which PostgreSQL cannot even be asked for with a NUL.
 QUERY_ID = "query_id"
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]

@@ -4,7 +4,10 @@ FastAPI runs every function that is not async in one pool of 40 threads. A locke
 occupy all of them for seconds; scoring, and what precedes it, therefore has separate pools.
 """
 
+import asyncio
+import contextvars
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
@@ -18,7 +21,7 @@ class ThreadPool:
 
     Attributes:
         name: Name of the pool.
-        n_threads: Calls that run at a time; further ones queue.
+        n_threads: Calls of `run`, and calls of `start`, that run at a time; further ones queue.
         purpose: Work that runs in it.
     """
 
@@ -27,10 +30,21 @@ class ThreadPool:
         self.n_threads = n_threads
         self.purpose = purpose
         self._limiter: RunVar[CapacityLimiter] = RunVar(f"rankery.{name}")
+        self._executor = ThreadPoolExecutor(n_threads, f"rankery.{name}")  # without a thread until it is used
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """Run a function in a thread and return its result."""
         return await to_thread.run_sync(work, limiter=self._of_this_loop())
+
+    def start(self, work: Callable[[], Result]) -> "asyncio.Future[Result]":
+        """Run a function in a thread beside what the event loop does next; its result may be left unread.
+
+        `run` starts its function several turns of the event loop later.
+        """
+        context = contextvars.copy_context()
+        running = asyncio.get_running_loop().run_in_executor(self._executor, context.run, work)
+        running.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return running
 
     def _of_this_loop(self) -> CapacityLimiter:
         try:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 from app.http.bodies import JsonRequest, parse_json
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.route import Handle, JsonRoute, Router
-from app.http.services import registered, services_of
-from app.interleavings.lists import InterleavingCache, list_of_models, list_of_rankings
+from app.http.services import services_of
+from app.interleavings.lists import list_of_models, list_of_rankings
 from app.interleavings.schemas import LIST_EXAMPLES, ListRequest, ShownList
 from app.scoring.limits import max_containers, scoring_request
 from app.scoring.services import scoring_services_of
@@ -35,12 +35,12 @@ class ListRoute(JsonRoute):
         """
         request.require_json()
         body, documents = await _read_body(request)
-        shared = services_of(request)
-        row = await registered(request.app, InterleavingCache).get(request.path_params["interleaving_id"])
+        scoring = scoring_services_of(request)
+        row = await scoring.interleavings.get(request.path_params["interleaving_id"])
         if row.model_ids is None:
             if documents is not None:
                 raise InvalidInput.at("/query/documents", "the rankers have no models; give their rankings")
-            shown = await list_of_rankings(row, body.rankings, body.query.id, body.user, shared.store)
+            shown = await list_of_rankings(row, body.rankings, body.query.id, body.user, scoring)
         else:
             if body.rankings is not None or not documents:
                 raise InvalidInput.at(
@@ -49,8 +49,7 @@ class ListRoute(JsonRoute):
             if not isinstance(documents, list):
                 raise InvalidInput.at("/query/documents", "must be an array of documents")
             query = {"id": body.query.id, "documents": documents}
-            scoring = scoring_services_of(request)
-            shown = await list_of_models(row, row.model_ids, query, body.user, scoring, shared.store)
+            shown = await list_of_models(row, row.model_ids, query, body.user, scoring)
         answer = ShownList(
             ranking_id=shown.ranking_id, query=body.query.id, documents=shown.documents, kept=shown.kept
         )

@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Annotated
 
-import numpy as np
 from fastapi import Body, status
 from fastapi.responses import JSONResponse
 from starlette.responses import Response
@@ -11,9 +10,9 @@ from starlette.responses import Response
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotency
 from app.http.labels import WantedProject
+from app.http.lists import ListQuery, Prefix, SelectedFields, list_query
 from app.http.openapi import BODY_PROBLEMS, NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
-from app.http.schemas import Cursor, Limit
 from app.http.services import UseServices
 from app.interleavings.schemas import (
     CREATE_EXAMPLES,
@@ -26,14 +25,19 @@ from app.interleavings.schemas import (
     PairVerdict,
     RecordedEvents,
 )
+from app.served.routes import UseListWriter
 from core.errors import InvalidInput, NotFound
-from core.interleaving import SequentialRule, check_rankers, sample_size, verdict
+from core.interleaving import SequentialRule, check_rankers, sample_size
+from core.interleaving.gate import verdict_of_lists
 from core.store import Transaction
 from core.store.clock import utc_now
+from core.store.repositories.interleavings import Interleavings
 from core.store.tables import Interleaving as InterleavingRow
 from core.store.tables import ShownList as ShownListRow
 
 router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=JsonRoute)
+
+_Listing = Annotated[ListQuery, list_query(Interleaving, Interleavings.columns)]
 
 
 @router.post(
@@ -80,13 +84,13 @@ def create_interleaving(
 
 @router.get("", summary="List interleavings", responses={**NOT_MODIFIED, **problems(422)})
 def list_interleavings(
-    services: UseServices, project: WantedProject = None, cursor: Cursor = None, limit: Limit = 50
-) -> InterleavingPage:
-    """List interleavings, newest first."""
+    services: UseServices, listing: _Listing, project: WantedProject = None, prefix: Prefix = None
+) -> InterleavingPage | SelectedFields:
+    """List interleavings, newest first by default."""
     with services.store.read() as tx:
-        page = tx.interleavings.page(cursor, limit, project=project)
+        page = tx.interleavings.page(project=project, prefix=prefix, **listing.paging)
         items = [Interleaving.of(row) for row in page.items]
-    return InterleavingPage(items=items, next_cursor=page.next_cursor)
+    return listing.page(InterleavingPage, items, page.next_cursor)
 
 
 @router.get("/{interleaving_id}", summary="Show an interleaving", responses={**NOT_MODIFIED, **problems(404)})
@@ -110,12 +114,14 @@ def send_events(
     interleaving_id: str,
     body: Annotated[EventsRequest, Body(openapi_examples=EVENT_EXAMPLES)],
     services: UseServices,
+    writer: UseListWriter,
 ) -> RecordedEvents:
     """Record clicks on lists; a click that is sent again changes nothing."""
     clicked: dict[str, list[str]] = {}
     for event in body.events:
         clicked.setdefault(event.ranking_id, []).append(event.document_id)
     counts = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0}
+    writer.flush(list(clicked))
     with services.store.begin() as tx:
         tx.announced = False
         row = tx.interleavings.get(interleaving_id)
@@ -132,7 +138,7 @@ def _record(
     except NotFound:
         counts["unknown"] += len(documents)
         return
-    if _is_late(row, shown):
+    if shown.expired or _is_late(row, shown):
         counts["late"] += len(documents)
         return
     ids: list[str] = shown.content["documents"]
@@ -153,22 +159,21 @@ def _is_late(row: InterleavingRow, shown: ShownListRow) -> bool:
     summary="Show the verdict of an interleaving",
     responses={**NOT_MODIFIED, **problems(404)},
 )
-def get_verdict(interleaving_id: str, services: UseServices) -> InterleavingVerdict:
+def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWriter) -> InterleavingVerdict:
     """Show which ranker users prefer; looking often does not raise the error."""
+    writer.flush()
     with services.store.read() as tx:
         row = tx.interleavings.get(interleaving_id)
         until = utc_now() - timedelta(seconds=row.click_window_seconds)
         counted = tx.interleavings.credits(row.id, until)
         counts = tx.interleavings.counts(row.id)
-    worth = np.array([of_list for _, of_list in counted]).reshape(-1, len(row.rankers))
-    rule = SequentialRule(**row.rule)
-    users = [user for user, _ in counted]
-    found = verdict(row.rankers, worth, users, rule, unit=row.unit, seed=row.seed)  # type: ignore[arg-type]
+    found = verdict_of_lists(row.rankers, counted, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
     return InterleavingVerdict(
         sentence=found.sentence,
         winner=found.winner,
         lists=counts.lists,
         clicked_lists=found.clicked_lists,
-        sample_size=sample_size(rule),
+        waiting_lists=counts.clicked - found.clicked_lists,
+        sample_size=sample_size(SequentialRule(**row.rule)),
         pairs=[PairVerdict.model_validate(pair) for pair in found.pairs],
     )

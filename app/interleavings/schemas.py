@@ -233,6 +233,19 @@ class RecordedEvents(ResponseModel):
     unknown: int = Field(description="Clicks on lists or documents that this interleaving did not show")
 
 
+class SequentialLook(ResponseModel):
+    """The state of a sequential test after a number of decided units."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    decided: int
+    preferring_first: int
+    winning_share: float | None = Field(
+        description="Share of the units with which a ranker would be called better; null where these are too"
+        " few for any share"
+    )
+
+
 class PairVerdict(ResponseModel):
     """Two rankers compared."""
 
@@ -250,6 +263,9 @@ class PairVerdict(ResponseModel):
     sequential_p: float = Field(description="Bound of the p-value that holds at any time")
     conclusion: Literal["first", "second", "equal", "undecided"]
     needed: int | None = Field(description="Further decided units that an undecided test may need")
+    path: list[SequentialLook] = Field(
+        description="The test after up to 50 numbers of decided units, in the order of their lists"
+    )
 
 
 class InterleavingVerdict(ResponseModel):
@@ -265,6 +281,7 @@ class InterleavingVerdict(ResponseModel):
                     "winner": "web:4",
                     "lists": 2_100,
                     "clicked_lists": 480,
+                    "waiting_lists": 12,
                     "sample_size": 785,
                     "pairs": [
                         {
@@ -282,6 +299,10 @@ class InterleavingVerdict(ResponseModel):
                             "sequential_p": 0.012,
                             "conclusion": "second",
                             "needed": None,
+                            "path": [
+                                {"decided": 170, "preferring_first": 70, "winning_share": 0.612},
+                                {"decided": 340, "preferring_first": 132, "winning_share": 0.579},
+                            ],
                         }
                     ],
                 }
@@ -293,5 +314,6 @@ class InterleavingVerdict(ResponseModel):
     winner: str | None = Field(description="The ranker that is better than all others")
     lists: int = Field(description="Lists that were shown")
     clicked_lists: int = Field(description="Lists with a click whose window is over")
+    waiting_lists: int = Field(description="Lists with a click whose window is open; they do not count yet")
     sample_size: int = Field(description="Decided units that a test with a fixed number would need")
     pairs: list[PairVerdict]

@@ -21,7 +21,7 @@ def learning_curves(
 
 
 def best_iteration_of(model: Model) -> int:
-    """Return the iteration of the last tree, not counting those of `init_model`."""
+    """Return the iteration of the last tree, not counting the trees of `init_model`."""
     base = (model.lineage or {}).get("init_model")
     return model.best_iteration - (base["trees"] if base else 0)
 

@@ -118,6 +118,10 @@ def list_jobs(
     id: Annotated[
         list[Id] | None, Query(min_length=1, max_length=MAX_HISTORIES, description="Only these jobs")
     ] = None,
+    folded: Annotated[
+        bool,
+        Query(description="Only the last trial of each study, and no candidates of automatic trainings"),
+    ] = False,
 ) -> JobPage | SelectedFields:
     """List jobs, newest first by default."""
     with services.store.read() as tx:
@@ -131,6 +135,7 @@ def list_jobs(
             text=text,
             prefix=prefix,
             job_ids=id,
+            folded=folded,
         )
         items = Job.all_of(tx, page.items)
     return listing.page(JobPage, items, page.next_cursor)

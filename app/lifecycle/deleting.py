@@ -52,7 +52,7 @@ def delete_one(
 
     Args:
         request: Who asks.
-        kind: Of the object.
+        kind: Kind of the object.
         object_id: Its id.
         with_results: Whether what was made by it or of it goes as well.
         permanently: Whether its bytes are freed immediately.

@@ -135,7 +135,7 @@ class Selection(RequestModel, Generic[F]):
     filter: F | None = Field(None, description="At least one filter; `all` for all objects of the kind")
 
     def object_ids(self, store: Store, kind: Kind) -> Iterator[str]:
-        """Yield the ids of the objects, newest first where they are filtered; those of models for references.
+        """Yield the ids of the objects, newest first where they are filtered; references become ids.
 
         Raises:
             InvalidInput: Not exactly one of ids and filter is given, or a filter of nothing.

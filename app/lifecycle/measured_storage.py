@@ -16,7 +16,7 @@ class StorageMeasurements:
     """Measures storage usage at most once a minute, unless forced. Thread-safe.
 
     Args:
-        store: What is measured.
+        store: Store to measure.
         policy: How long objects are kept.
     """
 

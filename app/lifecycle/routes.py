@@ -1,4 +1,4 @@
-"""Routes that delete objects: one, or those of a selection."""
+"""Routes that delete one object or a selection of objects."""
 
 from typing import Annotated, Any
 

@@ -61,6 +61,12 @@ class Deletion(ResponseModel):
     deleted: dict[str, int] = Field(
         description="Number of objects by kind, results included", examples=[{"jobs": 3, "models": 5}]
     )
+    ids: list[str] = Field(
+        [],
+        description="Requested objects that were deleted; restoring them brings back the results that went"
+        " with them. Empty in a dry run",
+        examples=[["job_01k9x2z4q7c8v5n3b6r1"]],
+    )
     size_bytes: int = Field(description="Bytes of their artifacts", examples=[184_320])
     purge_at: datetime | None = Field(description="When these bytes are freed; null for immediately")
     missing: list[str] = Field(description="Ids that do not exist", examples=[[]])
@@ -76,6 +82,7 @@ class Deletion(ResponseModel):
         return cls(
             dry_run=dry_run,
             deleted=dict(deletion.counts),
+            ids=[] if dry_run else deletion.requested,
             size_bytes=deletion.size_bytes,
             purge_at=deletion.purge_at,
             missing=deletion.missing,

@@ -155,6 +155,22 @@ _GATE_EXAMPLES: Any = {
             "contract": "trec_eval",
         },
     },
+    "clicks": {
+        "summary": "Not worse by more than 0.01, estimated from a click log",
+        "value": {
+            "counterfactual": {
+                "click_log_id": "clk_01k9x2m4q7c8v5n3b6r1",
+                "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+                "metric": "dcg@10",
+                "normalised": True,
+                "margin": 0.01,
+            }
+        },
+    },
+    "users": {
+        "summary": "Preferred by users in an interleaving, without a dataset",
+        "value": {"interleaving": "better"},
+    },
 }
 
 
@@ -173,10 +189,10 @@ def set_gate(
     services: UseServices,
     caller: UseCaller,
 ) -> Gate:
-    """Set the promotion gate of an alias: later moves need a comparison.
+    """Set the promotion gate of an alias: later moves need a comparison on a dataset, on clicks, or on both.
 
-    Its dataset cannot be deleted meanwhile. It does not apply to rollbacks, nor to the alias's first version.
-    Any key with the scope `write` may delete it.
+    Its datasets and its click log cannot be deleted meanwhile. It does not apply to rollbacks,
+    nor to the alias's first version. Any key with the scope `write` may delete it.
     """
     with services.store.begin() as tx:
         tx.models.require_name(name)

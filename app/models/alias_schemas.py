@@ -9,6 +9,7 @@ from app.datasets.hold_out_schemas import LabelMap
 from app.evaluation.schemas import CONTRACT_EXAMPLE
 from app.http.schemas import Id, Json, NextCursor, RequestModel, ResponseModel
 from app.jobs.contract_schemas import Contract, NamedConventions
+from app.jobs.requests.counterfactual import EstimationRequest
 from app.jobs.requests.fields import MetricName, Permutations, Seed
 from core.store import AliasGate, ModelAlias
 
@@ -22,6 +23,8 @@ _GATE_EXAMPLE: Json = {
     "max_slice_drop": 0.02,
     "min_slice_queries": 30,
     "better_than_baselines": False,
+    "interleaving": None,
+    "counterfactual": None,
     "contract": CONTRACT_EXAMPLE,
     "label_map": {},
     "permutations": 100_000,
@@ -119,7 +122,7 @@ class AliasMove(ResponseModel):
     )
     report: Json | None = Field(
         description="The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`,"
-        " `findings`, `rule`"
+        " `findings`, `rule`; `counterfactual` as the result of a job of that kind"
     )
     at: datetime
 
@@ -131,11 +134,31 @@ class AliasHistory(ResponseModel):
     next_cursor: NextCursor
 
 
+class CounterfactualRule(EstimationRequest):
+    """The difference that a counterfactual estimate of both versions must show."""
+
+    margin: float = Field(
+        0.0,
+        ge=0,
+        le=1e12,
+        description="The 95% interval of the difference must lie above −`margin`: 0 asks for a better"
+        " version, more for one that is not worse by so much",
+        examples=[0.01],
+    )
+
+
 class GateRequest(RequestModel):
     """A promotion gate: the comparison that a version must pass before the alias moves."""
 
-    dataset_id: Id = Field(description="A ready dataset that the two versions are compared on")
-    metric: MetricName = Field(description="A spelling as `GET /v1/metrics` lists them", examples=["ndcg@10"])
+    dataset_id: Id | None = Field(
+        None,
+        description="A ready dataset that the two versions are compared on; null where clicks alone decide",
+    )
+    metric: MetricName | None = Field(
+        None,
+        description="A spelling as `GET /v1/metrics` lists them; goes with the dataset",
+        examples=["ndcg@10"],
+    )
     require: Literal["not_worse", "better"] = Field(
         "not_worse",
         description="`better`: significantly better than the alias's version; `not_worse`: not"
@@ -162,6 +185,16 @@ class GateRequest(RequestModel):
         description="Whether a version must also beat a random order, the input order and the best single"
         " feature",
     )
+    interleaving: Literal["not_worse", "better"] | None = Field(
+        None,
+        description="Verdict of the newest interleaving of both versions: `better`: users prefer the new one;"
+        " `not_worse`: they do not prefer the alias's",
+    )
+    counterfactual: CounterfactualRule | None = Field(
+        None,
+        description="An estimate from a click log that the version must pass; too little support by the log"
+        " refuses it",
+    )
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
     permutations: Permutations = 100_000
@@ -175,13 +208,15 @@ class Gate(ResponseModel):
 
     name: str
     alias: str
-    dataset_id: str
-    metric: str
+    dataset_id: str | None = Field(description="Null where clicks alone decide")
+    metric: str | None
     require: Literal["not_worse", "better"]
     p: float
     max_slice_drop: float | None
     min_slice_queries: int
     better_than_baselines: bool = False
+    interleaving: Literal["not_worse", "better"] | None = None
+    counterfactual: CounterfactualRule | None = None
     contract: NamedConventions
     label_map: dict[str, float]
     permutations: int

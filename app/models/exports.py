@@ -28,7 +28,7 @@ class ExportedFile:
 
     Attributes:
         content: Its bytes.
-        media_type: What they are.
+        media_type: Media type.
         filename: Which browsers save it under.
     """
 
@@ -118,7 +118,7 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
         NotFound: There is no such dataset.
         WrongState: The dataset is not ready.
         DatasetError: The dataset has no features.
-        FeaturesAbsent: It lacks most of those of the model.
+        FeaturesAbsent: It lacks most of the model's features.
     """
     export = exported(store, model, asked)
     dataset_id, dataset = _documents(store, model, export.source.model, asked.dataset_id)

@@ -1,5 +1,7 @@
 """Promotion gates of aliases, and the jobs that apply them."""
 
+from collections.abc import Iterator
+
 from app.http.schemas import Json
 from app.jobs.submission.checks import (
     check_dataset_labels,
@@ -9,7 +11,8 @@ from app.jobs.submission.checks import (
     metric_without_differences,
     require_ready,
 )
-from app.models.alias_schemas import GateRequest
+from app.jobs.submission.counterfactual import check_estimation
+from app.models.alias_schemas import CounterfactualRule, GateRequest
 from core.errors import InputProblem, InvalidInput
 from core.jobs import System
 from core.jobs.promote import PromoteJob
@@ -24,19 +27,53 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
         NotFound: When the dataset does not exist.
         WrongState: When the dataset is not ready.
     """
-    problems: list[InputProblem] = [*metric_without_differences("/metric", request.metric)]
+    problems: list[InputProblem] = list(_missing(request))
+    if request.metric is not None:
+        problems += metric_without_differences("/metric", request.metric)
     contract = contract_of(request.contract, problems)
     problems += label_map_problems(request.label_map)
     if problems:
         raise InvalidInput(*problems)
-    (dataset,) = require_ready(tx, [request.dataset_id])
-    if is_bare(dataset):
-        raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
-    check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
-    # An API of the release before the field refuses it.
-    unasked = set() if request.better_than_baselines else {"better_than_baselines"}
+    if request.dataset_id is not None and request.metric is not None:
+        (dataset,) = require_ready(tx, [request.dataset_id])
+        if is_bare(dataset):
+            raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
+        check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
+    if request.counterfactual is not None:
+        try:
+            _check_clicks(tx, request.counterfactual)
+        except InvalidInput as invalid:
+            raise invalid.below("/counterfactual") from invalid
+    # An API of the release before the fields refuses them.
+    later = ("better_than_baselines", "interleaving", "counterfactual")
+    unasked = {name for name in later if not getattr(request, name)}
     rule = request.model_dump(mode="json", exclude={"dataset_id", *unasked})
     return {**rule, "contract": contract.to_json()}
+
+
+def _missing(request: GateRequest) -> Iterator[InputProblem]:
+    """Yield what a gate lacks, or has without the dataset that it needs."""
+    if request.dataset_id is not None:
+        if request.metric is None:
+            yield InputProblem("/metric", "is needed to compare versions on the dataset")
+        return
+    if request.interleaving is None and request.counterfactual is None:
+        detail = "is needed to compare versions, unless clicks decide"
+        yield InputProblem("/dataset_id", detail)
+    for name in ("metric", "max_slice_drop", "better_than_baselines"):
+        if getattr(request, name):
+            yield InputProblem(f"/{name}", "goes with a dataset; give dataset_id, too")
+
+
+def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:
+    check_estimation(rule)
+    log = tx.click_logs.ready(rule.click_log_id)
+    if rule.estimator != "examination" and not (log.statistics or {}).get("has_propensities"):
+        detail = "needs a log with propensities; use `examination`, or a log that has them"
+        raise InvalidInput.at("/estimator", detail)
+    (dataset,) = require_ready(tx, [rule.dataset_id])
+    if is_bare(dataset):
+        raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
 
 
 def promotion(row: ModelAlias, challenger: Model, gate: AliasGate) -> PromoteJob:

@@ -168,12 +168,23 @@ class AliasedModels(ResponseModel):
 class SearchHit(ResponseModel):
     """A search result."""
 
-    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
+    kind: Literal[
+        "job",
+        "model",
+        "dataset",
+        "evaluation",
+        "comparison",
+        "ranking",
+        "study",
+        "experiment",
+        "click-log",
+        "interleaving",
+    ]
     id: str = Field(examples=["mdl_01k9x2z4q7c8v5n3b6r1"])
     name: str = Field(description="The title of a job, the reference of a model", examples=["web:3"])
     detail: str | None = Field(
-        description="The status of a dataset, study or experiment; the kind and status of a job;"
-        " null for others",
+        description="The status of a dataset, click log, study or experiment; the kind and status of a job;"
+        " the rankers of an interleaving; null for others",
         examples=[None],
     )
     project: ShownProject

@@ -17,6 +17,8 @@ from app.http.services import UseServices
 from app.schedules.schemas import (
     CHANGE_EXAMPLES,
     REQUEST_EXAMPLES,
+    SHOWN_DUE_TIMES,
+    DueTimes,
     PromoteRequest,
     Schedule,
     ScheduleChange,
@@ -96,6 +98,20 @@ def list_schedules(
         last = tx.schedules.last_runs(row.id for row in page.items)
     items = [Schedule.of(row, last.get(row.id)) for row in page.items]
     return SchedulePage(items=items, next_cursor=page.next_cursor)
+
+
+# Declared before the route of one schedule, which would match `due-times` as an id.
+@router.get(
+    "/due-times",
+    summary="Show the due times of a cron expression",
+    responses={**NOT_MODIFIED, **problems(422)},
+)
+def get_due_times(
+    cron: Annotated[str, Query(max_length=100, description="Minute, hour, day of the month, month, weekday")],
+    timezone: Annotated[str, Query(max_length=64, description="A name of the IANA database")] = "UTC",
+) -> DueTimes:
+    """Show when a schedule with this cron expression would run next."""
+    return DueTimes(items=Cron.parse(cron, timezone).upcoming(utc_now(), SHOWN_DUE_TIMES))
 
 
 @polled_router.get("/{schedule_id}", summary="Show a schedule", responses={**NOT_MODIFIED, **problems(404)})

@@ -5,12 +5,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from app.clicks.schemas import ACTIONS
 from app.datasets.hold_out_schemas import NamedValidation
 from app.http.labels import NewProject
 from app.http.schemas import (
     DatasetName,
     FailureReason,
     Json,
+    ModelReference,
     NameForPeople,
     NextCursor,
     RequestModel,
@@ -50,6 +52,16 @@ TimeZone = Annotated[
 ]
 
 
+class ServedClicks(RequestModel):
+    """Served rankings, of which each run makes a click log to train on."""
+
+    model: ModelReference | None = Field(
+        None, description="The model that served them; that of the training when null", examples=["web"]
+    )
+    days: float = Field(30, gt=0, le=36_500, description="Days before the run")
+    actions: dict[str, float] | None = Field(None, max_length=30, description=ACTIONS)
+
+
 class ScheduledTrainRequest(TrainingRequest):
     """A training whose datasets are named: each run takes the newest ready dataset of a name."""
 
@@ -59,6 +71,11 @@ class ScheduledTrainRequest(TrainingRequest):
     )
     test_dataset: DatasetName | None = Field(
         None, description="A dataset to evaluate and rank at the end, by name"
+    )
+    served_clicks: ServedClicks | None = Field(
+        None,
+        description="Train on clicks on rankings that the service served: each run first makes their log, and"
+        " `clicks` corrects them. `dataset` has the features",
     )
 
 
@@ -137,6 +154,15 @@ _TRAINING: Json = {
     "metrics": ["ndcg@10"],
 }
 REQUEST_EXAMPLES: dict[str, Any] = {
+    "own-clicks": {
+        "summary": "A nightly training on the clicks on served rankings, promoted by its gate",
+        "value": {
+            "name": "nightly clicks",
+            "cron": "0 2 * * *",
+            "job": {**_TRAINING, "clicks": {"correction": "additive"}, "served_clicks": {"days": 14}},
+            "promote": {"alias": "champion"},
+        },
+    },
     "retrain": {
         "summary": "Train on the newest clicks every night, and promote through the gate",
         "value": {
@@ -298,6 +324,15 @@ class Schedule(ResponseModel):
         return cls.model_validate(
             {**columns, "promote": promote, "next_runs": due, "last_run": last_run},
         )
+
+
+class DueTimes(ResponseModel):
+    """The next due times of a cron expression."""
+
+    items: list[datetime] = Field(
+        description="In UTC, at most three",
+        examples=[["2026-01-06T02:00:00Z", "2026-01-07T02:00:00Z", "2026-01-08T02:00:00Z"]],
+    )
 
 
 class SchedulePage(ResponseModel):

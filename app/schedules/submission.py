@@ -22,12 +22,14 @@ from app.schedules.schemas import (
 )
 from app.studies.requests import StudyRequest
 from app.studies.submission import budget_of, study_spec
+from core.clicks.reading.options import log_options
 from core.errors import InputProblem, InvalidInput
 from core.schedules import STUDY, TRAININGS, dataset_names
 from core.store import Transaction
 
 _Request = TypeVar("_Request", bound=RequestModel)
 
+_OF_RUNS = ("dataset", "test_dataset", "served_clicks")
 _NAMED = {
     "/dataset_id": "/dataset",
     "/validation/dataset_id": "/validation/dataset",
@@ -54,9 +56,9 @@ def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
     """Check a job on the newest datasets of its names by the code that submits jobs; return it resolved.
 
     Args:
-        tx: Of the request.
+        tx: Transaction of the request.
         asked: The job.
-        project: That of the schedule, whose datasets are used; None for those of all.
+        project: Project of the schedule, whose datasets are used; None for the datasets of all projects.
 
     Raises:
         InvalidInput: For what is wrong with the job, below `/job`.
@@ -106,13 +108,35 @@ def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None
 def _body(tx: Transaction, asked: Json, project: str | None) -> Json:
     """Return the request that a run would submit now."""
     dataset_ids = _newest_ids(tx, dataset_names(asked), project)
-    body: Json = {name: value for name, value in asked.items() if name not in ("dataset", "test_dataset")}
+    body: Json = {name: value for name, value in asked.items() if name not in _OF_RUNS}
+    if asked.get("served_clicks") is not None:
+        _check_clicks(tx, asked)
+        body["clicks"] = asked.get("clicks") or {}
     body["dataset_id"] = dataset_ids["train"]
     if "validation" in dataset_ids:
         body["validation"] = {"dataset_id": dataset_ids["validation"]}
     if "test" in dataset_ids:
         body["test_dataset_id"] = dataset_ids["test"]
     return body
+
+
+def _check_clicks(tx: Transaction, asked: Json) -> None:
+    """Check the served clicks of a training.
+
+    Raises:
+        InvalidInput: The training names a log as well, or the weights of actions do not fit.
+        NotFound: The model that serves does not exist.
+    """
+    served = asked["served_clicks"]
+    if (asked.get("clicks") or {}).get("log") is not None:
+        raise InvalidInput.at("/clicks/log", "is made by each run; leave it out beside served_clicks")
+    if served.get("model"):
+        tx.models.resolve(served["model"])
+    if served.get("actions"):
+        try:
+            log_options({"actions": served["actions"]})
+        except InvalidInput as invalid:
+            raise invalid.below("/served_clicks") from invalid
 
 
 def _study(tx: Transaction, body: Json) -> Json:

@@ -17,8 +17,9 @@ class CandidateIds:
     """The ids of candidates.
 
     Attributes:
-        queries: Of each query, None where the request names none.
-        documents: Of the documents of each query, in their order; None where the request names none.
+        queries: Id of each query, None where the request names none.
+        documents: Ids of the documents of each query, in their order; None where the request names
+            none.
     """
 
     queries: Sequence[str | None]

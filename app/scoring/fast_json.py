@@ -9,7 +9,11 @@ from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
 from app.scoring.schemas import LONGEST_ID, MOST_RANKED
 from app.scoring.served_models import MEMBER, ServedModel
+from app.served.rankings import Viewer
 from app.settings import ApiSettings
+
+_SWITCHES, _NAMES = ("explain", "keep"), ("user", "session", "interleaving")
+_MEMBERS = frozenset({"queries", "top_k", *_SWITCHES, *_NAMES})
 
 
 def fast_candidates(
@@ -50,15 +54,28 @@ def fast_candidates(
     features = model.rounded(model.coded(values.rows))
     if features is None:
         return None
-    return JsonCandidates(query_ids, document_ids, features, body.get("top_k"), body.get("explain", False))
+    return JsonCandidates(
+        query_ids,
+        document_ids,
+        features,
+        body.get("top_k"),
+        body.get("explain", False),
+        body.get("keep", False),
+        Viewer(body.get("user"), body.get("session")),
+        body.get("interleaving"),
+    )
 
 
 def _plain_queries(body: Any) -> list[dict[str, Any]] | None:
     """Return the queries of a body, None where a member is missing, too much, or of another type."""
-    if type(body) is not dict or not {"queries"} <= body.keys() <= {"queries", "top_k", "explain"}:
+    if type(body) is not dict or not {"queries"} <= body.keys() <= _MEMBERS:
         return None
-    queries, top_k, explain = body["queries"], body.get("top_k"), body.get("explain", False)
-    if type(explain) is not bool or not (top_k is None or (type(top_k) is int and 1 <= top_k <= MOST_RANKED)):
+    queries, top_k = body["queries"], body.get("top_k")
+    if not (top_k is None or (type(top_k) is int and 1 <= top_k <= MOST_RANKED)):
+        return None
+    if not all(type(body.get(name, False)) is bool for name in _SWITCHES):
+        return None
+    if not _are_ids([body[name] for name in _NAMES if body.get(name) is not None]):
         return None
     if type(queries) is not list or not queries or not all(map(_is_query, queries)):
         return None

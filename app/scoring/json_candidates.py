@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from app.scoring.candidates import CandidateIds
 from app.scoring.served_models import ServedModel
+from app.served.rankings import Viewer
 from core.scorers.explainability import Explainer
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -27,6 +28,9 @@ class JsonCandidates:
             leaf as in training; NaN where missing.
         top_k: Documents to return a query, or None for all.
         explain: Whether to add the contributions of the features to each score.
+        keep: Whether users see the rankings.
+        viewer: Who sees them.
+        interleaving: Id of the interleaving that makes the lists, or None.
     """
 
     query_ids: Sequence[str]
@@ -34,6 +38,9 @@ class JsonCandidates:
     features: FloatArray
     top_k: int | None = None
     explain: bool = False
+    keep: bool = False
+    viewer: Viewer = Viewer()
+    interleaving: str | None = None
 
     @property
     def n_documents(self) -> int:
@@ -54,17 +61,32 @@ class JsonCandidates:
         """Return the ids of the queries and documents."""
         return CandidateIds(self.query_ids, self.document_ids)
 
+    def rankings(self, scores: Float64Array) -> Iterator[tuple[str, list[str]]]:
+        """Yield each query with its returned documents, best first; scores are (n_documents,)."""
+        start = 0
+        for query, ids, order in zip(self.query_ids, self.document_ids, _ordered(self, scores), strict=True):
+            yield query, [ids[document - start] for document in order.tolist()]
+            start += len(ids)
+
     def answer(
-        self, model: ServedModel, scores: Float64Array, explainer: Explainer | None = None
+        self,
+        model: ServedModel,
+        scores: Float64Array,
+        ranking_ids: Sequence[str] | None = None,
+        explainer: Explainer | None = None,
     ) -> Response:
         """Return the ranking of each query.
 
         Args:
             model: The model that scored.
             scores: (n_documents,)
+            ranking_ids: Ids of the rankings by query; None if they are not kept.
             explainer: Explains the scores; None without `explain`.
         """
-        return Response(_ranking(model, self, scores, explainer), media_type=MEDIA_TYPE)
+        queries = _ranking(model, self, scores, explainer)
+        for query, ranking_id in zip(queries, ranking_ids or (), strict=False):
+            query["ranking_id"] = ranking_id
+        return response_of(model, queries)
 
 
 def _ordered(candidates: JsonCandidates, scores: Float64Array) -> Iterator[Int64Array]:
@@ -76,10 +98,18 @@ def _ordered(candidates: JsonCandidates, scores: Float64Array) -> Iterator[Int64
         start = stop
 
 
+def response_of(model: ServedModel, queries: list[dict[str, Any]]) -> Response:
+    """Return the response with ranked queries, `{"id", "ranking"}` each."""
+    version = {"id": model.id, "name": model.name, "version": model.version}
+    content = to_json({"model": version, "queries": queries}, inf_nan_mode="null")
+    return Response(content, media_type=MEDIA_TYPE)
+
+
 def _ranking(
     model: ServedModel, candidates: JsonCandidates, scores: Float64Array, explainer: Explainer | None
-) -> bytes:
-    queries, start = [], 0
+) -> list[dict[str, Any]]:
+    queries: list[dict[str, Any]] = []
+    start = 0
     for query_id, ids, order in zip(
         candidates.query_ids, candidates.document_ids, _ordered(candidates, scores), strict=True
     ):
@@ -95,8 +125,7 @@ def _ranking(
                 document["explanation"] = explanation
         queries.append({"id": query_id, "ranking": ranking})
         start += len(ids)
-    version = {"id": model.id, "name": model.name, "version": model.version}
-    return to_json({"model": version, "queries": queries}, inf_nan_mode="null")
+    return queries
 
 
 def _explained(

@@ -16,7 +16,7 @@ class ScoringKernels:
     Earlier requests are refused: they would compile the kernels in their threads, and block all others.
 
     Args:
-        compile_ahead: Whether to load those of networks, too, instead of by their first request.
+        compile_ahead: Whether to load the kernels of networks, too, instead of at their first request.
     """
 
     def __init__(self, *, compile_ahead: bool) -> None:

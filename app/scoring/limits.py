@@ -41,7 +41,7 @@ def check_candidates(body: Any, settings: ApiSettings) -> None:
 
 
 def max_documents(n_features: int, settings: ApiSettings) -> int:
-    """Return the limit of documents in a request for a model of so many features."""
+    """Return the limit of documents in a request for a model of this number of features."""
     return min(settings.max_rank_documents, settings.max_rank_cells // n_features)
 
 

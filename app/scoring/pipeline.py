@@ -4,12 +4,16 @@ from starlette.responses import Response
 
 from app.http.thread_pools import EXPLANATIONS
 from app.scoring.candidates import CandidateReader, Candidates
-from app.scoring.json_candidates import JsonCandidates
+from app.scoring.json_candidates import JsonCandidates, response_of
+from app.scoring.json_reader import JsonReader
 from app.scoring.limits import check_explained, check_explanation_steps
 from app.scoring.served_models import ServedModel
 from app.scoring.services import ScoringServices
+from app.scoring.several_models import score_by_models
+from app.scoring.tables import TableCandidates
 from app.scoring.threads import run_inline_or_threaded, scores_inline
-from core.errors import NotFound, ScoreNotFinite
+from core.errors import InvalidInput, NotFound, ScoreNotFinite
+from core.store.tables import Interleaving
 from core.types import Float64Array, FloatArray
 
 
@@ -32,8 +36,11 @@ async def answer(reader: CandidateReader, reference: str, services: ScoringServi
         await reader.check(services.settings)
         raise
     candidates = await reader.read(model, services.settings)
-    if isinstance(candidates, JsonCandidates) and candidates.explain:
-        return await _explained(services, model, candidates)
+    if isinstance(candidates, JsonCandidates):
+        if candidates.interleaving is not None:
+            return await _interleaved(services, model, candidates, reader)
+        if candidates.explain:
+            return await _explained(services, model, candidates)
     return await _scored(services, model, candidates)
 
 
@@ -42,6 +49,8 @@ async def _scored(services: ScoringServices, model: ServedModel, candidates: Can
         features = candidates.matrix(model)
         scores = _scores_of(model, candidates, features)
         services.samples.take(model, candidates, features, scores)
+        if isinstance(candidates, JsonCandidates | TableCandidates):
+            return candidates.answer(model, scores, _kept(services, model, candidates, scores))
         return candidates.answer(model, scores)
 
     return await run_inline_or_threaded(work, fits_event_loop=scores_inline(model, candidates.n_documents))
@@ -56,9 +65,69 @@ async def _explained(services: ScoringServices, model: ServedModel, candidates: 
         check_explanation_steps(n_explained, explainer.steps, services.settings)
         scores = _scores_of(model, candidates, candidates.features)
         services.samples.take(model, candidates, candidates.features, scores)
-        return candidates.answer(model, scores, explainer)
+        kept = _kept(services, model, candidates, scores)
+        return candidates.answer(model, scores, kept, explainer)
 
     return await EXPLANATIONS.run(work)
+
+
+def _kept(
+    services: ScoringServices,
+    model: ServedModel,
+    candidates: JsonCandidates | TableCandidates,
+    scores: Float64Array,
+) -> list[str] | None:
+    """Keep the rankings that users see; return their ids, None if they are not kept."""
+    if not candidates.keep:
+        return None
+    rankings = candidates.rankings(scores)
+    return services.rankings.keep(model.name, model.version, candidates.viewer, rankings)
+
+
+async def _interleaved(
+    services: ScoringServices, model: ServedModel, candidates: JsonCandidates, reader: CandidateReader
+) -> Response:
+    """Return the list of an interleaving for each query, with the scores of the model."""
+    assert isinstance(reader, JsonReader)  # noqa: S101 - only JSON names an interleaving
+    row = await services.interleavings.get(str(candidates.interleaving))
+    models = _interleaved_models(row, candidates)
+    user = candidates.viewer.user
+    lookup = services.lists.look_up(row, candidates.query_ids, user)
+    are_kept = lookup.in_memory.keys() >= set(candidates.query_ids)
+    asked = [model.id] if are_kept else list(dict.fromkeys([*models, model.id]))
+    ranked = await score_by_models(reader, asked, services.models, services.settings, (model, candidates))
+    kept = await lookup.all()
+    queries, start = [], 0
+    for place, (query, ids) in enumerate(zip(candidates.query_ids, candidates.document_ids, strict=True)):
+        rankings = [] if query in kept else ranked.rankings(models, place)
+        shown = kept.get(query) or await services.lists.new(row, rankings, ids, query, user)
+        scores = dict(zip(ids, ranked.scores[model.id][start : start + len(ids)].tolist(), strict=True))
+        ranking = [
+            {"id": document, "rank": rank, "score": scores.get(document)}
+            for rank, document in enumerate(shown.documents, 1)
+        ]
+        queries.append({"id": query, "ranking": ranking, "ranking_id": shown.ranking_id})
+        start += len(ids)
+    return response_of(model, queries)
+
+
+def _interleaved_models(row: Interleaving, candidates: JsonCandidates) -> list[str]:
+    """Return the ids of the models of an interleaving.
+
+    Raises:
+        InvalidInput: It has none, or the request asks for what its lists do not have.
+    """
+    if row.model_ids is None:
+        raise InvalidInput.at(
+            "/interleaving", f"has rankings of yours, not models: POST /v1/interleavings/{row.id}/lists"
+        )
+    if candidates.top_k is not None and candidates.top_k < row.length:
+        raise InvalidInput.at(
+            "/top_k", f"would cut the list, which must be shown whole: it has up to {row.length} documents"
+        )
+    if candidates.explain:
+        raise InvalidInput.at("/explain", "goes without interleaving")
+    return row.model_ids
 
 
 def _scores_of(model: ServedModel, candidates: Candidates, features: FloatArray) -> Float64Array:

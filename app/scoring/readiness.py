@@ -45,7 +45,7 @@ class Findings:
     Attributes:
         faults: Fault of each part, None where it works.
         tolerated: Parts whose faults do not affect the purpose.
-        damaged: Keys of damaged artifacts, which are no fault of a part.
+        damaged: Keys of damaged artifacts, which are not a fault of a part.
     """
 
     faults: Mapping[str, str | None]

@@ -88,6 +88,23 @@ class RankRequest(RequestModel):
         False,
         description="Whether to add each feature's contribution to the score of each returned document",
     )
+    keep: bool = Field(
+        False,
+        description="Whether users see the rankings, so that the service keeps its share of them,"
+        " `RANKERY_RANKING_LOG_SHARE`; a kept one has a `ranking_id`",
+    )
+    user: CallerId | None = Field(
+        None, description="Any text that tells users apart; only its keyed hash is stored", examples=["u-17"]
+    )
+    session: CallerId | None = Field(
+        None, description="Any text that tells their visits apart; only its keyed hash is stored"
+    )
+    interleaving: CallerId | None = Field(
+        None,
+        description="An interleaving of models: its list is returned, with the scores of this model. The same"
+        " user and query keep their list",
+        examples=["itl_01k9x2m4q7c8v5n3b6r1"],
+    )
 
 
 class RankingModel(ResponseModel):
@@ -113,7 +130,7 @@ class Contribution(ResponseModel):
 class Explanation(ResponseModel):
     """The explanation of a score, which is the sum of base and contributions.
 
-    The sum is exact but for rounding for trees and linear scorers. For networks it is within 0.01 % of the
+    The sum is exact except for rounding for trees and linear scorers. For networks it is within 0.01 % of the
     difference between score and base.
     """
 
@@ -137,6 +154,12 @@ class RankedQuery(ResponseModel):
 
     id: str = Field(examples=["q1"])
     ranking: list[ScoredDocument]
+    ranking_id: str | None = Field(
+        None,
+        description="Of a kept ranking, for `POST /v1/served-rankings/events`, or of an interleaved list",
+        examples=["srv_01k9x2m4q7c8v5n3b6r2"],
+        exclude_if=lambda ranking_id: ranking_id is None,
+    )
 
 
 class RankResponse(ResponseModel):

@@ -140,8 +140,9 @@ class ServedModels:
     """LRU cache of models in memory, shared by all requests.
 
     Only the first request for a reference waits for the database; later ones refresh the cached model in
-    the background. A model is loaded before its alias moves to it, so that no request waits for that. The
-    cache of references is by the projects that callers are bound to. Use it within one event loop.
+    the background. A model is loaded before its alias moves to it, so that no request waits for that.
+    References are cached separately for each set of projects that callers are bound to. Use it within one
+    event loop.
 
     Args:
         store: The store.

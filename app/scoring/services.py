@@ -7,8 +7,10 @@ from fastapi import Request
 
 from app.http.services import injected, registered
 from app.scoring.explanations import Explanations
+from app.scoring.interleaved import InterleavedLists, InterleavingCache
 from app.scoring.samples import Samples
 from app.scoring.served_models import ServedModels
+from app.served.rankings import RankingLog
 from app.settings import ApiSettings
 
 
@@ -21,12 +23,18 @@ class ScoringServices:
         models: Models in memory.
         explanations: Cache of explainers.
         samples: Log of a share of the scored requests.
+        rankings: Log of a share of the rankings that users see.
+        interleavings: Interleavings in memory.
+        lists: Interleaved lists of users.
     """
 
     settings: ApiSettings
     models: ServedModels
     explanations: Explanations
     samples: Samples
+    rankings: RankingLog
+    interleavings: InterleavingCache
+    lists: InterleavedLists
 
 
 def scoring_services_of(request: Request) -> ScoringServices:

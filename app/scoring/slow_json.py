@@ -9,6 +9,7 @@ import numpy as np
 from app.http.pointers import pointer_of
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.schemas import FeatureValue, NamedValue, RankRequest
+from app.served.rankings import Viewer
 from core.data.categories import Categories
 from core.data.feature_blocks import feature_blocks
 from core.errors import InputProblem, InvalidInput
@@ -40,7 +41,7 @@ def slow_candidates(
 
     Raises:
         InvalidInput: For unknown feature names, arrays of another length, values beyond float32, texts of
-            features that are no categories, features given both by name and by block, and document ids
+            features that are not categories, features given both by name and by block, and document ids
             repeated in a query.
     """
     return JsonCandidates(
@@ -49,6 +50,9 @@ def slow_candidates(
         _feature_matrix(request, _Model.of(feature_names, categories), precision),
         request.top_k,
         request.explain,
+        request.keep,
+        Viewer(request.user, request.session),
+        request.interleaving,
     )
 
 

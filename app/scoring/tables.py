@@ -1,5 +1,6 @@
 """Candidates of an Arrow table, and the Arrow table of the response."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,9 +15,10 @@ from app.scoring.arrow_headers import DeclaredStream, declared
 from app.scoring.arrow_stream import read_table
 from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
-from app.scoring.schemas import MOST_RANKED
+from app.scoring.schemas import LONGEST_ID, MOST_RANKED
 from app.scoring.served_models import MEMBER, ServedModel
 from app.scoring.threads import INLINE_TABLE_BYTES, run_inline_or_threaded
+from app.served.rankings import Viewer
 from app.settings import ApiSettings
 from core.data.tables.number_lists import read_lists
 from core.errors import InvalidInput
@@ -99,17 +101,66 @@ class TableCandidates:
             [documents[start:end] for start, end in zip(starts, ends, strict=True)],
         )
 
-    def answer(self, model: ServedModel, scores: Float64Array) -> Response:
-        """Return an Arrow IPC stream ordered by query and rank.
+    @property
+    def keep(self) -> bool:
+        """Whether users see the rankings: the entry `keep` of the table's metadata is `true`."""
+        return self._entry("keep") == "true"
 
-        It has `query_id` and `document_id` as sent, `row` in the request, `rank` from 1 and `score`.
+    @property
+    def viewer(self) -> Viewer:
+        """The viewer: the entries `user` and `session` of the table's metadata."""
+        return Viewer(self._entry("user"), self._entry("session"))
+
+    def _entry(self, name: str) -> str | None:
+        value = (self._table.schema.metadata or {}).get(name.encode())
+        if value is None:
+            return None
+        if len(value) > LONGEST_ID:
+            raise InvalidInput.at(f"/{name}", f"must have at most {LONGEST_ID} bytes")
+        return str(value.decode(errors="replace"))
+
+    def rankings(self, scores: Float64Array) -> list[tuple[str, list[str]]]:
+        """Return each query with its returned documents, best first.
+
+        Raises:
+            InvalidInput: The table has no column of the queries' or of the documents' ids.
         """
+        for name in (QUERY, DOCUMENT):
+            if name not in self._table.column_names:
+                raise InvalidInput.at(f"/{name}", "is needed to keep the rankings")
+        ids, (order, _) = self.ids(), self._ordered(scores)
+        documents = _texts(self._table, DOCUMENT)
+        found: list[list[str]] = [[] for _ in ids.queries]
+        for row, code in zip(order.tolist(), self._codes[order].tolist(), strict=True):
+            found[code].append(str(documents[row]))
+        return list(zip(map(str, ids.queries), found, strict=True))
+
+    def _ordered(self, scores: Float64Array) -> tuple[Int64Array, Int64Array]:
+        """Return the rows to return by query and rank, and their ranks from 1."""
         order = np.lexsort((-scores, self._codes))
         starts = np.flatnonzero(np.diff(self._codes, prepend=-1))
         ranks = np.arange(1, len(order) + 1) - starts[self._codes]
         if self.top_k is not None:
             order, ranks = order[ranks <= self.top_k], ranks[ranks <= self.top_k]
-        return Response(_written(self._table, model, order, ranks, scores[order]), media_type=MEDIA_TYPE)
+        return order, ranks
+
+    def answer(
+        self, model: ServedModel, scores: Float64Array, ranking_ids: Sequence[str] | None = None
+    ) -> Response:
+        """Return an Arrow IPC stream ordered by query and rank.
+
+        It has `query_id` and `document_id` as sent, `row` in the request, `rank` from 1 and `score`, and
+        `ranking_id` of kept rankings.
+        """
+        order, ranks = self._ordered(scores)
+        added: dict[str, Any] = {
+            "row": pa.array(order),
+            "rank": pa.array(ranks.astype(np.int32)),
+            "score": pa.array(scores[order]),
+        }
+        if ranking_ids is not None:
+            added["ranking_id"] = np.asarray(ranking_ids, object)[self._codes[order]]
+        return Response(_written(self._table, model, order, added), media_type=MEDIA_TYPE)
 
 
 def _top_k(given: str | None) -> int | None:
@@ -120,14 +171,11 @@ def _top_k(given: str | None) -> int | None:
     return int(given)
 
 
-def _written(
-    table: pa.Table, model: ServedModel, order: Int64Array, ranks: Int64Array, scores: Float64Array
-) -> bytes:
+def _written(table: pa.Table, model: ServedModel, order: Int64Array, added: Mapping[str, Any]) -> bytes:
     names = [name for name in (QUERY, DOCUMENT) if name in table.column_names]
     columns = [table.column(name).combine_chunks().take(order) for name in names]
-    columns += [pa.array(order), pa.array(ranks.astype(np.int32)), pa.array(scores)]
     metadata = {"model_id": model.id, "model_name": model.name, "model_version": str(model.version)}
-    batch = pa.RecordBatch.from_arrays(columns, [*names, "row", "rank", "score"])
+    batch = pa.RecordBatch.from_arrays([*columns, *added.values()], [*names, *added])
     batch = batch.replace_schema_metadata(metadata)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:

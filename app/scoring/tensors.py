@@ -76,7 +76,7 @@ class Inference:
         return CandidateIds([None], [[None] * self.n_documents])
 
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
-        """Return the scores as one tensor, as binary data behind the JSON if requested."""
+        """Return the scores as one tensor, as binary data after the JSON if requested."""
         output: dict[str, Any] = {"name": OUTPUT, "shape": [len(scores)], "datatype": "FP64"}
         answer = {"model_name": model.name, "model_version": str(model.version), "outputs": [output]}
         if self.head.id is not None:

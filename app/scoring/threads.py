@@ -1,10 +1,12 @@
-"""Run short scoring work on the event loop, and other work in a thread.
+"""Run short scoring work on the event loop, and other work in threads.
 
 Two milliseconds of work cost less than the switch to a thread. Only work of known size runs on the event
 loop: a body of a few kilobytes may have many documents and features.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic
 
 from app.http.thread_pools import SCORING, Result
 from app.scoring.served_models import ServedModel
@@ -14,11 +16,42 @@ INLINE_TABLE_BYTES = 2**16
 _INLINE_VALUES = 2**18  # documents times features
 _INLINE_DOCUMENTS = 2**10
 _INLINE_SPLITS = 2**22  # that documents may pass: 2**18 descents through trees of 16 levels
+_TINY_SPLITS = 2**16  # a quarter of a millisecond, about two switches to a thread
+
+
+@dataclass(frozen=True)
+class Work(Generic[Result]):
+    """A function of known length.
+
+    Attributes:
+        run: The function.
+        fits_event_loop: Whether it is short enough for the event loop.
+        is_tiny: Whether it takes less time than the switch to a thread.
+    """
+
+    run: Callable[[], Result]
+    fits_event_loop: bool
+    is_tiny: bool = False
 
 
 async def run_inline_or_threaded(work: Callable[[], Result], *, fits_event_loop: bool) -> Result:
     """Run a function, on the event loop if it is short enough, else in a thread."""
     return work() if fits_event_loop else await SCORING.run(work)
+
+
+async def run_side_by_side(works: Sequence[Work[Result]]) -> list[Result]:
+    """Run functions at the same time: the last on the event loop if it is short enough, others in threads.
+
+    Tiny ones run on the event loop, one after the other.
+    """
+    started = {place: SCORING.start(work.run) for place, work in enumerate(works[:-1]) if not work.is_tiny}
+    results = {}
+    for place, work in reversed(list(enumerate(works))):
+        if place in started:
+            results[place] = await started[place]
+        else:
+            results[place] = await run_inline_or_threaded(work.run, fits_event_loop=work.fits_event_loop)
+    return [results[place] for place in range(len(works))]
 
 
 def inline_documents(model: ServedModel) -> int:
@@ -27,5 +60,11 @@ def inline_documents(model: ServedModel) -> int:
 
 
 def scores_inline(model: ServedModel, n_documents: int) -> bool:
-    """Return whether so many documents can be scored on the event loop."""
+    """Return whether a request of this many documents can be scored on the event loop."""
     return n_documents <= inline_documents(model) and n_documents * model.scorer.steps <= _INLINE_SPLITS
+
+
+def scoring_work(run: Callable[[], Result], model: ServedModel, n_documents: int) -> Work[Result]:
+    """Return a function that scores documents by a model, and whether it is short for this many."""
+    is_short = scores_inline(model, n_documents)
+    return Work(run, is_short, is_short and n_documents * model.scorer.steps <= _TINY_SPLITS)

@@ -176,7 +176,7 @@ class StudyChanges(RequestModel):
 
 
 class CloneRequest(RequestModel):
-    """A new study with the specification of another one, but for what is given."""
+    """A new study with the specification of another one, except for what is given."""
 
     name: NameForPeople | None = Field(None, description="That of the other one when null")
     sampler: Literal["tpe", "random", "grid", "qmc"] | None = None

@@ -149,7 +149,7 @@ def add_trial(
 
 @router.post("/{study_id}/pause", summary="Pause a study", responses=problems(404, 409))
 def pause_study(study_id: str, services: UseServices) -> Study:
-    """Queue no further trials; those that are queued or run go on to their end."""
+    """Queue no further trials; queued and running trials still finish."""
     with services.store.begin() as tx:
         return _shown(tx, tx.studies.pause(study_id))
 
@@ -195,7 +195,7 @@ def clone_study(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Submit a new study with the specification of another one, but for what is given.
+    """Submit a new study with the specification of another one, except for what is given.
 
     It has no trials of the other one. Held-out queries that were used before are no longer independent.
     """

@@ -289,7 +289,7 @@ def record_files(
         services: The services of the application.
         key_id: The API key of the request, None where none is needed.
         idempotency: The request.
-        files: The files; those of resumable uploads are used up.
+        files: The files; their resumable uploads are used up.
         folders: Folders of the files, which are removed on errors.
         record: Records the objects, and returns the response and the queued jobs.
 

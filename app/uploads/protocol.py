@@ -181,7 +181,7 @@ def upload_length(headers: Headers, max_bytes: int) -> int | None:
     """Return `Upload-Length`, None without one.
 
     Raises:
-        HTTPException: 400 where it is no number, 413 where it is too large.
+        HTTPException: 400 where it is not a number, 413 where it is too large.
     """
     size_bytes = _number(headers, "Upload-Length")
     if size_bytes is not None and size_bytes > max_bytes:

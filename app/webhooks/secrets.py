@@ -30,7 +30,7 @@ class SecretNotDecrypted(Exception):
 
 
 class SecretCipher:
-    """Encrypts secrets with the first key and decrypts those of all keys; the texts are Fernet tokens.
+    """Encrypts secrets with the first key and decrypts secrets of all keys; the texts are Fernet tokens.
 
     Without keys secrets are stored as they are. They begin with `whsec_`, which no token does, so that one
     database may hold both.

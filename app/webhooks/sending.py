@@ -68,7 +68,7 @@ class Attempt:
 
     Attributes:
         at: When it was sent.
-        status: Of the answer, None where there was none.
+        status: Status of the answer, None where there was none.
         took_seconds: Until the answer.
         error: Why it does not count as delivered, None where it does.
         answer: The beginning of the answer's body, None where there was no answer.

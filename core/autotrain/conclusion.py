@@ -22,7 +22,7 @@ class Rival:
         name: Its name.
         value: Mean of the metric over the queries of the comparison.
         difference: Mean of the model less this mean.
-        p_value: Of Fisher's randomisation test, after Holm's correction over the rivals.
+        p_value: p-value of Fisher's randomisation test, after Holm's correction over the rivals.
         verdict: On the model.
     """
 
@@ -41,8 +41,8 @@ class Conclusion:
         sentence: All of it in words.
         value: Mean of the metric.
         interval: `[lower, upper]` of the mean, or None.
-        data: `held-out` queries of the training data, or those of the `test` data.
-        baselines: What it is compared with.
+        data: `held-out` queries of the training data, or all queries of the `test` data.
+        baselines: Baselines that it is compared with.
     """
 
     sentence: str

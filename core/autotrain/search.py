@@ -134,9 +134,9 @@ def trial_seconds(spec: AutoSpec) -> float:
 
 
 def rivals_before(number: int, tried: Sequence[tuple[int, Tried]]) -> list[Float64Array]:
-    """Return the values that a candidate is compared with: of complete candidates in earlier waves.
+    """Return the values of complete candidates in earlier waves, to compare a candidate with.
 
-    Within a wave the order of the trials does not matter, so that any number of workers finds the same.
+    Within a wave the order of the trials does not matter, so that any number of workers finds the same model.
 
     Args:
         number: Position of the candidate.
@@ -188,7 +188,7 @@ def auto_train(
         spec: The specification.
         dataset: Judged training data.
         threads: Threads of each training.
-        candidates: The candidates in order; those of the portfolio when left out.
+        candidates: The candidates in order; the portfolio when left out.
         on_progress: Called with what is done next, and the candidates done and in all; may raise to stop.
         clock: Seconds on a clock that never goes back.
 

@@ -1,6 +1,6 @@
 """Choose a weighted sum of candidates by their held-out scores, and estimate its quality without bias.
 
-Greedy selection with replacement from a library of models is that of Caruana, Niculescu-Mizil, Crew and
+Greedy selection with replacement from a library of models is by Caruana, Niculescu-Mizil, Crew and
 Ksikes (2004). Weights are the mean over several starts, which their section 2.3 shows to help on few data,
 half of the way to equal weights of the chosen candidates.
 """
@@ -66,7 +66,7 @@ class Selection:
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_GROUPS, max(n_tested, 1))
 
     def tied_with_best(self) -> list[bool]:
-        """Return of each candidate whether the best one is not shown to be better, by the paired t-test."""
+        """Return for each candidate whether the paired t-test does not show the best one to be better."""
         best = int(self._alone_values().mean(axis=1).argmax())
         return [
             place == best or not _is_better(self.values[best], values)

@@ -193,7 +193,7 @@ class Trials:
             rivals: Values of the complete candidates that it is compared with, (n_queries,) each.
             on_fold: Called after each fold with the folds done and those to hold out.
             kept: Scores of completed folds.
-            is_first: Whether nothing else is complete, so that it goes on when the time is up.
+            is_first: Whether nothing else is complete, so that it continues when the time is up.
         """
         spec, kept = self.training(candidate), kept or NothingKept()
         done: list[tuple[Fold, FoldScores]] = []

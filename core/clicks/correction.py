@@ -108,7 +108,7 @@ class ClickCorrection:
         """Return the rank at which each document was shown, (n_documents,), from 1.
 
         Raises:
-            InvalidInput: The dataset has no such column, an entry is no rank, or a rank has no propensity.
+            InvalidInput: The dataset has no such column, an entry is not a rank, or a rank has no propensity.
         """
         texts = dataset.document_columns.get(self.column)
         if texts is None:

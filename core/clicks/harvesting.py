@@ -12,7 +12,7 @@ def contrasts(shown: Float64Array, clicked: Float64Array) -> tuple[Float64Array,
     """Return clicks and skips of documents at rank k that were also shown at rank k', (n_ranks, n_ranks).
 
     With n_k impressions of a pair at rank k, c_k of them clicked, ĉ(k, k') = Σ c_k n_k' / (n_k + n_k') over
-    the pairs shown at both ranks, and the skips alike of n_k − c_k (Mantel and Haenszel 1959). Where all
+    the pairs shown at both ranks, and the skips likewise of n_k − c_k (Mantel and Haenszel 1959). Where all
     rankers show each query equally often, these are the sums of Agarwal et al. 2019, equation 5, times a
     constant. Their weights 1 / n_k leave more variance where the numbers of impressions differ.
 

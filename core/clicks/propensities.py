@@ -1,8 +1,9 @@
 """Propensities: the probability that a rank is examined, relative to that of rank 1."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
 from core.clicks.log import ClickLog
 from core.clicks.moves import Impressions, impressions_of
 from core.clicks.regression import regression_em
+from core.clicks.trust import trust_em
 from core.errors import InvalidInput
 from core.parameters import Names, check, parameter
 from core.types import Float32Array, Float64Array
@@ -18,7 +20,8 @@ _NORMAL = 1.959964  # 97.5% quantile
 _HARVESTS: Mapping[str, Callable[[Float64Array, Float64Array], Float64Array]] = MappingProxyType(
     {"pivot": pivot, "adjacent": adjacent, "all-pairs": all_pairs}
 )
-METHODS = ("shuffled", *_HARVESTS, "regression-em")
+BY_FEATURES = ("regression-em", "trust-em")
+METHODS = ("shuffled", *_HARVESTS, *BY_FEATURES)
 Table = tuple[Float64Array, Float64Array]
 
 
@@ -33,15 +36,25 @@ class PropensityPlan:
     method: str = parameter(
         "all-pairs",
         "`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`:"
-        " documents shown at several ranks; `regression-em`: relevance predicted from features",
+        " documents shown at several ranks; `regression-em`: relevance predicted from features; `trust-em`:"
+        " the same, with the probability of a click on an irrelevant document, for the affine correction",
         choices=METHODS,
     )
     positions: int = parameter(10, "Ranks from 1", minimum=2, maximum=100)
     versions: Names | None = parameter(
         None, "Versions of the model whose lists count, those with randomised ranks for example"
     )
-    classifier: str = parameter("trees", "Model of relevance of regression-em", choices=("trees", "logistic"))
-    iterations: int = parameter(100, "Iterations of regression-em", minimum=1, maximum=1000)
+    classifier: str = parameter(
+        "trees", "Model of relevance of regression-em and trust-em", choices=("trees", "logistic")
+    )
+    iterations: int = parameter(100, "Iterations of regression-em and trust-em", minimum=1, maximum=1000)
+    irrelevant_share: float = parameter(
+        0.1,
+        "Share of the impressions that counts as irrelevant, those of the lowest predicted relevance, for"
+        " trust-em",
+        minimum=0.001,
+        maximum=0.5,
+    )
     resamples: int = parameter(
         100, "Resamples of users, or of lists, for the intervals; 0 for none", minimum=0, maximum=1000
     )
@@ -62,8 +75,11 @@ class Propensities:
         upper: (n_ranks,) upper ends.
         impressions: (n_ranks,) impressions that were used.
         n_pairs: Pairs that were used.
-        units: What was resampled: `users` or `lists`.
+        units: Resampled units: `users` or `lists`.
         failed_resamples: Resamples without an estimate, for lack of clicks.
+        intercepts: (n_ranks,) probability of a click on an irrelevant document, of `trust-em`; else None.
+        intercepts_lower: (n_ranks,) lower ends of their intervals, or None.
+        intercepts_upper: (n_ranks,) upper ends, or None.
     """
 
     method: str
@@ -74,10 +90,15 @@ class Propensities:
     n_pairs: int
     units: str
     failed_resamples: int = 0
+    intercepts: Float64Array | None = None
+    intercepts_lower: Float64Array | None = None
+    intercepts_upper: Float64Array | None = None
 
     @property
     def summary(self) -> str:
         """Return a sentence on the last rank, and a warning where lower ranks seem examined more."""
+        if self.intercepts is not None:
+            return self._affine_summary(self.intercepts)
         last = len(self.values)
         interval = "" if np.isnan(self.lower[-1]) else f" ({self.lower[-1]:.3f} to {self.upper[-1]:.3f})"
         text = f"Rank {last} is examined {self.values[-1]:.3f}{interval} times as often as rank 1."
@@ -89,6 +110,24 @@ class Propensities:
             )
         return text
 
+    def with_intercepts(self, intercepts: Float64Array, resamples: list[Float64Array]) -> "Propensities":
+        """Return the same with intercepts, and the intervals of their resamples."""
+        width = _NORMAL * np.std(resamples, axis=0, ddof=1) if len(resamples) > 1 else np.nan
+        return replace(
+            self,
+            intercepts=intercepts,
+            intercepts_lower=np.clip(intercepts - width, 0.0, 1.0),
+            intercepts_upper=np.clip(intercepts + width, 0.0, 1.0),
+        )
+
+    def _affine_summary(self, intercepts: Float64Array) -> str:
+        last = len(intercepts)
+        return (
+            f"An irrelevant document is clicked with probability {intercepts[0]:.3f} at rank 1 and"
+            f" {intercepts[-1]:.3f} at rank {last}, where relevance adds {self.values[-1]:.3f} times as many"
+            " clicks as at rank 1."
+        )
+
 
 def estimate_propensities(
     log: ClickLog,
@@ -99,14 +138,14 @@ def estimate_propensities(
 ) -> Propensities:
     """Estimate the propensities of the first ranks.
 
-    Intervals are those of a normal distribution of ln p with the standard deviation of the resamples
+    Intervals assume a normal distribution of ln p with the standard deviation of the resamples
     (bootstrap over users, or over lists where the log has no users). All methods take clicks for the product
     of examination by rank and relevance: what users of a cascade examine depends on the documents above.
 
     Args:
         log: The log.
         plan: Method and its options.
-        features: (n_pairs, n_features) of the pairs of the log, for `regression-em`; rows of NaN alone are
+        features: (n_pairs, n_features) of the pairs of the log, for `BY_FEATURES`; rows of NaN alone are
             left out.
         on_resample: Called with the estimates done and their total; may raise to stop.
         threads: Threads of the classifier.
@@ -117,7 +156,7 @@ def estimate_propensities(
     if log.max_rank < 2:
         raise InvalidInput.at("/positions", "the log has no impression below rank 1")
     n_ranks = min(plan.positions, log.max_rank)
-    is_shuffled, is_regression = plan.method == "shuffled", plan.method == "regression-em"
+    is_shuffled, is_regression = plan.method == "shuffled", plan.method in BY_FEATURES
     used = impressions_of(
         log, n_ranks, moving=not is_regression, whole=is_shuffled, versions=plan.versions or ()
     )
@@ -129,7 +168,7 @@ def estimate_propensities(
         )
     fit = _fit(log, plan, used, features, threads)
     shown, clicked = used.counts()
-    values = fit((shown, clicked))
+    found = fit((shown, clicked))
     total = plan.resamples + 1
     on_resample(1, total)
     resamples, failed = [], 0
@@ -141,9 +180,18 @@ def estimate_propensities(
         except InvalidInput:
             failed += 1
         on_resample(number + 2, total)
-    lower, upper = _interval(values, resamples)
-    units = "lists" if log.list_users is None else "users"
-    return Propensities(plan.method, values, lower, upper, shown.sum(axis=0), len(used.pairs), units, failed)
+    values = Propensities(
+        plan.method,
+        found[0],
+        *_interval(found[0], [each[0] for each in resamples]),
+        shown.sum(axis=0),
+        len(used.pairs),
+        "lists" if log.list_users is None else "users",
+        failed,
+    )
+    if len(found) == 1:
+        return values
+    return values.with_intercepts(found[1], [each[1] for each in resamples])
 
 
 def error_of(estimated: Float64Array, true: Float64Array) -> float:
@@ -154,23 +202,28 @@ def error_of(estimated: Float64Array, true: Float64Array) -> float:
 def _fit(
     log: ClickLog, plan: PropensityPlan, used: Impressions, features: Float32Array | None, threads: int
 ) -> Callable[[Table], Float64Array]:
+    """Return the estimate by a table of counts: one row of propensities, and perhaps one of intercepts."""
     if plan.method == "shuffled":
-        return _rates
-    if plan.method != "regression-em":
-        return lambda table: _HARVESTS[plan.method](*contrasts(*table))
+        return lambda table: _rates(table)[np.newaxis]
+    if plan.method not in BY_FEATURES:
+        return lambda table: _HARVESTS[plan.method](*contrasts(*table))[np.newaxis]
     if features is None or len(features) != log.n_pairs:
-        raise InvalidInput.at("/dataset_id", "regression-em needs the features of the documents")
+        raise InvalidInput.at("/dataset_id", f"{plan.method} needs the features of the documents")
     described = features[used.pairs]
     has_features = ~np.isnan(described).all(axis=1)
     if not has_features.any():
         raise InvalidInput.at("/dataset_id", "has no features of any document of the log")
     described = np.ascontiguousarray(described[has_features])
+    options: dict[str, Any] = {"iterations": plan.iterations, "threads": threads}
 
     def fitted(table: Table) -> Float64Array:
         shown, clicked = (each[has_features] for each in table)
-        return regression_em(
-            shown, clicked, described, plan.classifier, iterations=plan.iterations, threads=threads
-        ).propensities
+        if plan.method == "regression-em":
+            found = regression_em(shown, clicked, described, plan.classifier, **options)
+            return found.propensities[np.newaxis]
+        share = plan.irrelevant_share
+        affine = trust_em(shown, clicked, described, plan.classifier, irrelevant_share=share, **options)
+        return np.stack([affine.slopes, affine.intercepts])
 
     return fitted
 

@@ -11,6 +11,7 @@ from core.types import Float32Array, Float64Array
 if TYPE_CHECKING:
     import lightgbm
 
+NOTHING_PREDICTED = "no feature predicts clicks, and relevance is predicted by features alone"
 _LEAST_CURVATURE = 1e-6
 _RIDGE = 1e-3
 _TREES = {
@@ -45,6 +46,17 @@ class Classifier(Protocol):
     def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
         """Take a step towards the shares `relevant / total`; return ln(γ / (1 − γ)), (n_pairs,)."""
         ...
+
+
+def classifier_of(name: str, features: Float32Array, start: float, threads: int) -> Classifier:
+    """Return the classifier `trees` or `logistic` of pairs, which begins at the log-odds `start`.
+
+    Raises:
+        InvalidInput: All pairs have the same features.
+    """
+    if not (features != features[0]).any():
+        raise InvalidInput.at("/dataset_id", NOTHING_PREDICTED)
+    return _Trees(features, start, threads) if name == "trees" else _Logistic(features, start)
 
 
 def regression_em(
@@ -84,15 +96,13 @@ def regression_em(
     rates = clicks / shown.sum(axis=0)
     theta = np.minimum(rates / rates[0], 1.0)
     start = float(np.log(rates[0] / max(1.0 - rates[0], 1e-6)))
-    model: Classifier = (
-        _Trees(features, start, threads) if classifier == "trees" else _Logistic(features, start)
-    )
+    model = classifier_of(classifier, features, start, threads)
     gamma = np.full(len(shown), rates[0])
     for _ in range(iterations):
         relevant = clicked + skipped * _missed(theta, gamma)
         theta = np.minimum(clicks / relevant.sum(axis=0), 1.0)
         theta[0] = 1.0
-        gamma = _sigmoid(model.step(relevant.sum(axis=1), total))
+        gamma = sigmoid(model.step(relevant.sum(axis=1), total))
     return RegressionEm(theta, gamma)
 
 
@@ -103,7 +113,8 @@ def _missed(theta: Float64Array, gamma: Float64Array) -> Float64Array:
     return found
 
 
-def _sigmoid(logits: Float64Array) -> Float64Array:
+def sigmoid(logits: Float64Array) -> Float64Array:
+    """Return 1 / (1 + e^−x)."""
     found: Float64Array = 1.0 / (1.0 + np.exp(-np.clip(logits, -30.0, 30.0)))
     return found
 
@@ -124,7 +135,7 @@ class _Logistic:
     def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
         """Take a step of Newton's method."""
         inputs = self._inputs
-        gamma = _sigmoid(inputs @ self._weights)
+        gamma = sigmoid(inputs @ self._weights)
         penalty = np.full(inputs.shape[1], _RIDGE * total.sum() / len(total))
         penalty[0] = 0.0
         gradient = inputs.T @ (relevant - total * gamma) - penalty * self._weights
@@ -151,7 +162,7 @@ class _Trees:
         found: list[Float64Array] = []
 
         def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:
-            gamma = _sigmoid(scores)
+            gamma = sigmoid(scores)
             return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _LEAST_CURVATURE)
 
         def look(scores: Float64Array, _: "lightgbm.Dataset") -> list[tuple[str, float, bool]]:

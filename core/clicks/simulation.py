@@ -11,6 +11,7 @@ from core.clicks.users import UserModel
 from core.data import RankingDataset
 from core.data.texts import Texts
 from core.errors import InvalidInput
+from core.losses.ranks import descending_order
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
@@ -248,7 +249,7 @@ def _tops(
     for number, scores in enumerate(rankers):
         if len(scores) != dataset.n_documents or not np.isfinite(scores).all():
             raise InvalidInput.at(f"/rankers/{number}", "must be one finite score for each document")
-        order = np.lexsort((-np.asarray(scores, np.float64), queries))
+        order = descending_order(scores, dataset.query_boundaries)
         ranks = np.arange(dataset.n_documents) - dataset.query_boundaries[queries]
         is_top = ranks < n_ranks
         tops[number, queries[is_top], ranks[is_top]] = order[is_top]

@@ -23,7 +23,7 @@ class UserModel:
 
     `pbm`: P(click) = θ_k a, each rank examined by itself (Richardson et al. 2007). `cascade`: ranks are
     examined from the top until the first click (Craswell et al. 2008). `dbn`: after a click the user is
-    satisfied with the probability of the label and leaves, else goes on with `continuation` (Chapelle and
+    satisfied with the probability of the label and leaves, else continues with `continuation` (Chapelle and
     Zhang 2009). `trust`: P(click) = θ_k (ε⁺_k a + ε⁻_k (1 − a)), where users of high ranks click what they
     do not want, too (Agarwal et al. 2019).
 

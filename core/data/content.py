@@ -55,7 +55,7 @@ class Content:
 
     Attributes:
         format: letor, lightgbm, csv, parquet, trec-qrels or unknown.
-        delimiter: What sets the columns of delimited text apart.
+        delimiter: Separator of the columns.
         line: The number of the first line with content.
         text: The start of that line.
     """

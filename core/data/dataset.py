@@ -211,7 +211,7 @@ class RankingDataset:
         Args:
             features: (n_documents, n_features).
             feature_names: One a column.
-            categories: Of the categorical features; unchanged where left out.
+            categories: Categories of the categorical features; unchanged where left out.
         """
         available = self.categories if categories is None else categories
         kept = {name: available[name] for name in feature_names if name in available}

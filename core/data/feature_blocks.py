@@ -23,7 +23,7 @@ def feature_blocks(feature_names: Sequence[str]) -> Mapping[str, range]:
     """Find the whole blocks among features: the columns of each, by the name of the block.
 
     The features of a block are adjacent columns in order, numbered from 0. Features that lack some
-    numbers are no block, and neither is a block that has the name of a feature.
+    numbers are not a block, and neither is a block that has the name of a feature.
 
     Example:
         >>> dict(feature_blocks(["bm25", "emb.0", "emb.1", "tag.1"]))

@@ -39,7 +39,7 @@ class FeatureChoice:
         """Return the chosen features of a dataset, in the dataset's order.
 
         Raises:
-            InvalidInput: At `/use` or `/leave_out`: a name is no feature and no block, or none is left.
+            InvalidInput: At `/use` or `/leave_out`: a name is neither a feature nor a block, or none is left.
 
         Example:
             >>> FeatureChoice(leave_out=("price",)).of(["bm25", "price", "clicks"])
@@ -60,7 +60,7 @@ class FeatureChoice:
 
 
 def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list[str]:
-    """Return a problem for each name that is no feature, with the nearest feature.
+    """Return a problem for each name that is not a feature, with the nearest feature.
 
     Example:
         >>> unknown_features(["bm52", "bm25"], ["bm25", "pagerank"])

@@ -96,7 +96,7 @@ def select_columns(features: Features, columns: Int64Array, absent: float) -> Se
 def new_matrix(n_rows: int, n_columns: int) -> Float32Array:
     """Allocate a matrix of zeros; a large one maps an unlinked temporary file.
 
-    The file is in the folder of temporary files (`TMPDIR`), and its pages are no memory of the process.
+    The file is in the folder of temporary files (`TMPDIR`), and its pages are not memory of the process.
 
     Raises:
         StoreFull: The disk has no room for it.

@@ -19,11 +19,11 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
     Names that begin with `.` or `_`, as `_SUCCESS`, are left out.
 
     Args:
-        names: Of the files in a folder.
+        names: Names of the files in a folder.
         pattern: With `*`, `?` and `[…]`, as a shell reads them.
 
     Raises:
-        InvalidInput: The pattern is no name, matches nothing, or matches more than `MAX_FILES` files.
+        InvalidInput: The pattern is not a name, matches nothing, or matches more than `MAX_FILES` files.
 
     Example:
         >>> matching(["part-10.csv", "part-2.csv", "_SUCCESS"], "part-*.csv")

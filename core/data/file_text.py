@@ -24,8 +24,8 @@ class FileText:
 
     Attributes:
         text: (n_bytes,) uint8, mapped perhaps, read-only.
-        file: What messages call it.
-        start: Where the text begins, behind a byte order mark.
+        file: Name for messages.
+        start: Where the text begins, after a byte order mark.
     """
 
     def __init__(self, text: Text, file: str) -> None:
@@ -74,7 +74,7 @@ class FileText:
         return DatasetError(*self.errors([(expected, start, stop)]))
 
     def line_start(self, at: int) -> int:
-        """Return the start of the first line that begins at or behind `at`, or the end of the text."""
+        """Return the start of the first line that begins at or after `at`, or the end of the text."""
         for first in range(max(at - 1, self.start), self.text.size, _LINE_WINDOW):
             feeds = np.flatnonzero(self.text[first : first + _LINE_WINDOW] == LINE_FEED)
             if len(feeds):

@@ -27,7 +27,7 @@ class AbsentFeatures:
 
     Attributes:
         names: Their names.
-        used: How many features are used in all.
+        used: Number of features that are used.
     """
 
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class AbsentFeatures:
             pointer: Where a request names the dataset.
             dataset: Name of the dataset in messages: "the dataset".
             user: Name of the model that uses the features: "web:3".
-            advice: How to go on with it all the same.
+            advice: How to continue with it all the same.
 
         Raises:
             FeaturesAbsent: It does.
@@ -117,7 +117,7 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
         names: The features; those that are categories already stay as they are.
 
     Raises:
-        InvalidInput: At `/categorical_feature/…`, for a name that is no feature, and for a feature with a
+        InvalidInput: At `/categorical_feature/…`, for a name that is not a feature, and for a feature with a
             fraction, an infinite value or too many different values.
     """
     pointers = {name: f"/categorical_feature/{place}" for place, name in enumerate(names)}
@@ -141,7 +141,7 @@ class UnseenValues:
 
     Attributes:
         feature: Name of the feature.
-        documents: How many documents have one.
+        documents: Number of documents with a value.
         examples: Some of the values.
     """
 

@@ -152,7 +152,7 @@ class DataRoots:
         """Open a file of a folder that `look` listed.
 
         Raises:
-            DatasetError: It is gone, may not be read, or is no plain file below a root.
+            DatasetError: It is gone, may not be read, or is not a plain file below a root.
         """
         with contextlib.ExitStack() as stack:
             try:

@@ -42,7 +42,7 @@ class FoldAssignment:
         return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
     def split(self, dataset: RankingDataset, fold: int) -> Split:
-        """Return the queries of all other folds, and those of one fold."""
+        """Return the queries of all other folds, and the queries of one fold."""
         kept, held_out = self.queries(fold)
         return dataset.select_queries(kept), dataset.select_queries(held_out)
 

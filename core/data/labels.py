@@ -98,8 +98,8 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
         The map with each label as `label_text` writes it.
 
     Raises:
-        InvalidInput: For each key that is no number or "nan", or names the label of a key before it, and each
-            value that is no label for a job.
+        InvalidInput: For each key that is not a number or "nan", or names the label of a key before it, and
+            each value that is not a label for a job.
 
     Example:
         >>> label_map({"-1.0": 0, "NaN": 0})
@@ -167,7 +167,7 @@ def map_range(label_range: LabelRange, known: Iterable[float], mapped: LabelMap)
 
 def _parsed(text: str) -> float | None:
     try:
-        with np.errstate(over="ignore"):  # what float32 cannot hold is no label
+        with np.errstate(over="ignore"):  # what float32 cannot hold is not a label
             label = float(np.float32(text))
     except ValueError:
         return None

@@ -37,7 +37,7 @@ def read_letor(
     Features may come in any order, absent ones are 0, `nan` is missing, `inf` infinite. Their ids are from 1,
     or from 0 where a row has feature 0: each is named by its id, so that files agree. Numbers are rounded
     to float64 and then to float32. A document's id is X of a comment `#docid = X` or `# X ...`, else its row
-    number within the query; pairs `key = value` behind it become document columns.
+    number within the query; pairs `key = value` after it become document columns.
 
     Args:
         text: (n_bytes,) the bytes of the file, read-only.
@@ -98,7 +98,7 @@ def document_names(source: FileText, starts: Int64Array, lengths: Int32Array) ->
     """Return the ids in the comments of documents, large_string (n_documents,), null where there is none.
 
     Raises:
-        DatasetError: For texts that are no ids.
+        DatasetError: For texts that are not ids.
     """
     if not lengths.any():
         return pa.nulls(len(lengths), pa.large_string())

@@ -29,7 +29,7 @@ def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts
 
     Args:
         source: The text.
-        starts: (n_documents,) where each comment goes on after the id.
+        starts: (n_documents,) where each comment continues after the id.
     """
     keys: Int64Array = np.zeros((MOST_COLUMNS, 2), np.int64)
     n_keys = _find_keys(source.text, starts[:_SAMPLE_ROWS], keys)

@@ -1,7 +1,7 @@
 """The byte-level parser of LETOR text: one pass for the shape of the file, one to fill the arrays.
 
 Both passes work on chunks of whole lines, and agree on what a row is whatever else is wrong with it: a line
-whose first character that is no blank is not a #.
+whose first character that is not a blank is not a #.
 """
 
 import numpy as np
@@ -50,7 +50,7 @@ def measure(
 
     Args:
         first: Of the range.
-        last: The chunk behind it.
+        last: The chunk after the last one.
         text: The whole file.
         cuts: (n_chunks + 1,) where chunks begin and end, at line starts.
         has_queries: Whether a query token follows the label.
@@ -109,7 +109,7 @@ def fill(
 
     Args:
         first: Of the range.
-        last: The chunk behind it.
+        last: The chunk after the last one.
         text: The whole file.
         cuts: (n_chunks + 1,) where chunks begin and end.
         first_rows: (n_chunks,) the row that each chunk begins with.
@@ -127,7 +127,7 @@ def fill(
         undecided: (n_chunks, room, 3) filled with the rows that hold a number which is left to Python, and
             where their lines start, twice.
         counts: (n_chunks, 3) how many problems and undecided rows there are, which may be more than fit, and
-            how many comments go on after the document id.
+            how many comments continue after the document id.
     """
     for chunk in range(first, last):
         _fill_chunk(

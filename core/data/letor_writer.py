@@ -28,7 +28,7 @@ def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
 
     Raises:
         InvalidInput: When an id is empty or holds a blank or line break, a value of a document column holds
-            one, or the name of a column is no key: a letter, then neither blanks nor =.
+            one, or the name of a column is not a key: a letter, then neither blanks nor =.
     """
     _check_ids("/query_ids", dataset.query_ids)
     _check_ids("/document_ids", dataset.document_ids)
@@ -63,7 +63,7 @@ def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
     Document columns that the format cannot hold, such as titles, are left out.
 
     Args:
-        file: What `core.data.parquet.write_parquet` wrote.
+        file: File that `core.data.parquet.write_parquet` wrote.
 
     Raises:
         InvalidInput: When it has no features, or an id is empty or holds a blank or line break.

@@ -32,7 +32,7 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
     """Yield a Parquet file of a stored dataset, a row group at a time.
 
     Args:
-        file: What `core.data.parquet.write_parquet` wrote.
+        file: File that `core.data.parquet.write_parquet` wrote.
 
     Raises:
         DatasetError: When the file is damaged.
@@ -59,7 +59,7 @@ class NamedFile:
 
     Attributes:
         stored_bytes: Length of the common beginning of both files.
-        footer: All bytes behind it.
+        footer: All bytes after it.
     """
 
     stored_bytes: int

@@ -47,8 +47,8 @@ class Columns:
         query_columns: Kept as text a query, one value a query; text columns are kept so by themselves.
         document_columns: Kept as text a document.
         features: The features in their order; every other column of numbers where None.
-        categorical_features: The features whose values are categories, texts or whole numbers; behind those
-            of `features` where these are named, else in the order of the table.
+        categorical_features: The features whose values are categories, texts or whole numbers; after
+            `features` where these are named, else in the order of the table.
         ignore: Left out.
     """
 

@@ -45,8 +45,8 @@ def mapped_bytes(
 ) -> Bytes:
     """Map a file read-only; gzip and Zstandard data, detected by their content, are unpacked first.
 
-    What is unpacked goes to a temporary file that has no name, so that no memory is held for it and nothing
-    is left behind.
+    What is unpacked goes to a temporary file that has no name, so that no memory is held for it and no file
+    is left.
 
     Args:
         path: Where the file is. A plain file is mapped itself and must not be cut while its bytes are used.

@@ -29,7 +29,7 @@ def write_parquet(
     """Write a dataset so that `read_parquet` gives back the same bits.
 
     Args:
-        dataset: What to write.
+        dataset: Dataset to write.
         file: Where to.
         on_progress: Called with the documents written and those in all; what it raises ends the writing.
     """
@@ -115,7 +115,7 @@ def read_document_texts(
     """Read the ids of documents and some of their texts, and only the row groups that hold them.
 
     Args:
-        file: What `write_parquet` wrote.
+        file: File that `write_parquet` wrote.
         spans: First row and the row after the last, one span a table.
         names: Document columns; those that the file lacks are left out.
 

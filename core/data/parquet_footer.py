@@ -51,10 +51,10 @@ def renamed_footer(metadata: bytes, named: bytes, names: Sequence[str]) -> bytes
     """Return the footer of a Parquet file with other column names, its length and the magic number.
 
     Args:
-        metadata: Of the file, as `read_footer` returns it.
+        metadata: Metadata of the file, as `read_footer` returns it.
         named: Of a file without rows with the same columns under these names; its schema and its key-value
             metadata are taken.
-        names: Of the columns, in their order; none is nested.
+        names: Names of the columns, in their order; none is nested.
 
     Raises:
         DatasetError: The metadata are damaged.
@@ -141,7 +141,7 @@ class _Cursor:
         self._content = content
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Yield the number and the type of each field of a struct; the caller moves behind its value."""
+        """Yield the number and the type of each field of a struct; the caller moves past its value."""
         number = 0
         while header := self._byte():
             delta, kind = header >> 4, header & 0x0F
@@ -153,7 +153,7 @@ class _Cursor:
             yield number, kind
 
     def list_header(self) -> tuple[int, int]:
-        """Move behind the header of a list; return its length and the type of its elements."""
+        """Move past the header of a list; return its length and the type of its elements."""
         header = self._byte()
         size = header >> 4
         size = self._varint() if size == _LONG_LIST else size
@@ -162,7 +162,7 @@ class _Cursor:
         return size, header & 0x0F
 
     def skip(self, kind: int, depth: int = 0) -> None:
-        """Move behind the value of a field."""
+        """Move past the value of a field."""
         if kind in _INTEGERS:
             content, at = self._content, self.at
             while content[at] > 0x7F:

@@ -30,7 +30,7 @@ class Layout:
     """Columns of a file.
 
     Attributes:
-        version: Of this layout.
+        version: Version of this layout.
         feature_names: In the order of `feature_columns`.
         query_columns: Names, in the order of `text_columns`.
         weights: Which of `query_weight` and `document_weight` there are.

@@ -27,11 +27,11 @@ class QueryEntry:
     Attributes:
         query_id: Its id.
         first_row: Its first row in the dataset, from 0.
-        documents: How many rows it has.
-        relevant: How many of them have a label above 0.
+        documents: Number of its rows.
+        relevant: Number of its documents with a label above 0.
         min_label: The smallest label, None where no document has one.
         max_label: The largest label, None where no document has one.
-        columns: What else is known of it, by name.
+        columns: Other columns of the query, by name.
     """
 
     query_id: str
@@ -47,7 +47,7 @@ class QueryIndex:
     """All queries of a dataset, in its order.
 
     Args:
-        table: What `write_query_index` wrote.
+        table: Table that `write_query_index` wrote.
     """
 
     def __init__(self, table: pa.Table) -> None:
@@ -72,7 +72,7 @@ class QueryIndex:
         """Return one query.
 
         Raises:
-            NotFound: There is none of this id.
+            NotFound: The id is unknown.
         """
         position = pc.index(self._table["query_id"], query_id).as_py()
         if position < 0:

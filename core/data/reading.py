@@ -113,7 +113,7 @@ def read_file(
     """Read judged documents from a file, and its query file.
 
     Args:
-        file: What to read. A plain file is mapped into memory and must not be cut while it is read.
+        file: File to read. A plain file is mapped into memory and must not be cut while it is read.
         options: How to read it; its format is detected by its content by default.
         limits: How large it may become.
         threads: Threads to use; the result is the same on any number.
@@ -162,7 +162,7 @@ def read_unjudged(
     """Read documents to rank by a model; tables need no labels, and theirs are ignored.
 
     Args:
-        file: What to read, in any format that `read_file` takes.
+        file: File to read, in any format that `read_file` takes.
         features: The model's; of a table the other columns are left out.
         columns: Which columns of a table are the query and the document, where their names do not tell.
         limits: How large it may become.

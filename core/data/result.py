@@ -17,7 +17,7 @@ class Reading:
 
     Attributes:
         dataset: The judged documents.
-        format: What the file turned out to be: letor, lightgbm, csv, parquet or trec-qrels.
+        format: Detected format: letor, lightgbm, csv, parquet or trec-qrels.
         scattered_queries: Queries whose rows were not contiguous and were gathered.
         scattered_examples: The ids of the first of them, at most `MAX_EXAMPLES`.
         several_spellings: The ids of queries that the file spells in several ways: `1` and `1.0`.

@@ -66,7 +66,7 @@ class Rows:
         query_lengths: (n_rows,) its length there.
         document_starts: (n_rows,) where the document id starts, or would.
         document_lengths: (n_rows,) its length, 0 where there is none.
-        has_longer_comments: Whether the comment of any row goes on after the document id.
+        has_longer_comments: Whether the comment of any row continues after the document id.
 
     Raises:
         DatasetError: With what cannot be understood, or when the matrix would be too large.

@@ -58,12 +58,12 @@ def fold_queries(dataset: RankingDataset, folds: int, fold: int, seed: int) -> S
 
     Args:
         dataset: At least as many queries as folds.
-        folds: How many folds, at least 2. Their numbers of queries differ by at most one.
+        folds: Number of folds, at least 2. Their numbers of queries differ by at most one.
         fold: Which one to hold out, from 1.
         seed: The same seed makes the same folds of the same dataset.
 
     Returns:
-        The queries of the other folds, and those of this one.
+        The queries of the other folds, and the queries of this one.
 
     Raises:
         InvalidInput: When there are too few queries, or folds, fold or seed are out of bounds.
@@ -79,7 +79,7 @@ def fold_numbers(dataset: RankingDataset, folds: int, seed: int) -> Int64Array:
 
     Args:
         dataset: At least as many queries as folds.
-        folds: How many folds, at least 2. Their numbers of queries differ by at most one.
+        folds: Number of folds, at least 2. Their numbers of queries differ by at most one.
         seed: The same seed makes the same folds of the same dataset.
 
     Returns:

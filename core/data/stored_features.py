@@ -36,7 +36,7 @@ class StoredFeatures:
     that rise are read once. The file is open as long as the object lives.
 
     Args:
-        url: Of the Parquet: `file:///…`, or `https://…` with a signature, which no message repeats.
+        url: URL of the Parquet: `file:///…`, or `https://…` with a signature, which no message repeats.
         rows: (n_documents,) rows of the file.
         columns: (n_features,) columns of the file's features, -1 for one that it does not have.
         absent: The value of those.

@@ -32,7 +32,7 @@ def synthetic_dataset(
     Features are uniform in [-1, 1). The polynomial has a linear term in every feature and random products of
     two and of three features, twice as many of each as there are features, with normal coefficients; its
     linear, quadratic and cubic parts are scaled to the same variance. Labels 0 to 4 cut its value at the
-    quantiles that give `LABEL_SHARES` over a reference sample of the polynomial's own. (Burges, Ragno and Le
+    quantiles that give `LABEL_SHARES` over a reference sample of the polynomial. (Burges, Ragno and Le
     2006, section 6.3.1, five labels in the shares of web search; the paper leaves the terms open.)
 
     The polynomial and the cuts depend on `polynomial_seed`, `n_features` and `noise` only: training,
@@ -41,8 +41,8 @@ def synthetic_dataset(
 
     Args:
         n_queries: At least 1.
-        seed: Of the features and the noise.
-        polynomial_seed: Of the polynomial.
+        seed: Seed of the features and the noise.
+        polynomial_seed: Seed of the polynomial.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
@@ -88,8 +88,8 @@ def sparse_dataset(
 
     Args:
         n_queries: At least 1.
-        seed: Of the features, the noise and the labels.
-        polynomial_seed: Of the polynomial.
+        seed: Seed of the features, the noise and the labels.
+        polynomial_seed: Seed of the polynomial.
         documents_per_query: At least 1.
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.

@@ -57,8 +57,8 @@ def diagnose(
         query_boundaries: (n_queries + 1,) offsets.
         cutoff: k of the top k.
         iteration: For losses that draw random numbers.
-        seed: Of the samples.
-        queries: How many the sample of the bounds holds at most.
+        seed: Seed of the samples.
+        queries: Most queries in the sample of the bounds.
         gradient: (n_documents,) gradient of the loss at `scores`, where it is at hand.
 
     Returns:

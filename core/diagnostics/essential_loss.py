@@ -32,7 +32,7 @@ def logistic(z: Float64Array) -> Float64Array:
 
 
 def essential_loss(query: RankedQuery, weights: Float64Array) -> float:
-    """L_β = min over consistent permutations of Σ_{s < n} β(s) I(a document behind s ranks above it).
+    """L_β = min over consistent permutations of Σ_{s < n} β(s) I(a document after s ranks above it).
 
     Of all permutations by label, the one that orders documents of a label by score makes the fewest errors,
     and makes them where weights that do not rise within a label are least.

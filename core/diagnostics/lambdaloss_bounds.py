@@ -1,6 +1,6 @@
 """Costs of a ranking and the losses that bound them (Wang et al. 2018, section 5), in bits.
 
-Each function returns the smaller and the larger side of one statement for one query. Ranks are those of the
+Each function returns the smaller and the larger side of one statement for one query. Ranks follow the
 indicator I(s_i < s_j), so that the statements hold for tied scores too: log2(1 + e^0) = 1.
 """
 

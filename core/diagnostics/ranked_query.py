@@ -73,7 +73,7 @@ class RankedQuery:
 
     @cached_property
     def _unscaled_gains(self) -> Float64Array:
-        """(n,) g(y); 2^y − 1 for labels of any size, which are no gains of a loss."""
+        """(n,) g(y); 2^y − 1 for labels of any size, which are not gains of a loss."""
         if self.terms.gain == "exp2":
             return np.asarray(np.exp2(self.labels) - 1.0)
         return gains(self.terms.gain, self.labels)

@@ -144,7 +144,7 @@ class Recognition:
     """The public corpus of a dataset.
 
     Attributes:
-        corpus: `MSLR-WEB30K`; None where its counts are those of no corpus.
+        corpus: `MSLR-WEB30K`; None where its counts match no corpus.
         fold: The fold, from 1; None where it is unknown or the corpus has none.
         part: `train`, `validation` or `test` of a single dataset that is a part; else None.
         as_printed: Whether the counts are those that a paper prints. Numbers that papers print for other data

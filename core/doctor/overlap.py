@@ -16,7 +16,7 @@ _GAPS = 2.0  # times the queries; ids up to here count the queries, some of them
 def document_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report documents with equal values of all common features.
 
-    Documents without any feature are all alike and do not count. Where features are few or coarse, documents
+    Documents without any feature are all equal and do not count. Where features are few or coarse, documents
     of different queries are often equal by nature; so it is information, not a warning, while the datasets
     share little more with each other than the queries of the training data do.
     """

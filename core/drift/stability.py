@@ -43,7 +43,7 @@ def population_stability_index(before: Float64Array, after: Float64Array) -> flo
     """Return Σ (a_i - b_i) ln(a_i / b_i) of the shares of two samples in some bins.
 
     It is the symmetrised Kullback-Leibler divergence, in nats. By a rule of thumb a population is stable
-    below 0.1 and has changed from 0.2 on (Siddiqi, Credit Risk Scorecards, 2006). Shares are those of the
+    below 0.1 and has changed from 0.2 on (Siddiqi, Credit Risk Scorecards, 2006). Shares are of the
     counts plus 1/2, so that no bin is empty.
 
     Args:

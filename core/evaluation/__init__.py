@@ -10,7 +10,7 @@ from core.evaluation.evaluation import (
     rank_documents,
     write_query_values,
 )
-from core.evaluation.gate import GateDecision, GateRule, decide
+from core.evaluation.gate import CounterfactualRule, GateDecision, GateRule, decide
 from core.evaluation.segments import Segment, StoredSegments, segment_name, write_segments
 from core.evaluation.selection import AgainstBest, against_best
 from core.evaluation.slices import LEAST_QUERIES, Slice, slices
@@ -21,6 +21,7 @@ __all__ = [
     "AgainstBest",
     "Baseline",
     "Comparison",
+    "CounterfactualRule",
     "Evaluation",
     "GateDecision",
     "GateRule",

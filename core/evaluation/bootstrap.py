@@ -23,7 +23,7 @@ def bootstrap_intervals(
 
     Args:
         values: (n_queries, n_columns) finite values; the columns share the resampled queries.
-        resamples: How many resamples.
+        resamples: Number of resamples.
         seed: The same seed gives the same interval, on any number of threads.
         threads: Threads to use.
 
@@ -55,7 +55,7 @@ def resampled_sums(
 
     Args:
         values: (n_rows, n_columns) finite values; the columns share the resampled rows.
-        resamples: How many resamples.
+        resamples: Number of resamples.
         seed: The same seed gives the same sums, on any number of threads.
         threads: Threads to use.
 

@@ -118,7 +118,7 @@ def evaluate(
     seed: int = 0,
     threads: int = 1,
 ) -> Evaluation:
-    """Measure scores and summarise each metric; arguments and errors as those of `measure`."""
+    """Measure scores and summarise each metric; arguments and errors as of `measure`."""
     parsed = _parsed(metrics, conventions)
     per_query = _measured(scores, judgments, parsed)
     summaries = summarise_all(per_query, seed=seed, threads=threads, metrics=parsed)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from core.doctor.report import Finding
 from core.evaluation.paired import PairedDifference, format_p, paired_differences
 from core.evaluation.slices import Slice
-from core.stored import entry
+from core.stored import entry, read_entries
 from core.types import Float64Array
 
 Requirement = Literal["not_worse", "better"]
@@ -17,26 +18,59 @@ _NAMED_SLICES = 3
 
 
 @dataclass(frozen=True)
+class CounterfactualRule:
+    """The difference that a counterfactual estimate of both models must show.
+
+    Attributes:
+        click_log_id: The click log.
+        dataset_id: The dataset with the documents that the models rank, by the ids of the log.
+        metric: Spelling of a metric that is a sum over clicks.
+        estimator: Name of the estimator, see `core.clicks.counterfactual.Estimator`.
+        normalised: Whether to divide by the mean weight.
+        clip: Largest weight, or None.
+        examination: Probability to examine each rank from 1, for `examination` alone.
+        margin: Loss of the metric that the interval of the difference must exclude; with 0, a challenger must
+            be shown to be better.
+    """
+
+    click_log_id: str
+    dataset_id: str
+    metric: str
+    estimator: str
+    normalised: bool = False
+    clip: float | None = None
+    examination: tuple[float, ...] | None = None
+    margin: float = 0.0
+
+
+@dataclass(frozen=True)
 class GateRule:
     """The rule of a promotion gate.
 
     Attributes:
-        metric: Spelling of the metric that decides.
+        metric: Spelling of the metric that decides on judgments; None where clicks alone do.
         require: `better` to admit only challengers shown to be better, `not_worse` to admit all that are not
             shown to be worse.
         p: p-value of the randomisation test below which a difference is shown, in (0, 1].
         max_slice_drop: Largest allowed drop of the mean of a slice of queries, or None for no limit.
         min_slice_queries: Slices with fewer queries are ignored.
         better_than_baselines: Whether a challenger must be shown to be better than all baselines.
+        interleaving: What the verdict of an interleaving of both models must be, as `require`; None if none
+            is needed.
+        counterfactual: What an estimate from a click log must show; None if none is needed.
     """
 
-    metric: str
+    metric: str | None = None
     require: Requirement = "not_worse"
     p: float = 0.05
     max_slice_drop: float | None = None
     min_slice_queries: int = 30
     # Workers of the release before this field refuse it, so that they still run the other gates.
     better_than_baselines: bool = entry(False, later=True)
+    interleaving: Requirement | None = entry(None, later=True)
+    counterfactual: CounterfactualRule | None = entry(
+        None, later=True, read=partial(read_entries, CounterfactualRule, exact=True)
+    )
 
 
 @dataclass(frozen=True)

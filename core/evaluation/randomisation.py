@@ -1,4 +1,4 @@
-"""Fisher's randomisation test: could the difference be a matter of which system is called A?"""
+"""Fisher's randomisation test of paired differences."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def randomisation_p_values(
 
     Args:
         differences: (n_queries, n_columns) finite differences; the columns share the random signs.
-        permutations: How many random assignments.
+        permutations: Number of random assignments.
         seed: The same seed gives the same p-values, on any number of threads.
         threads: Threads to use.
 

@@ -58,7 +58,7 @@ class StoredSegments:
         return cls(pq.read_table(file))
 
     def all(self) -> list[Segment]:
-        """List the segments, those of one column by their values."""
+        """List the segments; segments of one column are in the order of their values."""
         return [
             Segment(segment_name(by, value), by, value, queries)
             for by in self._table.column_names

@@ -41,7 +41,7 @@ def slices(
 ) -> list[Slice]:
     """Group the queries by their numbers of documents and relevant documents, and by each query column.
 
-    A column keeps its 20 most frequent values; other values, and those of too few queries, share one slice.
+    A column keeps its 20 most frequent values; other values, and values of too few queries, share one slice.
     Properties with a single slice are omitted, and so are slices of too few queries.
 
     Args:

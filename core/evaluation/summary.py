@@ -65,7 +65,8 @@ def summarise_all(
         seed: Seed of the resampling.
         threads: Threads to use; the result does not depend on them.
         metrics: The metrics by name, whose bounds narrow the intervals of few queries; other values have no
-            bounds. For geometric metrics, mean and interval are exponentials of those of the logarithms.
+            bounds. For geometric metrics, mean and interval are exponentials of the logarithms' mean and
+            interval.
     """
     if not values:
         return {}

@@ -111,7 +111,7 @@ def pairs_of(labels: Float32Array, queries: Int64Array) -> Iterator[Int64Array]:
 
     Args:
         labels: (n_documents,) labels.
-        queries: (n_documents,) query of each document; those of a query are adjacent.
+        queries: (n_documents,) query of each document; documents of a query are adjacent.
     """
     starts = np.flatnonzero(np.r_[True, queries[1:] != queries[:-1]])
     waiting: list[Int64Array] = []
@@ -145,7 +145,7 @@ class PairByPair:
     """RankNet with a forward and a backward pass for each pair.
 
     Args:
-        weights: Of each layer `weights` and `bias`.
+        weights: Weights of each layer `weights` and `bias`.
     """
 
     def __init__(self, weights: list[dict[str, Any]]) -> None:

@@ -29,7 +29,7 @@ _EARLY = 0.1  # share of the trees after which a rising curve is compared with i
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison behind a judgement, first − second.
+    """One comparison that a judgement rests on, first − second.
 
     Attributes:
         first: Row and column.
@@ -88,7 +88,7 @@ class Judgement:
 
 
 class PairedTests:
-    """Paired tests; those of the same two systems, which marks and claims share, are made once.
+    """Paired tests. A test of two systems is made once, for marks and claims.
 
     Args:
         permutations: Random assignments of Fisher's test.
@@ -142,7 +142,7 @@ class Judge:
     Args:
         values: Measured values by row and column.
         significance: The table's test; Fisher's when None.
-        unit: Factor from natural units to those of sentences: 100 for percent.
+        unit: Factor from natural units to the units of sentences: 100 for percent.
         tests: Paired tests of two systems.
     """
 

@@ -31,12 +31,12 @@ class Method:
     Attributes:
         name: As the paper calls it.
         loss: The whole loss as a training request has it; None where it is not implemented.
-        hyperparameters: Of the trees, on every corpus.
+        hyperparameters: Hyperparameters of the trees, on every corpus.
         by_corpus: Printed hyperparameters of a corpus; they replace those above.
         loss_by_corpus: Printed hyperparameters of the loss of a corpus.
         grid: Changes to try; validation picks one. Empty for a single training. They are of the
             hyperparameters of trees, or of the scorer where that is a network.
-        quick: Changes at the quick scale, instead of those of a corpus and of the grid.
+        quick: Changes at the quick scale, instead of the changes of a corpus and of the grid.
         quick_grid: The grid at the quick scale.
         scorer: Scorer as a training request has it; the epochs are the protocol's.
         deviations: Differences from the paper's own set-up.

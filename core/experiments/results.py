@@ -45,7 +45,7 @@ class CellValue:
     Attributes:
         value: The number, None without a result.
         run: Digest of the training that it comes from, the chosen one of several.
-        per_query: (n_queries,) values behind a mean, None for other measures.
+        per_query: (n_queries,) values that a mean is of, None for other measures.
         trees: Iterations of a curve.
         curve: Values of a curve at those iterations.
         missing: Reason for a missing number.

@@ -28,13 +28,13 @@ class Narrower:
 
 @dataclass(frozen=True)
 class Alike:
-    """Both of each pair are alike: the 95% interval of the difference lies within the margin.
+    """Both of each pair are equivalent: the 95% interval of the difference lies within the margin.
 
     All intervals must, so that no correction is needed. Contradicted where an interval lies beyond the
     margin that is widened for the number of pairs.
 
     Attributes:
-        pairs: What is compared.
+        pairs: Compared pairs.
         margin: In the metric's unit: 0.01 is one point of NDCG in percent.
     """
 
@@ -47,7 +47,7 @@ class Larger:
     """The number of the first of each pair is larger; there are no values by query to test it with.
 
     Attributes:
-        pairs: What is compared.
+        pairs: Compared pairs.
         margin: Share of the second by which both must differ to show anything.
     """
 

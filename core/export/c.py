@@ -298,7 +298,7 @@ class CTrees(_C[TreeSource], TreeCode):
         return f"{self.head(source)}{self.code(source, _function(source))}".encode()
 
     def code(self, source: TreeSource, function: str) -> str:
-        """Write all that is behind the names of features; the last function scores a document."""
+        """Write all that follows the names of features; the last function scores a document."""
         return _TREES.format(function=function, zero=ZERO, **self.tables(source.nodes))
 
 
@@ -321,7 +321,7 @@ class CNetwork(_C[NetworkSource], NetworkCode):
         return f"{self.head(source)}{self.code(source, _function(source))}".encode()
 
     def code(self, source: NetworkSource, function: str) -> str:
-        """Write all that is behind the names of features; the last function scores a document."""
+        """Write all that follows the names of features; the last function scores a document."""
         network, inputs = source.network, source.network.inputs
         enums = "".join(
             f"enum {{ {name} = {size} }};\n"

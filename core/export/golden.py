@@ -23,7 +23,7 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
     """Write golden vectors as lines of JSON.
 
     Each has the `features` of a document by the engine's names, null where missing; `score`, which the engine
-    must give it; and the model's own score of it, as `lightgbm` of a forest, as `rankery` otherwise.
+    must give it; and the score of the model, as `lightgbm` of a forest, as `rankery` otherwise.
 
     Args:
         export: The export.

@@ -71,7 +71,7 @@ class ExportOptions:
         """Return the names of the model's features in the engine.
 
         Raises:
-            InvalidInput: At a name that is no feature, cannot be written, or is of two features.
+            InvalidInput: At a name that is not a feature, cannot be written, or is of two features.
         """
         known = set(feature_names)
         problems = [

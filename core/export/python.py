@@ -207,7 +207,7 @@ class _Python(SourceCode[S]):
 
         Args:
             source: The model.
-            tables: Constants behind the names of features.
+            tables: Constants after the names of features.
             body: The end of the function `score`, and the functions that it calls.
         """
         return _CODE.format(

@@ -22,7 +22,7 @@ class RankLib(TreeTarget):
     """An ensemble of regression trees."""
 
     name = "ranklib"
-    filename = "model.txt"  # its first line is no XML
+    filename = "model.txt"  # its first line is not XML
     media_type = "text/plain; charset=utf-8"
     reader = "RankLib, and the Learning to Rank plugins of Elasticsearch and OpenSearch"
     summary = "RankLib's LambdaMART, `model/ranklib` in Elasticsearch and OpenSearch"

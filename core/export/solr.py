@@ -65,7 +65,7 @@ class _Solr(Target[S]):
 
     @abstractmethod
     def advice(self, source: S) -> str:
-        """Return the sentence on default values in `features.json`, behind a blank; "" for none."""
+        """Return the sentence on default values in `features.json`, after a blank; "" for none."""
 
     def norms(self, source: S) -> list[dict[str, Any]]:
         """Return the further members of each feature of the model."""
@@ -317,7 +317,7 @@ class SolrNetwork(_SolrNetwork):
         """Read the layers.
 
         Raises:
-            ModelError: The activations are not those of the model.
+            ModelError: The activations differ from the model's.
         """
         found = json.loads(content)["params"]["layers"]
         layers = tuple(

@@ -55,15 +55,15 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
     nests = False
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return LightGBM's own."""
+        """Return LightGBM's arithmetic."""
         return (Arithmetic(self.reader, single=False, zeros=True, single_sum=False, doubles=True),)
 
     def check(self, source: TreeSource) -> None:
-        """Refuse only models that are no sums of leaves: all decisions at splits can be written."""
+        """Refuse only models that are not sums of leaves: all decisions at splits can be written."""
         require_plain(source.text, self.name)
 
     def tables(self, nodes: Nodes) -> dict[str, str]:
-        """Write the lines of the nodes, and those of the first node of each tree."""
+        """Write the lines of the nodes, and of the first node of each tree."""
         numbers = np.where(nodes.features < 0, nodes.values, nodes.thresholds).tolist()
         columns = zip(
             nodes.features.tolist(), numbers, nodes.ways.tolist(), nodes.right.tolist(), strict=True
@@ -118,7 +118,7 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
         """Read the tables, and evaluate them by numpy as the code does.
 
         Raises:
-            ModelError: They are not those of a network.
+            ModelError: They do not make a network.
         """
         text = content.decode()
         activations = self.activations.items()

@@ -25,7 +25,7 @@ class LightGbm(TreeTarget):
     nests = False
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return LightGBM's own."""
+        """Return LightGBM's arithmetic."""
         return (Arithmetic("LightGBM", single=False, zeros=True, single_sum=False, doubles=True),)
 
     def check(self, source: TreeSource) -> None:

@@ -42,7 +42,7 @@ S = TypeVar("S", bound=Source)
 
 
 class Target(ABC, Generic[S]):
-    """A format for one kind of model; a file of this folder holds those of one engine or language.
+    """A format for one kind of model; a file of this folder holds the formats of one engine or language.
 
     Attributes:
         name: Name of the format in requests.

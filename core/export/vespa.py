@@ -4,7 +4,7 @@ A sum is a rank profile that adds these up.
 
 The importer of LightGBM's JSON turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the
 direction of NaN. It needs `pandas_categorical` and an `objective`, which models of custom objectives lack.
-Expressions are evaluated in float64 on content nodes and in containers alike. A missing feature is NaN, as is
+Expressions are evaluated in float64 both on content nodes and in containers. A missing feature is NaN, as is
 an attribute without a value.
 """
 
@@ -275,7 +275,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         return range(len(member.features)), _onnx_scores(member), _onnx_model(member)
 
     def companions(self, source: SumSource, content: bytes) -> Mapping[str, bytes]:
-        """Return the models of the members that are no expressions."""
+        """Return the models of the members that are not expressions."""
         found: dict[str, bytes] = {}
         for part in source.parts:
             member = part.source
@@ -289,7 +289,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         """Read the weights, the expressions and the models that the terms name.
 
         Raises:
-            ModelError: The terms are not those of the sum.
+            ModelError: The terms differ from the sum's.
         """
         text = content.decode()
         functions = dict(_LINEAR_FUNCTION.findall(text))
@@ -343,7 +343,7 @@ def _profile(source: Source, used: Iterable[int], expression: str, declarations:
 
     Args:
         source: The model.
-        used: Features of the model; those that are no rank features get a function.
+        used: Features of the model; those that are not rank features get a function.
         expression: The expression of the first phase, from the colon or the brace on.
         declarations: Lines in front of the first phase.
     """

@@ -2,12 +2,13 @@
 
 from core.interleaving.lists import InterleavedList, seeded_draw
 from core.interleaving.methods import METHODS, Method, check_rankers, interleave
-from core.interleaving.sequential import SequentialRule, sample_size, sequential_test
-from core.interleaving.verdict import PairVerdict, Verdict, verdict
+from core.interleaving.sequential import SequentialRule, sample_size, sequential_test, winning_share
+from core.interleaving.verdict import Look, PairVerdict, Verdict, verdict
 
 __all__ = [
     "METHODS",
     "InterleavedList",
+    "Look",
     "Method",
     "PairVerdict",
     "SequentialRule",
@@ -18,4 +19,5 @@ __all__ = [
     "seeded_draw",
     "sequential_test",
     "verdict",
+    "winning_share",
 ]

@@ -30,7 +30,7 @@ class ListDistribution:
 def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
     """Draw one of the lists whose top at each rank comes from the rankings' tops.
 
-    A click adds 1/rank in a ranking to its ranker's credit. The probabilities are those of
+    A click adds 1/rank in a ranking to its ranker's credit. The probabilities are from
     `list_distribution`, for the first six ranks; below them the rankings take turns, without credit.
 
     Args:

@@ -1,6 +1,7 @@
 """A sequential test of two rankers that may be looked at as often as one likes, and its sample size."""
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,7 +61,7 @@ def sequential_test(wins: int, losses: int, rule: SequentialRule) -> SequentialR
     L(d) = (1 + 2d)^wins (1 − 2d)^losses is the likelihood ratio of ½ + d to ½. The test is the mixture
     ½ L(d) + ½ L(−d) at the smallest difference of interest d. Without a difference it exceeds 1/error with
     probability at most `error` at any time (Wald 1945; Ville 1939), so p = 1 / mixture holds at each look.
-    Where L(d) and L(−d) are both below `miss`, a difference of d or more is excluded alike.
+    Where L(d) and L(−d) are both below `miss`, a difference of d or more is excluded.
 
     Args:
         wins: Units that prefer the first ranker.
@@ -97,6 +98,27 @@ def _needed(wins: int, losses: int, rule: SequentialRule) -> int:
     if abs(slope) < 1e-12:
         return sample_size(rule)
     return max(1, math.ceil(bound / slope) - decided)
+
+
+def winning_share(decided: int, rule: SequentialRule) -> float | None:
+    """Return the smallest share of wins with which `sequential_test` calls the first ranker better.
+
+    Args:
+        decided: Units that prefer one of the rankers.
+        rule: Error probabilities and the smallest difference of interest.
+
+    Returns:
+        The share, above one half; None where all wins would not be enough.
+
+    Example:
+        >>> winning_share(500, SequentialRule()), winning_share(10, SequentialRule())
+        (0.562, None)
+    """
+    wins = range(decided // 2 + 1, decided + 1)
+    needed = bisect_left(
+        wins, True, key=lambda w: sequential_test(w, decided - w, rule).conclusion == "first"
+    )
+    return wins[needed] / decided if needed < len(wins) else None
 
 
 def sample_size(rule: SequentialRule) -> int:

@@ -8,12 +8,35 @@ import numpy as np
 import numpy.typing as npt
 
 from core.evaluation.bootstrap import interval_of, resampled_sums
-from core.interleaving.sequential import Conclusion, SequentialResult, SequentialRule, sequential_test
+from core.interleaving.sequential import (
+    Conclusion,
+    SequentialResult,
+    SequentialRule,
+    sequential_test,
+    winning_share,
+)
 from core.types import Float64Array, Int64Array
 
 Unit = Literal["user", "list"]
 _RESAMPLES = 2_000
+_LOOKS = 50
 _TIE = 1e-9  # credits are sums of fractions
+
+
+@dataclass(frozen=True)
+class Look:
+    """The state of a sequential test after a number of decided units.
+
+    Attributes:
+        decided: Units so far.
+        preferring_first: Those that prefer the first ranker.
+        winning_share: Share of the units with which a ranker would be called better; None where too few
+            units are decided for any share.
+    """
+
+    decided: int
+    preferring_first: int
+    winning_share: float | None
 
 
 @dataclass(frozen=True)
@@ -35,6 +58,7 @@ class PairVerdict:
         sequential_p: Bound of the p-value that holds at any time.
         conclusion: `first` or `second` is better, `equal`, or `undecided`.
         needed: Estimate of the further decided units that an undecided test needs.
+        path: The test after up to 50 numbers of decided units, the last one of all units; empty without any.
     """
 
     first: str
@@ -51,6 +75,7 @@ class PairVerdict:
     sequential_p: float
     conclusion: Conclusion
     needed: int | None
+    path: tuple[Look, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,7 +158,7 @@ def _compare(
     delta, lower, upper = _delta(signs, users, seed, threads)
     units = signs[signs != 0]
     if unit == "user":
-        units = units[np.unique(users[signs != 0], return_index=True)[1]]
+        units = units[np.sort(np.unique(users[signs != 0], return_index=True)[1])]
     preferring = int((units > 0).sum())
     tested: SequentialResult = sequential_test(preferring, len(units) - preferring, rule)
     return PairVerdict(
@@ -150,7 +175,17 @@ def _compare(
         tested.p,
         tested.conclusion,
         tested.needed,
+        _path(units, rule),
     )
+
+
+def _path(units: npt.NDArray[np.int8], rule: SequentialRule) -> tuple[Look, ...]:
+    """Return the state of the test after numbers of units, evenly from the first unit to the last."""
+    if not len(units):
+        return ()
+    preferring = np.cumsum(units > 0)
+    numbers = np.unique(np.linspace(1, len(units), _LOOKS).astype(np.int64)).tolist()
+    return tuple(Look(n, int(preferring[n - 1]), winning_share(n, rule)) for n in numbers)
 
 
 def _delta(

@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Protocol, Self
 
 from core.stored import Json, Stored, first_named, read_entries, write_entries
 
-# An entry among the metrics of the training data that is no metric.
+# An entry among the metrics of the training data that is not a metric.
 _LOSS = "loss"
 # Numbers of the named priorities; jobs with higher ones start first.
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
 
 
 class Lane(StrEnum):
-    """A queue of jobs with its own workers, so that short jobs do not wait behind long trainings."""
+    """A queue of jobs with its own workers, so that short jobs do not wait for long trainings."""
 
     TRAINING = "training"
     QUICK = "quick"
@@ -58,7 +58,7 @@ class UnfinishedJob(Protocol):
 
 @dataclass(frozen=True)
 class JobLimits:
-    """Limits of a job, beside those of the worker.
+    """Limits of a job, beside the worker's.
 
     Attributes:
         seconds: Running time over all attempts, or None.

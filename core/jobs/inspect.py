@@ -30,11 +30,11 @@ class InspectJob(SubmittedJob):
 
     Attributes:
         system: The model.
-        dataset_id: What it scores.
+        dataset_id: Dataset that it scores.
         measures: How it is measured, by one metric.
         repeats: How often each feature is shuffled.
         within: Whether over the whole `dataset` or within each `query`.
-        partial_dependence: What to draw of the scores by single features.
+        partial_dependence: Partial dependence of the scores on single features.
     """
 
     kind: ClassVar[str] = "inspect"

@@ -1,9 +1,10 @@
 """The job kind `promote`: move an alias to a version that passes its promotion gate."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from core.jobs.base import DatasetJob
+from core.jobs.base import JobSpec
 from core.jobs.measures import Measures
 from core.jobs.systems import System, system_name
 from core.stored import Stored, entry, read_entries, write_entries
@@ -22,14 +23,14 @@ def _rule(stored: Stored) -> "GateRule":
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromoteJob(DatasetJob):
+class PromoteJob(JobSpec):
     """Compare the current version of an alias with a challenger, and move the alias or refuse.
 
     Attributes:
         model_name: The name that has the alias.
         alias: The alias.
         systems: Champion, the current version, and challenger, the new one.
-        dataset_id: The dataset of the comparison.
+        dataset_id: The dataset of the comparison on judgments, None where clicks alone decide.
         rule: The rule of the gate.
         measures: Metrics and their options.
         permutations: Random assignments of Fisher's randomisation test.
@@ -41,13 +42,14 @@ class PromoteJob(DatasetJob):
     model_name: str
     alias: str
     systems: tuple[System, ...]
+    dataset_id: str | None = None
     rule: "GateRule" = entry(read=_rule)
     measures: Measures = entry(flat=True)
     permutations: int
 
     @classmethod
     def by_gate(
-        cls, name: str, alias: str, systems: tuple[System, System], dataset_id: str, rule: Stored
+        cls, name: str, alias: str, systems: tuple[System, System], dataset_id: str | None, rule: Stored
     ) -> "PromoteJob":
         """Return the job that moves an alias if a challenger passes its gate.
 
@@ -55,7 +57,7 @@ class PromoteJob(DatasetJob):
             name: The name that has the alias.
             alias: The alias.
             systems: Champion and challenger.
-            dataset_id: The dataset of the gate.
+            dataset_id: The dataset of the gate, or None.
             rule: The stored rule of the gate, with contract, label map, permutations and seed.
         """
         return cls.from_json(
@@ -64,11 +66,24 @@ class PromoteJob(DatasetJob):
                 "alias": alias,
                 "systems": [write_entries(system) for system in systems],
                 "dataset_id": dataset_id,
-                "metrics": [rule["metric"]],
+                "metrics": [] if rule["metric"] is None else [rule["metric"]],
                 "rule": {each: value for each, value in rule.items() if each not in _COMPARING},
                 **{each: rule[each] for each in _COMPARING},
             }
         )
+
+    @property
+    def dataset_ids(self) -> Mapping[str, str]:
+        """Return the datasets of the comparison."""
+        judged = {} if self.dataset_id is None else {"data": self.dataset_id}
+        rule = self.rule.counterfactual
+        return judged if rule is None else {**judged, "clicks": rule.dataset_id}
+
+    @property
+    def click_log_ids(self) -> Mapping[str, str]:
+        """Return the click log of a counterfactual rule."""
+        rule = self.rule.counterfactual
+        return {} if rule is None else {"log": rule.click_log_id}
 
     @property
     def champion(self) -> System:

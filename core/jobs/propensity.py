@@ -30,7 +30,7 @@ class PropensityJob(ClickLogJob):
     """Estimate the propensities of the ranks of a click log.
 
     Attributes:
-        dataset_id: Features of the documents, for `regression-em`, or None.
+        dataset_id: Features of the documents, for `regression-em` and `trust-em`, or None.
         plan: Method and its options.
     """
 

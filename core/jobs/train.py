@@ -19,7 +19,7 @@ class TrainJob(BoostingJob):
 
     Attributes:
         model_name: Name of the model.
-        tags: Tags of the model; those of a grid are its varied parameters.
+        tags: Tags of the model; of a grid, its varied parameters.
         test_dataset_id: Another dataset to evaluate the model on, or None.
     """
 

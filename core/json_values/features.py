@@ -85,7 +85,7 @@ class FeatureReader:
             most_rows: Most members to make room for.
 
         Returns:
-            None where a value is no plain array or object of numbers and nulls, names another feature, is
+            None where a value is not a plain array or object of numbers and nulls, names another feature, is
             beyond float64, or has more than 19 digits, where a block has another number of values or is
             beside a feature of a block, where the name of any member is escaped, and where there is no room:
             a general parser can explain why, or read it all the same. What is left of the text still has to

@@ -42,7 +42,7 @@ def read_features(
         name_sizes: (n_names,) bytes of each name and quote.
         slots: Numbers of names by their hash, -1 where there is none; a power of two of them.
         key: (2,) of that hash.
-        blocks: (n_blocks, 2) first feature of each block, and the feature behind its last.
+        blocks: (n_blocks, 2) first feature of each block, and the feature after its last.
         is_in_block: (n_names,) whether it is a feature that belongs to a block.
         values: (n_values, n_features) room, NaN where missing; one row a member.
         spans: (n_values, 2) where each value begins and ends.

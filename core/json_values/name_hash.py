@@ -26,7 +26,7 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
     Args:
         words: The text, the lowest byte of a word first, and a word more.
         begin: Position of its first byte.
-        end: Position behind its last one.
+        end: Position after its last one.
         key: (2,) secret key.
     """
     state = (key[0] ^ _START[0], key[1] ^ _START[1], key[0] ^ _START[2], key[1] ^ _START[3])

@@ -20,7 +20,7 @@ def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
         at: Of the first character.
 
     Returns:
-        The position behind it, or `LEAVE` where it is neither, is beyond float64 or has more than 19 digits;
+        The position after it, or `LEAVE` where it is neither, is beyond float64 or has more than 19 digits;
         and the float64, NaN for `null`.
     """
     if text[at] == _NULL[0]:

@@ -81,7 +81,7 @@ class Loss(ABC):
     `iteration` counts from 0 and only matters to losses that draw random numbers.
 
     A query of one document contributes zero, and so does a query of one label unless the formula says
-    otherwise, as those of `mse`, `arp-loss1`, `ndcg-loss1`, `listnet` and `xe-ndcg` do.
+    otherwise, as the formulas of `mse`, `arp-loss1`, `ndcg-loss1`, `listnet` and `xe-ndcg` do.
     Documents with equal scores are ranked in input order. Any finite score gives finite terms.
     """
 

@@ -22,7 +22,7 @@ def exponentials(x: Float64Array, n: int, result: Float64Array, powers: Int64Arr
 
     Args:
         x: Arguments.
-        n: How many.
+        n: Number of values.
         result: Filled.
         powers: Scratch, at least n entries.
     """

@@ -43,7 +43,7 @@ class Scratch(NamedTuple):
         weight: w of the present document with each partner; scratch of the sort before.
         part: w in one of several rankings.
         selected: 1 for selected ranks, else 0.
-        deficit: How many documents of each level the top τ lacks.
+        deficit: Number of documents of each level that the top τ lacks.
         level_end: Where each level ends in the selected segment, then in the rest.
         extremes: Lowest and highest σ s.
         position: Position of each document offset.

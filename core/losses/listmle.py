@@ -11,7 +11,7 @@ from core.jit import bare, compiled
 from core.losses.base import LabelledQueries, Loss
 from core.losses.listwise import ListwiseObjective, list_weights, write_zeros
 from core.losses.randomness import mix, seed_parameter, shuffle
-from core.losses.ranks import label_levels, label_order
+from core.losses.ranks import descending_order, label_levels
 from core.parameters import check, parameter
 from core.ranges import over_ranges
 from core.types import Float64Array, FloatArray, Int64Array
@@ -144,7 +144,7 @@ class ListMle(Loss):
         labels, boundaries = queries.labels, queries.boundaries
         weights = list_weights(queries)
         weights[label_levels(labels, boundaries)[1] < 2] = 0.0
-        order = label_order(labels, boundaries)
+        order = descending_order(labels, boundaries)
         ordered = labels[order]
         betas = self.position_weights(ordered, boundaries)
         of_documents = queries.each_document_weight()

@@ -304,7 +304,8 @@ def visit_pairs(
         if inside <= i < rest or (all_pairs and v == 0.0):
             continue
         lower, lower_rest = ends[level_at[i]], ends[n_levels + level_at[i]]
-        # Two documents outside the selection are no pair: only a selected one looks beyond the first range.
+        # Two documents outside the selection are not a pair: only a selected one looks beyond the first
+        # range.
         for part in range(3 if i < inside else 1):
             begin, end = _partners(part, i, inside, rest, stop, all_pairs, lower, lower_rest)
             if begin >= end:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from core.losses.ranks import label_levels, label_order
+from core.losses.ranks import descending_order, label_levels
 from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
 # How a pair's weight depends on the two ranks.
@@ -93,7 +93,7 @@ def pairwise_plan(
     queries = np.repeat(np.arange(len(sizes)), sizes)
     holds_zero[queries[np.asarray(labels) == 0.0]] = True
     reach = np.minimum(sizes, parts["truncation_level"])
-    rows = label_order(labels, query_boundaries)
+    rows = descending_order(labels, query_boundaries)
     label_positions = np.empty(len(rows), np.int64)
     label_positions[rows] = np.arange(len(rows)) - np.repeat(starts, sizes)
     first_levels = np.cumsum(level_counts) - level_counts

@@ -47,7 +47,7 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
 
     Args:
         key: Key of the random numbers.
-        n: How many.
+        n: Number of values.
         result: Filled.
         bits: Scratch, at least n entries.
     """
@@ -113,7 +113,7 @@ def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
 
     Args:
         key: Key of the random numbers.
-        n: How many.
+        n: Number of values.
         result: Filled.
     """
     for i in range(np.uint64(n)):

@@ -9,7 +9,7 @@ import numpy as np
 from core.gains import GAINS, Gain, gains
 from core.losses.options import PairwiseLoss
 from core.losses.plan import EXPONENTIAL, HINGE
-from core.losses.ranks import label_order
+from core.losses.ranks import descending_order
 from core.parameters import parameter
 from core.types import Float64Array, FloatArray, Int64Array
 
@@ -49,7 +49,7 @@ class EssentialWeightedLoss(PairwiseLoss):
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
         """g(y) over the discount of the best rank the document can have."""
-        order = label_order(labels, query_boundaries)
+        order = descending_order(labels, query_boundaries)
         sizes = np.diff(query_boundaries)
         place = np.arange(len(labels)) - np.repeat(query_boundaries[:-1], sizes)
         ordered = labels[order]
@@ -102,7 +102,7 @@ class RankSvm(PairwiseLoss):
 class RankBoost(PairwiseLoss):
     """RankBoost: the exponential of each pair, e^{−σ(s_i − s_j)}.
 
-    Beyond σ(s_i − s_j) = −30 it goes on as its tangent, with the curvature kept at the tangent point's, so
+    Beyond σ(s_i − s_j) = −30 it continues as its tangent, with the curvature kept at the tangent point's, so
     that values stay finite. Source: Chen et al. 2009, equation 2; Freund et al. 2003.
     """
 
@@ -143,7 +143,7 @@ class WeightedRankSvm(EssentialWeightedLoss):
 class WeightedRankBoost(EssentialWeightedLoss):
     """RankBoost weighted so that it bounds 1 − NDCG: exponentials of pairs with w_ij of the essential loss.
 
-    It goes on as its tangent where `rankboost` does. Source: Chen et al. 2009, section 4.
+    It continues as its tangent where `rankboost` does. Source: Chen et al. 2009, section 4.
     """
 
     name: ClassVar[str] = "w-rankboost"

@@ -1,14 +1,14 @@
-"""Ranking inside a query by what labels alone decide."""
+"""Ranking inside a query by given values, such as labels."""
 
 import numpy as np
 
 from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
 
-def label_order(labels: FloatArray, query_boundaries: Int64Array) -> Int64Array:
-    """Return row numbers sorted by query, then descending label, ties in input order."""
+def descending_order(values: FloatArray, query_boundaries: Int64Array) -> Int64Array:
+    """Return row numbers sorted by query, then descending value, ties in input order."""
     queries = np.repeat(np.arange(len(query_boundaries) - 1), np.diff(query_boundaries))
-    return np.lexsort((-np.asarray(labels, np.float64), queries))
+    return np.lexsort((-np.asarray(values, np.float64), queries))
 
 
 def label_levels(labels: FloatArray, query_boundaries: Int64Array) -> tuple[Int32Array, Int64Array]:
@@ -20,7 +20,7 @@ def label_levels(labels: FloatArray, query_boundaries: Int64Array) -> tuple[Int3
     """
     n_documents, n_queries = len(labels), len(query_boundaries) - 1
     sizes = np.diff(query_boundaries)
-    order = label_order(labels, query_boundaries)
+    order = descending_order(labels, query_boundaries)
     ordered = np.asarray(labels)[order]
     starts = query_boundaries[:-1][sizes > 0]
     steps = np.ones(n_documents, np.int64)
@@ -49,7 +49,7 @@ def ideal_dcg(
     """
     sizes = np.diff(query_boundaries)
     ranks = np.arange(len(gains)) - np.repeat(query_boundaries[:-1], sizes)
-    summands = gains[label_order(gains, query_boundaries)] * discounts[ranks]
+    summands = gains[descending_order(gains, query_boundaries)] * discounts[ranks]
     if cutoff is not None:
         summands[ranks >= cutoff] = 0.0
     sums = np.zeros(len(sizes))

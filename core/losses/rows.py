@@ -15,7 +15,7 @@ BLOCK = 16  # positions: four vectors of four, LLVM's unrolling
 
 _LN2 = 0.6931471805599453
 _LARGEST = 10686474581524.463  # e^30
-STEEPEST = 30.0  # beyond σz = −30 the exponential loss goes on as its tangent
+STEEPEST = 30.0  # beyond σz = −30 the exponential loss continues as its tangent
 
 
 @inlined
@@ -144,7 +144,7 @@ def multiply(begin: int, blocks: int, factor: float, weight: Float64Array) -> No
 
 @inlined
 def add(begin: int, blocks: int, part: Float64Array, weight: Float64Array) -> None:
-    """W plus those of one of several rankings."""
+    """W plus the weights of one of several rankings."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] += part[j]
 
@@ -153,7 +153,7 @@ def add(begin: int, blocks: int, part: Float64Array, weight: Float64Array) -> No
 def add_selected(
     begin: int, blocks: int, i: int, member: Float64Array, part: Float64Array, weight: Float64Array
 ) -> None:
-    """W plus those of one of several rankings where it selects one of the two documents."""
+    """W plus the weights of one of several rankings where it selects one of the two documents."""
     own = member[i]
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] += part[j] * max(own, member[j])

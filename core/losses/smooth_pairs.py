@@ -47,7 +47,7 @@ class LongQueries:
     """The queries of a dataset that are long enough, with what their labels decide.
 
     Args:
-        plan: Of a loss with `is_smooth`.
+        plan: Plan of a loss with `is_smooth`.
     """
 
     def __init__(self, plan: PairwisePlan) -> None:

@@ -25,7 +25,7 @@ class Metric(ABC):
 
     Attributes:
         cutoff: Number of top ranks that count, all when None; a query shorter than k is measured as it is.
-        conventions: Conventions that two comparable numbers share.
+        conventions: Conventions that numbers must share to be comparable.
     """
 
     name: ClassVar[str]
@@ -91,7 +91,7 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, ranked: RankedLabels) -> Measured:
-        """Return a fresh array of the metric of each query, and on which queries it is undefined."""
+        """Return a new array of the metric of each query, and whether it is undefined for each query."""
 
     def mean(self, values: Float64Array) -> float | None:
         """Return the mean over the queries that define the metric, None where none does."""

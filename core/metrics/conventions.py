@@ -37,8 +37,8 @@ class Conventions:
         precision_sum_over: Average precision@k is divided by the query's `relevant` documents, or by the
             `reachable` ones, min(relevant, k).
         max_label: The label of a perfect document, for ERR.
-        max_documents: Only so many documents of each query's ranking count, the others as not retrieved; all
-            when None. trec_eval's -M.
+        max_documents: Only this number of documents of each query's ranking count, the others as not
+            retrieved; all when None. trec_eval's -M.
         judged_only: Whether retrieved documents that are not judged, or with a label below 0, are left out of
             rankings. trec_eval's -J.
     """

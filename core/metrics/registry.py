@@ -83,8 +83,8 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
         contract: The conventions to keep: a preset, an object, or the default ones.
 
     Raises:
-        InvalidInput: For an unknown name, a cutoff that is no whole number from 1 to 999999, or one that the
-            metric does not take.
+        InvalidInput: For an unknown name, a cutoff that is not a whole number from 1 to 999999, or one that
+            the metric does not take.
 
     Example:
         >>> parse_metric("ndcg@10").spelling
@@ -118,7 +118,7 @@ def metric_name(text: str) -> str:
 
 
 def check_differences(text: str) -> None:
-    """Refuse a metric whose differences between systems are no means of the queries' differences.
+    """Refuse a metric whose differences between systems are not means of the queries' differences.
 
     Raises:
         InvalidInput: The metric is averaged geometrically.

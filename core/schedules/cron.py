@@ -18,7 +18,7 @@ _LARGEST_STEPS = (59, 23, 30, 11, 7)
 # The library also supports Quartz's L, W and #, which other tools interpret differently.
 _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?")
-# Files of the time zone database that are no time zones.
+# Files of the time zone database that are not time zones.
 _NO_ZONES = frozenset(("localtime", "Factory"))
 _EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
 _TICK = timedelta(microseconds=1)

@@ -11,7 +11,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 
 TRAININGS = frozenset({TrainJob.kind, AutoTrainJob.kind})  # kinds whose jobs make the model of a run
-STUDY = "study"  # what a schedule calls a study, which is no job
+STUDY = "study"  # what a schedule calls a study, which is not a job
 
 
 def dataset_names(requested: Stored) -> dict[str, str]:
@@ -37,6 +37,7 @@ def training_of_run(
     dataset_ids: Mapping[str, str],
     statistics: Stored | None,
     reference: Callable[[str], str],
+    click_log_id: str | None = None,
 ) -> TrainJob | AutoTrainJob:
     """Return the training of a run: that of the schedule, with the current datasets and models.
 
@@ -46,6 +47,7 @@ def training_of_run(
         dataset_ids: Ids of the datasets by `train`, `validation` and `test`.
         statistics: Statistics of the training dataset, or None.
         reference: Returns the current version, `web:3`, of a reference to a model.
+        click_log_id: The log of served clicks that the run made, or None.
 
     Raises:
         InvalidInput: Automatic hyperparameters need the size of the dataset, which is unknown.
@@ -56,6 +58,8 @@ def training_of_run(
         spec["validation"] = {"dataset_id": dataset_ids["validation"]}
     if "test" in dataset_ids:
         spec["test_dataset_id"] = dataset_ids["test"]
+    if click_log_id is not None:
+        spec["clicks"] = {**(resolved.get("clicks") or {}), "log": click_log_id}
     if resolved["kind"] == AutoTrainJob.kind:
         return AutoTrainJob.from_json(spec)
     if requested.get("init_model"):

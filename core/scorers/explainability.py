@@ -54,7 +54,7 @@ class SumExplainer:
     """Explains the scores of a sum: what a feature adds to each member, weighted and added up.
 
     Attributes:
-        steps: What one score takes, in steps of about 5 ns.
+        steps: Cost of one score, in steps of about 5 ns.
 
     Args:
         model: The sum.

@@ -46,7 +46,7 @@ def evaluate(
         weights: See `PackedNetwork`.
         back_layout: Of the transposed weights.
         back_weights: Transposed weights.
-        activation: Of hidden units.
+        activation: Activation of hidden units.
         places: Where in the scratch each hidden layer has its units, its normed units and their factors;
             in the last line, where there is room for the gradients of two layers.
         scratch: See `places`.

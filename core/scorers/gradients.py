@@ -35,7 +35,7 @@ class IntegratedGradients:
     """Explains the scores of a network.
 
     Attributes:
-        steps: What one explanation may take, in steps of about 5 ns.
+        steps: Largest cost of one explanation, in steps of about 5 ns.
         base: The score of the baseline.
 
     Args:
@@ -104,7 +104,7 @@ def packed_back(network: Network) -> PackedNetwork:
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """The straight way from inputs of 0 to those of one document.
+    """The straight way from inputs of 0 to the inputs of one document.
 
     Attributes:
         network: The network.

@@ -135,7 +135,7 @@ class InputTransform:
         return cls("none", False, none, none, no_table, no_table, np.empty(0, np.int64), n_features)
 
     def description(self) -> dict[str, Any]:
-        """Return the fields that are no arrays, for storage."""
+        """Return the fields that are not arrays, for storage."""
         return {"kind": self.kind, "log1p": self.log1p, "n_features": self.n_features}
 
     def arrays(self) -> dict[str, NDArray[Any]]:

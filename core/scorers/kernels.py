@@ -1,7 +1,7 @@
 """Kernels of networks: a document's score does not depend on the documents beside it.
 
 Everything is float64. A unit of a hidden layer is one sum: its bias, then each input times its weight, in the
-order of the inputs. The sum of the output unit, and those of a layer norm, are eight partial sums of every
+order of the inputs. The sum of the output unit, and the sums of a layer norm, are eight partial sums of every
 eighth product, added up in pairs. A product is fused with the sum that follows it where the processor can.
 """
 
@@ -71,7 +71,7 @@ def scale(
     inputs: Float64Array,
     stride: int,
 ) -> None:
-    """Write the inputs of each document, `stride` values behind those before; see `core.scorers.inputs`."""
+    """Write the inputs of each document, at multiples of `stride`; see `core.scorers.inputs`."""
     n_features = features.shape[1]
     for row in range(features.shape[0]):
         # A separate view: its indices are known to be non-negative, so that loops use vectors.
@@ -117,7 +117,7 @@ def scaled(
 
 @fused_bare
 def interpolated(value: Any, knots: Float64Array, targets: Float64Array) -> Any:
-    """Return the target of a value between the knots, those of the outermost ones beyond them."""
+    """Return the target of a value between the knots; beyond them, of the outermost knot."""
     if value <= knots[0]:
         return targets[0]
     last = len(knots) - 1
@@ -151,13 +151,13 @@ def forward(
     Args:
         units: Holds the inputs, and has room for the widest layer twice.
         at: Where the inputs begin.
-        stride: From the inputs of one document to those of the next.
+        stride: Values from the first input of one document to the first of the next.
         one_at: Where there is room.
         other_at: Where there is room.
         n_rows: Documents; up to the next multiple of `ROWS` is read and written.
         layout: See `core.scorers.packing.PackedNetwork`.
         weights: All layers.
-        activation: Of hidden units.
+        activation: Activation of hidden units.
     """
     for place in range(layout.shape[0] - 1):
         layer = layout[place]

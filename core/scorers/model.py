@@ -61,7 +61,8 @@ class TreeModel:
 
     Attributes:
         text: What LightGBM's text holds.
-        precision: Of the features that it was trained on: float32 here, float64 in LightGBM elsewhere.
+        precision: Precision of the features that it was trained on: float32 here, float64 in LightGBM
+            elsewhere.
     """
 
     text: ModelText

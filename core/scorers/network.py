@@ -33,9 +33,9 @@ class Network:
 
     Attributes:
         feature_names: In the order of the columns.
-        inputs: What becomes of the features first.
+        inputs: Transformation of the features.
         layers: The hidden layers and the output layer, which has one unit.
-        activation: Of the hidden layers, one of `ACTIVATIONS`.
+        activation: Activation of the hidden layers, one of `ACTIVATIONS`.
     """
 
     feature_names: tuple[str, ...]

@@ -1,6 +1,6 @@
 """The file of a network: safetensors, whose metadata hold one JSON text under the key `rankery`.
 
-The tensors are those of the inputs (`inputs.means`, …, float64 and int64) and of the layers
+The tensors are of the inputs (`inputs.means`, …, float64 and int64) and of the layers
 (`layers.0.weights`, (n_inputs, n_outputs), `layers.0.bias`, `layers.0.norm_scales`, …, float32).
 Nothing in the file is executed or unpickled, and everything that decides a score is checked.
 """

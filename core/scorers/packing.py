@@ -57,7 +57,7 @@ class PackedNetwork:
         return cls(np.array(lines, np.int64), _aligned(np.concatenate(parts)))
 
     def scratch(self, n_documents: int) -> Float64Array:
-        """Return room for the inputs of a block of so many documents, and for the units of two layers."""
+        """Return room for the inputs of a block of documents, and for the units of two layers."""
         rows = min(-(-n_documents // ROWS) * ROWS, BLOCK)
         return np.empty(rows * self._row_size)
 

@@ -20,7 +20,7 @@ _BATCH_DOCUMENTS = (32, 4_096)
 
 @dataclass(frozen=True)
 class Trees:
-    """Gradient-boosted trees; their hyperparameters are those of the job."""
+    """Gradient-boosted trees; the job has their hyperparameters."""
 
     kind: ClassVar[str] = "trees"
     summary: ClassVar[str] = "Gradient-boosted trees (LightGBM)"
@@ -99,7 +99,7 @@ class NetworkScorer:
         return ()
 
     def batch_size(self, n_documents: int) -> int:
-        """Return the documents of a batch at most, for so many training documents.
+        """Return the documents of a batch at most, for a number of training documents.
 
         A hundred epochs of about thirty steps take a linear scorer near its best, `make bench-portfolio`.
         """

@@ -12,7 +12,7 @@ def read_model(content: bytes, precision: Precision = "float32") -> ScoringModel
 
     Args:
         content: Its file.
-        precision: Of the features that its trees were trained on; a safetensors file has its own.
+        precision: Precision of the features that its trees were trained on; a safetensors file has its own.
 
     Raises:
         ModelError: It is damaged, or none of these.

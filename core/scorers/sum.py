@@ -26,11 +26,11 @@ class Member:
     """A model of a sum.
 
     Attributes:
-        reference: What it was called when the sum was made: `web:3`.
+        reference: Reference of the model when the sum was made: `web:3`.
         content: Its file.
         feature_names: Its features, by the names that its dataset gave them.
         weight: Factor of its scores.
-        precision: Of the features that it was trained on.
+        precision: Precision of the features that it was trained on.
     """
 
     reference: str

@@ -13,7 +13,7 @@ def count_arrivals(features: FloatArray, forest: FlatForest, arrivals: Int64Arra
 
     Args:
         features: (n_documents, n_features).
-        forest: What to walk; its values are not read.
+        forest: Forest to walk; its values are not read.
         arrivals: (n_parts, n_nodes) documents at each node that is a leaf, added up over parts of the
             documents; the counts are added to its values.
     """

@@ -32,7 +32,7 @@ def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categor
     """Read the categories of a model by column.
 
     Args:
-        tail: What follows the trees in the model text.
+        tail: Text that follows the trees in the model text.
         feature_infos: The values of each feature as the head of the text has them: `0:1:2` for categories,
             `[0:1]` for numbers, `none` for a constant.
 

@@ -23,7 +23,7 @@ class Explainability:
 
     Attributes:
         problem: Why they cannot, None where they can.
-        steps: What one score takes, in steps of about 5 ns: the squared lengths of the ways to all leaves,
+        steps: Cost of one score, in steps of about 5 ns: the squared lengths of the ways to all leaves,
             in which a feature counts once, since LightGBM weighs each feature of a way against all others.
     """
 
@@ -46,7 +46,7 @@ class Contributions:
     """Explains the scores of a model.
 
     Attributes:
-        steps: What one score takes; see `Explainability`.
+        steps: Cost of one score; see `Explainability`.
 
     Args:
         text: The model.
@@ -72,7 +72,7 @@ class Contributions:
 
         Returns:
             (n_documents,) what a document has before anything is known of it, the same for all; and
-            (n_documents, n_features) what each feature adds. Together they add up to the score, but for
+            (n_documents, n_features) what each feature adds. Together they add up to the score, except for
             rounding.
         """
         if not len(features):

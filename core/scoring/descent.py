@@ -53,10 +53,10 @@ class FlatForest(NamedTuple):
     Attributes:
         columns: (n_columns, 4) feature, way of the missing values (`MissingGo`), first threshold, steps of
             a binary search through the thresholds.
-        thresholds: Of all columns, ascending within each, filled up with infinity.
+        thresholds: Thresholds of all columns, ascending within each, filled up with infinity.
         sets: (n_sets, 3) feature, first word and number of words of each set of categories, which are the
             columns after the others.
-        words: Of all sets, a bit for each category.
+        words: Words of all sets, a bit for each category.
         nodes: What is asked at each node and what follows, packed; a leaf is its own child.
         values: (n_nodes,) value of each leaf.
         roots: First node of each tree, and of leaves of 0 up to a multiple of `LANES`.
@@ -79,9 +79,9 @@ def score(
 
     Args:
         first_block: Of the range.
-        last_block: The block behind it.
+        last_block: The block after the last one.
         features: (n_documents, n_features).
-        forest: What to walk.
+        forest: Forest to walk.
         scores: (n_documents,) written here.
     """
     width = len(forest.columns) + len(forest.sets)
@@ -188,7 +188,7 @@ def _encode_categories(
             feature, start, n_words = sets[column]
             value = np.float64(features[document, feature])
             code = np.uint16(1)
-            # LightGBM cuts off what is behind the point, and has no category for what is no int32 then.
+            # LightGBM cuts off what is behind the point, and has no category for what is not an int32 then.
             if -1.0 < value < 2147483648.0:
                 category = np.int64(value)
                 if category >> 5 < n_words:
@@ -280,8 +280,8 @@ def lay_out_tree(
         leaf_values: (n_splits + 1,).
         questions: (n_splits,) column and rank of each split, packed.
         root: Where the tree begins in `nodes`.
-        nodes: Of all trees; the tree's are written here.
-        values: Of all nodes; the leaves' are written here.
+        nodes: Nodes of all trees; the tree's are written here.
+        values: Values of all nodes; the leaves' are written here.
     """
     waiting = np.empty(2 * len(left) + 1, np.int64)
     waiting[0] = 0 if len(left) else -1

@@ -46,7 +46,7 @@ class Fields:
         """Read whole numbers.
 
         Raises:
-            ModelError: The line is not made of so many; the same holds for the other kinds of numbers.
+            ModelError: The line has another number of them; the same holds for the other kinds of numbers.
         """
         return np.array(self._tokens(name, _WHOLE, count), np.int64)
 

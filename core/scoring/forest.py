@@ -20,7 +20,7 @@ LEAST_DOCUMENTS = 64 * BLOCK  # fewer are scored sooner than threads are started
 class Forest:
     """A LightGBM model that scores documents.
 
-    Scores are raw sums of leaf values in float64, bit for bit those of LightGBM's `predict(raw_score=True)`.
+    Scores are raw sums of leaf values in float64, bit for bit as by LightGBM's `predict(raw_score=True)`.
 
     Attributes:
         feature_names: In the model's order.

@@ -59,7 +59,7 @@ class ModelText:
         """Check a text from end to end.
 
         Raises:
-            ModelError: It is no LightGBM model of one score a document, or damaged.
+            ModelError: It is not a LightGBM model of one score a document, or damaged.
         """
         try:
             text = text if isinstance(text, str) else text.decode("utf-8")
@@ -76,7 +76,7 @@ class ModelText:
         return cls(feature_names, trees, "average_output" in fields.lines, categories)
 
     def write(self) -> str:
-        """Return the least text that scores codes alike, and explains their scores alike."""
+        """Return the least text that gives codes the same scores and the same explanations."""
         n_features = len(self.feature_names)
         average = "average_output\n" if self.averages else ""
         head = (

@@ -43,7 +43,7 @@ class Tree:
         split_counts: (n_splits,) training documents that came through; 0 where the text does not tell.
         leaf_counts: (n_splits + 1,) training documents that ended there; 0 where the text does not tell.
         categories: The categories that go left, as bits of words of 32.
-        linear: What the leaves add up, None where they are constant.
+        linear: Linear models of the leaves, None where they are constant.
     """
 
     features: Int64Array

@@ -33,8 +33,8 @@ class Trial:
 
     Attributes:
         feature_names: In the model's order.
-        n_trees: How many trees it has.
-        n_rows: How many random documents were scored by us and by LightGBM, with equal results.
+        n_trees: Number of its trees.
+        n_rows: Number of random documents that were scored by us and by LightGBM, with equal results.
         explainability: Whether its scores can be explained; some of them were, unless that takes too long.
     """
 

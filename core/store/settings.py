@@ -112,6 +112,15 @@ class StoreSettings(BaseSettings):
         le=36_500,
         description="Days after their end that experiments are kept, without their jobs; unset: for ever",
     )
+    retention_served_rankings_days: float = Field(
+        default=90, gt=0, le=36_500, description="Days that served rankings and their events are kept"
+    )
+    retention_interleaved_lists_days: float | None = Field(
+        default=None,
+        gt=0,
+        le=36_500,
+        description="Days that interleaved lists are kept, but for their credits; unset: for ever",
+    )
     retention_audit_days: float | None = Field(
         default=None, gt=0, le=36_500, description="Days that audit entries are kept; unset: for ever"
     )
@@ -143,7 +152,7 @@ class StoreSettings(BaseSettings):
     @field_validator("outbound_allowed", mode="before")
     @classmethod
     def _allowed(cls, value: Any) -> Any:
-        """Split a comma-separated environment variable, and refuse entries that are no network or host."""
+        """Split a comma-separated environment variable, and refuse what is no network or host."""
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",") if part.strip()]
         SsrfGuard(value)

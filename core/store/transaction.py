@@ -25,6 +25,7 @@ from core.store.repositories.requests import Audit, Idempotency
 from core.store.repositories.results import Comparisons, Evaluations, Inspections, Rankings
 from core.store.repositories.schedules import Schedules
 from core.store.repositories.search import Search
+from core.store.repositories.served import ServedRankings
 from core.store.repositories.statistics import Statistics
 from core.store.repositories.studies import Studies
 from core.store.repositories.uploads import Uploads
@@ -51,6 +52,7 @@ class Transaction:
         comparisons: Results: comparisons.
         inspections: Results: inspections.
         interleavings: Results: interleavings, their lists and clicks.
+        served: Results: rankings that were served, and the events on them.
         drift: Results: drift reports, and the artifacts with scoring requests that they read.
         studies: Plans: studies and their trials.
         experiments: Plans: experiments and their trainings.
@@ -94,6 +96,7 @@ class Transaction:
         self.inspections = Inspections(session)
         self.drift = DriftReports(session)
         self.interleavings = Interleavings(session)
+        self.served = ServedRankings(session)
         # Plans: each queues jobs
         self.studies = Studies(session, self.jobs, self.events)
         self.experiments = Experiments(session, self.jobs)

@@ -35,12 +35,12 @@ def read_decimal(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tupl
     Args:
         text: ASCII, or UTF-8.
         at: Position of the first character.
-        size: Where the text ends; for JSON, behind at least eight bytes of 0.
+        size: Where the text ends; for JSON, after at least eight bytes of 0.
         json: Read only what JSON allows: no zeros before other digits, and digits on both sides of a point.
             Otherwise read what Python's `float` does, without a leading +, words and underscores.
 
     Returns:
-        One of the kinds above; the position behind the number; and its value, infinity beyond float64. A
+        One of the kinds above; the position after the number; and its value, infinity beyond float64. A
         number that is `CUT` was read by its first 19 digits: correctly rounded it is the value, or the next
         float64 farther from 0.
     """
@@ -68,7 +68,7 @@ def read_short_decimal(text: Text, at: np.uint64, size: np.uint64) -> tuple[bool
     """Read up to 15 digits with a sign and a point perhaps, in a few instructions.
 
     Returns:
-        Whether they were read; the position behind them, where an exponent may follow; and the value.
+        Whether they were read; the position after them, where an exponent may follow; and the value.
     """
     negative, _, at, mantissa, digits, places = _scan(text, at, size, False)
     if digits - _ONE >= _SHORT_DIGITS:

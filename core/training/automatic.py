@@ -49,7 +49,7 @@ class AutomaticChoice:
 
     Attributes:
         size: The size of the training dataset.
-        chosen: Values by name, without those of the request.
+        chosen: Values by name, without the request's.
     """
 
     size: DatasetSize = entry(flat=True)

@@ -77,7 +77,7 @@ class Bins(Protocol):
 class SharedBins:
     """The bins of one dataset, shared by trainings on subsets of its documents.
 
-    All of them have the same bin edges, those of all documents; labels do not influence them.
+    All of them have the bin edges of all documents; labels do not influence them.
 
     Attributes:
         all: All binned documents, with their labels.
@@ -116,8 +116,8 @@ class Binning:
     """Options of binning, and a cache of bins.
 
     Attributes:
-        hyperparameters: Hyperparameters, of which those of binning are part of the cache key.
-        parameters: All parameters of the training, which LightGBM compares with those of the bins.
+        hyperparameters: Hyperparameters; the options of binning are part of the cache key.
+        parameters: All parameters of the training, which LightGBM compares with the parameters of the bins.
         kept: Cached bins, or None to use no cache.
         on_progress: Called with the documents binned and the total, and at the end with both equal; may
             raise to stop.

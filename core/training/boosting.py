@@ -32,7 +32,7 @@ class TrainedRanker:
 
     Attributes:
         model_text: LightGBM's text form, cut at the best iteration.
-        best_iteration: Number of trees kept, without those of the initial model.
+        best_iteration: Number of trees kept, without the trees of the initial model.
         feature_names: Names of the features in column order.
         history: One report for each iteration.
         growth: Reason of an early end if it looks suspicious, else None.
@@ -109,7 +109,7 @@ def bin_features(
     kept_bins: KeptBins | None = None,
     on_binning: OnProgress | None = None,
 ) -> lightgbm.Dataset:
-    """Bin a dataset's features once, for several trainings with `SharedBins`; arguments as those of `train`.
+    """Bin a dataset's features once, for several trainings with `SharedBins`; arguments as of `train`.
 
     Raises:
         InvalidInput: LightGBM refuses the data, for instance because no feature varies.

@@ -92,7 +92,7 @@ class Checkpoint:
         """Return the state before the first tree of a training with initial scores.
 
         Args:
-            scores: Of the documents by dataset, "train" and "validation".
+            scores: Scores of the documents by dataset, "train" and "validation".
         """
         return cls("", scores, best_iteration=0, best_value=-np.inf, history=[])
 
@@ -165,7 +165,7 @@ def without_times(report: IterationReport) -> dict[str, Any]:
 
 
 def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:
-    """Insert the trees of a model before those of a new booster, without changing its scores.
+    """Insert the trees of a model before the trees of a new booster, without changing its scores.
 
     LightGBM's `LGBM_BoosterMerge`, which its Python package calls for `init_model` only, where it also scores
     the data again.

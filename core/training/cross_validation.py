@@ -200,7 +200,7 @@ class CrossValidation:
         return {name: metrics[name].mean(values) for name, values in self.per_query.items()}
 
     def metrics(self, metrics: Mapping[str, Metric]) -> dict[str, dict[str, float | None]]:
-        """Return the means by data: "validation" over all queries tested so far, and those of each fold."""
+        """Return the means by data: "validation" over all queries tested so far, and each fold."""
         if not self.folds:
             return {}
         return {"validation": self.means(metrics)} | {

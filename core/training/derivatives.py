@@ -24,11 +24,11 @@ _MANTISSA_BITS = 24  # of float32
 
 
 class TreeDerivatives:
-    """Gradients and hessians as trees follow them.
+    """Gradients and hessians after sampling and rounding, as trees use them.
 
     Args:
         hyperparameters: `query_fraction`, `data_sample_strategy` and quantisation.
-        query_boundaries: Of the training data, or of some neighbouring queries of it.
+        query_boundaries: Query boundaries of the training data, or of some neighbouring queries of it.
         seed: The seed of the training.
         first_query: Position of the first of these queries in the whole training data.
         n_queries: Queries of the whole training data; None where these are all.
@@ -120,7 +120,8 @@ def on_common_grid(values: Float32Array, largest: float | None = None) -> Float3
 
     Args:
         values: (n,) what to round.
-        largest: The largest magnitude, of a grid shared with others; that of the values where left out.
+        largest: Largest magnitude of the grid, where several arrays share it; by default the largest of the
+            values.
     """
     if largest is None:
         largest = float(np.abs(values).max(initial=0.0))

@@ -44,7 +44,7 @@ def labels_of_scores(
         scores: (n_documents,) of the teacher.
         query_boundaries: (n_queries + 1,) offsets.
         judged: (n_documents,) labels that are replaced. L is the largest of them, 4 where none is above 0.
-        loss: What the student minimises.
+        loss: Loss that the student minimises.
 
     Returns:
         float32 (n_documents,), all 0 where the teacher gives each query one score.

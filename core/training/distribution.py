@@ -71,7 +71,7 @@ def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem
     """Return the parts of a specification that several ranks do not support, or not reproducibly.
 
     Args:
-        spec: What is to be trained.
+        spec: Specification of the training.
         has_folds: Whether it is cross-validated.
 
     Returns:

@@ -64,7 +64,7 @@ def lightgbm_parameters(
         shard: The shard of the dataset, None for the whole.
 
     Raises:
-        InvalidInput: At `/hyperparameters/…`, for names that are no feature.
+        InvalidInput: At `/hyperparameters/…`, for names that are not features.
     """
     hyperparameters = spec.hyperparameters
     parameters = {

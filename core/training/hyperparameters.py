@@ -50,7 +50,7 @@ _ELSEWHERE = {
 
 @dataclass(frozen=True)
 class Hyperparameters:
-    """Hyperparameters of trees. Names and meanings are LightGBM's, but for `query_fraction`."""
+    """Hyperparameters of trees. Names and meanings are LightGBM's, except for `query_fraction`."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = MappingProxyType(
         {name: place for place, names in _ELSEWHERE.items() for name in names}

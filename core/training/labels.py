@@ -56,7 +56,7 @@ def check_job_labels(
     listed is given the benefit of the doubt: the job checks its labels again.
 
     Args:
-        statistics: What `dataset_statistics` returned.
+        statistics: Statistics that `dataset_statistics` returned.
         mapped: The labels to replace, as `label_map` returns them.
         loss: As for `check_labels`.
         metrics: As for `check_labels`.

@@ -39,11 +39,11 @@ def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
         threads: Threads to use.
 
     Returns:
-        (n_leaves,) documents of the leaves of all trees, one tree behind the other. Those of several parts of
-        a dataset add up to those of the whole.
+        (n_leaves,) documents of the leaves of all trees, one tree after the other. Counts of several parts of
+        a dataset add up to the counts of the whole.
 
     Raises:
-        ModelError: When the text is no model.
+        ModelError: When the text is not a model.
 
     Example:
         >>> text = ModelText(("f",), (Tree.leaf(0.5),)).write()
@@ -78,7 +78,7 @@ def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str
         first_tree: The first tree to write them to; those before keep theirs.
 
     Raises:
-        ModelError: When the text is no model.
+        ModelError: When the text is not a model.
         ValueError: When there are not as many counts as leaves.
     """
     trees = ModelText.read(model_text).trees

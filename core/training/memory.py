@@ -86,7 +86,7 @@ def _of_network(scorer: NetworkScorer, parts: list[RankingDataset]) -> dict[str,
         sample = min(_QUANTILE_ROWS, training.n_documents) * training.n_features
         scaled = max(scaled, sample * _QUANTILE_CELL_BYTES)
     return {
-        # Larger ones are in temporary files, whose pages are no memory of the process.
+        # Larger ones are in temporary files, whose pages are not memory of the process.
         "inputs": sum(size for size in inputs if size <= IN_MEMORY_BYTES),
         "scaling": scaled,
         "units of a batch": 4 * _UNIT_COPIES * _batch_rows(scorer, training) * sum(sizes),

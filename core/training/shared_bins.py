@@ -35,7 +35,7 @@ def edges_from_bytes(content: bytes, parameters: Mapping[str, Any]) -> lightgbm.
     """Return a dataset of these bins, to be given as `reference` to others.
 
     Args:
-        content: What `edges_to_bytes` returned.
+        content: Content that `edges_to_bytes` returned.
         parameters: All parameters of the training.
     """
     edges = lightgbm.Dataset(None, params=dict(parameters))

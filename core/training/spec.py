@@ -59,9 +59,9 @@ class TrainingSpec(TrainingOptions):
         early_stopping: When to stop early, or None.
         seed: Seed of every random choice, from 0 below 2^31; that of the loss, too, unless it names one.
         conventions: The contract of the metrics.
-        diagnostics: What to follow of the loss, or None.
-        categorical_feature: Features of whole numbers that are categories, beside those of texts.
-        scorer: What is trained; an iteration is an epoch where that is a network.
+        diagnostics: Diagnostics of the loss, or None.
+        categorical_feature: Features of whole numbers that are categories, beside features of texts.
+        scorer: Scorer to train; an iteration is an epoch where that is a network.
         clicks: The correction of a training on clicks, or None.
     """
 
@@ -115,7 +115,7 @@ class TrainingSpec(TrainingOptions):
 
     @property
     def is_resumable(self) -> bool:
-        """Return whether the training can go on from a checkpoint."""
+        """Return whether the training can continue from a checkpoint."""
         return self.scorer.is_network or self.hyperparameters.is_resumable
 
     @property

@@ -1,4 +1,4 @@
-"""Compile, or load from the disk cache, the kernels of training that are no loss or metric."""
+"""Compile, or load from the disk cache, the kernels of training that belong to no loss or metric."""
 
 import numpy as np
 

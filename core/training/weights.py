@@ -83,7 +83,7 @@ def best_weights(
     """Return the weights, none negative, that a search finds best on the data, as earlier releases did.
 
     Coordinate ascent begins at each model alone and at equal weights, so that the result is at least as good
-    on this data as the best of the models. Arguments are those of `fit_weights`.
+    on this data as the best of the models. Arguments as of `fit_weights`.
     """
     search = _Search(scores, dataset, metric, conventions)
     count = len(scores)

@@ -13,9 +13,9 @@ def figure(width: int, height: int, parts: Sequence[str], description: str, capt
     """Return a picture with its text alternative, as one block of HTML without an empty line.
 
     Args:
-        width: Of the drawing's own units, which shrink to the page's width as far as words can be read.
-        height: Of the drawing's own units.
-        parts: What is drawn.
+        width: Width in units of the drawing, which shrink to the page's width as far as words can be read.
+        height: Height in units of the drawing.
+        parts: Parts to draw.
         description: Text alternative for screen readers.
         caption: Caption below it.
     """

@@ -52,7 +52,7 @@ SCREENSHOTS: Mapping[str, Screenshot] = MappingProxyType(
             "Documents of one query, as they were judged.",
         ),
         "train": Screenshot(
-            "/train/one-loss?dataset={dataset}",
+            "/train?goal=loss&dataset={dataset}",
             "The form for a new training: data, loss, hyperparameters and metrics",
             "A training names its data, its loss and LightGBM's hyperparameters.",
         ),

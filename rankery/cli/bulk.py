@@ -123,7 +123,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
 
     Args:
         group: The commands of the noun.
-        noun: What is deleted.
+        noun: Noun for the objects, for messages and help.
         *examples: Arguments of the command, for its help.
     """
 

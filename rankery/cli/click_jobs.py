@@ -19,13 +19,16 @@ def estimate_propensities(
     session: ServiceConnection,
     log: LogReference,
     method: Annotated[
-        Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"],
-        typer.Option(help="How ranks are compared; regression-em needs --dataset."),
+        Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"],
+        typer.Option(help="How ranks are compared; regression-em and trust-em need --dataset."),
     ] = "all-pairs",
     positions: Annotated[int | None, typer.Option(min=2, max=100, help="Ranks.", show_default="10")] = None,
     dataset: Annotated[
         str | None,
-        typer.Option(help="Id of the features, for regression-em.", autocompletion=of_service("datasets")),
+        typer.Option(
+            help="Dataset with the features, for regression-em and trust-em.",
+            autocompletion=of_service("datasets"),
+        ),
     ] = None,
 ) -> None:
     """Estimate how often each rank is examined, relative to rank 1.
@@ -37,12 +40,17 @@ def estimate_propensities(
     result: dict[str, Any] = dict(job.result or {})
     say(result["sentence"])
     say(f'a training takes them by "clicks": {{"propensity_job": "{job.id}"}}')
-    numbers = ("rank", "propensity", "from", "to", "impressions")
+    intercepts = result.get("intercepts")
+    numbers = ("rank", "propensity", "from", "to", *(("intercept",) if intercepts else ()), "impressions")
     shown = table(*numbers, right=numbers)
     lower, upper = result["lower"], result["upper"]
     for place, value in enumerate(result["propensities"]):
-        bounds = ("", "") if lower is None else (f"{lower[place]:.3f}", f"{upper[place]:.3f}")
-        shown.add_row(plain(place + 1), f"{value:.3f}", *bounds, plain(result["impressions"][place]))
+        cells = [
+            f"{value:.3f}",
+            *(("", "") if lower is None else (f"{lower[place]:.3f}", f"{upper[place]:.3f}")),
+        ]
+        cells += [f"{intercepts[place]:.3f}"] if intercepts else []
+        shown.add_row(plain(place + 1), *cells, plain(result["impressions"][place]))
     session.show(result, shown)
 
 

@@ -1,5 +1,6 @@
 """`rankery click-logs`: logs of ranked lists and clicks on a service."""
 
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,6 +14,7 @@ from rankery.cli.findings import findings_table
 from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import NameUnclear
+from rankery.cli.served_events import EventsFile, batches, counts_of_events, read_events
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import json_object
 
@@ -85,6 +87,80 @@ def upload_click_log(
     show_log(session, log.refresh())
 
 
+@click_logs.command("served")
+@on_service
+def make_served_log(
+    session: ServiceConnection,
+    model: Annotated[str, typer.Argument(help="A model's name for all versions, or name:version.")],
+    name: Annotated[
+        str | None, typer.Option(help="What to call it.", show_default="served by the model")
+    ] = None,
+    days: Annotated[
+        float | None, typer.Option(min=0.001, help="Days until now.", show_default="all that is kept")
+    ] = None,
+    actions: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='Weights of actions: {"click": 1, "purchase": 5}.'),
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
+) -> None:
+    """Make a log of the rankings that a model served and the service kept, and of the events on them.
+
+    Example: `rankery click-logs served web --days 7`
+    """
+    log = session.client.served_clicks(
+        model,
+        name,
+        since=None if days is None else datetime.now(UTC) - timedelta(days=days),
+        actions=None if actions is None else json_object(actions, "--actions"),
+        project=project,
+    )
+    job = log.job()
+    if job is not None:
+        session.wait(job)
+    show_log(session, log.refresh())
+
+
+@click_logs.command("interleaved")
+@on_service
+def make_interleaved_log(
+    session: ServiceConnection,
+    interleaving: Annotated[str, typer.Argument(help="Id of the interleaving.")],
+    name: Annotated[
+        str | None, typer.Option(help="What to call it.", show_default="that of the interleaving")
+    ] = None,
+    project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
+) -> None:
+    """Make a log of the lists that an interleaving showed, and of the clicks on them.
+
+    Example: `rankery click-logs interleaved itl_01k9…`
+    """
+    log = session.client.interleaved_clicks(interleaving, name, project=project)
+    job = log.job()
+    if job is not None:
+        session.wait(job)
+    show_log(session, log.refresh())
+
+
+@click_logs.command("send-events")
+@on_service
+def send_events(session: ServiceConnection, file: EventsFile) -> None:
+    """Send what users did on rankings that `rankery rank --keep` or the API kept.
+
+    An event that is sent again changes nothing. `at` of an event is its time, with a time zone.
+
+    Example: `rankery click-logs send-events events.ndjson`
+    """
+    total = {"recorded": 0, "repeated": 0, "unknown": 0}
+    for batch in batches(read_events(file)):
+        body = {"events": batch}
+        found = session.client.request("POST", "/v1/served-rankings/events", json=body).json()
+        for name in ("recorded", "repeated"):
+            total[name] += found[name]
+        total["unknown"] += len(found["unknown"])
+    session.show(total, counts_of_events(total))
+
+
 @click_logs.command("list")
 @on_service
 def list_click_logs(
@@ -149,7 +225,7 @@ def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
 
     Raises:
         NameUnclear: No log has the name.
-        RankeryApiError: There is none of this id.
+        RankeryApiError: The id is unknown.
     """
     if reference.startswith(_PREFIX):
         return session.client.click_log(reference)

@@ -31,7 +31,7 @@ def columns_of(text: str | None) -> dict[str, Any] | None:
     """Read the option.
 
     Raises:
-        NotUnderstood: It is no JSON object.
+        NotUnderstood: It is not a JSON object.
     """
     return None if text is None else json_object(text, _OPTION)
 

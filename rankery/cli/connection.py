@@ -115,8 +115,8 @@ class ServiceConnection:
         """Return the first items of a list of the service, over its pages.
 
         Args:
-            path: Of the list.
-            limit: How many at most.
+            path: Path of the list.
+            limit: Largest number of items.
             **parameters: Of the query; those that are None are left out.
         """
         items: list[dict[str, Any]] = []
@@ -134,8 +134,8 @@ class ServiceConnection:
 
         Raises:
             JobFailed: It failed or was cancelled.
-            StackError: The command's own service has died.
-            Interrupted: Someone stopped the command; the job goes on, now or later.
+            StackError: The service that the command started has died.
+            Interrupted: Someone stopped the command; the job continues, now or later.
         """
         with self._watching([job]):
             return job.wait(lambda _: self.check())

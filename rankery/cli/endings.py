@@ -12,7 +12,6 @@ from typer.core import TyperGroup
 
 from rankery.cli.columns import in_words_of_options
 from rankery.cli.printing import say
-from rankery.cli.renamed import renamed, replacements
 from rankery.cli.texts import NotUnderstood
 from rankery.errors import JobRefused, UserError
 
@@ -36,20 +35,6 @@ class WrongUsage(typer.BadParameter):
 
 class OneSentenceGroup(TyperGroup):
     """Commands that say what went wrong in one sentence on standard error, without a traceback."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; an old spelling is replaced, with a line on standard error."""
-        commands = {name: tuple(getattr(one, "commands", ())) for name, one in self.commands.items()}
-        arguments, sentence = renamed(args, commands)
-        if sentence is not None and not ctx.resilient_parsing:
-            say(sentence, always=True)
-        return super().parse_args(ctx, arguments)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the command; of a word that is none any more, name the new spellings."""
-        if args[0] not in self.commands and (new := replacements(args[0])):
-            ctx.fail(f"`rankery {args[0]}` is now {', '.join(f'`rankery {one}`' for one in new)}")
-        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""

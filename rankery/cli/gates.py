@@ -13,9 +13,10 @@ from rankery.cli.options import Limit
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.references import data_of, refuse_idle_columns
 from rankery.cli.service_options import on_service
+from rankery.cli.texts import json_object
 
 if TYPE_CHECKING:
-    from rankery.client.schemas.answers import Gate
+    from rankery.client.schemas.answers import CounterfactualRule, Gate
     from rankery.client.schemas.requests import Contract, GateRequest
 
 gates = typer.Typer(help="Guard aliases by promotion gates.", no_args_is_help=True)
@@ -47,8 +48,8 @@ def list_gates(
         shown.add_row(
             plain(f"{gate.name}@{gate.alias}"),
             gate.require.replace("_", " ") + (", beats baselines" if gate.better_than_baselines else ""),
-            plain(gate.metric),
-            plain(gate.dataset_id),
+            plain(gate.summary()["metric"]),
+            plain(gate.dataset_id or ""),
             f"{gate.p:g}",
             "any" if gate.max_slice_drop is None else f"lose at most {gate.max_slice_drop:g}",
             moment(gate.updated_at),
@@ -73,13 +74,30 @@ def set_gate(
     session: ServiceConnection,
     alias: Guarded,
     dataset: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="What versions are compared on: a dataset's id or name, or a judged file.",
             autocompletion=of_service("datasets"),
         ),
-    ],
-    metric: Annotated[str, typer.Option(help="What decides.")] = "ndcg@10",
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="What decides on the dataset.", show_default="ndcg@10")
+    ] = None,
+    interleaving: Annotated[
+        Literal["better", "not_worse"] | None,
+        typer.Option(
+            help="Users of an interleaving of both versions prefer the new one, or do not prefer the one in"
+            " place; alone, or beside a dataset."
+        ),
+    ] = None,
+    counterfactual: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON",
+            help="Estimate from a click log: click_log_id, dataset_id and optionally metric, estimator,"
+            " clip, margin.",
+        ),
+    ] = None,
     require: Annotated[
         Literal["better", "not_worse"],
         typer.Option(help="Shown to be better than the version in place, or not shown to be worse."),
@@ -114,10 +132,17 @@ def set_gate(
     """
     name, of = _parts(alias)
     chosen = columns_of(columns)
-    refuse_idle_columns(chosen, dataset)
+    if dataset is None and interleaving is None and counterfactual is None:
+        raise WrongUsage("give --dataset, --interleaving or --counterfactual")
+    if dataset is not None:
+        refuse_idle_columns(chosen, dataset)
+        metric = metric or "ndcg@10"
+    estimation = None if counterfactual is None else json_object(counterfactual, "--counterfactual")
     given = {
-        "dataset_id": data_of(session, dataset, chosen).id,
+        "dataset_id": None if dataset is None else data_of(session, dataset, chosen).id,
         "metric": metric,
+        "interleaving": interleaving,
+        "counterfactual": estimation,
         "require": require,
         "p": p,
         "max_slice_drop": max_segment_drop,
@@ -128,7 +153,12 @@ def set_gate(
     rule = {key: value for key, value in given.items() if value is not None}
     gate = session.client.set_gate(name, of, cast("GateRequest", rule))
     also = ", and better than baselines" if better_than_baselines else ""
-    say(f"{name}@{of} moves only to versions that are {require.replace('_', ' ')} by {metric}{also}")
+    rules = [] if dataset is None else [f"are {require.replace('_', ' ')} by {metric}{also}"]
+    if interleaving is not None:
+        rules.append(f"are {interleaving.replace('_', ' ')} by an interleaving")
+    if counterfactual is not None:
+        rules.append("pass an estimate from clicks")
+    say(f"{name}@{of} moves only to versions that {' and '.join(rules)}")
     session.show(gate)
 
 
@@ -152,6 +182,10 @@ def _parts(reference: str) -> tuple[str, str]:
     return name, alias
 
 
+def _estimate(rule: "CounterfactualRule") -> str:
+    return f"{rule.metric} by {rule.estimator} on {rule.click_log_id}, margin {rule.margin:g}"
+
+
 def _described(gate: "Gate") -> dict[str, Any]:
     return {
         "alias": f"{gate.name}@{gate.alias}",
@@ -162,6 +196,8 @@ def _described(gate: "Gate") -> dict[str, Any]:
         "most a segment may lose": gate.max_slice_drop,
         "queries of a segment, at least": gate.min_slice_queries,
         "better than baselines": gate.better_than_baselines,
+        "interleaving": gate.interleaving and gate.interleaving.replace("_", " "),
+        "estimate from clicks": gate.counterfactual and _estimate(gate.counterfactual),
         "conventions": getattr(gate.contract, "preset", None),
         "set": f"{moment(gate.updated_at)} UTC",
         "by key": gate.key_id,

@@ -18,6 +18,8 @@ from rankery.cli.service_options import on_service
 if TYPE_CHECKING:
     from rankery.client.views.inspection import Inspection
 
+__all__ = ["Top", "inspection_tables", "models"]
+
 Top = Annotated[int, typer.Option(min=1, help="How many features to show.")]
 _MEASURED = "Permutation importance, on a dataset"
 

@@ -9,6 +9,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table
+from rankery.cli.served_events import EventsFile, batches, counts_of_events, read_events
 from rankery.cli.service_options import on_service
 
 interleavings = typer.Typer(help="Compare rankers by lists that they share.", no_args_is_help=True)
@@ -75,6 +76,22 @@ def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) 
     for name, value in found.items():
         shown.add_row(plain(name), plain(", ".join(value) if isinstance(value, list) else value))
     session.show(found, shown)
+
+
+@interleavings.command("send-clicks")
+@on_service
+def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: EventsFile) -> None:
+    """Send clicks on lists of an interleaving; one that is sent again changes nothing.
+
+    Example: `rankery interleavings send-clicks itl_01k9x2m4q7c8v5n3b6r1 clicks.ndjson`
+    """
+    total = {"recorded": 0, "repeated": 0, "late": 0, "unknown": 0}
+    clicks = [(event["ranking_id"], event["document_id"]) for event in read_events(file)]
+    for batch in batches(clicks):
+        found = session.client.send_clicks(interleaving, batch).model_dump()
+        for name in total:
+            total[name] += found[name]
+    session.show(total, counts_of_events(total))
 
 
 @interleavings.command("verdict")

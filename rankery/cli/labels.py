@@ -26,7 +26,7 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
 
     Args:
         group: The commands of the noun.
-        noun: What is labelled.
+        noun: Noun for the objects, for messages and help.
         *examples: Arguments of the command, for its help.
     """
 
@@ -78,8 +78,8 @@ def describe_object(session: ServiceConnection, path: str, **fields: str | None)
     """Show fields of an object, or change those that are given; an empty text removes one.
 
     Args:
-        session: Of the service.
-        path: Of the object.
+        session: Session of the service.
+        path: Path of the object.
         **fields: New texts by field; None for those that stay.
     """
     body = {field: text or None for field, text in fields.items() if text is not None}

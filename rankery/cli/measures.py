@@ -15,7 +15,7 @@ def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | No
 
     Args:
         systems: Summaries by metric, by the system's name.
-        contract: The preset of conventions that the numbers follow; None for one's own.
+        contract: The preset of conventions that the numbers follow; None for conventions of the caller.
     """
     title = f"mean over queries with its 95% interval, conventions: {contract or 'custom'}"
     names = [plain(name) for name in systems]

@@ -117,7 +117,7 @@ def run_paper(
     """Train and measure tables of a paper again, and judge what the paper claims.
 
     Trainings are shared: what an earlier run has trained on the same data is not trained again. So the same
-    command goes on where it was stopped.
+    command continues where it was stopped.
 
     Example: `rankery experiments run lambdaloss-2018 --data MSLR-WEB30K/Fold1 --table 4 --dry-run`
     """
@@ -179,7 +179,7 @@ def list_experiments(
 @experiments.command("cancel")
 @on_service
 def cancel_experiment(session: ServiceConnection, experiment: _Experiment) -> None:
-    """Stop an experiment; what it has trained stays, and the same `rankery experiments run` goes on.
+    """Stop an experiment; what it has trained stays, and the same `rankery experiments run` continues.
 
     Example: `rankery experiments cancel exp_01k9x2z4q7c8v5n3b6r1`
     """

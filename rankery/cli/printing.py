@@ -78,7 +78,7 @@ def say(sentence: str, *, err: bool = True, always: bool = False) -> None:
     """Tell what is going on, on standard error.
 
     Args:
-        sentence: What to say.
+        sentence: Sentence to say.
         err: Whether on standard error.
         always: Whether --quiet leaves it.
     """
@@ -131,7 +131,7 @@ def plain(value: Any) -> str:
 
 
 def number(value: float | None, *, signed: bool = False) -> str:
-    """Return a metric's value, four digits behind the point."""
+    """Return a metric's value, four digits after the point."""
     if value is None:
         return "undefined"
     return f"{value:+.4f}" if signed else f"{value:.4f}"

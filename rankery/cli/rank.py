@@ -45,6 +45,16 @@ def rank(
         typer.Option(min=1, help="Only so many documents of each query.", show_default="all"),
     ] = None,
     columns: ColumnsOption = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Users see the rankings: the service keeps its share of them.")
+    ] = False,
+    user: Annotated[str | None, typer.Option(help="Any text that tells users apart; stored hashed.")] = None,
+    visit: Annotated[
+        str | None, typer.Option("--session", help="Any text that tells their visits apart; stored hashed.")
+    ] = None,
+    interleaving: Annotated[
+        str | None, typer.Option(help="Id of an interleaving of models, whose lists are printed.")
+    ] = None,
     trec: Annotated[bool, typer.Option("--trec", help="Print a TREC run instead of tables.")] = False,
     output: Annotated[
         Path | None, typer.Option(dir_okay=False, help="Write JSON, or with --trec a run, to this file.")
@@ -60,6 +70,8 @@ def rank(
     Example: `rankery rank web documents.csv --columns '{"query": "search", "document": "sku"}'`
 
     Example: `rankery rank web test.txt --trec --output web.run`
+
+    Example: `rankery rank web documents.csv --keep --user ann --json`
     """
     from rankery.candidates import read_candidates
 
@@ -70,7 +82,9 @@ def rank(
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
     ranked: list[dict[str, Any]] = []
     for batch in _batches(candidates):
-        answer = session.client.rank(found, batch, top)
+        answer = session.client.rank(
+            found, batch, top, keep=keep, user=user, session=visit, interleaving=interleaving
+        )
         ranked += [query.model_dump(mode="json", exclude_none=True) for query in answer.queries]
     name = f"{found.name}:{found.version}"
     document = {"model": {"id": found.id, "name": found.name, "version": found.version}, "queries": ranked}
@@ -132,14 +146,17 @@ def _write(path: Path, text: str) -> None:
 
 
 def _ranking(ranked: Sequence[dict[str, Any]]) -> Table:
-    shown = table("query", "rank", "document", "score", right=("rank", "score"))
+    with_id = any("ranking_id" in query for query in ranked)
+    names = ("query", "rank", "document", "score", *(["ranking id"] if with_id else []))
+    shown = table(*names, right=("rank", "score"))
     for query in ranked:
         for document in query["ranking"]:
             shown.add_row(
                 plain(query["id"]) if document["rank"] == 1 else "",
                 str(document["rank"]),
                 plain(document["id"]),
-                number(document["score"]),
+                number(document.get("score")),
+                *([query.get("ranking_id", "") if document["rank"] == 1 else ""] if with_id else []),
             )
         shown.add_section()
     return shown

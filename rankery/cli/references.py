@@ -31,7 +31,7 @@ def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
 
     Raises:
         NameUnclear: No dataset has the name, or several of different content have it.
-        RankeryApiError: There is none of this id.
+        RankeryApiError: The id is unknown.
     """
     if reference.startswith(_DATASET_PREFIX):
         return session.client.dataset(reference)
@@ -56,12 +56,12 @@ def data_of(session: ServiceConnection, reference: str, columns: dict[str, Any] 
     columns, it is read as it was before.
 
     Args:
-        session: Of the service.
+        session: Session of the service.
         reference: What people call it.
         columns: Which columns of a table are what.
 
     Raises:
-        JobFailed: The file is no judged data; the sentence names line and column.
+        JobFailed: The file is not judged data; the sentence names line and column.
         NameUnclear: As `dataset_of`.
     """
     path = Path(reference)
@@ -90,7 +90,7 @@ def upload(
     """Upload a file, with LightGBM's query file where there is one, and wait until it has been read.
 
     Raises:
-        JobFailed: It is no judged data; the sentence names line and column.
+        JobFailed: It is not judged data; the sentence names line and column.
     """
     sizes = sizes or query_sizes_beside(path, columns)
     if sizes is not None:

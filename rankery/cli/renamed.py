@@ -47,7 +47,7 @@ def renamed(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> 
     """Return a command line in new spelling, and a sentence about it.
 
     Args:
-        arguments: Of the command line, without the program.
+        arguments: Arguments of the command line, without the program.
         commands: The present commands by first word, with the words that may follow each.
 
     Returns:

@@ -190,7 +190,7 @@ def create_schedule(
 @schedules.command("pause")
 @on_service
 def pause_schedule(session: ServiceConnection, schedule: Reference) -> None:
-    """Queue no further runs; one that is going on ends.
+    """Queue no further runs; a run that has begun ends.
 
     Example: `rankery schedules pause "nightly web"`
     """
@@ -231,7 +231,7 @@ def delete_schedules(
         list[str], typer.Argument(help="Ids, sch_…, or names.", autocompletion=of_service("schedules"))
     ],
 ) -> None:
-    """Delete schedules with the list of their runs; a job that runs goes on.
+    """Delete schedules with the list of their runs; a job that runs continues.
 
     Example: `rankery schedules delete "nightly web"`
     """

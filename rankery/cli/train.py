@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rankery.cli.click_logs import log_of
 from rankery.cli.columns import ColumnsOption, columns_of
 from rankery.cli.completion import completed, of_service
 from rankery.cli.connection import ServiceConnection
@@ -144,6 +145,19 @@ def train(
         ),
     ] = None,
     columns: ColumnsOption = None,
+    clicks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOG",
+            help="A click log whose lists are learnt from, by id or name; DATA has the features.",
+        ),
+    ] = None,
+    click_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Of the clicks: correction=ips, propensity_job=job_…, clip=0.05."
+        ),
+    ] = None,
     name: Annotated[
         str | None,
         typer.Option(help="The model that it becomes a version of.", show_default="the data's name"),
@@ -218,6 +232,8 @@ def train(
 
     Example: `rankery train train.txt --ranks 2-8 --threads-per-rank 4`
 
+    Example: `rankery train features.csv --clicks May --click-option correction=additive`
+
     With --best a portfolio of trainings is tried, and the best model or sum of models is trained.
 
     Example: `rankery train train.txt --best --budget 10m --metric ndcg@10`
@@ -236,6 +252,8 @@ def train(
         "--validation": validation,
         "--folds": folds,
         "--fold-column": fold_column,
+        "--clicks": clicks,
+        "--click-option": click_option,
         "--early-stopping": early_stopping,
         "--ranks": ranks,
         "--threads-per-rank": threads_per_rank,
@@ -282,6 +300,7 @@ def train(
             "validation": cross_validation,
             "init_model": init_model,
             "features": _features(use_feature, leave_out_feature),
+            "clicks": _clicks(session, clicks, click_option),
             "metrics": metric,
             "contract": preset,
             "early_stopping": _early_stopping(early_stopping, metric, validation),
@@ -321,6 +340,11 @@ def _folds(folds: int | None, column: str | None, validation: str | None) -> dic
     if len(chosen) + (validation is not None) > 1:
         raise WrongUsage("--validation, --folds and --fold-column exclude each other")
     return chosen or None
+
+
+def _clicks(session: ServiceConnection, log: str | None, options: list[str] | None) -> dict[str, Any] | None:
+    chosen = settings(options, "--click-option")
+    return {**({"log": log_of(session, log).id} if log else {}), **chosen} or None
 
 
 def _features(use: list[str] | None, leave_out: list[str] | None) -> dict[str, list[str]] | None:

@@ -107,7 +107,7 @@ def best_of(budget: str | None, metrics: Sequence[str] | None) -> dict[str, Any]
 
     Raises:
         WrongUsage: There are several metrics.
-        NotUnderstood: The budget is no time.
+        NotUnderstood: The budget is not a time.
     """
     if metrics and len(metrics) > 1:
         raise WrongUsage("--best selects by one metric; give --metric once")
@@ -137,7 +137,7 @@ def train_best(
 
     Raises:
         WrongUsage: There are no data, or several metrics.
-        NotUnderstood: The budget is no time, or the test data are a share of the queries.
+        NotUnderstood: The budget is not a time, or the test data are a share of the queries.
     """
     if data is None:
         raise WrongUsage("give DATA, a judged file or a dataset")

@@ -74,7 +74,7 @@ class ScorerChoice:
 
         Raises:
             WrongUsage: An option of networks comes with trees.
-            NotUnderstood: There is no such kind, or the units are no whole numbers.
+            NotUnderstood: There is no such kind, or the units are not whole numbers.
         """
         kind = kind or (_MLP if hidden is not None else TREES)
         if kind not in SCORERS:

@@ -34,9 +34,9 @@ class Trained:
 
     Attributes:
         job: The training.
-        model: What it made; None where it failed or goes on.
-        evaluation: Of the model on the test data; None without such.
-        candidates: Of an automatic training, the best first.
+        model: Model of the training; None where it failed or is running.
+        evaluation: Evaluation of the model on the test data; None without such.
+        candidates: Candidates of an automatic training, the best first.
         is_best: Whether no other training of its grid is better by the validation data.
     """
 
@@ -115,9 +115,9 @@ def show_grid(
     Of repeated trainings, means and spreads are printed, and none is named: the best of them is a lucky one.
 
     Args:
-        session: Of the service.
+        session: Session of the service.
         jobs: The trainings, which have ended.
-        varied: What the grid goes through.
+        varied: Parameters that the grid varies.
         repeated: Whether each point of the grid was trained several times.
     """
     trained = [Trained(job, job.model() if job.status == "succeeded" else None) for job in jobs]

@@ -76,7 +76,7 @@ class Sources:
     """The data of a training, as written on the command line.
 
     Attributes:
-        data: What to learn from: a file, or a dataset's id or name.
+        data: Training data: a file, or a dataset's id or name.
         validation: A share of the queries such as "0.2", a file, a dataset's id or name, or "none".
         test: Likewise.
         columns: Which columns of those that are tables are what.
@@ -91,9 +91,9 @@ class Sources:
         """Upload what are files, and return the fields of a job that say what it uses.
 
         Raises:
-            JobFailed: A file is no judged data; the sentence names line and column.
+            JobFailed: A file is not judged data; the sentence names line and column.
             NameUnclear: There is no such dataset, or there are several.
-            NotUnderstood: A number that is no share.
+            NotUnderstood: A number that is not a share.
         """
         fractions = [_fraction(text) for text in (self.validation, self.test)]
         fields: dict[str, Any] = {"dataset_id": data_of(session, self.data, self.columns).id}
@@ -135,7 +135,7 @@ def job_of_file(path: Path) -> dict[str, Any]:
     """Read the body of a job.
 
     Raises:
-        FileUnusable: It is no training.
+        FileUnusable: It is not a training.
     """
     body = object_of_file(path, _TRAINING)
     if body.get("kind", "train") != "train" or "loss" not in body:

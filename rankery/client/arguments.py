@@ -58,7 +58,7 @@ class JobLabels(TypedDict, total=False):
 
 
 class TrainingLabels(TypedDict, total=False):
-    """Labels of the job of a training; its tags are those of its model."""
+    """Labels of the job of a training; its model has the same tags."""
 
     name: str
     """Display name; by default that of its model"""
@@ -78,7 +78,7 @@ class TrainingFields(TrainingOptions, TrainingLabels, total=False):
 
 
 class ExportOptions(TypedDict, total=False):
-    """Options of export formats; the service lists those of each format."""
+    """Options of export formats; the service lists the options of each format."""
 
     target_version: str
     """The engine's version, the newest when left out"""
@@ -167,7 +167,7 @@ def spelled_space(space: "Mapping[str, Any]", *, is_network: bool = False) -> di
     Args:
         space: By pointer, or by the name of a hyperparameter: `(low, high)`, `(low, high, "log")`, a list of
             choices, or a parameter as the API has it.
-        is_network: Whether names are those of a network's hyperparameters.
+        is_network: Whether names are a network's hyperparameters.
 
     Raises:
         InvalidArgument: A parameter is none of these.

@@ -22,17 +22,17 @@ _PART = r"\.{name}\.([0-9a-f]{{16,64}})\.part"
 class PartialFile:
     """A download into a file, written to a temporary file beside it and renamed at the end.
 
-    What has arrived of a version with a strong entity tag stays, under a name with the tag, where the service
-    cannot be reached or the process ends: the next download into the same file goes on from it.
+    If the service cannot be reached or the process ends, the bytes of a version with a strong entity tag
+    stay, under a name with the tag. The next download into the same file continues from them.
 
     Args:
         target: The file.
 
     Attributes:
-        size_bytes: How much has arrived.
+        size_bytes: Received bytes.
 
     Raises:
-        FileUnusable: It cannot be written; so do all methods.
+        FileUnusable: It cannot be written; all methods raise it.
     """
 
     def __init__(self, target: Path) -> None:
@@ -57,7 +57,7 @@ class PartialFile:
     def headers(self) -> dict[str, str]:
         """Return the headers that ask for the rest.
 
-        The last byte is asked for again: the rest of what is complete would be no range.
+        The last byte is requested again: after a complete file no range is left.
         """
         if self._etag is None or not self.size_bytes:
             return {}
@@ -69,7 +69,7 @@ class PartialFile:
         return self._most_bytes > before
 
     def begin(self, response: httpx.Response) -> int | None:
-        """Keep the existing bytes where the response is the rest of them, else drop them.
+        """Keep the existing bytes where the response continues them, else drop them.
 
         Returns:
             Bytes of the whole file, None where the service does not know them.

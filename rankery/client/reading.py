@@ -76,7 +76,7 @@ def address(base_url: str | None) -> str:
     """Return the service URL: the argument, else RANKERY_URL, else port 8000 on localhost.
 
     Raises:
-        InvalidSettings: It is no address.
+        InvalidSettings: It is not an address.
     """
     given = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
     try:

@@ -28,7 +28,7 @@ def id_of(thing: str | HasId, wanted: str = "an id, a name or an object of the c
 
     Args:
         thing: An id, a name, or a resource.
-        wanted: What the caller accepts, for the message.
+        wanted: Accepted types, for the message.
 
     Raises:
         WrongType: It is something else.
@@ -49,7 +49,7 @@ def path_of(thing: Any, wanted: str) -> Path:
 
     Args:
         thing: A path or its text.
-        wanted: What the caller accepts, for the message.
+        wanted: Accepted types, for the message.
 
     Raises:
         WrongType: It is something else.
@@ -64,7 +64,7 @@ def mapping_of(thing: Any, wanted: str) -> dict[Any, Any]:
 
     Args:
         thing: A mapping.
-        wanted: What the caller accepts, for the message.
+        wanted: Accepted types, for the message.
 
     Raises:
         WrongType: It is something else.

@@ -105,7 +105,7 @@ class RememberedUpload:
             return None
 
     def keep(self, upload_id: str) -> None:
-        """Keep the id, and drop those of long ago."""
+        """Keep the id, and drop old ones."""
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             for other in self._file.parent.iterdir():

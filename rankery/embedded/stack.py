@@ -42,7 +42,7 @@ class EmbeddedStack:
 
     Use it as a context manager; the service is up inside the block. Start it from a thread that outlives it,
     usually the main thread: on Linux its processes are killed when the thread that started them ends, which
-    is also why killing this process with SIGKILL leaves nothing behind.
+    is also why killing this process with SIGKILL leaves no process.
 
     Example:
         ```python

@@ -4,7 +4,7 @@ Usage: `python -m rankery.embedded.tether <pid of the parent> <command…>`.
 
 On Linux the process asks for SIGKILL on its parent's death (`PR_SET_PDEATHSIG`, which survives exec) and
 then becomes the command. Other systems have no such request: there the command is simply run, and a
-supervisor killed by SIGKILL leaves its processes behind.
+supervisor killed by SIGKILL leaves its processes running.
 
 The request is about the parent's *thread*: start a command from a thread that lives as long as the command.
 """

@@ -14,7 +14,7 @@ def parameters(*, seed: int = 42, **hyperparameters: Any) -> dict[str, Any]:
 
     They make a training repeatable on any number of threads, and differ from LightGBM's own defaults: no
     filter of features before binning, no start from the average label. The model is that of a job with the
-    same loss, seed and data, but for the line `[num_iterations: …]`, where jobs leave LightGBM's 100, and
+    same loss, seed and data, except for the line `[num_iterations: …]`, where jobs leave LightGBM's 100, and
     `[num_threads: …]` of linear trees, where they leave 0.
 
     Args:

@@ -61,7 +61,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     """Write a model as an MLflow model directory, once it has given the service's scores.
 
     Args:
-        client: Of the service.
+        client: Client of the service.
         reference: Id, name, `name:version` or `name@alias`.
         folder: The directory, which must not exist.
 

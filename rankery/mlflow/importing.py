@@ -59,7 +59,7 @@ def find_model(folder: Path) -> FoundModel:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    """Return a value of an untrusted mapping, None where it is no mapping."""
+    """Return a value of an untrusted mapping, None where it is not a mapping."""
     return value if isinstance(value, dict) else {}
 
 

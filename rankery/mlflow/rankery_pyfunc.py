@@ -64,7 +64,7 @@ class ScoringModel:
             params: Not used.
 
         Raises:
-            ValueError: Columns are missing, or a cell of a numeric feature is no number or too large.
+            ValueError: Columns are missing, or a cell of a numeric feature is not a number or too large.
         """
         return self.score(self.matrix(model_input))
 
@@ -146,7 +146,7 @@ def nodes_score(nodes: Mapping[str, NDArray[Any]]) -> Score:
     """Return a function that scores documents by the nodes of trees.
 
     A split's left child is the next node; the feature of a leaf is -1. Trees are added up in their order, in
-    float64, so that the sum is LightGBM's to the bit.
+    float64, so that the sum equals LightGBM's bit for bit.
     """
     features, values, missing, right, roots = (
         nodes[name] for name in ("features", "values", "missing", "right", "roots")
@@ -181,7 +181,7 @@ def _goes_left(
 def network_score(content: bytes) -> Score:
     """Return a function that scores documents by a linear scorer or a network.
 
-    All is float64, as on the service, but for the order of the sums.
+    All is float64, as on the service, except for the order of the sums.
     """
     tensors, described = _tensors(content)
     layers: list[dict[str, Any]] = [

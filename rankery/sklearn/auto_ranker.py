@@ -34,7 +34,7 @@ class RankeryAutoRanker(RankingEstimator):
     has the candidates that it ended.
 
     Args:
-        metric: What candidates are selected by, and what `score` returns.
+        metric: Metric that candidates are selected by, and what `score` returns.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         budget_seconds: Wall time that `fit` plans for, in seconds.
         prefer: `simple` takes one candidate unless a sum is shown to be better, and the simplest of those

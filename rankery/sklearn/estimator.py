@@ -23,7 +23,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator of ranking scores.
 
     Attributes:
-        metric: What `score` returns.
+        metric: Metric that `score` returns.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         n_jobs: Threads; all available processors when None or below 1.
     """
@@ -132,7 +132,7 @@ class Groups:
     Attributes:
         sizes: Documents of each query, or None.
         ids: Query of each document, or None.
-        prefix: Of the names of the two arguments.
+        prefix: Prefix of the names of the two arguments.
     """
 
     sizes: Any
@@ -157,7 +157,7 @@ class Groups:
 
 
 def _refuse_categories(features: Any) -> None:
-    """Refuse a frame with columns of categories, which are no numbers.
+    """Refuse a frame with columns of categories, which are not numbers.
 
     Raises:
         InvalidArgument: With their names, and what to do.

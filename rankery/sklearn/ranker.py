@@ -58,7 +58,7 @@ class RankeryRanker(RankingEstimator):
         lambda_l1: L1 penalty on leaf values.
         lambda_l2: L2 penalty on leaf values.
         hyperparameters: Other hyperparameters of a job, by name.
-        metric: What `score` returns, and what picks the best iteration on `eval_set`.
+        metric: Metric that `score` returns, and what picks the best iteration on `eval_set`.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         early_stopping_rounds: Iterations without improvement on `eval_set` that end the training.
         seed: Seed of every random choice.

@@ -1,5 +1,6 @@
 """The guide as the service shows it."""
 
+import json
 from pathlib import Path
 
 from fastapi import FastAPI
@@ -37,3 +38,24 @@ def test_where_it_is_not_built_the_answer_says_how(tmp_path: Path) -> None:
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
     assert "make guide" in answer.json()["detail"]
+
+
+def test_headings_are_listed_for_the_search_of_the_dashboard(tmp_path: Path) -> None:
+    """Pages first, then headings with their page; the reference has pages alone, and no guide no headings."""
+    client = of(tmp_path)
+    assert client.get("/guide/headings.json").json() == []
+    index = tmp_path / "search" / "search_index.json"
+    index.parent.mkdir()
+    titles = {
+        "how-to/clicks/": "Learn from clicks",
+        "how-to/clicks/#a": "<code>ips</code> &amp; more",
+        "reference/http/": "HTTP",
+        "reference/http/#b": "Fields",
+    }
+    docs = [{"location": path, "title": title, "text": ""} for path, title in titles.items()]
+    index.write_text(json.dumps({"docs": docs}))
+    assert client.get("/guide/headings.json").json() == [
+        {"path": "how-to/clicks/", "title": "Learn from clicks", "page": ""},
+        {"path": "reference/http/", "title": "HTTP", "page": ""},
+        {"path": "how-to/clicks/#a", "title": "ips & more", "page": "Learn from clicks"},
+    ]

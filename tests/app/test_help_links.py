@@ -26,7 +26,7 @@ def _linked() -> set[str]:
 
 
 def test_every_view_is_explained() -> None:
-    """But for signing in and the documentation of the API."""
+    """Except for signing in and the documentation of the API."""
     views = {path.stem for path in (FOLDER / "static/views").glob("*.js")}
     assert views - set(GUIDE_PAGES) == {"docs", "sign_in"}
 

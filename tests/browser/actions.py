@@ -63,24 +63,34 @@ def fill_training(
     visit: Visit, *, dataset: str, model: str, iterations: int, test: str | None = None
 ) -> Page:
     """Fill in the form for a training without submitting it."""
-    page = visit.open("/train/one-loss")
-    # The options are there once the datasets have been read.
-    page.locator("#train:not([aria-busy])").wait_for()
+    page = open_training(visit)
     page.get_by_label("Train on").select_option(label=option_label(page, dataset))
     page.get_by_label("Model name").fill(model)
     if test is not None:
-        page.get_by_role("group", name="Test on").get_by_label("another dataset").check()
-        page.get_by_label("Test dataset").select_option(label=option_label(page, test))
+        page.get_by_label("Test on").select_option(label=option_label(page, test))
     page.get_by_label("Iterations", exact=True).fill(str(iterations))
     page.get_by_label("Patience").fill(str(iterations))
     return page
 
 
-def train_on_it(page: Page) -> None:
-    """Open the form for trainings with one loss that the page of a dataset leads to."""
-    page.get_by_role("link", name="Train on it").click()
-    page.get_by_role("link", name="Train with one loss").click()
+def open_training(visit: Visit, query: str = "goal=loss") -> Page:
+    """Open the form for trainings with all its options in sight."""
+    page = visit.open(f"/train?{query}")
+    unfold(page)
+    return page
+
+
+def unfold(page: Page) -> None:
+    """Wait until the form for trainings has its fields, and show all its options."""
     page.locator("#train:not([aria-busy])").wait_for()
+    page.get_by_role("button", name="Show all").click()
+
+
+def train_on_it(page: Page) -> None:
+    """Open the form that the page of a dataset leads to, and choose to train with one loss."""
+    page.get_by_role("link", name="Train on it").click()
+    unfold(page)
+    page.get_by_label("Train with one loss").check()
 
 
 def option_label(page: Page, dataset: str) -> str:

@@ -1,7 +1,8 @@
 """Pages looked at in light and dark, on a desk and on a phone, with and without eyes.
 
 With RANKERY_TEST_SCREENSHOTS, a folder for pictures, each colour scheme is shown in both widths, else in one.
-Axe then looks at every page in each, else at one in light on a desk and at the next one dark on a phone.
+Axe then looks at every page in each, and at every text, else at one page in light on a desk and at the next
+one dark on a phone.
 """
 
 import os
@@ -38,7 +39,7 @@ def check_pages(visit: Visit, paths: Mapping[str, str], parts: Mapping[str, Sequ
             assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
             visit.photograph(f"{name}-{scheme}-{width}")
             if EVERY_LOOK or place == number % len(LOOKS):
-                barriers[f"{name} in {scheme} at {width}"] = visit.barriers()
+                barriers[f"{name} in {scheme} at {width}"] = visit.barriers(every_text=EVERY_LOOK)
         page.set_viewport_size({"width": DESK, "height": 900})
     assert {look: found for look, found in barriers.items() if found} == {}
 

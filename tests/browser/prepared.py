@@ -46,7 +46,7 @@ class Prepared:
     """Results by what they are called in the tests, each made once.
 
     Attributes:
-        url: Of the service that makes them.
+        url: URL of the service that makes them.
         ids: What it has made so far, by name.
     """
 
@@ -217,6 +217,16 @@ class Prepared:
                 return job
             time.sleep(0.1)
         raise AssertionError(f"{job_id} does not end")
+
+    def wait_until_idle(self) -> None:
+        """Wait until no job is queued or running, those of earlier tests neither."""
+        while moving := [
+            job["id"]
+            for status in ("queued", "running")
+            for job in self._ask(f"/v1/jobs?status={status}&limit=100")["items"]
+        ]:
+            for job_id in moving:
+                self.ended(job_id)
 
     def get(self, path: str) -> Json:
         """Ask the API."""

@@ -14,8 +14,14 @@ PAGES = {
     "jobs": "/jobs",
     "datasets": "/datasets",
     "dataset-add": "/datasets#add",
+    "click-logs": "/click-logs",
+    "click-log-upload": "/click-logs#add",
+    "simulate-clicks": "/click-logs#simulate",
+    "aliases": "/aliases",
+    "interleavings": "/interleavings",
+    "interleave": "/interleavings#create",
     "train": "/train",
-    "train-one-loss": "/train/one-loss",
+    "train-one-loss": "/train?goal=loss",
     "models": "/models",
     "evaluations": "/evaluations",
     "rankings": "/rankings",
@@ -28,11 +34,12 @@ PAGES = {
     "compare-form": "/comparisons?system=compared:1&system=compared:2#compare",
 }
 PARTS_TO_SEE = {
-    "job": [".plot .main-svg"],
-    "compare": [".plot .main-svg"],
+    "job": [".plot .drawing"],
+    "compare": [".plot .drawing"],
     "run-experiment": ["#run-form:not([aria-busy])"],
     "new-study": ["#new-study:not([aria-busy])"],
     "evaluate": ["#evaluate-form:not([aria-busy])"],
+    "simulate-clicks": ["#simulate-form:not([aria-busy])"],
     "compare-form": ["#compare-form:not([aria-busy])"],
 }
 
@@ -67,7 +74,7 @@ def test_a_row_opens_by_keyboard(visit: Visit, job_page: str) -> None:
     button.focus()
     page.keyboard.press("Enter")
     expect(button).to_have_attribute("aria-expanded", "true")
-    expect(row.locator(".plot .main-svg").first).to_be_visible()
+    expect(row.locator(".plot .drawing").first).to_be_visible()
     page.keyboard.press("Enter")
     expect(button).to_have_attribute("aria-expanded", "false")
     expect(row.locator(".plot")).to_be_hidden()

@@ -1,7 +1,6 @@
 """Static files of the pages, without a browser."""
 
 import asyncio
-import gzip
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,8 @@ from app import dashboard
 from app.dashboard import own_files
 
 FOLDER = Path(dashboard.__file__).parent
+MOST_BYTES = 130_000
+HEADER_BYTES = 340  # of a script, with its status line
 PAGES = [
     "/",
     "/jobs",
@@ -24,7 +25,6 @@ PAGES = [
     "/datasets/ds_1",
     "/datasets/ds_1/queries/a/b",
     "/train",
-    "/train/one-loss",
     "/models",
     "/models/web:3",
     "/evaluations",
@@ -72,7 +72,7 @@ def test_everything_a_page_names_is_served(client: Pages, path: str) -> None:
     """Each page's styles, scripts and icon exist here; none of them is asked from elsewhere."""
     page = client.get(path)
     assert page.headers["content-type"].startswith("text/html")
-    named = re.findall(r'(?:src|href|data-plotly)="(/static/[^"]+)"', page.text)
+    named = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
     assert any(name.endswith(".js") for name in named)
     for name in named:
         assert client.get(name).status_code == 200, name
@@ -93,24 +93,13 @@ def test_old_addresses_of_lists_of_jobs_lead_on(client: Pages) -> None:
     assert (answer.status_code, answer.headers["location"]) == (307, "/jobs?kind=train&cursor=job_1")
 
 
-def test_plotly_is_sent_compressed_and_kept(client: Pages) -> None:
-    """The wheel's plotly.js comes in gzip where accepted, may be kept for long, and is not sent twice."""
-    plain = client.get("/static/plotly.min.js", headers={"accept-encoding": "identity"})
-    packed = client.get("/static/plotly.min.js", headers={"accept-encoding": "gzip"})
-    assert packed.headers["content-encoding"] == "gzip"
-    assert int(packed.headers["content-length"]) == len(gzip.compress(plain.content, 6, mtime=0))
-    assert packed.content == plain.content
-    assert "immutable" in packed.headers["cache-control"]
-    again = client.get("/static/plotly.min.js", headers={"if-none-match": packed.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-
-
 def test_the_pages_have_every_style_sheet(client: Pages) -> None:
-    """All sheets come in one answer but that of the page to sign in, and compressed where accepted."""
+    """All sheets come in one answer but those of pages without the header, and compressed where accepted."""
     answer = client.get(f"{own_files.files_url()}/styles.css", headers={"accept-encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
     for sheet in (FOLDER / "static/styles").glob("*.css"):
-        assert (sheet.read_text() in answer.text) == (sheet.name != "sign_in.css"), sheet.name
+        alone = sheet.name in {"docs.css", "sign_in.css"}
+        assert (sheet.read_text() in answer.text) != alone, sheet.name
     plain = client.get(f"{own_files.files_url()}/styles.css", headers={"accept-encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.text == answer.text
@@ -164,6 +153,26 @@ def test_pages_name_every_script_beforehand(page: str) -> None:
                 found.add(path)
                 waiting.append(path)
     assert {FOLDER / "static" / name for name in own_files.modules_of(page)} == found
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
+def test_a_first_visit_is_light(client: Pages, page: str) -> None:
+    """Scripts and styles are at most 115 kB as they are sent: a page with its answers is below 150."""
+    names = {"page/header.js", "page/theme.js", f"views/{page}.js", "styles.css", *own_files.modules_of(page)}
+    packed = {"accept-encoding": "gzip"}
+    answers = [client.get(f"{own_files.files_url()}/{name}", headers=packed) for name in names]
+    bytes_sent = sum(int(answer.headers["content-length"]) + HEADER_BYTES for answer in answers)
+    assert bytes_sent <= MOST_BYTES, f"{bytes_sent} bytes"
+
+
+@pytest.mark.parametrize("script", sorted((FOLDER / "static").rglob("*.js")), ids=lambda path: path.stem)
+def test_only_comments_are_left_out_of_scripts(script: Path) -> None:
+    """The lines of JSDoc comments are sent empty, every other line as it is."""
+    own = script.read_text().split("\n")
+    sent = own_files.without_jsdoc(script.read_text()).split("\n")
+    assert len(sent) == len(own)
+    for line, original in zip(sent, own, strict=True):
+        assert line == original or (not line and original.strip().startswith(("/**", "*")))
 
 
 def test_plain_names_are_asked_for_again(client: Pages) -> None:

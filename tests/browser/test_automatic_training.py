@@ -15,13 +15,13 @@ def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: 
     """From the page of a dataset: ask, watch, read the sentence, clone, export and schedule."""
     page = visit.open(f"/datasets/{prepared.synthetic('searched', queries=24, seed=7)}")
     page.get_by_role("link", name="Train on it").click()
-    page.locator("#best-model:not([aria-busy])").wait_for()
+    page.locator("#train:not([aria-busy])").wait_for()
     expect(page.get_by_label("Train on").locator("option:checked")).to_contain_text("searched")
     page.get_by_label("Model name").fill("searched")
     page.get_by_label("Budget").fill("1")
-    page.get_by_text("More options").click()
-    page.get_by_label("Candidates").fill("linear by lambdarank")
-    page.get_by_role("button", name="Start").click()
+    page.get_by_text("Candidates", exact=True).click()
+    page.get_by_role("textbox", name="Candidates").fill("linear by lambdarank")
+    page.get_by_role("button", name="Start training").click()
     page.wait_for_url(re.compile(r"/jobs/job_"))
 
     sentence = page.get_by_role("region", name="Conclusion").locator(".sentence")
@@ -34,9 +34,10 @@ def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: 
     visit.fit("auto-train-story", (1440, PHONE))
 
     page.get_by_role("link", name="Clone and edit").click()
-    page.locator("#best-model:not([aria-busy])").wait_for()
+    page.locator("#train:not([aria-busy])").wait_for()
     expect(page.get_by_label("Budget")).to_have_value("1")
-    expect(page.get_by_label("Candidates")).to_have_value("linear by lambdarank")
+    expect(page.locator("[data-pointer='/candidates']")).to_have_value("linear by lambdarank")
+    expect(page.get_by_text("1 changed: candidates linear by lambdarank")).to_be_visible()
 
     page.go_back()
     page.get_by_role("link", name="Export").click()
@@ -51,4 +52,4 @@ def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: 
     dialog.get_by_label("When").fill("0 3 * * *")
     dialog.get_by_role("button", name="Schedule").click()
     card = page.locator("[data-schedule]").filter(has_text="Nightly search")
-    expect(card).to_contain_text("finds the best searched")
+    expect(card).to_contain_text("Finds the best searched")

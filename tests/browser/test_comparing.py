@@ -29,7 +29,7 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     form = page.locator("#compare-form:not([aria-busy])")
     expect(form.locator(".chosen .name"), "the older first").to_have_text(["compared:1", "compared:2"])
     form.get_by_label("On the queries of").select_option(dataset_id)
-    form.get_by_label("Metrics").fill("map, mrr, ndcg@1, ndcg@5")
+    form.get_by_label("Metrics").fill("map, ndcg@1, ndcg@2, ndcg@3, ndcg@5")
     form.get_by_label("Conventions").select_option("letor")
     expect(page.locator("#contract-words")).to_contain_text("none at ranks 1 and 2")
     form.get_by_text("More", exact=True).click()
@@ -41,12 +41,12 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     page.wait_for_url(re.compile(r"/comparisons/cmp_"))
     expect(page.get_by_text("at 0.05 without correction for the number of tests")).to_be_visible()
     comparison = prepared.get(f"/v1/comparisons/{page.url.split('/')[-1].split('#')[0]}")
-    assert comparison["metrics"] == ["map", "mrr", "ndcg@1", "ndcg@5"]
+    assert comparison["metrics"] == ["map", "ndcg@1", "ndcg@2", "ndcg@3", "ndcg@5"]
     assert comparison["contract"]["preset"] == "letor"
     assert (comparison["reference"], comparison["correction"], comparison["pool_folds"]) == (0, "none", False)
     assert [system["name"] for system in comparison["systems"]] == ["compared:1", "compared:2"]
     curves = page.get_by_role("img", name=re.compile("^ndcg against the cutoff: compared:1 .*; compared:2 "))
-    expect(curves).to_have_attribute("data-cutoffs", "2")
+    expect(curves).to_have_attribute("data-cutoffs", "4")
     expect(curves).to_have_attribute("data-lines", "2")
 
     page = visit.open("/comparisons")
@@ -128,7 +128,6 @@ def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared:
     prepared.model(1)
     page = fill_training(visit, dataset="learnt from.csv", model="diagnosed", iterations=20)
     page.get_by_label("Conventions").select_option("lightgbm")
-    page.locator("summary").filter(has_text="Diagnostics").click()
     page.get_by_label("Diagnose every").fill(str(INTERVAL))
     job_id = start_training(page)
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from core.store import Job, Store
 from tests.browser import histories
-from tests.browser.actions import fill_training, start_training
+from tests.browser.actions import fill_training, open_training, start_training
 from tests.browser.prepared import QUERIES, Prepared
 from tests.browser.visit import Visit
 
@@ -74,8 +74,7 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
         "threads_per_rank": 3,
     }
 
-    page = visit.open(f"/train/one-loss?from={job_id}")
-    page.locator("#train:not([aria-busy])").wait_for()
+    page = open_training(visit, f"from={job_id}")
     expect(part.get_by_role("checkbox")).to_be_checked()
     expect(part.get_by_label("Ranks, at most")).to_have_value("4")
     expect(part.get_by_label("Threads per rank")).to_have_value("3")
@@ -98,8 +97,7 @@ def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> Non
     request = json.loads(code[code.index("{") : code.rindex("}") + 1])
     assert request["distribution"] == {}
 
-    page = visit.open(f"/train/one-loss?from={job_id}")
-    page.locator("#train:not([aria-busy])").wait_for()
+    page = open_training(visit, f"from={job_id}")
     expect(part.get_by_role("checkbox")).to_be_checked()
 
 
@@ -113,19 +111,13 @@ def test_one_process_is_the_default(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_networks_are_not_distributed(visit: Visit, prepared: Prepared) -> None:
-    """The box is disabled and says why; it comes back with trees."""
+    """Networks have no such option; it comes back with trees as it was."""
     page = filled(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
-    reason = part.get_by_text("Only trees are distributed.")
     part.get_by_role("checkbox").check()
-    expect(reason).to_be_hidden()
-    page.get_by_label("a network").check()
-    expect(part.get_by_role("checkbox")).to_be_disabled()
-    expect(reason).to_be_visible()
-    expect(part.get_by_label("Ranks, at most")).to_be_hidden()
-    assert visit.barriers() == []
-    visit.fit("distribution-form-of-a-network")
-    page.get_by_label("trees", exact=True).check()
+    page.locator("#scorer").select_option("mlp")
+    expect(part).to_have_count(0)
+    page.locator("#scorer").select_option("trees")
     expect(part.get_by_role("checkbox")).to_be_enabled()
     expect(part.get_by_label("Ranks, at most")).to_be_visible()
 
@@ -140,8 +132,7 @@ def test_what_cannot_be_distributed_stands_at_its_field(visit: Visit, prepared: 
     page.get_by_role("button", name="Start training").click()
     expect(part.locator(".field-error")).to_have_text(re.compile("64"))
     part.get_by_label("Ranks, at most").fill("4")
-    page.locator("fieldset", has_text="Boosting").locator("summary", has_text="More").last.click()
-    page.get_by_label("Boosting", exact=True).select_option("dart")
+    page.locator("#field-hyperparameters-boosting").select_option("dart")
     page.get_by_label("Stop early").uncheck()
     page.get_by_role("button", name="Start training").click()
     expect(page.locator(".field-error")).to_contain_text("cannot be distributed: dart")

@@ -23,7 +23,7 @@ def test_the_form_offers_the_tables_of_a_paper(visit: Visit) -> None:
 
 
 def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) -> None:
-    """The form leads to the page of the new experiment, whose buttons stop it and let it go on."""
+    """The form leads to the page of the new experiment, whose buttons stop it and let it continue."""
     page = visit.open("/experiments#run")
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("form")).not_to_have_attribute("aria-busy", "true")

@@ -7,13 +7,11 @@ from playwright.sync_api import expect
 
 from core.losses import LOSSES
 from core.parameters import parameters_of
-from tests.browser.actions import dataset_row, fill_training, make_dataset, start_training
+from tests.browser.actions import dataset_row, fill_training, make_dataset, open_training, start_training
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
-
-MOST_IN_SIGHT = 4
 
 
 def test_refusals_are_shown_at_their_fields(visit: Visit, prepared: Prepared) -> None:
@@ -22,10 +20,8 @@ def test_refusals_are_shown_at_their_fields(visit: Visit, prepared: Prepared) ->
     prepared.synthetic("refused", queries=20)
     page = fill_training(visit, dataset="refused", model="refused", iterations=5)
     page.get_by_label("Learning rate").fill("-1")
-    more = page.locator("#loss-more")
-    more.locator("summary").click()
     page.get_by_label("Sigma").fill("steep")
-    more.locator("summary").click()
+    page.get_by_role("button", name="Fold all").click()
     page.get_by_role("button", name="Start training").click()
 
     rate = page.get_by_label("Learning rate")
@@ -50,21 +46,19 @@ def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Pr
     visit.refusals_expected = True
     prepared.synthetic("worded", queries=20)
     page = fill_training(visit, dataset="worded", model="worded", iterations=5)
-    page.locator("#loss-more summary").click()
-    page.locator("#loss-more").get_by_label("Gain").first.select_option("own numbers…")
+    page.locator("#loss-parameters").get_by_label("Gain").first.select_option("own numbers…")
     numbers = page.get_by_label("Gain, own numbers")
     numbers.fill("0, much, 3")
     page.get_by_role("button", name="Start training").click()
     expect(numbers).to_have_attribute("aria-invalid", "true")
-    explanations = page.locator("#loss-options .field-error")
+    explanations = page.locator("#loss-parameters .field-error")
     expect(explanations).to_have_text("must be a number")
 
 
-def test_losses_come_with_few_fields_in_sight(visit: Visit, prepared: Prepared) -> None:
-    """Each listed loss shows its formula and its own fields; the seldom used ones are folded."""
+def test_losses_come_with_their_fields(visit: Visit, prepared: Prepared) -> None:
+    """Each listed loss shows its formula and its own fields, and belongs to a family."""
     prepared.synthetic("browsed", queries=5)
-    page = visit.open("/train/one-loss")
-    page.locator("#train:not([aria-busy])").wait_for()
+    page = open_training(visit)
     losses = page.locator("#loss option").all_inner_texts()
     assert len(losses) == len(set(losses)) == len(LOSSES)
     for name in losses:
@@ -73,8 +67,6 @@ def test_losses_come_with_few_fields_in_sight(visit: Visit, prepared: Prepared) 
         expect(page.locator("#loss-summary")).to_contain_text(LOSSES[name].source)
         fields = page.locator('[data-pointer^="/loss/"]:not(#loss):not(:disabled)')
         expect(fields).to_have_count(len(parameters_of(LOSSES[name])))
-        assert page.locator("#loss-parameters .field:visible").count() <= MOST_IN_SIGHT
-        expect(page.locator("#loss-options .field:visible")).to_have_count(0)
     assert page.locator("#loss optgroup").evaluate_all("groups => groups.map(group => group.label)") == [
         "Pointwise",
         "Pairwise",
@@ -95,7 +87,6 @@ def test_priority_and_limits_are_set_in_the_form(visit: Visit, prepared: Prepare
     prepared.synthetic("with limits", queries=60, seed=4)
     page = fill_training(visit, dataset="with limits", model="limited", iterations=5)
     page.get_by_label("Priority").select_option("high")
-    page.locator("details", has_text="Limits").locator("summary").click()
     page.get_by_label("Minutes, at most").fill("1.5")
     page.get_by_label("GB of memory, at most").fill("3")
     job_id = start_training(page)
@@ -112,7 +103,6 @@ def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: P
     visit.refusals_expected = True
     prepared.synthetic("refused limits", queries=60, seed=5)
     page = fill_training(visit, dataset="refused limits", model="limited", iterations=5)
-    page.locator("details", has_text="Limits").locator("summary").click()
     page.get_by_label("Minutes, at most").fill("-1")
     page.get_by_role("button", name="Start training").click()
     field = page.locator(".field", has_text=re.compile("Minutes, at most"))
@@ -122,8 +112,7 @@ def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: P
 def test_a_dataset_that_becomes_ready_is_offered(visit: Visit, prepared: Prepared) -> None:
     """A form that is open offers it without being loaded again."""
     prepared.synthetic("offered at first", 5)
-    page = visit.open("/train/one-loss")
-    page.locator("#train:not([aria-busy])").wait_for()
+    page = open_training(visit)
     prepared.synthetic("offered later", 5)
     choice = page.get_by_label("Train on").locator("option", has_text="offered later")
     expect(choice).to_have_count(1)

@@ -54,6 +54,18 @@ def test_pages_and_actions_are_found(visit: Visit) -> None:
     page.wait_for_url("**/train")
 
 
+def test_the_guide_is_found(visit: Visit, built_guide: Path) -> None:
+    """Headings are beside the objects; Enter opens the page of the guide at the heading."""
+    assert (built_guide / "how-to" / "clicks").is_dir()
+    page = visit.open("/jobs")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("estimate a click model")
+    hit = page.get_by_role("group", name="Guide").get_by_role("option", name="Estimate a click model")
+    expect(hit).to_contain_text("Learn from clicks")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/guide/how-to/clicks/#estimate-a-click-model")
+
+
 def test_the_theme_stays_from_page_to_page(visit: Visit) -> None:
     """Light, dark, or as the system has it; before anything is drawn."""
     page = visit.open("/jobs")
@@ -76,16 +88,6 @@ def test_the_theme_stays_from_page_to_page(visit: Visit) -> None:
     assert page.evaluate(background) == light
     page.emulate_media(color_scheme="dark")
     assert page.evaluate(background) == dark
-
-
-def test_charts_follow_the_theme(visit: Visit) -> None:
-    """A token means another colour in each, which a chart is given as such."""
-    page = visit.open("/settings")
-    ink = """async () => (await import("/static/figures/plotly.js")).theme().ink"""
-    light = page.evaluate(ink)
-    assert re.fullmatch(r"rgb\(\d+, \d+, \d+\)", light)
-    page.get_by_role("button", name="Dark").click()
-    assert page.evaluate(ink) != light
 
 
 def test_a_table_is_saved_as_csv(visit: Visit) -> None:
@@ -138,6 +140,113 @@ def test_a_fault_of_a_page_is_told_and_polling_goes_on(visit: Visit) -> None:
     visit.complaints.clear()
 
 
+def test_sections_have_menus(visit: Visit) -> None:
+    """They open under the pointer or by the arrow keys; the tabs lead to the same pages."""
+    page = visit.open("/jobs")
+    main = page.get_by_role("navigation", name="Main")
+    data = main.get_by_role("link", name="Data", exact=True)
+    expect(main.get_by_role("link")).to_have_text(["Data", "Train", "Models", "Results", "Serve", "Settings"])
+    data.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(main.get_by_role("link", name="Click logs")).to_be_focused()
+    expect(data).to_have_attribute("aria-expanded", "true")
+    assert visit.barriers(".bar") == []
+    page.keyboard.press("Escape")
+    expect(data).to_be_focused()
+    main.get_by_role("link", name="Results").hover()
+    main.get_by_role("link", name="Comparisons").click()
+    page.wait_for_url("**/comparisons")
+    tabs = page.get_by_role("navigation", name="Results")
+    expect(tabs.get_by_role("link", name="Comparisons")).to_have_attribute("aria-current", "page")
+    tabs.get_by_role("link", name="Rankings").click()
+    page.wait_for_url("**/rankings")
+
+
+def test_the_first_row_is_few_stops_away(visit: Visit, prepared: Prepared) -> None:
+    """From the address bar: the second stop skips to it."""
+    prepared.synthetic("skipped to", queries=5)
+    page = visit.open("/datasets")
+    page.locator("#datasets tbody a").first.wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the first row")).to_be_focused()
+    page.keyboard.press("Enter")
+    first = page.locator("#datasets tbody").first
+    assert first.evaluate("row => row.contains(document.activeElement)")
+
+
+def test_shortcuts_are_listed_and_open_pages(visit: Visit) -> None:
+    """`?` lists them, G and a letter open a page; in a field they are text."""
+    page = visit.open("/models")
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(dialog.get_by_text("Jobs")).to_be_visible()
+    assert visit.barriers("dialog") == []
+    visit.fit("shortcuts")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    field = page.get_by_label("Search by name or ID prefix")
+    field.focus()
+    page.keyboard.type("gj?")
+    expect(field).to_have_value("gj?")
+    field.evaluate("field => field.blur()")
+    page.keyboard.type("gj")
+    page.wait_for_url("**/jobs")
+
+
+def test_the_content_is_few_stops_away(visit: Visit) -> None:
+    """The first stop skips the header, which has nine others; arrow keys move between its tools."""
+    page = visit.open("/datasets")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    stops = page.locator("body > :not(main) :is(a, button, input, [tabindex])").evaluate_all(
+        "nodes => nodes.filter((node) => node.checkVisibility() && node.tabIndex >= 0).length"
+    )
+    assert stops == 9
+    search, theme = (
+        page.get_by_role("toolbar").get_by_role("button", name=name) for name in ("Search", "Theme")
+    )
+    search.focus()
+    page.keyboard.press("ArrowRight")
+    expect(theme).to_be_focused()
+    page.keyboard.press("Home")
+    expect(search).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(
+        page.get_by_role("toolbar").get_by_role("link", name="Help: this page in the guide")
+    ).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="New training")).to_be_focused()
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/aliases", "/settings"])
+def test_a_zoomed_page_fits_and_its_header_scrolls_away(visit: Visit, path: str) -> None:
+    """At 400% a window of 1280 by 1600 pixels has 320 by 400."""
+    page = visit.page
+    page.set_viewport_size({"width": 320, "height": 400})
+    visit.open(path)
+    visit.settle()
+    page.wait_for_function("document.documentElement.scrollWidth <= 320")
+    expect(page.locator(".bar")).to_have_css("position", "static")
+
+
+def test_a_slow_form_shows_what_it_asks_for_alone(visit: Visit, prepared: Prepared) -> None:
+    """Fields of other choices are hidden before the answers of the API are there."""
+    prepared.synthetic("skipped to", queries=5)
+    page = visit.page
+    held: list[Route] = []
+    page.route("**/v1/job-schemas", lambda route: held.append(route))
+    with page.expect_request("**/v1/job-schemas"):
+        visit.open("/train")
+    form = page.locator("#train[data-followed]")
+    expect(form.get_by_label("Budget")).to_be_visible()
+    assert form.get_attribute("aria-busy") == "true"
+    expect(form.get_by_label("Fraction of queries").first).to_be_hidden()
+    held[0].continue_()
+    expect(form).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+
+
 @pytest.mark.parametrize(
     ("action", "opened"),
     [
@@ -146,6 +255,9 @@ def test_a_fault_of_a_page_is_told_and_polling_goes_on(visit: Visit) -> None:
         ("Compare models", "Compare"),
         ("Import a model", "Import a model"),
         ("Upload a run", "Upload a run"),
+        ("Upload a click log", "Upload a click log"),
+        ("Simulate clicks", "Simulate clicks"),
+        ("Interleave rankers", "Interleave rankers"),
     ],
 )
 def test_an_action_opens_its_form(visit: Visit, action: str, opened: str) -> None:

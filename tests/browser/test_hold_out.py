@@ -42,7 +42,7 @@ def test_parts_of_one_upload_choose_each_other(visit: Visit, prepared: Prepared)
     visit.photograph("train-siblings")
     page = fill_training(visit, dataset="no parts", model="siblings", iterations=3)
     expect(validation.get_by_label("held-out queries")).to_be_checked()
-    expect(page.get_by_role("group", name="Test on").get_by_label("nothing")).to_be_checked()
+    expect(page.get_by_label("Test on").locator("option:checked")).to_have_text("nothing")
 
     page = visit.open(f"/datasets/{dataset_id}")
     train_on_it(page)
@@ -72,9 +72,8 @@ def test_folds_are_submitted(visit: Visit, prepared: Prepared) -> None:
     validation.get_by_label("one of several folds").check()
     validation.get_by_label("Fold", exact=True).fill("2")
     validation.get_by_label("of so many folds").fill("4")
-    test = page.get_by_role("group", name="Test on")
-    test.get_by_label("held-out queries").check()
-    test.get_by_label("Fraction of queries").fill("0.3")
+    page.get_by_label("Test on").select_option("held-out queries")
+    page.get_by_role("group", name="Test queries").get_by_label("Fraction of queries").fill("0.3")
     spec = _submitted(visit, page)
     assert spec["validation"] == {"folds": 4, "fold": 2}
     assert spec["test"] == {"fraction": 0.3}
@@ -110,9 +109,10 @@ def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit, prepar
     labels = page.get_by_role("group", name="Labels to replace")
     labels.get_by_label("No label").fill("0")
     labels.get_by_label("Label -1").fill("1")
-    for part, value in (("Validate on", "vali"), ("Test on", "test")):
+    page.get_by_role("group", name="Validate on").get_by_label("queries by a column").check()
+    page.get_by_label("Test on").select_option("queries by a column")
+    for part, value in (("Validate on", "vali"), ("Test queries", "test")):
         group = page.get_by_role("group", name=part)
-        group.get_by_label("queries by a column").check()
         group.get_by_label("Query column").select_option("country")
         expect(group.get_by_role("checkbox")).to_have_count(2)
         group.get_by_label("Query column").select_option("split")
@@ -129,7 +129,9 @@ def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit, prepared
     """Without columns there is nothing to choose by column; without odd labels nothing to replace."""
     prepared.synthetic("plain", queries=10)
     page = fill_training(visit, dataset="plain", model="plain", iterations=3)
-    expect(page.get_by_label("queries by a column").first).to_be_hidden()
+    expect(page.get_by_label("queries by a column", exact=True)).to_be_hidden()
+    by_column = page.get_by_label("Test on").locator("option", has_text="queries by a column")
+    expect(by_column).to_be_disabled()
     expect(page.locator("#label-map")).to_be_hidden()
 
 

@@ -37,7 +37,7 @@ def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> N
     form.get_by_label("Shuffle each feature").select_option("query")
     form.get_by_role("button", name="Inspect").click()
     page.locator("#importance .whiskers").wait_for()
-    page.locator("#dependence .plot[data-feature] .main-svg").first.wait_for()
+    page.locator("#dependence .plot[data-feature] .drawing").first.wait_for()
     found = prepared.get(f"/v1/inspections/{_address(page)['inspection']}")
     assert (found["metric"], found["within"], found["dataset_id"]) == ("map", "query", dataset_id)
     used = [each["feature"] for each in found["importance"] if each["mean"]]

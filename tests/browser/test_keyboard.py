@@ -19,7 +19,7 @@ def test_the_story_by_keyboard(visit: Visit, tmp_path: Path) -> None:
     """Upload, train, train with another loss, compare, look at a query, promote, export."""
     page = visit.open("/")
     keys = Keyboard(page)
-    keys.press(_menu(page, "Datasets"))
+    keys.press(_menu(page, "Data"))
     _upload(page, keys, tmp_path)
     _train(page, keys)
     _train_again(page, keys)
@@ -43,11 +43,11 @@ def _upload(page: Page, keys: Keyboard, folder: Path) -> None:
 
 def _train(page: Page, keys: Keyboard) -> None:
     keys.press(page.get_by_role("link", name="Train on it"))
-    keys.press(page.get_by_role("link", name="Train with one loss"))
     page.locator("#train:not([aria-busy])").wait_for()
+    keys.choose(page.get_by_label("Train with one loss"))
+    keys.select(page.get_by_label("Test on"), "keys test")
     keys.write(page.get_by_label("Model name"), "keys")
-    keys.choose(page.get_by_role("group", name="Test on").get_by_label("another dataset"))
-    keys.select(page.get_by_label("Test dataset"), "keys test")
+    keys.press(page.get_by_role("button", name="Show all"))
     keys.write(page.get_by_label("Iterations", exact=True), "40")
     _start(page, keys)
 
@@ -111,4 +111,4 @@ def _export(page: Page, keys: Keyboard) -> None:
 
 
 def _menu(page: Page, name: str) -> Locator:
-    return page.get_by_role("navigation", name="Main").get_by_role("link", name=name)
+    return page.get_by_role("navigation", name="Main").get_by_role("link", name=name, exact=True)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.prepared import Prepared
+from tests.browser.prepared import Prepared, judged_table, run_text
 from tests.browser.visit import LOOKS, Look, Visit
 
 pytestmark = pytest.mark.browser
@@ -84,9 +84,10 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
     expect(page.get_by_role("link", name=f"{name}:1")).to_be_visible()
     expect(page.get_by_role("region", name="Selected models")).to_be_hidden()
     notice = page.get_by_role("status").filter(has_text="2 models deleted.")
-    expect(notice.get_by_role("link", name="Trash")).to_be_visible()
-    notice.get_by_role("button", name="Dismiss").click()
-    expect(notice).to_be_hidden()
+    notice.get_by_role("button", name="Undo").click()
+    expect(page.locator("[data-model]")).to_have_count(3)
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.locator("#undo")).to_be_hidden()
 
 
 @LOOKS
@@ -141,7 +142,13 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
 
 @pytest.mark.parametrize(
     "kind",
-    [*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("jobs", "models")), "datasets", "studies"],
+    [
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("jobs", "models", "experiments")),
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("evaluations", "rankings")),
+        "comparisons",
+        "datasets",
+        "studies",
+    ],
 )
 def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -> None:
     """The page that follows tells what was deleted, and undoes it."""
@@ -157,7 +164,7 @@ def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -
     visit.photograph(f"delete-{kind}")
     dialog.get_by_role("button", name=re.compile("^Delete( the study)?$")).click()
     page.wait_for_url(f"**/{kind}")
-    row = page.get_by_role("link", name=name).first
+    row = page.locator(f'main a[href$="{path}"]').first
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     page.locator("main :not([aria-busy]) > .list-panel, main .empty").first.wait_for()
     expect(row).to_have_count(0)
@@ -177,6 +184,16 @@ def _made(prepared: Prepared, kind: str, name: str) -> str:
         study = prepared.study(name, trials=100)
         prepared.post(f"/v1/studies/{study}/cancel")
         return f"/studies/{study}"
+    if kind == "comparisons":
+        systems = [{"model": prepared.model(version)} for version in (1, 2)]
+        return f"/comparisons/{prepared.comparison(name, systems=systems)}"
+    if kind == "evaluations":
+        return f"/evaluations/{prepared.evaluation(name, model=prepared.model(1))}"
+    if kind == "rankings":
+        text = run_text(judged_table(2))
+        return f"/rankings/{prepared.upload_run(name, prepared.test_data(), text)}"
+    if kind == "experiments":
+        return f"/experiments/{prepared.experiment()}"
     _trained(prepared, name)
     if kind == "models":
         return f"/models/{name}:1"

@@ -124,7 +124,7 @@ def test_order_and_columns_stand_in_the_address(visit: Visit, store: Store) -> N
     page.locator("summary", has_text="Columns").click()
     columns = page.get_by_role("group", name="Columns")
     columns.get_by_label("ID", exact=True).check()
-    for label in ("Kind", "Progress", "Loss", "Datasets", "Duration", "Submitted"):
+    for label in ("Kind", "Loss", "Datasets", "Duration", "Submitted"):
         columns.get_by_label(label, exact=True).uncheck()
     page.keyboard.press("Escape")
     expect(columns).to_be_hidden()
@@ -157,7 +157,7 @@ def test_a_running_row_moves_and_keeps_its_place(visit: Visit, store: Store) -> 
 
 
 def test_several_jobs_are_cancelled_at_once(visit: Visit, store: Store) -> None:
-    """Those ticked, which the address remembers; the others go on."""
+    """Those ticked, which the address remembers; the others continue."""
     stopped, going, also = _trainings(store, "bulk-1", "bulk-2", "bulk-3")
     page = visit.open("/jobs?prefix=bulk-")
     page.get_by_label("Select all on this page").check()

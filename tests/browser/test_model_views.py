@@ -88,7 +88,7 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     expect(card.get_by_role("heading")).to_contain_text("this version")
     card.get_by_role("button", name="Set a gate").click()
     card.get_by_label("Compared on the queries of").select_option(dataset_id)
-    card.get_by_label("Maximum drop in any segment").fill("0.5")
+    card.get_by_label("Largest drop in a segment").fill("0.5")
     card.get_by_role("checkbox", name="better than rankings without training").check()
     card.get_by_role("button", name="Set gate").click()
     expect(card.locator(".gate")).to_contain_text("not shown to be worse by ndcg@10")
@@ -121,6 +121,25 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     page.get_by_role("dialog").get_by_role("button", name="Roll back").click()
     expect(card.get_by_role("heading")).to_contain_text("version 1")
     expect(card.locator('[data-kind="rolled_back"]')).to_be_visible()
+    _delete_and_undo(page, prepared)
+
+
+def _delete_and_undo(page: Page, prepared: Prepared) -> None:
+    """Delete a gate and an alias; Undo makes each again with its fields."""
+    card = page.locator('.alias[data-alias="trusted"]')
+    path = "/v1/models/compared/aliases/trusted/gate"
+    given = {**prepared.get(path), "updated_at": None}
+    card.get_by_role("button", name="Delete gate").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(card.locator(".gate")).to_contain_text("No gate")
+    page.locator("#undo").get_by_role("button", name="Undo").click()
+    expect(page.locator("#undo")).to_contain_text("Restored.")
+    assert {**prepared.get(path), "updated_at": None} == given
+    card.get_by_role("button", name="Remove").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+    expect(card).to_have_count(0)
+    page.locator("#undo").get_by_role("button", name="Undo").click()
+    expect(card.get_by_role("heading")).to_contain_text("version 1")
 
 
 def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared) -> None:
@@ -185,6 +204,34 @@ def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
     expect(page.locator(".candidates tbody tr[data-document] th")).to_have_text(["high", "low"])
 
 
+def test_a_query_is_tried_by_its_text(visit: Visit, prepared: Prepared) -> None:
+    """The query has its text, documents have titles, and labels the colours of the data's other pages."""
+    lines = ["query_id,query_text,document_id,title,label,bm25"]
+    for query in range(20):
+        largest = 4 if query else 2  # the first query lacks the best label of the data
+        lines += [
+            f"q{query},red shoes {query},d{place},Shoe {place},{place % (largest + 1)},{place}"
+            for place in range(6)
+        ]
+    dataset_id = prepared.upload("titled.csv", "\n".join([*lines, ""]).encode())
+    prepared.training(
+        model_name="titled",
+        dataset_id=dataset_id,
+        loss={"name": "lambdarank"},
+        hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1},
+        validation=None,
+    )
+    grades = 'tbody tr:has-text("Shoe 2") .grade'
+    page = visit.open(f"/datasets/{dataset_id}/queries/q0")
+    colour = page.locator(grades).first.get_attribute("data-grade")
+    page = visit.open(f"/models/titled:1#view=try&dataset={dataset_id}&query=q0")
+    expect(page.locator("#try [role=status]")).to_have_text("red shoes 0: 6 documents.")
+    row = page.locator('.candidates tr[data-document="d2"]')
+    expect(row.locator("th")).to_contain_text("Shoe 2")
+    expect(row.locator("th small")).to_have_text("d2")
+    assert row.locator(".grade").get_attribute("data-grade") == colour == "2"
+
+
 def _many_features() -> bytes:
     """Write judged documents of twelve features that say the same of the label, each with its own noise."""
     draw = random.Random(5)
@@ -226,7 +273,7 @@ def test_the_bars_of_an_explanation_share_one_scale(visit: Visit, prepared: Prep
 
 @pytest.mark.slow
 def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:
-    """What is no model is refused with the reason and the form stays; a model's page opens."""
+    """What is not a model is refused with the reason and the form stays; a model's page opens."""
     text = visit.page.request.get(f"{visit.url}/v1/models/{prepared.model(1)}/export").body()
     page = visit.open("/models#import")
     form = page.locator("#import-form")

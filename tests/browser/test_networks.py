@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.actions import fill_training, start_training
+from tests.browser.actions import fill_training, open_training, start_training
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
@@ -45,7 +45,7 @@ def fill_network(visit: Visit) -> Page:
     page = fill_training(
         visit, dataset="learnt from.csv", model="of-both-kinds", iterations=EPOCHS, test="measured.csv"
     )
-    page.get_by_label("a network").check()
+    page.locator("#scorer").select_option("mlp")
     page.get_by_label("Units of the hidden layers").fill(", ".join(map(str, HIDDEN)))
     page.get_by_label("Dropout").fill("0.1")
     page.get_by_label("Epochs at most").fill(str(EPOCHS))
@@ -57,26 +57,24 @@ def fill_network(visit: Visit) -> Page:
 def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Prepared) -> None:
     """Trees have the fields of boosting, networks those of their kind; the others are not to be seen."""
     prepared.dataset("learnt from.csv", 1)
-    page = visit.open("/train/one-loss")
-    page.locator("#train:not([aria-busy])").wait_for()
+    page = open_training(visit)
     leaves = page.get_by_label("Leaves per tree")
     expect(leaves).to_be_visible()
     expect(page.locator("#scorer-parameters .field")).to_have_count(0)
 
-    page.get_by_label("a linear scorer").check()
+    page.locator("#scorer").select_option("linear")
     for label in ("Leaves per tree", "Go on from", "Categorical feature"):
         expect(page.get_by_label(label)).to_be_hidden()
     expect(page.get_by_label("Epochs at most")).to_be_visible()
     expect(page.get_by_label("Units of the hidden layers")).to_have_count(0)
 
-    page.get_by_label("a network").check()
+    page.locator("#scorer").select_option("mlp")
     expect(page.get_by_label("Units of the hidden layers")).to_have_attribute(
         "placeholder", "64, 32 (default)"
     )
-    page.locator("#scorer-more summary").click()
     expect(page.get_by_label("Decay on a rise")).to_be_visible()
 
-    page.get_by_label("trees", exact=True).check()
+    page.locator("#scorer").select_option("trees")
     expect(leaves).to_be_visible()
     expect(page.get_by_label("Go on from")).to_be_visible()
     expect(page.get_by_label("Epochs at most")).to_have_count(0)
@@ -111,7 +109,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     rows = page.locator(".compared tbody tr")
     expect(rows.filter(has_text="trees")).to_have_count(1)
     expect(rows.filter(has_text="mlp")).to_contain_text("16, 8")
-    page.locator(".plot .main-svg").first.wait_for()
+    page.locator(".plot .drawing").first.wait_for()
     visit.fit("network-trainings")
     assert visit.barriers() == []
 
@@ -155,27 +153,24 @@ def test_a_network_is_inspected_instead_of_its_trees(
     prepared.inspection(model)
     page.reload()
     expect(page.locator("#importance")).to_contain_text("f6")
-    page.locator("#dependence .plot .main-svg").first.wait_for()
+    page.locator("#dependence .plot .drawing").first.wait_for()
     visit.fit("network-inspection")
     assert visit.barriers() == []
 
 
-def test_lists_name_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
-    """The lists of models and of jobs tell networks from trees."""
+def test_the_list_of_models_names_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
+    """It tells networks from trees."""
     model = _model(visit, jobs["mlp"])
     page = visit.open("/models?name=of-both-kinds")
     row = page.locator("tbody tr").filter(has=page.get_by_role("link", name=model, exact=True))
     expect(row.locator('[data-column="kind"]')).to_have_text("network")
-    page = visit.open("/jobs?kind=train")
-    job = page.locator(f'[data-job="{jobs["mlp"]}"]')
-    expect(job.locator('[data-column="progress"]')).to_have_text(f"{EPOCHS} epochs")
 
 
 def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> None:
     """An earlier network is changed and sent again, as a grid over its layers and its learning rate."""
-    page = visit.open(f"/train?from={jobs['mlp']}")
-    page.locator("#train:not([aria-busy])").wait_for()
-    expect(page.get_by_label("a network")).to_be_checked()
+    page = open_training(visit, f"from={jobs['mlp']}")
+    expect(page.locator("#scorer")).to_have_value("mlp")
+    expect(page.get_by_label("Train with one loss")).to_be_checked()
     layers = page.get_by_label("Units of the hidden layers")
     expect(layers).to_have_value("16, 8")
     expect(page.get_by_label("Dropout")).to_have_value("0.1")

@@ -1,5 +1,7 @@
 """Polling of the pages, also without an API."""
 
+import time
+
 import pytest
 from playwright.sync_api import Response, expect
 
@@ -27,7 +29,7 @@ def _is_unmodified_list(response: Response) -> bool:
 
 @pytest.mark.parametrize("own_page", [True])
 def test_a_hidden_tab_asks_nothing(visit: Visit) -> None:
-    """Polling pauses while the tab is hidden, however long, and goes on as soon as it is seen again."""
+    """Polling pauses while the tab is hidden, however long, and continues as soon as it is seen again."""
     visit.page.clock.install()
     page = visit.open("/jobs")
     page.locator("#jobs:not([aria-busy])").wait_for()
@@ -92,29 +94,92 @@ def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("own_page", [True])
-def test_an_idle_overview_asks_four_times_a_minute(visit: Visit) -> None:
+def test_an_idle_overview_asks_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
     """While nothing changes only the workers are asked for, whose leases end without a change."""
-    page = visit.page
-    page.clock.install()
-    with page.expect_response("**/v1/events"):
+    prepared.wait_until_idle()
+    _count_signals(visit)
+    with visit.page.expect_response("**/v1/events"):
         visit.open("/")
-    page.locator("#overview:not([aria-busy])").wait_for()
-    quiet, others = 0, []
-    while quiet < 4:
+    visit.page.locator("#overview:not([aria-busy])").wait_for()
+    asked = _asked_within_a_minute(visit)
+    assert 1 <= len(asked) <= 4
+    assert set(asked) == {"/v1/workers"}
+
+
+FOLLOWING = ["/jobs", "/datasets", "/schedules", "/settings/webhooks", "/settings/storage"]
+OTHERS = [
+    f"/{name}" for name in ("models", "evaluations", "comparisons", "rankings", "studies", "experiments")
+]
+
+
+@pytest.mark.parametrize("own_page", [True])
+def test_every_idle_page_asks_at_most_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
+    """One request each 15 s confirms that nothing has changed; hidden, it asks for nothing."""
+    dataset_id = prepared.synthetic("idle", queries=5)
+    job_id = prepared.get("/v1/jobs?limit=1")["items"][0]["id"]
+    prepared.wait_until_idle()
+    _check_idle(visit, [*FOLLOWING, f"/jobs/{job_id}", f"/datasets/{dataset_id}"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("own_page", [True])
+def test_other_idle_pages_ask_at_most_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
+    """Trials are read when their study has changed."""
+    study_id = prepared.study("idle", trials=1)
+    while prepared.get(f"/v1/studies/{study_id}")["status"] in {"running", "concluding"}:
+        time.sleep(0.2)
+    prepared.wait_until_idle()
+    _check_idle(visit, [f"/studies/{study_id}", *OTHERS])
+
+
+def _check_idle(visit: Visit, paths: list[str]) -> None:
+    _count_signals(visit)
+    counts = {}
+    for path in paths:
+        visit.open(path)
+        visit.settle()
+        counts[path] = len(_asked_within_a_minute(visit))
+        _set_hidden(visit, "true")
+        assert _asked_within_a_minute(visit) == [], path
+    assert max(counts.values()) == 4, "pages that follow something ask"
+    assert {path: count for path, count in counts.items() if count > 4} == {}
+
+
+def _count_signals(visit: Visit) -> None:
+    """Have the test move the clock, and count what the stream tells the page."""
+    visit.page.clock.install()
+    visit.page.add_init_script("""
+        window.signals = 0;
+        window.EventSource = class extends EventSource {
+          addEventListener(kind, listener) {
+            super.addEventListener(kind, (event) => { window.signals += 1; listener(event); });
+          }
+        };
+    """)
+
+
+def _asked_within_a_minute(visit: Visit) -> list[str]:
+    """Return what the page asks for in a minute without changes; those of earlier tests are read before."""
+    while True:
+        signals = visit.page.evaluate("signals")
+        _pass_time(visit, quarters=3)
         before = len(visit.requests)
-        page.clock.run_for(15_000)
-        _wait_for_answers(visit)
-        asked = [request.url.removeprefix(visit.url) for request in visit.requests[before:]]
-        quiet = quiet + 1 if asked == ["/v1/workers"] else 0
-        if not quiet:
-            others.append(asked)
-        # What changed before the stream was open is read again: once as it opens, once by its next look.
-        assert len(others) <= 3, others
+        _pass_time(visit, quarters=4)
+        if visit.page.evaluate("signals") == signals:
+            return [request.url.removeprefix(visit.url) for request in visit.requests[before:]]
 
 
-def _wait_for_answers(visit: Visit) -> None:
+def _pass_time(visit: Visit, quarters: int) -> None:
+    """Let quarters of a minute pass for the page, and all answers arrive in each."""
+    for _ in range(quarters):
+        before = len(visit.requests)
+        visit.page.clock.run_for(15_000)
+        _wait_for_answers(visit, before)
+
+
+def _wait_for_answers(visit: Visit, since: int = 0) -> None:
     """Wait until all that was asked for is answered, but the stream."""
-    for request in visit.requests:
+    for request in visit.requests[since:]:
         if not request.url.endswith("/v1/events"):
             response = request.response()
             assert response is not None

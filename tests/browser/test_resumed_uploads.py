@@ -1,4 +1,4 @@
-"""Large files of the dashboard, sent in pieces: after an interruption an upload goes on where it stood."""
+"""Large files of the dashboard, sent in pieces: after an interruption an upload continues where it stood."""
 
 import hashlib
 import re
@@ -58,7 +58,7 @@ def judged(tmp_path: Path) -> Path:
 def test_an_upload_goes_on_after_the_connection_was_lost(
     visit: Visit, in_pieces: Page, judged: Path, look: Look
 ) -> None:
-    """The page says that it waits, and goes on by itself where the API stands."""
+    """The page says that it waits, and continues by itself where the API stands."""
     set_network = _choose(visit, judged)
     _send_until_half(in_pieces)
     set_network(offline=True)
@@ -100,14 +100,12 @@ def test_a_form_that_is_refused_has_its_file_sent_once(visit: Visit, in_pieces: 
     table.write_text("\n".join([header, *rows * 20, ""]))
     _choose(visit, table)
     in_pieces.get_by_text("How to read it").click()
-    in_pieces.get_by_text("Table columns").click()
-    in_pieces.get_by_label("Query", exact=True).fill("label")
-    in_pieces.get_by_label("Label", exact=True).fill("label")
+    name = in_pieces.locator("#upload").get_by_role("textbox", name="Name")
+    name.fill("n" * 201)
     button = in_pieces.locator("#upload").get_by_role("button", name="Upload")
     button.click()
-    query = in_pieces.locator('[data-pointer="/columns/query"]')
-    expect(query).to_be_focused()
-    query.fill("query_id")
+    expect(name).to_be_focused()
+    name.fill("table.csv")
     lost: list[Route] = []
 
     def lose_once(route: Route) -> None:

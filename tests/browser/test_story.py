@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.actions import (
     choose_files,
+    open_training,
     send_upload,
     start_training,
     train_on_it,
@@ -25,7 +26,7 @@ GRID = 4
 def test_the_whole_story(visit: Visit) -> None:
     """Upload, doctor, train and watch, clone and train, compare, verdict, promote, try, export."""
     page = visit.open("/")
-    page.get_by_role("navigation", name="Main").get_by_role("link", name="Datasets").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Data", exact=True).click()
     upload_and_read_the_doctor(visit, page)
     train_on_it(page)
     train_and_watch(visit, page)
@@ -34,7 +35,7 @@ def test_the_whole_story(visit: Visit) -> None:
     _promote(visit, page)
     _try(visit, page)
     _export(visit, page)
-    page.get_by_role("link", name="Overview").click()
+    page.get_by_role("link", name="Rankery").click()
     champion = page.locator("#champions").get_by_role("link", name="story:1")
     expect(champion).to_be_visible()
     visit.photograph("story-9-overview")
@@ -58,8 +59,7 @@ def train_and_watch(visit: Visit, page: Page) -> None:
     page.get_by_label("Model name").fill("story")
     page.locator("#loss").select_option("ndcg-loss2++")
     expect(page.locator(".loss-words")).to_contain_text("Wang et al. 2018")
-    page.get_by_role("group", name="Test on").get_by_label("another dataset").check()
-    _choose(page, "Test dataset", "story test")
+    _choose(page, "Test on", "story test")
     page.get_by_label("Iterations", exact=True).fill(str(ITERATIONS))
     visit.photograph("story-3-new-training")
     start_training(page)
@@ -145,7 +145,7 @@ def test_the_story_goes_on(visit: Visit) -> None:
 def _train_a_grid(visit: Visit, page: Page) -> None:
     page.get_by_label("Model name").fill("team")
     page.get_by_role("group", name="Validate on").get_by_label("held-out queries").check()
-    page.get_by_role("group", name="Test on").get_by_label("held-out queries").check()
+    page.get_by_label("Test on").select_option("held-out queries")
     page.get_by_label("Iterations", exact=True).fill("4")
     page.get_by_label("Learning rate").fill("0.05, 0.2")
     page.get_by_label("Leaves per tree", exact=True).fill("4, 15")
@@ -209,8 +209,7 @@ def _be_refused(visit: Visit, page: Page, best: str) -> None:
 
 
 def _cancel_the_rest(visit: Visit, page: Page) -> None:
-    page = visit.open("/train/one-loss")
-    page.locator("#train:not([aria-busy])").wait_for()
+    page = open_training(visit)
     _choose(page, "Train on", "team.csv")
     page.get_by_label("Model name").fill("regretted")
     page.get_by_label("Iterations", exact=True).fill("5000")

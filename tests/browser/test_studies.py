@@ -18,6 +18,29 @@ pytestmark = pytest.mark.browser
 TRIALS = 5
 
 
+def test_a_network_is_studied(visit: Visit, prepared: Prepared) -> None:
+    """The form proposes the parameters of a network, whole lists of layers among them, and sends them."""
+    dataset_id = prepared.dataset("learnt from.csv", 1)
+    page = visit.open(f"/studies/new?dataset={dataset_id}")
+    form = page.locator("#new-study:not([aria-busy])")
+    form.get_by_label("Scorer").select_option("a network")
+    expect(form.get_by_label("Leaves per tree, to")).to_have_count(0)
+    form.get_by_label("Model name").fill("studied-network")
+    form.get_by_label("Epochs at most").fill("2")
+    form.get_by_label("Trials", exact=True).fill("2")
+    form.get_by_label("64, 32", exact=True).uncheck()
+    assert visit.barriers() == []
+    form.get_by_role("button", name="Start study").click()
+    page.wait_for_url(re.compile(r"/studies/std_"))
+    study_id = page.url.rsplit("/", 1)[1]
+    prepared.post(f"/v1/studies/{study_id}/cancel")
+    asked = prepared.get(f"/v1/studies/{study_id}")
+    assert asked["base"]["scorer"]["kind"] == "mlp"
+    assert asked["base"]["scorer"]["epochs"] == 2
+    assert asked["search_space"]["/scorer/hidden"]["choices"] == [[16], [32], [128, 64], [128, 64, 32]]
+    assert {"/scorer/learning_rate", "/scorer/dropout"} <= set(asked["search_space"])
+
+
 def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) -> None:
     """Bounds of the form become the search space; the page draws the trials and the conclusion."""
     dataset_id = prepared.dataset("learnt from.csv", 1)
@@ -52,11 +75,11 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     expect(conclusion.locator(".sentence")).to_have_text(concluded["sentence"])
     for figure in ("History", "Parallel coordinates", "Slices", "Timeline"):
         region = page.get_by_role("region", name=figure, exact=True)
-        expect(region.locator(".plot[data-drawn] .main-svg").first).to_be_visible()
+        expect(region.locator(".plot .drawing").first).to_be_visible()
     expect(page.get_by_role("region", name="Importance of parameters")).to_contain_text("PED-ANOVA")
     expect(page.locator("[data-trial]")).to_have_count(TRIALS)
     page.get_by_role("button", name="Learning curve of trial 0").click()
-    expect(page.locator(".trial-curve .main-svg").first).to_be_visible()
+    expect(page.locator(".trial-curve .drawing").first).to_be_visible()
     visit.fit("study")
     assert visit.barriers() == []
 

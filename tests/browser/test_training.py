@@ -56,8 +56,7 @@ def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit, prepared: P
     page.locator("#loss").select_option("ndcg-loss2++")
     page.get_by_label("Truncation level").fill(str(TRUNCATION_LEVEL))
     page.get_by_label("Pair selection").select_option("static")
-    page.locator("#loss-more summary").click()
-    page.locator("#loss-more").get_by_label("Gain").first.select_option("own numbers…")
+    page.locator("#loss-parameters").get_by_label("Gain").first.select_option("own numbers…")
     page.get_by_label("Gain, own numbers").fill("0, 1, 3, 7.5, 15")
     page.get_by_label("Measure every").fill(str(METRIC_INTERVAL))
     visit.photograph("loss-in-detail")
@@ -80,9 +79,10 @@ def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit, prepared: P
     plot = curve.locator(".plot")
     expect(plot).to_have_attribute("aria-label", re.compile(r"^Learning curve of loss .* best at iteration"))
     expect(plot).to_have_attribute("data-points", str(SHORT_ITERATIONS // METRIC_INTERVAL))
-    lines = plot.evaluate("plot => plot.data.map(({ name, y }) => [name, y])")
-    assert [name.split(",")[0] for name, _ in lines] == ["train", "best"]
-    assert all(value > 0 for value in lines[0][1])
+    expect(curve.locator(".figure-legend button")).to_have_text(["train", re.compile("^best, iteration")])
+    for key in ("Home", "End"):
+        plot.press(key)
+        expect(page.locator("#announcer")).to_have_text(re.compile(r"^iteration \d+: train 0\.\d+$"))
     expect(page.locator(".metrics tbody th").filter(has_text="loss")).to_have_count(0)
     expect(page.locator(".metrics")).to_contain_text("Training loss at the best iteration")
     expect(page.locator(".iteration-times .legend")).to_contain_text("tree")

@@ -110,11 +110,14 @@ def test_options_of_reading_are_sent(visit: Visit) -> None:
     page.get_by_text("How to read it").click()
     page.get_by_label("Format").select_option("csv")
     page.get_by_label("Scattered queries").select_option("error")
-    page.get_by_text("Table columns").click()
-    page.get_by_label("Label", exact=True).fill("verdict")
-    page.get_by_label("Query", exact=True).fill("asked")
-    page.get_by_label("Query text").fill("country")
-    page.get_by_label("Leave out").fill("f1, f2")
+    for column, role in (
+        ("verdict", "label"),
+        ("asked", "query"),
+        ("country", "query text"),
+        ("f1", "left out"),
+        ("f2", "left out"),
+    ):
+        page.get_by_label(f"Role of {column}", exact=True).select_option(role)
     visit.photograph("upload-options")
     send_upload(page)
     dataset_id = wait_until_read(page)
@@ -139,7 +142,7 @@ def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
     page = visit.open("/datasets#add")
     page.get_by_role("button", name="Upload").click()
     expect(page.locator('#upload input[name="file"]')).to_have_attribute("aria-invalid", "true")
-    choose_files(page, file=("table.csv", table_text()))
+    choose_files(page, file=("table.parquet", b"PAR1\0"))
     page.get_by_text("Table columns").click()
     page.get_by_label("Query", exact=True).fill("label")
     page.get_by_label("Label", exact=True).fill("label")
@@ -217,3 +220,87 @@ def test_judgments_alone_are_not_trained_on(visit: Visit) -> None:
     expect(page.get_by_role("link", name="Rankings of it")).to_be_visible()
     expect(page.get_by_role("link", name="Train on it")).to_have_count(0)
     expect(page.locator(".views a").nth(1)).to_have_text("Features")
+
+
+MISTAKE = 12
+
+
+def _odd_table(width: int) -> str:
+    """Write judgments under unusual names; a line has another number of cells than the header's seven."""
+    lines = ["grade,search,sku,bm25,price,clicks,market"]
+    for row in range(60):
+        cells = [
+            str(row % 3),
+            f"query {row // 6}",
+            f"sku-{row}",
+            str(row),
+            "1.5",
+            "2",
+            "at" if row % 2 else "de",
+        ]
+        lines.append(",".join(cells[:width] if row == MISTAKE - 2 else cells))
+    return "\n".join([*lines, ""])
+
+
+def test_roles_are_guessed_before_the_upload(visit: Visit) -> None:
+    """Ten rows are shown with a select a column; what was guessed is read without a word from the user."""
+    page = visit.open("/datasets#add")
+    choose_files(page, file=("odd.csv", _odd_table(7)))
+    guessed = {"grade": "label", "search": "query", "sku": "document", "bm25": "features"}
+    for column, role in guessed.items():
+        expect(page.get_by_label(f"Role of {column}", exact=True)).to_have_value(role)
+    expect(page.get_by_label("Role of market"), "varies within a query").to_have_value("document_columns")
+    expect(page.get_by_role("region", name="First rows").locator("tbody tr")).to_have_count(10)
+    page.get_by_label("Role of clicks").select_option("left out")
+    expect(page.locator("#roles")).to_contain_text("label grade, query search, document sku; 2 features")
+    assert visit.barriers("#upload") == []
+    visit.photograph("upload-roles")
+    send_upload(page)
+    dataset_id = wait_until_read(page)
+    shown = page.request.get(f"{visit.url}/v1/datasets/{dataset_id}").json()
+    assert shown["source"]["options"]["columns"] == {
+        "query": "search",
+        "document": "sku",
+        "document_columns": ["market"],
+        "ignore": ["clicks"],
+    }
+    assert shown["statistics"]["features"] == 2
+
+
+def test_a_broken_file_is_mended_in_place(visit: Visit) -> None:
+    """The broken line is shown before and after the upload; the mended file takes its dataset's place."""
+    page = visit.open("/datasets#add")
+    choose_files(page, file=("mended.csv", _odd_table(6)))
+    expect(page.locator("#roles")).to_contain_text(f"Line {MISTAKE} has 6 columns, 7 expected")
+    page.locator("#upload").get_by_role("textbox", name="Name").fill("mended in place")
+    page.get_by_label("Role of clicks").select_option("left out")
+    send_upload(page)
+    broken = wait_until_read(page, "invalid")
+    expect(page.get_by_role("region", name="Problems by cause and column")).to_contain_text(str(MISTAKE))
+
+    form = page.get_by_role("form", name="Upload the mended file")
+    content = _odd_table(7).encode()
+    form.locator('input[type="file"]').set_input_files(
+        {"name": "mended.csv", "mimeType": "text/csv", "buffer": content}
+    )
+    expect(form.get_by_label("Role of clicks"), "as before").to_have_value("ignore")
+    assert visit.barriers() == []
+    visit.fit("mend-a-dataset")
+    form.get_by_role("button", name="Upload and replace").click()
+    page.wait_for_url(lambda url: broken not in url)
+    mended = wait_until_read(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("mended in place")
+    shown = page.request.get(f"{visit.url}/v1/datasets/{mended}").json()
+    assert shown["source"]["options"]["columns"]["ignore"] == ["clicks"]
+    visit.refusals_expected = True
+    assert page.request.get(f"{visit.url}/v1/datasets/{broken}").status == 404
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Restored.")).to_be_visible()
+    assert page.request.get(f"{visit.url}/v1/datasets/{broken}").ok
+
+
+def test_json_lines_are_refused_before_the_upload(visit: Visit) -> None:
+    """A format that the service does not read is named when the file is chosen."""
+    page = visit.open("/datasets#add")
+    choose_files(page, file=("rows.jsonl", '{"query_id": "q1", "label": 1}\n'))
+    expect(page.locator("#roles")).to_contain_text("JSON lines are not read")

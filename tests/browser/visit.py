@@ -8,13 +8,13 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, expect
+
+from tests.browser.barriers import barriers
 
 # The first job waits for the worker to compile its kernels: 80 s on two busy cores.
 PATIENCE_MILLISECONDS = 200_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
-_SERIOUS = {"serious", "critical"}
 
 Look = tuple[Literal["light", "dark"], int]
 DESK, PHONE = 1280, 390
@@ -63,8 +63,8 @@ class Visit:
         """Wait until the page fits each width without sideways scrolling; keep pictures in light and dark.
 
         Args:
-            name: Of the pictures.
-            widths: Of the window, in pixels.
+            name: Name of the pictures.
+            widths: Widths of the window, in pixels.
         """
         page = self.page
         size = page.viewport_size
@@ -80,19 +80,14 @@ class Visit:
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(size)
 
-    def barriers(self, within: str | None = None) -> list[str]:
+    def barriers(self, within: str | None = None, *, every_text: bool = False) -> list[str]:
         """List what axe-core finds that keeps people out: the rule, and where it is broken.
 
         Args:
             within: The selector of the part to look at; the whole page without.
+            every_text: Whether to measure the contrast of texts that look like one that has passed, too.
         """
-        # Axe is asked for nothing else: it looks for the nodes of passed rules as long as for violations.
-        results = Axe().run(self.page, context=within, options={"resultTypes": ["violations"]})
-        return [
-            f"{rule['id']}: {', '.join(str(node['target']) for node in rule['nodes'])}"
-            for rule in results.response["violations"]
-            if rule["impact"] in _SERIOUS
-        ]
+        return barriers(self.page, within, every_text=every_text)
 
     def watch_error(self, error: Error) -> None:
         """Take note of what a script did not catch."""

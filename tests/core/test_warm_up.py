@@ -103,12 +103,12 @@ def test_parts_name_what_exists_and_come_after_what_they_call() -> None:
 
 
 @pytest.mark.long
-def test_the_process_that_asks_compiles_nothing_itself(
-    compiled: tuple[Path, list[str]], tmp_path: Path
-) -> None:
-    """Children compile, so that their memory is given back; it loads all from the cache."""
+def test_the_process_that_asks_compiles_nothing_itself(compiled: tuple[Path, list[str]]) -> None:
+    """Children compile, so that their memory is given back; it loads all from the cache.
+
+    The test of kernels that cannot be kept counts some.
+    """
     assert compiled[1][0] == "0"
-    assert run("warm_up(FEW[:1]); print(count_compiled())", tmp_path / "empty")[0] != "0"
 
 
 @pytest.mark.long
@@ -122,7 +122,7 @@ def test_two_services_share_the_work(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.slow  # the test after it kills children, too
 def test_a_child_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """As the kernel kills it for lack of memory: a single one goes on, and needs less of it."""
+    """As the kernel kills it for lack of memory: a single one continues, and needs less of it."""
     program = """
 killed = []
 def report(progress):

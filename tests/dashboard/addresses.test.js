@@ -42,7 +42,7 @@ test("the state of a page is kept behind its #, empty values are forgotten", () 
 });
 
 test("a training is begun again in the form of its kind, other jobs have none", () => {
-  assert.equal(addresses.formFrom({ kind: "train", id: "job_1" }), "/train/one-loss?from=job_1");
+  assert.equal(addresses.formFrom({ kind: "train", id: "job_1" }), "/train?from=job_1");
   assert.equal(addresses.formFrom({ kind: "auto-train", id: "job_1" }), "/train?from=job_1");
   assert.equal(addresses.formFrom({ kind: "evaluate", id: "job_1" }), null);
 });

@@ -41,9 +41,24 @@ test("trees are a kind of scorer, though their specification names none", () => 
   assert.deepEqual(settingsOf({}, { scorer: { kind: "mlp" } }), [["scorer kind", "trees", "mlp"]]);
 });
 
+test("seeds are no difference, of the training nor of its parts", () => {
+  const spec = (seed) => ({ seed, loss: { name: "lambdarank", seed }, hyperparameters: { bagging_seed: seed } });
+  assert.deepEqual(settingsOf(spec(1), spec(2)), []);
+});
+
+test("a name given by hand comes first; trainings that differ by seed are told apart by it", () => {
+  const three = [
+    job("job_1", { seed: 1 }),
+    { ...job("job_2", { seed: 2 }), name: "by hand" },
+    job("job_3", { seed: 3 }),
+  ];
+  const called = names(three, differingSettings(three, CATALOGUE));
+  assert.deepEqual(Object.fromEntries(called), { job_1: "web, seed 1", job_2: "by hand", job_3: "web, seed 3" });
+});
+
 test("models of one name are labelled by their settings, others by their names", () => {
-  const alike = [job("job_1", { seed: 1 }), job("job_2", { seed: 2 })];
-  assert.deepEqual([...names(alike, differingSettings(alike, CATALOGUE)).values()], ["web: 1", "web: 2"]);
+  const alike = [7, 15].map((leaves, index) => job(`job_${index}`, { hyperparameters: { num_leaves: leaves } }));
+  assert.deepEqual([...names(alike, differingSettings(alike, CATALOGUE)).values()], ["web: 7", "web: 15"]);
   const others = [job("job_1", {}), job("job_2", { model_name: "shop" })];
   assert.deepEqual([...names(others, []).values()], ["web", "shop"]);
 });
@@ -62,6 +77,10 @@ test("names lose the words that all begin with, and no part of a word", () => {
 test("a name that is all prefix, or alone, stays whole", () => {
   assert.deepEqual(shortened("web: ", "web: a"), ["web: ", "a"]);
   assert.deepEqual(shortened("web: a"), ["web: a"]);
+});
+
+test("a seed keeps its word", () => {
+  assert.deepEqual(shortened("web, seed 1", "web, seed 2"), ["seed 1", "seed 2"]);
 });
 
 test("numbers keep their signs and exponents", () => {

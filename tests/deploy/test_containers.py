@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from rankery.cli import app as command_line
+from rankery.cli.commands import PANELS
 from tests.deploy.settings import settings_names
 from tests.requirements import require_program
 from tests.servers.dask import Certificates
@@ -35,10 +35,7 @@ def test_every_environment_variable_is_read_by_a_process(text: str) -> None:
 
 def test_every_command_exists() -> None:
     """`rankery api`, `rankery worker` and `rankery rank-worker` are commands of the command line."""
-    commands = {
-        command.name or command.callback.__name__.replace("_", "-")  # type: ignore[union-attr]
-        for command in command_line.registered_commands
-    }
+    commands = {word for words in PANELS.values() for word in words}
     started = {COMPOSE["services"][service]["command"][0] for service in ("api", "worker", "rank-worker")}
     default = re.findall(r'^CMD \["(\w+)"\]', DOCKERFILE, re.MULTILINE)
     assert started | set(default) <= commands

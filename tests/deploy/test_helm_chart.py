@@ -86,7 +86,7 @@ def containers(manifests: dict[str, Manifest]) -> list[Manifest]:
 
 @CASES
 def test_helm_lint_finds_nothing(values: Manifest) -> None:
-    """As `helm lint --strict`; the recommended icon is no finding."""
+    """As `helm lint --strict`; the recommended icon is not a finding."""
     report = helm_python.lint(CHART, values, strict=True)
     assert report["errors"] == []
     assert [found for found in report["messages"] if found["severity"] > 1] == []
@@ -178,7 +178,7 @@ def test_probes_ask_for_paths_that_the_api_serves() -> None:
 
 
 def test_probes_of_a_worker_are_commands_that_exist() -> None:
-    """It may wait for its servers as long as its processes go on."""
+    """It may wait for its servers as long as its processes run."""
     (worker,) = rendered(LEAST)["Deployment/ltr-rankery-worker"]["spec"]["template"]["spec"]["containers"]
     probes = {kind: worker[f"{kind}Probe"]["exec"] for kind in ("startup", "readiness", "liveness")}
     ready = ["rankery", "health", "worker"]

@@ -26,7 +26,7 @@ class Campaign:
 
     Attributes:
         installation: Started.
-        client: Of the installation.
+        client: Client of the installation.
         records: Its database.
         materials: What jobs work on.
         seed: Decides about moments and victims.

@@ -26,7 +26,7 @@ class StubbornClient:
 
     Args:
         url: Address of the API.
-        patience_seconds: How long it goes on asking.
+        patience_seconds: How long it continues asking.
 
     Attributes:
         resent: Requests that had to be sent again.

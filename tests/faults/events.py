@@ -49,7 +49,7 @@ class Outcome:
         events: Ids and objects of all events, in order.
         streamed: Ids that the stream sent, in order.
         received: What the receiver got, in order.
-        strikes: What was done.
+        strikes: Faults that were injected.
         connections: How often the client of the stream connected.
         stopped_seconds: How long each orderly end of the API took, with its stream open.
         seconds: From the first event to the last delivery.

@@ -27,7 +27,7 @@ class Fault:
     """One way in which things go wrong.
 
     Attributes:
-        name: What it is called in the table.
+        name: Name in the table.
         strike: Does it once, waits for the service to recover, and returns the seconds of each recovery.
         strikes: How often it is done to one batch of jobs.
         reasons: Titles of problems that a job may rightly end with.
@@ -163,7 +163,7 @@ def fill_disk(scene: Scene) -> list[float]:
 
 
 def poison(scene: Scene) -> list[float]:
-    """Submit a training whose process is killed whenever it begins; the others go on meanwhile."""
+    """Submit a training whose process is killed whenever it begins; the others continue meanwhile."""
     submission = scene.materials.submissions(1)[0]
     scene.submit([submission])
     scene.installation.until(

@@ -55,9 +55,9 @@ class Installation:
 
     Args:
         folder: Where each host gets a data folder and its logs.
-        environment: What all processes share.
+        environment: Environment variables of all processes.
         broker: What carries their wake-ups.
-        workers: How many hosts run a worker.
+        workers: Number of hosts that run a worker.
 
     Attributes:
         api: The API.

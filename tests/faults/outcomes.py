@@ -21,7 +21,7 @@ class Outcome:
     Attributes:
         model_file: The model as it is stored, None where none was made.
         results: Digests of all else by name.
-        complaints: What contradicts itself.
+        complaints: Problems that were found.
     """
 
     model_file: bytes | None

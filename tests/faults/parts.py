@@ -22,7 +22,7 @@ class Part:
     Start it from a thread that outlives it: it dies with that thread.
 
     Args:
-        name: What it is called in logs, `worker-1`.
+        name: Name in logs, `worker-1`.
         arguments: What follows `rankery`.
         environment: Its variables beside those of the tests.
         folder: Where its log goes.

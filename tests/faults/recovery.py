@@ -19,7 +19,7 @@ class Recovery:
     Attributes:
         situation: Who was there to take the job over.
         seconds: From the kill until the job ran again.
-        complaints: What went wrong.
+        complaints: Problems that were found.
     """
 
     situation: str

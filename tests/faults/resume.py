@@ -32,10 +32,10 @@ class Killed:
         aim: Iteration at which it is to be killed.
         job_id: The job.
         killed_at: Iteration at which it was seen last.
-        resumed_from: Iteration that it went on from, None where it began anew.
+        resumed_from: Iteration that it continued from, None where it began anew.
         model_is_equal: Whether its model text is that of the undisturbed training.
         results_are_equal: Whether its history, metrics, evaluation and ranking are, too.
-        complaints: What else was noticed.
+        complaints: Problems that were found.
     """
 
     aim: int

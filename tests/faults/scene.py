@@ -34,12 +34,12 @@ class Scene:
 
     Attributes:
         installation: The service.
-        client: Of the service.
+        client: Client of the service.
         materials: What further jobs can work on.
         random: Decides about moments and victims.
         sent: The accepted jobs by id, with their requests.
         refusals: Requests that were not accepted, and why.
-        complaints: What was noticed that should not be.
+        complaints: Problems that were found.
     """
 
     installation: Installation

@@ -16,7 +16,7 @@ def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> li
     """Return what is wrong with a schedule that has come to rest, nothing where all is well.
 
     Args:
-        engine: Of the database.
+        engine: Engine of the database.
         schedule_id: The schedule, the only one that trains and promotes.
         dues: All due times so far.
     """

@@ -40,7 +40,7 @@ class Changes:
     written: frozenset[str]
 
 
-# Each commit by which a schedule goes on from a due time to a moved alias, in this order.
+# Each commit by which a schedule continues from a due time to a moved alias, in this order.
 MOMENTS: Mapping[str, Callable[[Changes], bool]] = MappingProxyType(
     {
         "the run and its job": lambda made: ScheduleRun in made.added,
@@ -75,7 +75,7 @@ def run_worker(places: Mapping[str, Any], now: datetime, strike: Strike | None =
     """
     # Its server imports everything once; it runs no kernel, so that what it forks may.
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([__name__])
+    context.set_forkserver_preload(["tests.faults.unused_packages", __name__])
     process = context.Process(target=_work, args=(dict(places), dict(os.environ), now, strike))
     process.start()
     process.join(LIMIT_SECONDS)

@@ -45,7 +45,7 @@ class Outcome:
         strikes: Moments at which the workers were killed.
         statuses: How many runs ended how.
         missed: Due times that a later run stands for.
-        complaints: What is wrong, nothing where all is well.
+        complaints: Problems that were found.
     """
 
     strikes: list[str]
@@ -59,8 +59,8 @@ class ScheduleCampaign:
 
     Args:
         installation: With `SETTINGS` and the clock.
-        client: Of the installation.
-        clock: Of all processes of the installation.
+        client: Client of the installation.
+        clock: Clock of all processes of the installation.
         seed: Decides about moments.
         say: Is told of each strike.
     """

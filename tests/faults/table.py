@@ -46,7 +46,7 @@ def show_faults(console: Console, rows: Sequence[Row]) -> bool:
 
 
 def show_resumed(console: Console, killed: Sequence[Killed]) -> bool:
-    """Print at which iterations trainings were killed, where they went on, and how many came out equal."""
+    """Print at which iterations trainings were killed, where they continued, and how many came out equal."""
     table = Table(
         "killed at iteration", "went on from", "model equal", "all else equal", title="Resumed trainings"
     )

@@ -1,7 +1,7 @@
 """A short form of `make test-faults`: a few faults, a few jobs, recovery made quick by settings.
 
 What `make test` has of it: `tests/integration` kills a process, a service and an import at work, and
-`tests/worker/test_checkpoints.py` goes on from a checkpoint.
+`tests/worker/test_checkpoints.py` continues from a checkpoint.
 """
 
 from dataclasses import replace
@@ -36,7 +36,7 @@ def test_two_workers_carry_out_each_job_once(campaign: Campaign) -> None:
 
 
 def test_a_killed_training_of_a_network_goes_on_to_the_same_model(campaign: Campaign) -> None:
-    """Its epochs go on from a checkpoint in the bucket, to the same bytes."""
+    """Its epochs continue from a checkpoint in the bucket, to the same bytes."""
     killed = kill_and_resume(campaign, 2, network_stopping_early)
     assert [one.complaints for one in killed if not one.is_good] == []
     assert any(one.resumed_from for one in killed)

@@ -17,7 +17,7 @@ class Row:
     """The figures of one fault.
 
     Attributes:
-        fault: What was done.
+        fault: Fault that was injected.
         accepted: Jobs that the service had promised.
         finished: Those that succeeded.
         failed: Those that ended otherwise, and rightly so.
@@ -29,7 +29,7 @@ class Row:
         attempts: Claims beyond the first.
         recoveries: Seconds.
         seconds: How long the batch took.
-        complaints: What else should not be.
+        complaints: Problems that were found.
     """
 
     fault: str
@@ -72,7 +72,7 @@ def judge(
 
     Args:
         scene: The batch.
-        fault: What struck it.
+        fault: Fault that was injected.
         records: What the database says.
         reference: Outcomes of undisturbed jobs by the name of the request.
         known_before: Jobs that were there before the batch.

@@ -30,7 +30,7 @@ class Submission:
     Attributes:
         name: The same name has the same outcome, whatever happens meanwhile.
         path: Where it is sent.
-        body: What is sent.
+        body: Body of the request.
         file: Or the file that is sent.
     """
 
@@ -58,7 +58,7 @@ class Materials:
         """Have the service read the datasets and train the models.
 
         Args:
-            client: Of the service.
+            client: Client of the service.
             wait: Waits for a job.
             folder: Where the file is written.
         """

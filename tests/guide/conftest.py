@@ -69,7 +69,7 @@ def prepared(guide_service: str) -> None:
 
 
 @pytest.fixture(scope="package")
-def environment(guide_service: str, prepared: None) -> Mapping[str, str]:
+def environment(guide_service: str) -> Mapping[str, str]:
     """What commands of the pages find around them."""
     return {
         **os.environ,

@@ -1,12 +1,10 @@
 """Formulas of the guide: one for each loss and metric, drawn without a script."""
 
-from pathlib import Path
 from xml.etree import ElementTree
 
 from core.losses import LOSSES
 from core.metrics import METRICS
 from guide.formulas import _LATEX, declared, display, in_cell, replace_formulas
-from guide.pages import write_pages
 
 _DECLARED = [*(loss.formula for loss in LOSSES.values()), *(metric.formula for metric in METRICS.values())]
 _MATHML = "{http://www.w3.org/1998/Math/MathML}math"
@@ -34,10 +32,3 @@ def test_formulas_of_pages_are_replaced_and_code_is_not() -> None:
     assert replaced.count("<math ") == 2
     assert '<div class="formula">' in replaced
     assert replaced.endswith("```bash\necho $`pwd`$\n```\n")
-
-
-def test_no_page_keeps_latex(tmp_path: Path) -> None:
-    """No formula of any page is left as LaTeX."""
-    write_pages(tmp_path / "pages")
-    for page in (tmp_path / "pages").rglob("*.md"):
-        assert "```math" not in page.read_text(), page

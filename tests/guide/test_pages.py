@@ -15,7 +15,9 @@ from tests.guide.conftest import ROOT
 from tests.requirements import require_program
 
 ADDRESS = "http://127.0.0.1:8000"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+# Run by `make test`, all others by `make test-all`, before it: it makes another version of their model.
+README = ROOT / "README.md"
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]
 # Its commands need stores of their own: tests/deploy/test_backup.py runs them.
 RUN_ELSEWHERE = ROOT / "docs" / "how-to" / "backup.md"
 WITH_BLOCKS = [page for page in PAGES if page != RUN_ELSEWHERE and any(blocks(page))]
@@ -25,8 +27,6 @@ ON_REAL_DATA = ROOT / "docs" / "tutorial.md"
 SHOWN = ("math",)
 # What a page may show of what the block before it has printed.
 PRINTED = ("text", "json")
-# Run by `make test`, all others by `make test-all`.
-README = ROOT / "README.md"
 PARAMETERS = [
     pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.slow] if page != README else [])
     for page in WITH_BLOCKS
@@ -57,6 +57,8 @@ def test_a_page_is_true(
 ) -> None:
     """Commands and programs run as written; files are what they are; what is printed is what is shown."""
     require_program("curl", "curl")
+    if page != README:  # it makes all that it shows
+        request.getfixturevalue("prepared")
     if page == ON_REAL_DATA:
         (tmp_path / "lambdarank").symlink_to(request.getfixturevalue("shared_data") / "lightgbm-rank")
     printed: str | None = None

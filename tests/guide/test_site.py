@@ -3,8 +3,10 @@
 import html
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stderr
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from typer import Context
@@ -14,11 +16,38 @@ from app.auth import refusals
 from app.http.problems import _HTTP_KINDS, KINDS, ProblemKind
 from core.losses import LOSSES
 from guide.__main__ import main
-from guide.pages import write_pages
 from rankery import cli
 from tests.guide.conftest import ROOT
 
 _LOADED = re.compile(r'<(?:script|link|img|iframe|source)\b[^>]*?\b(?:src|href)="([^"]+)"')
+
+
+class Build(NamedTuple):
+    """A build of a site with a broken link.
+
+    Attributes:
+        pages: The folder of the guide's own pages, which are written first.
+        exit_code: Of the build.
+        errors: What it printed.
+    """
+
+    pages: Path
+    exit_code: int
+    errors: str
+
+
+@pytest.fixture(scope="module")
+def broken_build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Write the guide's pages, and build a small site with a link to an absent anchor."""
+    folder = tmp_path_factory.mktemp("build")
+    (folder / "small").mkdir()
+    (folder / "small" / "index.md").write_text("# First\n\n[a link](index.md#absent)\n")
+    settings, errors = folder / "mkdocs.yml", StringIO()
+    settings.write_text("site_name: small\ndocs_dir: small\nvalidation: {anchors: warn}\n")
+    with pytest.MonkeyPatch.context() as patch, redirect_stderr(errors):
+        patch.setattr("guide.__main__._PAGES", folder / "pages")
+        exit_code = main(["--config-file", str(settings), "--site-dir", str(folder / "site")])
+    return Build(folder / "pages", exit_code, errors.getvalue())
 
 
 def commands(words: list[str], command: Any) -> Iterator[tuple[list[str], Any]]:
@@ -71,14 +100,20 @@ def test_the_site_generator_reads_plain_markdown() -> None:
     assert "\nplugins:\n  - search\n\n" in settings
 
 
-def test_no_page_waits_for_a_replacement(tmp_path: Path) -> None:
+def test_no_page_waits_for_a_replacement(broken_build: Build) -> None:
     """Every placeholder is replaced, every page of `docs/` is in the guide, and no decision is."""
-    write_pages(tmp_path / "pages")
+    pages = broken_build.pages
     written = {page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")}
-    shown = {page for page in written if (tmp_path / "pages" / page).is_file()}
+    shown = {page for page in written if (pages / page).is_file()}
     assert shown == {page for page in written if page.parts[0] != "adr"}
-    for page in (tmp_path / "pages").rglob("*.md"):
+    for page in pages.rglob("*.md"):
         assert re.findall(r"^ *![a-z]+(?: \S+)?$", page.read_text(), re.MULTILINE) == [], page
+
+
+def test_no_page_keeps_latex(broken_build: Build) -> None:
+    """No formula of any page is left as LaTeX."""
+    for page in broken_build.pages.rglob("*.md"):
+        assert "```math" not in page.read_text(), page
 
 
 def test_no_page_is_long() -> None:
@@ -123,14 +158,7 @@ def test_every_term_of_the_glossary_leads_to_its_page() -> None:
         assert re.search(r"\]\((?!#|http)[^)]+\)", definition), term
 
 
-def test_a_link_to_an_absent_anchor_fails_the_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_a_link_to_an_absent_anchor_fails_the_build(broken_build: Build) -> None:
     """The site generator's warnings are errors, and are printed."""
-    monkeypatch.setattr("guide.__main__._PAGES", tmp_path / "pages")
-    (tmp_path / "small").mkdir()
-    (tmp_path / "small" / "index.md").write_text("# First\n\n[a link](index.md#absent)\n")
-    settings = tmp_path / "mkdocs.yml"
-    settings.write_text("site_name: small\ndocs_dir: small\nvalidation: {anchors: warn}\n")
-    assert main(["--config-file", str(settings), "--site-dir", str(tmp_path / "site")]) != 0
-    assert "#absent" in capfd.readouterr().err
+    assert broken_build.exit_code != 0
+    assert "#absent" in broken_build.errors

@@ -34,7 +34,7 @@ ITERATIONS = 1_000
 def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
     serve: Callable[..., Service], tmp_path: Path, moment: int | None
 ) -> None:
-    """After SIGKILL at any moment no process lives on, the database is whole, and a new service goes on.
+    """After SIGKILL at any moment no process lives on, the database is whole, and a new service continues.
 
     That one keeps its address when each of its parts dies, and carries out what is submitted afterwards.
     """

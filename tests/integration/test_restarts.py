@@ -29,10 +29,10 @@ class Restart:
     """What was seen of both services.
 
     Attributes:
-        url: Of the second, which runs.
+        url: URL of the second, which runs.
         data_dir: Of both.
-        lines: What the first wrote to its terminal.
-        exit_code: Of the first.
+        lines: Terminal output of the first.
+        exit_code: Exit code of the first.
         left: Processes that it left, by their ids.
         interrupted: The training that it was at, once the second has finished it.
         due_at: When the schedule was due first.

@@ -55,7 +55,7 @@ def api(running_api: ApiProcess) -> ApiProcess:
 
 @pytest.fixture(scope="module")
 def large_file(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A file that is no dataset, and its checksum."""
+    """A file that is not a dataset, and its checksum."""
     path, digest, chance = tmp_path_factory.mktemp("large") / "train.txt", hashlib.sha256(), random.Random(7)
     with path.open("wb") as file:
         for _ in range(MEBIBYTES):

@@ -55,7 +55,7 @@ def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: F
     assert described == {"name": "features", "datatype": "FP32", "shape": [-1, forest.n_features]}
     for binary in (True, False):
         tensor = InferInput("features", list(documents.shape), "FP32")
-        given = documents if binary else np.nan_to_num(documents)  # it writes NaN, which is no JSON
+        given = documents if binary else np.nan_to_num(documents)  # it writes NaN, which is not JSON
         tensor.set_data_from_numpy(given, binary_data=binary)
         outputs = [InferRequestedOutput("predict", binary_data=binary)]
         found = triton.infer("shared", [tensor], model_version=metadata["versions"][0], outputs=outputs)

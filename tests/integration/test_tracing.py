@@ -77,7 +77,7 @@ class Traced:
 
     Attributes:
         data_dir: Its data folder.
-        lines: What it wrote to its terminal.
+        lines: Terminal output.
         exit_code: Its exit code.
         spans: By trace, each with the name of its process.
         trained: The training whose request belonged to the trace of a caller.
@@ -206,7 +206,7 @@ def test_what_monitors_ask_is_no_trace(traced: Traced) -> None:
 def test_every_line_is_json(traced: Traced) -> None:
     """Those of the terminal, of the API, of the worker, of Celery and of the broker, from start to end.
 
-    A variable that is no setting is warned of by each process, with the name that was probably meant.
+    A variable that is not a setting is warned of by each process, with the name that was probably meant.
     """
     assert traced.exit_code == 0
     assert {path.stem for path in (traced.data_dir / "logs").iterdir()} == {"broker", "api", "worker"}

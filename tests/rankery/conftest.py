@@ -19,11 +19,12 @@ _LIMIT_SECONDS = 30.0
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """A service that logs what it scores and may reach receivers on this machine.
+    """A service that logs what it scores and shows, and may reach receivers on this machine.
 
     Files share it: each has datasets, models and tags under names that the others do not use.
     """
     environment = {"RANKERY_SCORE_LOG_SHARE": "1", "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1"}
+    environment |= {"RANKERY_RANKING_LOG_SHARE": "1"}
     with EmbeddedStack(tmp_path_factory.mktemp("rankery-data"), environment=environment) as stack:
         yield stack
 

@@ -35,6 +35,7 @@ PAIR = {
     "sign_p": 1.0,
     "sequential_p": 1.0,
     "conclusion": "undecided",
+    "path": [{"decided": 3, "preferring_first": 1, "winning_share": 0.97}],
     "needed": 300,
 }
 
@@ -52,6 +53,7 @@ def answer(request: httpx.Request) -> httpx.Response:
             "winner": None,
             "lists": 5,
             "clicked_lists": 3,
+            "waiting_lists": 1,
             "sample_size": 785,
             "pairs": [PAIR],
         },

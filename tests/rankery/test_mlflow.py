@@ -296,7 +296,7 @@ def test_a_directory_that_leads_elsewhere_is_refused(
 
 
 def test_a_module_that_is_none_is_refused() -> None:
-    """It is read, not run, so that anything else than nodes is no export."""
+    """It is read, not run, so that anything else than nodes is not an export."""
     for text in ("", "NODES = (\n    (0, __import__('os'), 0, 0),\n)\nROOTS = (\n    0,\n)\n"):
         with pytest.raises(AnswerNotUnderstood):
             nodes_of(text)

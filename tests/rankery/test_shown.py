@@ -110,7 +110,7 @@ def test_an_interrupted_wait_leaves_the_job_and_says_so() -> None:
 
 
 def test_curves_are_drawn_and_tabulated() -> None:
-    """The first metric that is no loss, on all data, with the best iteration; undefined values are gaps."""
+    """The first metric that is no loss, on all data, with its best iteration; undefined values are gaps."""
     history = History(job_id="job_1", best_iteration=1, iterations=[1, 2], curves=CURVES)
     figure = history.plot().to_dict()
     assert [line["name"] for line in figure["data"]] == ["train", "validation"]
@@ -166,7 +166,7 @@ def test_a_long_epoch_counts_its_batches() -> None:
 
 
 def test_a_phase_that_counts_a_share_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """Percent of reading and binning are no iterations."""
+    """Percent of reading and binning are not iterations."""
     progress = {"phase": "binning", "iteration": 37, "total": 100, "eta_seconds": 4.0}
     job = job_of(status="running", progress=progress)
     assert job.steps == "binning 37%"
@@ -178,7 +178,7 @@ def test_a_phase_that_counts_a_share_shows_it(capsys: pytest.CaptureFixture[str]
 
 
 def test_each_feature_has_its_bar_with_its_name() -> None:
-    """However many there are; a name of digits is no place on an axis."""
+    """However many there are; a name of digits is not a place on an axis."""
     features = [
         {"feature": str(number), "gain": 90.0 - number, "gain_share": 0.01, "split": 1, "split_share": 0.01}
         for number in range(90)

@@ -50,7 +50,7 @@ class Run:
     Attributes:
         statuses: How many requests were answered with which status.
         failures: Its exit code, 0 where every check held.
-        report: What it printed.
+        report: Printed report.
     """
 
     statuses: Counter[int]
@@ -79,9 +79,9 @@ def fuzz(
         target: The service.
         folder: Where its files go.
         examples: The most random requests an operation, and the most steps of stateful sequences.
-        phases: Of schemathesis, apart by commas.
+        phases: Phases of schemathesis, apart by commas.
         secret: The API key to send; with None everything but the probes must be refused.
-        seed: Of its random numbers.
+        seed: Seed of its random numbers.
         selection: Options of schemathesis that select operations; all where there are none.
     """
     folder.mkdir(parents=True, exist_ok=True)

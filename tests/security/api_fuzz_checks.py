@@ -116,6 +116,7 @@ MEANT: dict[str, dict[str, str]] = {
         **dict.fromkeys(("/actions", "/columns"), "is JSON within a text"),
         **dict.fromkeys(("/file", "/files", "/source"), "are below RANKERY_SOURCES, and one of them"),
     },
+    "POST /v1/click-logs/served": {**_KEY, "/since": "is before the end", "/actions": "are weights"},
     "POST /v1/interleavings": {**_KEY, "/models": "or rankings: one of them"},
     "POST /v1/interleavings/{interleaving_id}/lists": {
         "/query": "has documents where models rank",
@@ -138,7 +139,7 @@ MEANT: dict[str, dict[str, str]] = {
         **_KEY,
         "/diagnostics": "need a model, and a loss whose hyperparameters fit each other",
         "/clicks": "goes with the loss, and has propensities where its correction takes them",
-        "/dataset_id": "has the features that regression-em reads",
+        "/dataset_id": "has the features that regression-em and trust-em read",
         "/early_stopping": "watches a metric, for which there must be validation data",
         "/examination": "goes with the estimator of that name",
         "/judgments": "has cuts or quantiles, which increase",
@@ -170,7 +171,8 @@ MEANT: dict[str, dict[str, str]] = {
     "POST /v1/models/{name}/aliases/{alias}/rollback": _KEY,
     "PUT /v1/models/{name}/aliases/{alias}/gate": {
         "/alias": "is a name, told by a sentence and not by a pattern",
-        "/dataset_id": "has features",
+        "/dataset_id": "has features, or an interleaving decides",
+        **dict.fromkeys(("/max_slice_drop", "/better_than_baselines"), "go with a dataset"),
         "/label_map": "maps numbers, which are texts as names of members",
         "/metric": "is spelt with a cutoff where it takes one",
     },
@@ -180,6 +182,7 @@ MEANT: dict[str, dict[str, str]] = {
     "POST /v1/models/{ref}/rank": {
         "/queries": "have the model's features, and each document once",
         "/top_k": "stands in the address for tables, in the body for JSON",
+        **dict.fromkeys(("/explain", "/interleaving"), "goes with interleaved lists of models or not"),
     },
     "PUT /v1/models/{name}/aliases/{alias}": {"/alias": "is a name, told by a sentence and not by a pattern"},
 }

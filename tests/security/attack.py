@@ -41,13 +41,13 @@ class Attack:
 
     Attributes:
         path: The request's target as it is sent, not normalised.
-        status: Of the answer.
+        status: Status of the answer.
         problem: The last part of the problem's type; empty where the answer is none.
-        method: Of the request.
+        method: Method of the request.
         headers: Beyond Host, the key and the length.
         body: Bytes as they are, a text, or what becomes JSON.
         host: The Host header, where it is not the target's own.
-        scope: Of the key that is sent; None for none.
+        scope: Scope of the key that is sent; None for none.
         never: What must stand nowhere in the answer, headers included.
     """
 

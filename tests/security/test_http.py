@@ -1,4 +1,4 @@
-"""Bytes that are no requests: the server refuses or closes, and answers the next one."""
+"""Bytes that are not requests: the server refuses or closes, and answers the next one."""
 
 import socket
 import time

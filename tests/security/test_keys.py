@@ -75,7 +75,6 @@ def test_nothing_is_reached_without_a_key(
     others += [
         "/metrics",
         "/static/page/api.js",
-        "/static/plotly.min.js",
         "/static-offline-docs/redoc.standalone.js",
     ]
     others += [
@@ -141,7 +140,7 @@ def test_what_is_no_key_opens_nothing(target: Target, authorization: str) -> Non
 
 
 def test_unknown_expired_and_revoked_keys_are_told_apart_by_nothing(target: Target) -> None:
-    """The three answers are one but for the request's id."""
+    """The three answers are one except for the request's id."""
     soon = datetime.now(UTC) + timedelta(seconds=1)
     expired = target.make_key("read", expires_at=soon.isoformat())
     revoked = target.make_key("read")
@@ -158,7 +157,7 @@ def test_unknown_expired_and_revoked_keys_are_told_apart_by_nothing(target: Targ
 
 
 def test_guessing_is_stopped(target: Target) -> None:
-    """After many wrong keys an address is told to wait; good keys of others go on."""
+    """After many wrong keys an address is told to wait; good keys of others continue."""
     statuses = [_with_key(target, f"rk_{number:043}", "127.0.0.5") for number in range(40)]
     assert statuses[0].status == 401
     assert statuses[-1].status == 429

@@ -258,7 +258,7 @@ HEADERS = {
 
 @pytest.mark.parametrize("case", HEADERS)
 def test_no_header_comes_back_as_a_header(target: Target, send: Send, case: str) -> None:
-    """What a caller sends in a header never makes a line of the answer's head, or an id that is no id."""
+    """What a caller sends in a header never makes a line of the answer's head, or an id that is not an id."""
     name, value = HEADERS[case]
     answer = send(Attack("/v1/jobs?limit=1", 200, headers=((name, value),)))
     assert answer.status in {200, 400, 422, 431}

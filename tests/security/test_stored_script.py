@@ -179,7 +179,7 @@ def test_what_an_address_says_is_text(watch: Watch) -> None:
         f"/datasets?search={_encoded(name)}",
         f"/comparisons?dataset={_encoded(name)}&system={_encoded(name)}",
         f"/train?dataset={_encoded(name)}",
-        f"/train/one-loss?dataset={_encoded(name)}",
+        f"/train?goal=loss&dataset={_encoded(name)}",
     ):
         watch.open(path)
 

@@ -27,7 +27,7 @@ class ServiceClock:
         return datetime.now(UTC) + self._ahead
 
     def set(self, moment: datetime) -> None:
-        """Set it; it goes on from there."""
+        """Set it; it continues from there."""
         self._ahead = moment - datetime.now(UTC)
         self._write()
 

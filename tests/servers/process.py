@@ -33,7 +33,7 @@ class ServerProcess:
     """A command that is started, asked to end, killed, frozen and started again.
 
     Args:
-        command: What to run, `tied` where possible. It must stay in the foreground.
+        command: Command to run, `tied` where possible. It must stay in the foreground.
         log: The file that its output is appended to.
         answers: Tells whether the server takes requests.
         end_signal: What ends it in an orderly and quick way.

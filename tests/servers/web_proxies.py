@@ -21,7 +21,7 @@ class WebProxy(ABC):
 
     Args:
         folder: Where its files are kept; made where it is missing.
-        api_port: Of the API, on this machine.
+        api_port: Port of the API, on this machine.
 
     Attributes:
         url: Where the service is, behind it.

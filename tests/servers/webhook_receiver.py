@@ -22,7 +22,7 @@ class Received:
     Attributes:
         message_id: Its `webhook-id`.
         body: Its JSON; None where its signature was wrong.
-        status: What was answered.
+        status: Status of the answer.
         headers: All of them, in lower case.
     """
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ DASK_SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "secret",
     "PGPASSWORD": "secret",
 }
+
+# Each report is a transaction, which takes longer than an iteration of a small training.
+_FEW_REPORTS = {"report_seconds": 3600.0}
 
 
 @pytest.fixture(scope="session")
@@ -66,16 +70,22 @@ def store(settings: WorkerSettings) -> Iterator[Store]:
 
 @pytest.fixture
 def workshop(store: Store, settings: WorkerSettings) -> Workshop:
-    """An empty store with a worker."""
-    return Workshop(store, settings)
+    """An empty store with a worker that writes the first report of a training and the last."""
+    return Workshop(store, settings.model_copy(update=_FEW_REPORTS))
 
 
 @pytest.fixture(scope="session")
 def shared_workshop(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     """A store of files with a worker, which tests share; each adds data and models under its own names."""
-    data_dir = tmp_path_factory.mktemp("workshop")
+    with opened_workshop(migrated_file, tmp_path_factory.mktemp("workshop")) as workshop:
+        yield workshop
+
+
+@contextmanager
+def opened_workshop(migrated_file: Path, data_dir: Path) -> Iterator[Workshop]:
+    """Open an empty store of files with a worker, for several tests."""
     shutil.copy(migrated_file, data_dir)
-    settings = worker_settings({"data_dir": data_dir})
+    settings = worker_settings({"data_dir": data_dir}).model_copy(update=_FEW_REPORTS)
     store = Store.open(settings)
     yield Workshop(store, settings)
     store.close()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -43,13 +43,36 @@ def interrupt_when(monkeypatch: pytest.MonkeyPatch, reached: Reached, then: Call
         then: Causes the interruption, such as the shutdown of the worker.
     """
 
-    def hold(lease: Lease) -> None:
+    def interrupt(lease: Lease) -> None:
         then(lease)
-        while True:
-            lease.check()
-            time.sleep(0.01)
+        hold(lease)
 
-    when(monkeypatch, reached, hold)
+    when(monkeypatch, reached, interrupt)
+
+
+def hold(lease: Lease) -> NoReturn:
+    """Hold a job until it hears of an interruption, which is raised."""
+    while True:
+        lease.check()
+        time.sleep(0.01)
+
+
+def on_phases(monkeypatch: pytest.MonkeyPatch, then: Callable[[Lease, str], object]) -> None:
+    """Call a function after each report of a job, with its lease and phase."""
+    phase, report = Reporter.phase, Reporter.report
+
+    def entering(reporter: Reporter, name: str, **options: bool) -> None:
+        phase(reporter, name, **options)
+        then(reporter.lease, name)
+
+    def reporting(reporter: Reporter, **news: Any) -> None:
+        report(reporter, **news)
+        reported = (news.get("progress") or {}).get("phase")
+        if reported is not None:
+            then(reporter.lease, reported)
+
+    monkeypatch.setattr(Reporter, "phase", entering)
+    monkeypatch.setattr(Reporter, "report", reporting)
 
 
 def shut_down_when(monkeypatch: pytest.MonkeyPatch, reached: Reached) -> StopFlag:

@@ -1,5 +1,7 @@
 """One rule for every job that uses a model on a dataset which lacks features of the model."""
 
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,10 +19,12 @@ NUMBERED = tuple(f"f{number}" for number in range(1, N_FEATURES + 1))
 NAMED = tuple("abcdefghijkl")
 COMPARISON: dict[str, Any] = {"contract": "default", "permutations": 1000, "seed": 42}
 
+Stored = Callable[..., str]
+
 
 def made(names: tuple[str, ...], kept: int, seed: int = 1) -> RankingDataset:
     """Judged queries that have the first features alone; all features together make the labels."""
-    full = synthetic_dataset(200, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=N_FEATURES)
+    full = synthetic_dataset(60, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=N_FEATURES)
     features = np.asarray(full.features)
     standardised = (features - features.mean(axis=0)) / features.std(axis=0)
     full = full.with_labels(np.digitize(standardised.sum(axis=1), (-3.0, 0.0, 3.0, 6.0)))
@@ -53,12 +57,28 @@ def on_result(workshop: Workshop, job: Job) -> list[dict[str, Any]] | None:
     return [finding for system in systems for finding in system["findings"] or ()] or None
 
 
-def trained(workshop: Workshop, names: tuple[str, ...]) -> tuple[str, int]:
-    """Train a model that uses all features; return its id and how many it uses."""
+@pytest.fixture(scope="module")
+def stored(shared_workshop: Workshop) -> Stored:
+    """Store each dataset once."""
+
+    @cache
+    def store(names: tuple[str, ...], kept: int, seed: int = 2) -> str:
+        return shared_workshop.add(made(names, kept, seed), f"absent {names[0]} {kept} {seed}")
+
+    return store
+
+
+@pytest.fixture(scope="module")
+def models(shared_workshop: Workshop, stored: Stored) -> Mapping[tuple[str, ...], str]:
+    """The id of a model for each kind of names, which uses all features."""
     grown = SMALL | {"num_iterations": 30}
-    dataset_id = workshop.add(made(names, N_FEATURES), f"train {names[0]}")
-    model_id = workshop.trained(dataset_id, hyperparameters=grown)["model_id"]
-    return model_id, len(load_model(workshop.store, model_id).used_features)
+    trained = {
+        names: shared_workshop.trained(stored(names, N_FEATURES, 1), hyperparameters=grown)["model_id"]
+        for names in (NUMBERED, NAMED)
+    }
+    for names, model_id in trained.items():
+        assert load_model(shared_workshop.store, model_id).used_features == names
+    return trained
 
 
 @pytest.mark.long
@@ -72,14 +92,17 @@ def trained(workshop: Workshop, names: tuple[str, ...]) -> tuple[str, int]:
     ids=lambda value: value if isinstance(value, str) else f"from {value[0]}",
 )
 def test_absent_features_are_found_and_too_many_refused(
-    workshop: Workshop, kind: str, names: tuple[str, ...]
+    shared_workshop: Workshop,
+    stored: Stored,
+    models: Mapping[tuple[str, ...], str],
+    kind: str,
+    names: tuple[str, ...],
 ) -> None:
     """Job and result carry counts; beyond half the job fails with the way out, which it then goes."""
-    model_id, used = trained(workshop, names)
-    assert used == N_FEATURES
-    whole = use(workshop, kind, workshop.add(made(names, N_FEATURES, 2), "whole"), model_id)
+    workshop, model_id = shared_workshop, models[names]
+    whole = use(workshop, kind, stored(names, N_FEATURES), model_id)
     assert (whole.findings, on_result(workshop, whole)) == (None, None)
-    half = use(workshop, kind, workshop.add(made(names, 6, 2), "half"), model_id)
+    half = use(workshop, kind, stored(names, 6), model_id)
     assert half.status == "succeeded", half.problem
     assert half.findings is not None
     assert half.findings == on_result(workshop, half)
@@ -88,7 +111,7 @@ def test_absent_features_are_found_and_too_many_refused(
     }
     assert half.findings[0]["title"] == "6 of 12 features that web:1 uses are not in the dataset"
     assert half.findings[0]["examples"] == list(names[6:])
-    fewer_id = workshop.add(made(names, 5, 2), "fewer")
+    fewer_id = stored(names, 5)
     refused = use(workshop, kind, fewer_id, model_id)
     assert refused.problem is not None
     assert refused.problem["title"] == "Features absent"
@@ -112,28 +135,34 @@ def test_only_what_trees_use_is_missed(workshop: Workshop) -> None:
 
 
 @pytest.mark.long
-def test_absent_features_are_zero_in_letor_and_missing_elsewhere(workshop: Workshop) -> None:
+def test_absent_features_are_zero_in_letor_and_missing_elsewhere(
+    shared_workshop: Workshop, models: Mapping[tuple[str, ...], str]
+) -> None:
     """The numbers are those of a dataset that says so."""
+    workshop = shared_workshop
     for names, value in ((NUMBERED, 0.0), (NAMED, np.nan)):
-        model_id, _ = trained(workshop, names)
         narrow = made(names, 8, 2)
         features = np.full((narrow.n_documents, N_FEATURES), value, np.float32)
         features[:, :8] = narrow.features
         wide = narrow.with_features(features, names)
         np.testing.assert_array_equal(fit_features(narrow, names).features, features)
         jobs = [
-            use(workshop, "evaluate", workshop.add(data, f"{names[0]} {key}"), model_id)
+            use(workshop, "evaluate", workshop.add(data, f"absent {names[0]} {key}"), models[names])
             for data, key in ((narrow, "narrow"), (wide, "wide"))
         ]
         assert jobs[0].metrics == jobs[1].metrics is not None
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("names", [NUMBERED, NAMED], ids=["numbered", "named"])
-def test_a_training_looks_before_it_trains(workshop: Workshop, names: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "names", [pytest.param(NUMBERED, marks=pytest.mark.slow), NAMED], ids=["numbered", "named"]
+)
+def test_a_training_looks_before_it_trains(
+    shared_workshop: Workshop, stored: Stored, names: tuple[str, ...]
+) -> None:
     """Most features absent from validation or test: refused at once; some: reported on job and evaluation."""
-    train_id = workshop.add(made(names, N_FEATURES), "train")
-    fewer_id, half_id = workshop.add(made(names, 5, 2), "fewer"), workshop.add(made(names, 6, 2), "half")
+    workshop, train_id = shared_workshop, stored(names, N_FEATURES, 1)
+    fewer_id, half_id = stored(names, 5), stored(names, 6)
     roles: tuple[tuple[str, dict[str, Any]], ...] = (
         ("/validation", {"validation": {"dataset_id": fewer_id}}),
         ("/test_dataset_id", {"test_dataset_id": fewer_id}),

@@ -46,6 +46,13 @@ def _content(workshop: Workshop, job: Job) -> bytes:
     return workshop.store.artifacts.read_bytes(model_key(job.result["model_id"]))
 
 
+@pytest.fixture(scope="module")
+def whole(shared_workshop: Workshop) -> bytes:
+    """The model of an automatic training that nothing interrupts."""
+    job = shared_workshop.carry_out(_submit(shared_workshop, model_name="uninterrupted").id)
+    return _content(shared_workshop, job)
+
+
 def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:
     """The model scores; each candidate has its value; the conclusion is that of the test data."""
     test_id = workshop.add(_TEST, "test")
@@ -73,10 +80,9 @@ def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:
 
 @pytest.mark.parametrize("trainings", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_a_job_that_was_handed_back_makes_the_same_bytes(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, trainings: int
+    workshop: Workshop, whole: bytes, monkeypatch: pytest.MonkeyPatch, trainings: int
 ) -> None:
-    """The worker stops after some trainings; the next attempt goes on from their scores."""
-    whole = _content(workshop, workshop.carry_out(_submit(workshop).id))
+    """The worker stops after some trainings; the next attempt continues from their scores."""
     job = _submit(workshop)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == trainings)
@@ -88,10 +94,9 @@ def test_a_job_that_was_handed_back_makes_the_same_bytes(
 
 
 def test_another_worker_tries_candidates_of_a_wave(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    workshop: Workshop, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The jobs beside take what the automatic training has left, and the bytes are the same."""
-    whole = _content(workshop, workshop.carry_out(_submit(workshop).id))
     job = _submit(workshop)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)

@@ -1,4 +1,4 @@
-"""Trainings that go on where an earlier attempt was."""
+"""Trainings that continue where an earlier attempt was."""
 
 import time
 from collections.abc import Callable
@@ -94,7 +94,7 @@ def finish(store: Store, settings: WorkerSettings, job_id: str) -> Outcome:
 def test_a_shutdown_costs_nothing(
     store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome
 ) -> None:
-    """A training that was handed back goes on from where it was, to the same model, curves and metrics."""
+    """A training that was handed back continues from where it was, to the same model, curves and metrics."""
     job_id = submit("web")
     job = interrupt(store, settings, job_id, 8)
     assert (job.status, job.attempt) == ("queued", 0)

@@ -91,6 +91,36 @@ def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
     assert "click-correction" in codes
 
 
+@pytest.mark.parametrize(("correction", "estimated"), [("ips", True), ("additive", False)])
+def test_without_judgments(workshop: Workshop, correction: str, estimated: bool) -> None:
+    """Held-out clicks estimate the metric by propensities; without these the comparison has their bias."""
+    dataset_id = workshop.add(judged(), "judged")
+    log_id, simulation = simulated(workshop, dataset_id)
+    assert simulation.result is not None
+    known = {"propensities": simulation.result["truth"]["propensities"]} if estimated else {}
+    job = workshop.train(
+        dataset_id,
+        clicks={"log": log_id, "correction": correction, **known},
+        hyperparameters={"num_iterations": 8, "num_leaves": 6},
+        validation={"fraction": 0.3},
+    )
+    assert job.status == "succeeded", job.problem
+    assert job.result is not None
+    naive = job.result["naive"]
+    assert (naive["data"], naive["by_clicks"], naive["estimated"]) == ("validation", True, estimated)
+    (finding,) = [one for one in job.findings or () if one["code"] == "click-correction"]
+    if estimated:
+        assert naive["metric"] == "dcg@5"
+        assert naive["missing"] is None
+        assert naive["corrected"] > naive["naive"]
+        assert naive["sentence"].endswith("This holds where the propensities do.")
+        assert finding["severity"] == "info"
+    else:
+        assert naive["metric"] == "ndcg@5"
+        assert "the same bias" in naive["sentence"]
+        assert finding["severity"] == "warning"
+
+
 def test_unidentified_propensities(workshop: Workshop) -> None:
     """A log whose ranks never move fails with a way out."""
     dataset_id = workshop.add(judged(), "judged")

@@ -27,8 +27,9 @@ DAMAGED = "Stored bytes damaged"
 
 @pytest.fixture
 def workshop(store: Store, settings: WorkerSettings) -> Workshop:
-    """A worker that keeps nothing at hand between jobs."""
-    return Workshop(store, settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0}))
+    """A worker that keeps nothing at hand between jobs, and writes the first and the last report of each."""
+    without_caches = {"array_cache_bytes": 0, "binned_cache_bytes": 0, "report_seconds": 3600.0}
+    return Workshop(store, settings.model_copy(update=without_caches))
 
 
 @pytest.fixture
@@ -123,8 +124,14 @@ def test_no_evaluation_comes_of_an_altered_ranking(workshop: Workshop, content: 
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
 
 
-@pytest.mark.parametrize("how", ["altered", "gone"])
-@pytest.mark.parametrize("name", ["data", "queries", "features"])
+@pytest.mark.parametrize(
+    ("how", "name"),
+    [
+        *(("altered", name) for name in ("data", "queries", "features")),
+        ("gone", "data"),
+        *(pytest.param("gone", name, marks=pytest.mark.slow) for name in ("queries", "features")),
+    ],
+)
 def test_good_bytes_sent_again_heal_all_datasets_that_share_them(
     workshop: Workshop, content: bytes, how: str, name: str
 ) -> None:

@@ -28,7 +28,7 @@ from worker.dask.settings import DaskSettings
 from worker.job.dask_reading import DaskReader
 from worker.job.part_reading import LocalReader, OnFraction, PartTask
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
 N_ROWS = 60_000  # of a text that takes seconds to read
 
@@ -150,7 +150,7 @@ def test_four_files_through_two_workers_are_the_whole(
     alone = Corpus(root, store, settings)
     distributed = Corpus(root, store, settings.model_copy(update=cluster.settings))
     source = distributed.source("clicks/parts")
-    wait_for(lambda: not any(occupied(client).values()))  # cancelled tasks of tests before go on to their end
+    wait_for(lambda: not any(occupied(client).values()))  # cancelled tasks of tests before run to their end
     before = executed(client)
     parts = distributed.ingest(source)
     counts = [count - before[worker] for worker, count in executed(client).items()]

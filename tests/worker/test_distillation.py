@@ -137,7 +137,7 @@ def _of_teacher(job: Any) -> dict[str, Any]:
 def test_a_student_of_mse_learns_the_function_that_the_teacher_is(
     workshop: Workshop, dataset: RankingDataset
 ) -> None:
-    """Its weights are the teacher's but for one factor."""
+    """Its weights are the teacher's except for one factor."""
     dataset_id = workshop.add(dataset, "judged")
     workshop.trained(dataset_id, scorer=LINEAR, hyperparameters={})
     exact = {**LINEAR, "epochs": 400, "optimizer": "sgd", "learning_rate": 0.1, "batch_documents": 1_000}

@@ -169,7 +169,7 @@ def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
 
 @pytest.mark.long
 def test_a_shutdown_within_an_epoch_costs_that_epoch(workshop: Workshop, dataset_id: str) -> None:
-    """The training goes on from the file of its checkpoint, to the same bytes, curves and metrics."""
+    """The training continues from the file of its checkpoint, to the same bytes, curves and metrics."""
     undisturbed = workshop.train(dataset_id, **BATCHED)
     job_id = queued(workshop, dataset_id, BATCHED)
     kept = []

@@ -17,7 +17,7 @@ MEBIBYTE = 2**20
 
 
 def test_each_phase_has_its_peak() -> None:
-    """Sampled when it begins, when it ends and in between; a phase that is entered again goes on."""
+    """Sampled when it begins, when it ends and in between; a phase that is entered again continues."""
     taken = iter((5, 90, 20, 7, 7, 30, 3, 3))
     phases = Phases(lambda: next(taken))
     phases.enter("loading")  # samples 5, before there is a phase, and 90

@@ -208,3 +208,14 @@ def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None
                 "2 of 6 features that web:3 uses are not in the dataset",
             ]
             assert report["findings"] == job.findings
+
+
+def test_a_gate_may_ask_for_users_as_well(registry: Registry) -> None:
+    """A better model waits for an interleaving; the sentence has both reasons."""
+    registry.set_gate(require="better", interleaving="better")
+    refused = registry.promote(3)
+    assert (refused.status, registry.champion()) == ("refused", 1)
+    assert refused.problem is not None
+    first, second = refused.problem["detail"].split("; ")
+    assert first.startswith("web:3 is better than web:1")
+    assert second.startswith("no interleaving compares web:3 with web:1")

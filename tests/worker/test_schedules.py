@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from core.store import Store
+from core.data import synthetic_dataset
+from core.store import Store, new_id
+from core.store.clock import utc_now
 from tests.worker.almanac import DAY, NIGHT, Almanac
 from tests.worker.workshop import Workshop
 
@@ -322,7 +324,7 @@ def test_a_job_without_a_model_fails_its_run(
 
 @pytest.mark.long
 def test_sizes_and_aliases_are_resolved_anew(almanac: Almanac) -> None:
-    """Hyperparameters follow the newest data, and a training goes on from the champion of now."""
+    """Hyperparameters follow the newest data, and a training continues from the champion of now."""
     almanac.work(NIGHT - DAY)
     schedule_id = almanac.add()
     almanac.work(NIGHT)
@@ -357,3 +359,53 @@ def test_a_missing_dataset_fails_the_run(almanac: Almanac) -> None:
     (run,) = almanac.runs(schedule_id)
     assert (run.status, run.due_at) == ("failed", NIGHT)
     assert "'clicks'" in str(run.detail)
+
+
+def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None:
+    """It makes their log, trains on it, and asks the gate; the next run has a log of its own."""
+    schedule_id = almanac.add()
+    almanac.work(NIGHT)
+    with almanac.store.begin() as tx:
+        tx.schedules.delete(schedule_id)
+        tx.aliases.move("web", "champion", 1)
+    almanac.set_gate(almanac.add_data(2, "judged"))
+    clicks = {"correction": "additive"}
+    served = {"days": 3, "actions": {"click": 1, "buy": 5}}
+    schedule_id = almanac.add("champion", job={"clicks": clicks, "served_clicks": served}, only_new_data=True)
+    almanac.work(NIGHT)
+    (run,) = almanac.runs(schedule_id)
+    assert run.status == "failed"  # nothing was served
+    assert "RANKERY_RANKING_LOG_SHARE" in str(run.detail)
+    serve_clicks(almanac)
+    for number in (1, 2):
+        almanac.work(NIGHT + number * DAY)
+        run = almanac.runs(schedule_id)[-1]
+        assert run.status in ("promoted", "refused"), run.detail
+        with almanac.store.read() as tx:
+            job = tx.jobs.get(str(run.job_id))
+            log = tx.click_logs.get(job.spec["clicks"]["log"])
+        assert job.spec["clicks"]["correction"] == "additive"
+        assert (log.source["kind"], log.source["model"], log.source["options"]) == (
+            "served", "web", {"actions": {"click": 1, "buy": 5}}
+        )  # fmt: skip
+        assert log.statistics is not None
+        assert log.statistics["clicks"] == 40
+    with almanac.store.read() as tx:
+        assert len(tx.click_logs.page(None, 10, status="ready").items) == 2
+
+
+def serve_clicks(almanac: Almanac) -> None:
+    """Record rankings of the documents of the dataset, the second of which was clicked."""
+    with almanac.store.begin() as tx:
+        data = synthetic_dataset(40, seed=1, polynomial_seed=1, documents_per_query=8, n_features=4)
+        rows = []
+        for query, start, stop in zip(
+            data.query_ids, data.query_boundaries, data.query_boundaries[1:], strict=False
+        ):
+            row = {"id": new_id("srv_"), "name": "web", "version": 1, "user": None, "session": None}
+            documents = list(data.document_ids)[start:stop]
+            content = {"query": query, "documents": documents}
+            rows.append(row | {"content": content, "created_at": utc_now()})
+        tx.served.add(rows)
+        event = {"place": 1, "action": "click", "at": utc_now()}
+        tx.served.record([{**event, "ranking_id": row["id"]} for row in rows])

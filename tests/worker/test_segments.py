@@ -19,7 +19,7 @@ from tests.worker.workshop import Workshop
 
 
 def test_results_store_the_segments_of_their_queries(workshop: Workshop) -> None:
-    """A row a query, as its values; what users searched for is no segment."""
+    """A row a query, as its values; what users searched for is not a segment."""
     markets = ["de"] * 14 + ["fr"] * 12 + ["it"] * 4
     data = replace(
         synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4),

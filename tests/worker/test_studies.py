@@ -1,12 +1,15 @@
 """Studies: each trial is made once, whatever happens, and the winner is compared once."""
 
-from typing import Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from core.data import synthetic_dataset
 from core.store import Study, Trial
 from core.studies.pruning import MEDIAN_STARTUP_TRIALS
+from tests.worker.conftest import opened_workshop
 from tests.worker.studies import LEAVES, RATE, add_study
 from tests.worker.workshop import Workshop
 from worker.job.run import JobRun
@@ -16,9 +19,39 @@ from worker.process.tasks import RUNNERS, run_jobs
 SAMPLERS = ("random", "qmc", "tpe")
 
 
+class Finished(NamedTuple):
+    """A study that has ended, with its trials and the only worker of its store."""
+
+    workshop: Workshop
+    study: Study
+    trials: list[Trial]
+
+
 @pytest.fixture
 def dataset_id(workshop: Workshop) -> str:
     """A small dataset."""
+    return add_dataset(workshop)
+
+
+@pytest.fixture(scope="module")
+def plain(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
+    """A study whose best trial is no better than the default on held-out queries."""
+    with opened_workshop(migrated_file, tmp_path_factory.mktemp("plain")) as workshop:
+        study = add_study(workshop, add_dataset(workshop), alias="champion")
+        yield Finished(workshop, *finish(workshop, study))
+
+
+@pytest.fixture(scope="module")
+def improved(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
+    """A study whose default hardly learns, so that its best trial is better."""
+    default = {"num_leaves": 2, "learning_rate": 1e-6}
+    with opened_workshop(migrated_file, tmp_path_factory.mktemp("improved")) as workshop:
+        study = add_study(workshop, add_dataset(workshop), alias="champion", hyperparameters=default)
+        yield Finished(workshop, *finish(workshop, study))
+
+
+def add_dataset(workshop: Workshop) -> str:
+    """Record a small dataset."""
     return workshop.add(synthetic_dataset(60, seed=1), "synthetic")
 
 
@@ -35,9 +68,9 @@ def outcome(trials: list[Trial]) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.long
-def test_the_end_of_a_trial_queues_the_next_one(workshop: Workshop, dataset_id: str) -> None:
+def test_the_end_of_a_trial_queues_the_next_one(plain: Finished) -> None:
     """A study makes as many trials as asked, the default first, and concludes without a coordinator."""
-    study, trials = finish(workshop, add_study(workshop, dataset_id))
+    _, study, trials = plain
     assert study.status == "succeeded", study.problem
     assert [trial.source for trial in trials] == ["default", "sampler", "sampler", "sampler"]
     assert all(trial.status == "succeeded" for trial in trials), [trial.problem for trial in trials]
@@ -51,9 +84,9 @@ def test_the_end_of_a_trial_queues_the_next_one(workshop: Workshop, dataset_id: 
 
 
 @pytest.mark.long
-def test_the_conclusion_is_the_comparison_on_held_out_queries(workshop: Workshop, dataset_id: str) -> None:
+def test_the_conclusion_is_the_comparison_on_held_out_queries(improved: Finished) -> None:
     """Winner and default are refitted without the held-out queries, and compared on these alone."""
-    study, _ = finish(workshop, add_study(workshop, dataset_id, trials=6))
+    workshop, study, _ = improved
     assert study.conclusion is not None
     with workshop.store.read() as tx:
         comparison = tx.comparisons.get(study.conclusion["comparison_id"])
@@ -91,9 +124,12 @@ def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) 
 @pytest.mark.parametrize(
     "sampler", [name if name == "tpe" else pytest.param(name, marks=pytest.mark.slow) for name in SAMPLERS]
 )
-def test_a_lost_worker_changes_nothing(workshop: Workshop, dataset_id: str, sampler: str) -> None:
+def test_a_lost_worker_changes_nothing(plain: Finished, sampler: str) -> None:
     """A trial whose worker is lost after it asked keeps its parameters, and none is made twice."""
-    undisturbed, expected = finish(workshop, add_study(workshop, dataset_id, sampler=sampler))
+    workshop, undisturbed, expected = plain
+    dataset_id = str(undisturbed.spec["dataset_id"])
+    if sampler != undisturbed.spec["sampler"]:
+        undisturbed, expected = finish(workshop, add_study(workshop, dataset_id, sampler=sampler))
     disturbed = add_study(workshop, dataset_id, sampler=sampler)
     stop = StopFlag()
     for _ in range(3):
@@ -140,21 +176,20 @@ def test_curves_are_pruned_by_the_median(workshop: Workshop, dataset_id: str) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("is_better", [True, False])
-def test_an_alias_moves_on_better_alone(workshop: Workshop, dataset_id: str, is_better: bool) -> None:
+def test_an_alias_moves_on_better_alone(improved: Finished, plain: Finished) -> None:
     """The winner of a study that shows nothing stays a version like any other."""
-    default = {"num_leaves": 2, "learning_rate": 1e-6} if is_better else {}
-    study = add_study(workshop, dataset_id, trials=4, alias="champion", hyperparameters=default)
-    study, _ = finish(workshop, study)
-    assert study.conclusion is not None
-    assert (study.conclusion["verdict"] == "better") is is_better, study.conclusion["sentence"]
-    with workshop.store.read() as tx:
-        aliases = tx.models.aliases_of_names(["web"])["web"]
-    if is_better:
-        assert f"web:{aliases['champion']}" == study.conclusion["winner_model"]
-        assert study.conclusion["promoted"] == f"web@champion points at {study.conclusion['winner_model']}"
-    else:
-        assert aliases == {}
+    conclusions = [study.study.conclusion or {} for study in (improved, plain)]
+    assert conclusions[0]["verdict"] == "better", conclusions[0]["sentence"]
+    assert conclusions[1]["verdict"] != "better", conclusions[1]["sentence"]
+    winner = conclusions[0]["winner_model"]
+    assert _aliases(improved) == {"champion": int(winner.removeprefix("web:"))}
+    assert conclusions[0]["promoted"] == f"web@champion points at {winner}"
+    assert _aliases(plain) == {}
+
+
+def _aliases(finished: Finished) -> dict[str, int]:
+    with finished.workshop.store.read() as tx:
+        return dict(tx.models.aliases_of_names(["web"])["web"])
 
 
 def _lose(workshop: Workshop, run: JobRun) -> None:

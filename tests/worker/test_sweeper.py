@@ -21,7 +21,7 @@ LEASES = 3
 
 
 class Watched:
-    """A sweeper whose clock goes on when it is told to."""
+    """A sweeper whose clock continues when it is told to."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._lease_seconds = settings.lease_seconds
@@ -100,7 +100,7 @@ def test_a_dead_process_of_this_worker_need_not_be_waited_for(
 def test_a_job_lost_too_often_fails(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
-    """A job that kills its workers does not go on for ever."""
+    """A job that kills its workers does not continue for ever."""
     job_id, watched = queue_job(), Watched(settings)
     for _ in range(settings.attempts):
         assert JobRun.claim_next(store, settings, RUNNERS, "w1") is not None

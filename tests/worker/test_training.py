@@ -143,7 +143,7 @@ def test_each_validation_query_is_measured(workshop: Workshop, dataset: RankingD
 
 
 def test_a_model_has_the_tags_of_its_training(workshop: Workshop, dataset: RankingDataset) -> None:
-    """They are no part of what decides the model; without validation data nothing is measured on it."""
+    """They are not part of what decides the model; without validation data nothing is measured on it."""
     dataset_id, tags = workshop.add(dataset, "d1"), {"grid": "g1", "num_leaves": "7"}
     results = [workshop.trained(dataset_id, tags=tags), workshop.trained(dataset_id)]
     with workshop.store.read() as tx:

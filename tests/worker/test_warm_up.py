@@ -1,4 +1,4 @@
-"""No job waits for a kernel to be compiled."""
+"""No job and no call of the library waits for a kernel to be compiled."""
 
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from core.losses import LOSSES
 from core.store import Store
 from core.store.artifacts.keys import query_sizes_key, upload_key
 from core.store.artifacts.keys import run_key
+from tests.rankery.library import test_read_only_arrays as library
 from worker import WorkerSettings
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
@@ -101,10 +102,16 @@ run(
 )
 store.artifacts.write_bytes(run_key("u"), b"0 Q0 d1 1 0.5 tag\\n1 Q0 d2 1 0.5 tag\\n")
 run("import", dataset_id=plain, upload_id="u", filename="r", name="r")
+
+for work in library.WORKS:
+    work(library.arrays(writable=False))
 """
 
 
 @pytest.mark.long
-def test_warming_up_compiles_all_that_jobs_need(tmp_path: Path) -> None:
-    """Reading, examining, training with every loss and evaluating find each kernel in the types they use."""
+def test_warming_up_compiles_all_that_jobs_and_the_library_need(tmp_path: Path) -> None:
+    """Reading, examining, training with every loss and evaluating find each kernel in the types they use.
+
+    So does the library with arrays that cannot be written to.
+    """
     assert left_to_compile(WORK, tmp_path) == []

@@ -52,7 +52,7 @@ def run_until_stopped(settings: DaskSettings, options: RankWorkerOptions) -> Non
 
     Raises:
         ExtraMissing: Dask is not installed.
-        InvalidInput: The memory is no size.
+        InvalidInput: The memory is not a size.
         ClusterUnavailable: The certificates cannot be read, or the address is not one of this machine.
     """
     security = security_of(settings)

@@ -6,18 +6,22 @@ from typing import Any
 import numpy as np
 
 from core.clicks.correction import Clipping
+from core.clicks.counterfactual import HeldOutClicks, rank_weights
 from core.data import RankingDataset
 from core.doctor.report import Finding
 from core.evaluation import measure
 from core.evaluation.paired import SIGNIFICANCE, format_p, t_test_p
 from core.jobs.boosting import BoostingJob, HeldOutDataset
-from core.metrics import parse_metric
+from core.metrics import Metric, parse_metric
 from core.scorers import ScoringModel, read_model
 from core.training import TrainedModel, TrainingSpec, train
 from core.training.models import IterationReport
+from core.types import Float64Array
 from worker.job.run import JobRun
 from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData
+
+_DEPTH = 10  # of an estimate, where the metric has no cutoff
 
 
 @dataclass(frozen=True)
@@ -27,16 +31,20 @@ class NaiveComparison:
     Attributes:
         metric: Spelling of the metric.
         data: `test` or `validation`, or None where there are neither.
-        by_clicks: Whether its labels are clicks of the same log.
+        by_clicks: Whether its labels are clicks, held out of those that the models learn from.
+        estimated: Whether the metric is estimated from these clicks by the propensities of their ranks.
+        missing: Why the clicks support no estimate, or None.
         corrected: Mean of the corrected model, None where it is undefined.
         naive: Mean of the naive model.
-        p_value: Of the paired t-test over queries, None of fewer than two.
+        p_value: p-value of the paired t-test over queries, None of fewer than two.
         queries: Queries on which the metric is defined.
     """
 
     metric: str
     data: str | None
     by_clicks: bool = False
+    estimated: bool = False
+    missing: str | None = None
     corrected: float | None = None
     naive: float | None = None
     p_value: float | None = None
@@ -59,24 +67,32 @@ class NaiveComparison:
             return (
                 f"{self.metric} is undefined on the {self.data} data, so that no model is shown to be better."
             )
-        shown = self.p_value is not None and self.p_value < SIGNIFICANCE
+        if self.missing is not None:
+            return f"No verdict on the correction by held-out clicks: {self.missing}. Compare on judgments."
         p = "" if self.p_value is None else f", {format_p(self.p_value)}"
         verdict = "wins" if self.gain > 0 else "loses"
-        conclusion = f"The correction {verdict}" if shown else "No difference is shown"
+        conclusion = f"The correction {verdict}" if self._is_shown else "No difference is shown"
+        place = "by propensities from held-out clicks" if self.estimated else f"on the {self.data} data"
         text = (
-            f"{conclusion}: {self.metric} on the {self.data} data is {self.corrected:.4f} corrected and"
+            f"{conclusion}: {self.metric} {place} is {self.corrected:.4f} corrected and"
             f" {self.naive:.4f} naive ({self.queries:,} queries{p})."
         )
-        if self.by_clicks:
+        if self.estimated:
+            text += " This holds where the propensities do."
+        elif self.by_clicks:
             text += " These data are clicks with the same bias: compare on judgments."
         return text
 
+    @property
+    def _is_shown(self) -> bool:
+        return self.missing is None and self.p_value is not None and self.p_value < SIGNIFICANCE
+
     def finding(self) -> Finding:
         """Return the comparison as a finding, a warning unless the correction is shown to win."""
-        wins = self.gain > 0 and self.p_value is not None and self.p_value < SIGNIFICANCE
+        wins = self.gain > 0 and self._is_shown
         return Finding(
             code="click-correction",
-            severity="info" if wins and not self.by_clicks else "warning",
+            severity="info" if wins and (self.estimated or not self.by_clicks) else "warning",
             title=self.sentence,
             advice='Serve the naive model, with "correction": "none", unless judgments or an experiment'
             " with users show that the correction helps."
@@ -103,8 +119,8 @@ def compare_with_naive(
     else:
         run.reporter.phase("training the naive model")
         naive = read_model(_naive(run, replace(spec, clicks=None), data).content)
-        by_clicks = spec.clicks.log is not None and not _is_judged(job, held[0])
-        comparison = _compared(run, spec, held[0], held[1].dataset, (model, naive), by_clicks)
+        measured = _compared if _is_judged(job, held[0]) else _compared_by_clicks
+        comparison = measured(run, spec, held[0], held[1].dataset, (model, naive))
     return comparison, [*findings, comparison.finding()]
 
 
@@ -145,7 +161,6 @@ def _compared(
     role: str,
     dataset: RankingDataset,
     models: tuple[ScoringModel, ScoringModel],
-    by_clicks: bool,
 ) -> NaiveComparison:
     metric = spec.selection_metric
     corrected, naive = (
@@ -154,14 +169,44 @@ def _compared(
         ]
         for model in models
     )
+    return _tested(NaiveComparison(metric, role), corrected, naive, parse_metric(metric, spec.conventions))
+
+
+def _compared_by_clicks(
+    run: JobRun,
+    spec: TrainingSpec,
+    role: str,
+    dataset: RankingDataset,
+    models: tuple[ScoringModel, ScoringModel],
+) -> NaiveComparison:
+    """Compare by the metric of clicks; or by an estimate of DCG, where propensities are known."""
+    clicks = spec.clicks
+    if clicks is None or clicks.correction != "ips":
+        return replace(_compared(run, spec, role, dataset, models), by_clicks=True)
+    metric = f"dcg@{parse_metric(spec.selection_metric, spec.conventions).cutoff or _DEPTH}"
+    held_out = HeldOutClicks(dataset, clicks, rank_weights(metric))
+    corrected, naive = (
+        held_out.values(scores_of(model, "the model", dataset, run.threads)) for model in models
+    )
+    comparison = NaiveComparison(metric, role, by_clicks=True, estimated=True, missing=held_out.missing())
+    return _tested(comparison, corrected, naive, parse_metric(metric))
+
+
+def _tested(
+    comparison: NaiveComparison, corrected: Float64Array, naive: Float64Array, metric: Metric
+) -> NaiveComparison:
+    """Add means and the p-value of the values of queries, NaN where undefined."""
     defined = ~(np.isnan(corrected) | np.isnan(naive))
     differences = (corrected - naive)[defined]
-    count, parsed = int(defined.sum()), parse_metric(metric, spec.conventions)
-    p_value = None
+    count, p_value = int(defined.sum()), None
     if count > 1:
         p_value = float(t_test_p(float(differences.mean()), float(differences.std(ddof=1)), count))
-    return NaiveComparison(
-        metric, role, by_clicks, parsed.mean(corrected), parsed.mean(naive), p_value, count
+    return replace(
+        comparison,
+        corrected=metric.mean(corrected),
+        naive=metric.mean(naive),
+        p_value=p_value,
+        queries=count,
     )
 
 

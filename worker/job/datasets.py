@@ -63,7 +63,7 @@ class NamedDataset:
         """Return the dataset with features of numbers as categories; see `core.data.fitting.with_categories`.
 
         Raises:
-            InvalidInput: A name is no feature, or its values are no whole numbers.
+            InvalidInput: A name is not a feature, or its values are not whole numbers.
         """
         dataset = with_categories(self.dataset, names)
         if dataset is self.dataset:

@@ -64,7 +64,7 @@ class FolderFiles:
         """Read all files, and return the digest of their checksums and of the options.
 
         Raises:
-            DatasetError: A file is gone or cannot be read, or its columns are not those of the first.
+            DatasetError: A file is gone or cannot be read, or its columns differ from the first file's.
             StoreUnavailable: The storage of a bucket or the Dask cluster does not answer.
         """
         self._run.reporter.phase("reading")

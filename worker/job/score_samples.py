@@ -64,8 +64,8 @@ def read_samples(
 ) -> Sampled:
     """Read stored requests, and score a random sample of their queries by a model.
 
-    Each query counts once, by its latest request. A query without an id, such as those of tensors, is always
-    a different one. Requests to all versions of the name count if their features include those of the model,
+    Each query counts once, by its latest request. A query without an id, as in requests with tensors, is
+    always a different one. Requests to all versions of the name count if they have all features of the model,
     so that a new version is compared with earlier requests.
 
     Args:

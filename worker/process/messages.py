@@ -43,7 +43,7 @@ class Channel(redis.Channel):
     def _brpop_read(self, **options: Any) -> Any:
         try:
             return super()._brpop_read(**options)  # type: ignore[no-untyped-call] # kombu has no types
-        except ValueError as error:  # the message is no JSON
+        except ValueError as error:  # the message is not JSON
             _LOG.warning("message.dropped", error=str(error))
             return None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
@@ -10,6 +10,7 @@ from core.errors import JobQuotaExceeded, NotFound, RankeryError, StoreUnavailab
 from core.events import SCHEDULE_FAILED, SCHEDULE_RAN
 from core.jobs import JobSpec, System
 from core.jobs.drift import DriftJob
+from core.jobs.ingest_clicks import IngestClicksJob
 from core.jobs.promote import PromoteJob
 from core.jobs.status import QUEUED, REFUSED, RUNNING, SUCCEEDED
 from core.schedules import STUDY, TRAININGS, Cron, dataset_names, study_of_run, training_of_run
@@ -18,10 +19,13 @@ from core.store.clock import utc_now
 from core.store.repositories.api_keys import is_active
 from core.store.repositories.projects import Labels
 from core.store.repositories.schedules import RunStatus, Trigger
+from core.store.served_logs import ServedPeriod, queue_served_log
 from core.store.visibility import limited_to
+from core.stored import Stored
 from core.studies import Budget
 
 _KEY = "API key"
+SERVED_DAYS = 30.0  # of the clicks that a run trains on, unless its schedule has others
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -119,7 +123,8 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
     with _as_key(tx, schedule):
         datasets = _newest_datasets(tx, schedule)
         run.datasets, run.started_at = datasets, utc_now()
-        if schedule.only_new_data and run.trigger == Trigger.CLOCK:
+        clicks = schedule.job.get("served_clicks")
+        if schedule.only_new_data and run.trigger == Trigger.CLOCK and clicks is None:
             last = tx.schedules.last_with_datasets(schedule.id)
             if last is not None and last.datasets == datasets:
                 detail = f"No new data: the run {last.id} used the same datasets."
@@ -128,9 +133,34 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
         if schedule.spec["kind"] == STUDY:
             return _start_study(tx, schedule, run, most_active_jobs)
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
-        spec = _spec_of_run(tx, schedule, datasets)
-        job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
+        if clicks is not None:
+            job = _make_click_log(tx, schedule, clicks)
+        else:
+            job = tx.enqueue(_spec_of_run(tx, schedule, datasets), schedule.key_id, _labels(schedule))
     run.job_id = job.id
+    return [job]
+
+
+def _make_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job:
+    """Queue the job that makes the log of served clicks to train on."""
+    now = utc_now()
+    since = now - timedelta(days=clicks.get("days", SERVED_DAYS))
+    period = ServedPeriod.of_model(tx, clicks.get("model") or schedule.job["model_name"], since, now)
+    options = {"actions": clicks["actions"]} if clicks.get("actions") else {}
+    name = f"{schedule.name}, {now:%Y-%m-%d}"
+    key_id, project = schedule.key_id, schedule.project
+    return queue_served_log(tx, name, period, options, key_id=key_id, project=project)[1]
+
+
+def _train_on_clicks(
+    tx: Transaction, schedule: Schedule, run: ScheduleRun, log_id: str, most_active_jobs: int
+) -> list[Job]:
+    """Queue the training of a run whose click log is ready."""
+    with _as_key(tx, schedule):
+        tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
+        spec = _spec_of_run(tx, schedule, run.datasets, log_id)
+        job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
+    run.job_id, run.status = job.id, RunStatus.QUEUED
     return [job]
 
 
@@ -160,7 +190,9 @@ def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
     return newest
 
 
-def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, str]) -> JobSpec:
+def _spec_of_run(
+    tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, str], click_log_id: str | None = None
+) -> JobSpec:
     if schedule.spec["kind"] in TRAININGS:
         statistics = tx.datasets.get(dataset_ids["train"]).statistics
         return training_of_run(
@@ -169,6 +201,7 @@ def _spec_of_run(tx: Transaction, schedule: Schedule, dataset_ids: Mapping[str, 
             dataset_ids,
             statistics,
             lambda reference: tx.models.resolve(reference).reference,
+            click_log_id,
         )
     # An alias may point to another version by now.
     model = tx.models.resolve(schedule.job["model"])
@@ -198,6 +231,9 @@ def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_j
         _conclude_promotion(tx, schedule, run, job)
     elif job.status != SUCCEEDED:
         _end(tx, schedule, run, RunStatus.FAILED, _reason(job))
+    elif job.kind == IngestClicksJob.kind:
+        log_id = str((job.result or {}).get("click_log_id"))
+        return _train_on_clicks(tx, schedule, run, log_id, most_active_jobs)
     elif job.kind not in TRAININGS:
         _end(tx, schedule, run, RunStatus.SUCCEEDED, (job.result or {}).get("sentence"))
     else:

@@ -1,6 +1,6 @@
 """Ranks as processes of Dask workers, at most one of a training on each.
 
-Ranks are no Dask tasks: two trainings that wait for each other's threads would deadlock. `Client.run` starts
+Ranks are not Dask tasks: two trainings that wait for each other's threads would deadlock. `Client.run` starts
 them outside of the task queue; see `worker.ranks.dask_host`. For each rank the client holds the future of a
 value on its Dask worker. The scheduler deletes the value when the client releases the future or disconnects,
 and then the Dask worker kills the rank.

@@ -81,7 +81,7 @@ class Leader:
 
 
 def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float | None]]:
-    """Return the means over the queries of all ranks, equal to those of one process.
+    """Return the means over the queries of all ranks, equal to the means of one process.
 
     Args:
         spec: Specification of the training.

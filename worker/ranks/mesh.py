@@ -38,7 +38,7 @@ class Mesh:
         self._grown.set()
 
     async def connect_all(self, addresses: Mapping[int, str]) -> None:
-        """Connect to all ranks of a lower number, and wait for those of a higher one.
+        """Connect to all ranks of a lower number, and wait for the ranks of a higher one.
 
         Args:
             addresses: Addresses of all ranks.

@@ -11,12 +11,15 @@ from core.jobs.folders import click_log_upload_folder
 from core.jobs.ingest_clicks import IngestClicksJob
 from core.store import ClickLog
 from core.store.artifacts.keys import click_log_upload_key
+from core.store.served_logs import INTERLEAVED, SERVED
 from worker.job.click_logs import log_folder, store_click_log
 from worker.job.downloads import Downloads
 from worker.job.progress import counting_percent
 from worker.job.run import JobRun
+from worker.job.served_rankings import write_stored_lists
 
 FILE, QUERIES = "file", "queries"
+_SESSIONS = "sessions.jsonl"
 
 
 def run_click_log_ingestion(run: JobRun, spec: IngestClicksJob) -> None:
@@ -56,6 +59,11 @@ def run_click_log_ingestion(run: JobRun, spec: IngestClicksJob) -> None:
 def _files(run: JobRun, row: ClickLog, max_bytes: int | None) -> Iterator[list[LogFile]]:
     """Provide the files of a log on this machine."""
     source = row.source
+    if source["kind"] in (SERVED, INTERLEAVED):
+        with log_folder(run) as folder:
+            write_stored_lists(run, source, folder / _SESSIONS)
+            yield [LogFile(folder / _SESSIONS, _SESSIONS)]
+        return
     if source["kind"] == "address":
         with Downloads(row.id, source, run, max_bytes) as downloads:
             downloads.fetch(lambda tx, read: tx.click_logs.record_download(row.id, read))

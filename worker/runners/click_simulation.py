@@ -29,7 +29,7 @@ def run_click_simulation(run: JobRun, spec: SimulateClicksJob) -> None:
     The job's result has the truth by rank, the file `truth.npz` of the log's folder that by pair.
 
     Raises:
-        InvalidInput: A ranker is no feature of the dataset.
+        InvalidInput: A ranker is not a feature of the dataset.
         DatasetError: The dataset lacks the features of a model.
     """
     run.reporter.phase("ranking")

@@ -1,12 +1,26 @@
 """Run promotion jobs."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import timedelta
 
-from core.errors import FeaturesAbsent
-from core.evaluation import GateDecision, baseline_findings, decide, measure, slices
+from core.clicks.counterfactual import CounterfactualResult, admits_by_estimates
+from core.errors import FeaturesAbsent, InvalidInput
+from core.evaluation import (
+    CounterfactualRule,
+    GateDecision,
+    baseline_findings,
+    decide,
+    measure,
+    slices,
+)
+from core.interleaving import PairVerdict
+from core.interleaving.gate import Preference, admits, verdict_of_lists
 from core.jobs.promote import PromoteJob
 from core.metrics import parse_metric
 from core.store import Promotion
+from core.store.clock import utc_now
+from worker.job.counterfactual import estimate_systems
 from worker.job.reporter import Values
 from worker.job.results import measure_baselines
 from worker.job.run import JobRun
@@ -24,10 +38,21 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
         DatasetError: The dataset has no features.
         WrongState: The alias was moved meanwhile.
     """
+    findings: list[Values] = []
+    estimates: CounterfactualResult | None = None
     try:
-        decision, findings = _decide(run, spec)
+        decisions = []
+        if spec.dataset_id is not None:
+            decision, findings = _decide(run, spec, spec.dataset_id)
+            decisions.append(decision)
+        if spec.rule.counterfactual is not None:
+            decision, estimates = _by_estimates(run, spec, spec.rule.counterfactual)
+            decisions.append(decision)
+        if spec.rule.interleaving is not None:
+            decisions.append(_by_users(run, spec, spec.rule.interleaving))
+        decision = _all_of(decisions)
     except FeaturesAbsent as absent:
-        decision, findings = GateDecision(False, absent.problems[0].detail, None, []), []
+        decision = GateDecision(False, absent.problems[0].detail, None, [])
     stored = spec.to_json()
     request = {name: stored[name] for name in ("rule", "dataset_id", "contract")}
     promotion = Promotion(
@@ -37,7 +62,12 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
         challenger_id=str(spec.challenger.model_id),
         job_id=run.id,
         key_id=run.key_id,
-        report={**asdict(decision), **request, "findings": findings},
+        report={
+            **asdict(decision),
+            **request,
+            "findings": findings,
+            "counterfactual": None if estimates is None else asdict(estimates),
+        },
     )
     if decision.admitted:
         result = {"model_id": promotion.challenger_id, "sentence": decision.sentence}
@@ -48,26 +78,67 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
             tx.aliases.refuse(promotion)
 
 
-def _decide(run: JobRun, spec: PromoteJob) -> tuple[GateDecision, list[Values]]:
+def _all_of(decisions: Sequence[GateDecision]) -> GateDecision:
+    """Return the decision to admit what all admit, with the numbers of the first."""
+    admitted = all(decision.admitted for decision in decisions)
+    sentence = "; ".join(decision.sentence for decision in decisions)
+    return replace(decisions[0], admitted=admitted, sentence=sentence)
+
+
+def _by_estimates(
+    run: JobRun, spec: PromoteJob, rule: CounterfactualRule
+) -> tuple[GateDecision, CounterfactualResult | None]:
+    """Decide by counterfactual estimates of both models."""
+    try:
+        result, _ = estimate_systems(run, spec, spec.systems, rule, spec.measures.seed)
+    except InvalidInput as invalid:
+        reason = f"no estimate by {rule.estimator} from clicks: {invalid.problems[0].detail}; change the gate"
+        return GateDecision(False, reason, None, []), None
+    admitted, sentence = admits_by_estimates(rule.margin, spec.champion.name, spec.challenger.name, result)
+    return GateDecision(admitted, sentence, None, []), result
+
+
+def _by_users(run: JobRun, spec: PromoteJob, require: Preference) -> GateDecision:
+    """Decide by the newest interleaving that has both models."""
+    run.reporter.phase("reading clicks")
+    champion, challenger = spec.champion, spec.challenger
+    names, pairs = (champion.name, challenger.name), list[PairVerdict]()
+    with run.store.read() as tx:
+        row = tx.interleavings.comparing(str(champion.model_id), str(challenger.model_id))
+        if row is not None:
+            until = utc_now() - timedelta(seconds=row.click_window_seconds)
+            lists = tx.interleavings.credits(row.id, until)
+    if row is not None:
+        found = verdict_of_lists(row.rankers, lists, row.rule, row.unit, row.seed)  # type: ignore[arg-type]
+        models, pairs = list(row.model_ids or ()), found.pairs
+        names = (
+            row.rankers[models.index(str(champion.model_id))],
+            row.rankers[models.index(str(challenger.model_id))],
+        )
+    admitted, sentence = admits(require, *names, pairs)
+    return GateDecision(admitted, sentence, None, [])
+
+
+def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecision, list[Values]]:
     rule, contract = spec.rule, spec.measures.contract
+    metric = spec.measures.metrics[0]
     champion, challenger = spec.champion, spec.challenger
     run.reporter.phase("loading")
-    dataset = load_judged(run, spec.dataset_id, spec.measures)
+    dataset = load_judged(run, dataset_id, spec.measures)
     run.reporter.phase(f"scoring by {champion.name}")
     before = rank_by(run, spec, champion, dataset)
     run.reporter.phase(f"scoring by {challenger.name}")
     after = rank_by(run, spec, challenger, dataset)
     run.reporter.phase("comparing")
     of_champion, of_challenger = (
-        measure(ranked.scores, ranked.judgments, [rule.metric], contract)[rule.metric]
-        for ranked in (before, after)
+        measure(ranked.scores, ranked.judgments, [metric], contract)[metric] for ranked in (before, after)
     )
-    higher_is_better = parse_metric(rule.metric, contract).higher_is_better
+    higher_is_better = parse_metric(metric, contract).higher_is_better
     beside = baseline_findings(
         challenger.name,
-        rule.metric,
+        metric,
         of_challenger,
-        [(baseline, values[rule.metric]) for baseline, values in measure_baselines(spec.measures, after)],
+        [(baseline, values[metric]) for baseline, values in measure_baselines(spec.measures, after)],
         higher_is_better=higher_is_better,
         significance=rule.p,
         permutations=spec.permutations,

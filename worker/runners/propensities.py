@@ -1,5 +1,6 @@
 """Run estimates of propensities."""
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ import numpy as np
 from core.clicks.log import ClickLog
 from core.clicks.propensities import Propensities, estimate_propensities
 from core.clicks.training_data import rows_of_pairs
+from core.doctor.report import Finding
 from core.jobs.propensity import PropensityJob
-from core.types import Float32Array
+from core.types import Float32Array, Float64Array
 from worker.job.click_logs import load_click_log
 from worker.job.datasets import load_dataset
 from worker.job.progress import counting
@@ -19,7 +21,7 @@ def run_propensity(run: JobRun, spec: PropensityJob) -> None:
     """Estimate the propensities of a click log; the result of the job has them with intervals.
 
     Raises:
-        InvalidInput: The log cannot identify them, or has no features for `regression-em`.
+        InvalidInput: The log cannot identify them, or has no features for methods that need these.
     """
     run.reporter.phase("loading")
     log = load_click_log(run, spec.click_log_id)
@@ -32,25 +34,49 @@ def run_propensity(run: JobRun, spec: PropensityJob) -> None:
         report(done, total)
 
     found = estimate_propensities(log, spec.plan, features, on_resample, run.threads)
+    if found.intercepts is not None:
+        run.reporter.report(findings=[asdict(_irrelevant_finding(spec.plan.irrelevant_share, found))])
     with run.succeeding(propensities_json(spec, found)):
         pass
 
 
 def propensities_json(spec: PropensityJob, found: Propensities) -> dict[str, Any]:
     """Return estimated propensities as the result of a job."""
-    has_intervals = not np.isnan(found.lower).all()
     return {
         "click_log_id": spec.click_log_id,
         "method": found.method,
         "propensities": found.values.tolist(),
-        "lower": found.lower.tolist() if has_intervals else None,
-        "upper": found.upper.tolist() if has_intervals else None,
+        "lower": _bounds(found.lower),
+        "upper": _bounds(found.upper),
+        "intercepts": None if found.intercepts is None else found.intercepts.tolist(),
+        "intercepts_lower": _bounds(found.intercepts_lower),
+        "intercepts_upper": _bounds(found.intercepts_upper),
         "impressions": [int(count) for count in found.impressions],
         "pairs": found.n_pairs,
         "units": found.units,
         "failed_resamples": found.failed_resamples,
         "sentence": found.summary,
     }
+
+
+def _bounds(ends: Float64Array | None) -> list[float] | None:
+    """Return ends of intervals, None without resamples."""
+    return None if ends is None or np.isnan(ends).all() else ends.tolist()
+
+
+def _irrelevant_finding(share: float, found: Propensities) -> Finding:
+    total = int(found.impressions.sum())
+    return Finding(
+        code="assumed-irrelevant",
+        severity="info",
+        title=f"The {share:.1%} of impressions with the lowest predicted relevance count as irrelevant.",
+        advice="Clicks show relevance up to a factor and a shift. The factor does not matter to the affine"
+        " correction. The shift is this assumption: if these documents are often relevant, the intercepts are"
+        " too high; lower irrelevant_share then.",
+        count=round(share * total),
+        total=total,
+        unit="impressions",
+    )
 
 
 def _features(run: JobRun, log: ClickLog, dataset_id: str) -> Float32Array:

@@ -188,6 +188,7 @@ declare global {
       randomisation_p: number;
       queries: number;
     } | null;
+    counterfactual?: import("../static/clicks/counterfactual.js").CounterfactualResult | null;
     slices?: {
       by: string;
       value: string;
@@ -225,6 +226,5 @@ declare global {
   interface Window {
     /** Swagger UI, from the package that serves `/docs`. */
     SwaggerUIBundle: { (options: object): void; presets: { apis: object }; SwaggerUIStandalonePreset: object };
-    Plotly: typeof import("plotly.js");
   }
 }

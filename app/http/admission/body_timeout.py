@@ -16,7 +16,7 @@ _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 class BodyTimeout(HttpMiddleware):
     """ASGI middleware that times out a body that stalls or trickles.
 
-    The reader of the body sees a 408 raised, like an error in the body, and leaves nothing behind.
+    The reader of the body sees a 408 raised, like an error in the body, and removes what it stored.
     Only the time spent waiting for the client counts: a slow disk of ours is not its fault.
     """
 

@@ -136,11 +136,11 @@ class Download(StreamingResponse):
     """A streamed file download, limited per caller.
 
     Args:
-        blocks: What is sent.
+        blocks: Blocks of the body.
         source: What the blocks are made of, closed at the end.
-        media_type: Of the file.
+        media_type: Media type of the file.
         filename: Which browsers save it under.
-        status: Of the response.
+        status: Status of the response.
         headers: Further ones.
     """
 

@@ -42,7 +42,7 @@ class LowPriorityProcess:
         """Run a function in the process and return its result; it finds what the caller's projects have.
 
         Args:
-            settings: Of the store that it is given.
+            settings: Settings of the store that it is given.
             work: Can be pickled, as a function of a module can, or a `functools.partial` of one.
 
         Raises:

@@ -30,7 +30,7 @@ class PropensityRequest(_PropensityRequest):
     kind: Literal["propensity"]
     click_log_id: Id = Field(description="A ready click log")
     dataset_id: Id | None = Field(
-        None, description="A ready dataset with the features of the documents, for regression-em"
+        None, description="A ready dataset with the features of the documents, for regression-em and trust-em"
     )
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.http.schemas import Id
+from app.http.schemas import Id, RequestModel
 from app.jobs.requests.fields import AllowAbsentFeatures, QueuedRequest, Seed
 from app.jobs.requests.measuring import SystemRequest
 
@@ -23,16 +23,12 @@ EXAMPLE = {
 }
 
 
-class CounterfactualRequest(QueuedRequest):
-    """Estimate a metric of models and rankings from the clicks on other rankings."""
+class EstimationRequest(RequestModel):
+    """A metric of rankings, to be estimated from the clicks on other rankings."""
 
-    kind: Literal["counterfactual"]
     click_log_id: Id = Field(description="A ready click log")
     dataset_id: Id = Field(
         description="A ready dataset with the documents that the systems rank, by the ids of the log"
-    )
-    systems: list[SystemRequest] = Field(
-        min_length=1, max_length=20, description="Compared with each other and with the logged ranking"
     )
     metric: str = Field(
         "dcg@10", max_length=100, description="A sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"
@@ -53,6 +49,15 @@ class CounterfactualRequest(QueuedRequest):
         max_length=1_000,
         description="Probability to examine each rank from 1, for `examination` alone",
         examples=[[1.0, 0.62, 0.48]],
+    )
+
+
+class CounterfactualRequest(EstimationRequest, QueuedRequest):
+    """Estimate a metric of models and rankings from the clicks on other rankings."""
+
+    kind: Literal["counterfactual"]
+    systems: list[SystemRequest] = Field(
+        min_length=1, max_length=20, description="Compared with each other and with the logged ranking"
     )
     seed: Seed = 42
     allow_absent_features: AllowAbsentFeatures = False

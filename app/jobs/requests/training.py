@@ -96,7 +96,8 @@ ClickCorrectionRequest: Any = request_model(
         Field(
             None,
             exclude=True,  # its propensities are stored instead
-            description="A finished job `propensity` whose propensities are taken",
+            description="A finished job `propensity` whose propensities are taken, and for affine the"
+            " intercepts",
         ),
     ),
 )

@@ -62,7 +62,7 @@ def submit(
 
 
 def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = None) -> list[Job]:
-    """Validate several job requests and queue them together, the repeats of each behind it.
+    """Validate several job requests and queue them together, each before its repeats.
 
     Raises:
         InvalidInput: For what is wrong with any of them, each below its place, `/jobs/0`.

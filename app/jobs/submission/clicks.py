@@ -3,6 +3,7 @@
 from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import is_bare, require_ready
+from core.clicks.propensities import BY_FEATURES
 from core.clicks.users import PRESETS
 from core.errors import InvalidInput
 from core.jobs.propensity import PropensityJob
@@ -16,15 +17,15 @@ def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
     """Check a request to estimate propensities.
 
     Raises:
-        InvalidInput: Features are missing for `regression-em`.
+        InvalidInput: Features are missing for `regression-em` or `trust-em`.
         NotFound: The log or the dataset does not exist.
         WrongState: One of them is not ready.
     """
     tx.click_logs.ready(request.click_log_id)
     values = request.model_dump(mode="json")
-    if values["method"] == "regression-em":
+    if values["method"] in BY_FEATURES:
         if request.dataset_id is None:
-            raise InvalidInput.at("/dataset_id", "regression-em needs the features of the documents")
+            raise InvalidInput.at("/dataset_id", f"{values['method']} needs the features of the documents")
         (dataset,) = require_ready(tx, [request.dataset_id])
         if is_bare(dataset):
             raise InvalidInput.at("/dataset_id", "has judgments without features")
@@ -58,8 +59,10 @@ def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClick
 def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     """Return a training request with the propensities of the job that it names, if any.
 
+    The correction `affine` takes the intercepts of the job as well, unless the request has some.
+
     Raises:
-        InvalidInput: It names propensities as well, or the job has none.
+        InvalidInput: It names propensities as well, or the job lacks these or the intercepts.
         NotFound: There is no such job.
     """
     clicks = request.clicks
@@ -67,10 +70,17 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
         return request
     if clicks.propensities is not None:
         raise InvalidInput.at("/clicks/propensity_job", "is given beside propensities; send one of them")
-    found = (tx.jobs.get(clicks.propensity_job).result or {}).get("propensities")
-    if not found:
+    result = tx.jobs.get(clicks.propensity_job).result or {}
+    if not result.get("propensities"):
         raise InvalidInput.at(
             "/clicks/propensity_job", f"{clicks.propensity_job} is no finished job of the kind propensity"
         )
-    filled = clicks.model_copy(update={"propensities": found, "propensity_job": None})
-    return request.model_copy(update={"clicks": filled})
+    taken = {"propensities": result["propensities"], "propensity_job": None}
+    if clicks.correction == "affine" and clicks.intercepts is None:
+        if not result.get("intercepts"):
+            raise InvalidInput.at(
+                "/clicks/propensity_job",
+                f"{clicks.propensity_job} has no intercepts; estimate with trust-em, or send intercepts",
+            )
+        taken["intercepts"] = result["intercepts"]
+    return request.model_copy(update={"clicks": clicks.model_copy(update=taken)})

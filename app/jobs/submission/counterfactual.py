@@ -1,6 +1,6 @@
 """Requests for counterfactual evaluations."""
 
-from app.jobs.requests.counterfactual import CounterfactualRequest
+from app.jobs.requests.counterfactual import CounterfactualRequest, EstimationRequest
 from app.jobs.submission.checks import require_ready
 from app.jobs.submission.measuring import check_features, systems_named
 from core.clicks.counterfactual import rank_weights
@@ -17,6 +17,20 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> Counterfa
         NotFound: When the log, the dataset, a model or a ranking does not exist.
         WrongState: When the log or the dataset is not ready.
     """
+    check_estimation(request)
+    tx.click_logs.ready(request.click_log_id)
+    systems = systems_named(tx, request.systems)
+    (dataset,) = require_ready(tx, [request.dataset_id])
+    check_features(dataset, systems)
+    return CounterfactualJob.from_json({**request.model_dump(mode="json"), "systems": systems})
+
+
+def check_estimation(request: EstimationRequest) -> None:
+    """Check the metric and the options of an estimator.
+
+    Raises:
+        InvalidInput: For what is wrong with them.
+    """
     _check_metric(request.metric)
     needs = request.estimator == "examination"
     if needs != (request.examination is not None):
@@ -24,11 +38,6 @@ def counterfactual(tx: Transaction, request: CounterfactualRequest) -> Counterfa
         raise InvalidInput.at("/examination", problem)
     if request.normalised and request.estimator in ("examination", "cascade_doubly_robust"):
         raise InvalidInput.at("/normalised", f"{request.estimator} has no self-normalised form")
-    tx.click_logs.ready(request.click_log_id)
-    systems = systems_named(tx, request.systems)
-    (dataset,) = require_ready(tx, [request.dataset_id])
-    check_features(dataset, systems)
-    return CounterfactualJob.from_json({**request.model_dump(mode="json"), "systems": systems})
 
 
 def _check_metric(metric: str) -> None:

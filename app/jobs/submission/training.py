@@ -35,7 +35,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
 
     Raises:
         InvalidInput: For what is wrong with the request.
-        NotFound: When a dataset or the model to go on from does not exist.
+        NotFound: When a dataset or the model to continue from does not exist.
         WrongState: When a dataset is not ready.
     """
     request = with_propensities(tx, request)

@@ -7,6 +7,8 @@ from core.clicks.counterfactual.estimates import (
     SystemEstimate,
     evaluate_rankings,
 )
+from core.clicks.counterfactual.gate import admits_by_estimates
+from core.clicks.counterfactual.held_out import HeldOutClicks
 from core.clicks.counterfactual.joining import join_scores
 from core.clicks.counterfactual.rank_weights import rank_weights
 from core.clicks.counterfactual.rows import NewRanking
@@ -18,8 +20,10 @@ __all__ = [
     "Estimates",
     "Estimator",
     "Floor",
+    "HeldOutClicks",
     "NewRanking",
     "SystemEstimate",
+    "admits_by_estimates",
     "counterfactual_result",
     "evaluate_rankings",
     "join_scores",

@@ -33,6 +33,18 @@ class Floor:
     unsupported: float = 0.2
     largest_weight: float = 0.1
 
+    def missing(self, size: float, largest: float, unsupported: float) -> str | None:
+        """Return why a sample has too little support, or None."""
+        if size < self.effective_sample_size:
+            return f"the effective sample size is {size:.0f}, below {self.effective_sample_size:.0f}"
+        if unsupported > self.unsupported:
+            return (
+                f"the log does not support {unsupported:.0%} of the ranking, more than {self.unsupported:.0%}"
+            )
+        if largest > self.largest_weight:
+            return f"one weight is {largest:.0%} of all, more than {self.largest_weight:.0%}"
+        return None
+
 
 @dataclass(frozen=True)
 class SystemEstimate:
@@ -63,7 +75,7 @@ class SystemEstimate:
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimate and the resampled values of its bootstrap; those of one log share the samples."""
+    """An estimate and the resampled values of its bootstrap; the estimates of one log share the samples."""
 
     estimate: SystemEstimate
     resampled: Float64Array
@@ -135,8 +147,8 @@ def evaluate_rankings(
         value, resampled = _bootstrapped(rows, clusters, seed, threads)
         lower, upper = interval_of(resampled, n_clusters)
         name = LOGGED if ranking is None else ranking.name
-        size, largest = _spread(rows.weights)
-        missing = _missing(size, largest, rows.unsupported, floor)
+        size, largest = spread(rows.weights)
+        missing = floor.missing(size, largest, rows.unsupported)
         support = (size, largest, rows.clipped, rows.unsupported, missing)
         return Estimated(SystemEstimate(name, value, lower, upper, *support), resampled)
 
@@ -186,19 +198,9 @@ def _values(sums: Float64Array, n_groups: int) -> Float64Array:
     return np.asarray(rewards.sum(axis=1) / lists, np.float64)
 
 
-def _spread(weights: Float64Array) -> tuple[float, float]:
+def spread(weights: Float64Array) -> tuple[float, float]:
     """Return the effective sample size and the largest share of a weight; 0 and 1 where all weights are 0."""
     total = float(weights.sum())
     if total <= 0.0:
         return 0.0, 1.0
     return total**2 / float((weights**2).sum()), float(weights.max()) / total
-
-
-def _missing(size: float, largest: float, unsupported: float, floor: Floor) -> str | None:
-    if size < floor.effective_sample_size:
-        return f"the effective sample size is {size:.0f}, below {floor.effective_sample_size:.0f}"
-    if unsupported > floor.unsupported:
-        return f"the log does not support {unsupported:.0%} of the ranking, more than {floor.unsupported:.0%}"
-    if largest > floor.largest_weight:
-        return f"one weight is {largest:.0%} of all, more than {floor.largest_weight:.0%}"
-    return None

@@ -72,7 +72,7 @@ def doubly_robust_values(
     Args:
         rewards: (n_impressions,) weighted rewards r_l.
         weights: (n_impressions,) products of the ratios down to each rank.
-        weights_above: (n_impressions,) those of the rank above.
+        weights_above: (n_impressions,) products down to the rank above.
         predicted: (n_impressions,) Q_l: predicted rewards from this rank on, of the document shown.
         expected: (n_impressions,) the same of the documents that the new ranking shows.
     """

@@ -30,8 +30,8 @@ def predicted_rewards(
     """Predict the rewards of each list by click rates of ranks and documents.
 
     The reward of document d at rank r is weight(r) · ctr(r) · a(d), with the shrunken ratio of clicks to
-    expected clicks a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1). Rates of a list are those of the other half of
-    the lists, so that no list predicts its own clicks.
+    expected clicks a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1). The rates of a list are counted on the other
+    half of the lists, so that no list predicts its own clicks.
 
     Args:
         log: Lists of at most `len(by_rank)` ranks.

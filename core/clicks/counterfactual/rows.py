@@ -44,7 +44,7 @@ class Rows:
     Attributes:
         lists: (n_rows,) positions of lists.
         values: (n_rows,) weighted rewards.
-        weights: (n_rows,) importance weights, or those of lists or clicks where they are the sample.
+        weights: (n_rows,) importance weights, of lists or clicks where these are the sample.
         groups: (n_rows,) groups of rows that are normalised together.
         normalised: Whether values are divided by the mean weight of their group.
         clipped: Share of the weights above 0 that were clipped.

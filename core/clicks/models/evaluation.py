@@ -59,9 +59,9 @@ class ModelComparison:
     """Click models compared on held-out lists.
 
     Attributes:
-        evaluations: Of each model, the best log-likelihood first.
-        differences: Of each further model: its difference of log-likelihood to the best, and the 95%
-            interval for all of these together, infinite for a single user.
+        evaluations: Evaluations of each model, the best log-likelihood first.
+        differences: Difference of log-likelihood of each further model to the best, and the
+            95% interval for all of these together, infinite for a single user.
         held_out_lists: Number of held-out lists.
         unseen_share: Share of held-out impressions of pairs that the other lists lack.
         sentence: Which model is best, and which cannot be distinguished from it.

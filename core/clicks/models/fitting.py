@@ -26,7 +26,8 @@ def fit_click_model(
 ) -> ClickModel:
     """Estimate a click model from a log.
 
-    Ranks of a list that are absent are taken as not shown: models of a chain go on with the next impression.
+    Ranks of a list that are absent are taken as not shown: models of a chain continue with the next
+    impression.
 
     Args:
         log: The log.

@@ -21,8 +21,8 @@ class Parameters:
         satisfaction: (n_pairs,) probability that a clicked document ends the search, or None.
         examination: (n_places,) probability of an examination by place, see `examination_places`, or the
             click-through rate of each rank for `coec`; None for other models.
-        continuation: (max_rank + 1,) probability to go on after a click by rank, 0 at index 0, or None.
-        persistence: Probability to go on after an unsatisfying document, or None.
+        continuation: (max_rank + 1,) probability to continue after a click by rank, 0 at index 0, or None.
+        persistence: Probability to continue after an unsatisfying document, or None.
     """
 
     attractiveness: Float64Array

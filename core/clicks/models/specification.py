@@ -80,7 +80,7 @@ MODELS: Mapping[str, ModelKind] = MappingProxyType(
 class ClickModelSpec:
     """The options of a click model's estimation.
 
-    The defaults are those of PyClick (Chuklin, Markov and de Rijke 2015), but for `max_rank`.
+    The defaults are PyClick's (Chuklin, Markov and de Rijke 2015), except for `max_rank`.
     """
 
     model: str = parameter("pbm", "The click model.", choices=tuple(MODELS))

@@ -39,7 +39,7 @@ class Assembly:
     document. One part of the rows is in memory at a time.
 
     Args:
-        builder: What was read.
+        builder: Rows that were read.
         report: Counts to fill; its `rank_base` is that of the rows.
         folder: An empty folder for temporary files.
     """
@@ -106,7 +106,7 @@ class Assembly:
         return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
 
     def _count_orphans(self, rows: Rows) -> None:
-        """Record the pairs of impressions and of actions; results of a search are no impressions here."""
+        """Record the pairs of impressions and of actions; results of a search are not impressions here."""
         keys = pair_keys(self._queries[rows["list"]], rows["document"])
         acted = rows["action"] > 0
         self._report.action_rows += int(acted.sum())

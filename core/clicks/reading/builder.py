@@ -33,7 +33,7 @@ class ListColumn:
         self._values: npt.NDArray[Any] = np.full(_FIRST_ROOM, absent, dtype)
 
     def reserve(self, n_lists: int) -> npt.NDArray[Any]:
-        """Return the values of at least so many lists, which may be written to."""
+        """Return writable values of at least this number of lists."""
         if n_lists > len(self._values):
             more = np.full(max(n_lists, 2 * len(self._values)), self._absent, self._values.dtype)
             more[: len(self._values)] = self._values

@@ -21,7 +21,7 @@ class Content:
     Attributes:
         file: Name of the file.
         format: One of `core.clicks.reading.options.FORMATS`, but not `auto`.
-        delimiter: What sets the columns of a table apart; None for Parquet and JSON.
+        delimiter: Separator of a table's columns; None for Parquet and JSON.
     """
 
     file: str

@@ -30,7 +30,7 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
         on_progress: Called with the bytes done and in all.
 
     Raises:
-        DatasetError: With up to 100 lines that are no JSON objects or do not fit.
+        DatasetError: With up to 100 lines that are not JSON objects or do not fit.
     """
     problems: list[DatasetProblem] = []
     for number, line in _lines(text, file, on_progress):

@@ -23,7 +23,7 @@ def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
     """Read times: ISO 8601, in UTC where there is no offset, or numbers of seconds or milliseconds.
 
     Returns:
-        (n,) milliseconds, `NO_TIME` where a cell is empty; and the positions of cells that are no times.
+        (n,) milliseconds, `NO_TIME` where a cell is empty; and the positions of cells that are not times.
     """
     if types.is_timestamp(column.type) or types.is_date(column.type):
         return _milliseconds(pc.cast(column, pa.timestamp("ms"), safe=False)), np.empty(0, np.int64)

@@ -24,11 +24,11 @@ class Part:
 
     Attributes:
         file: Name of the file.
-        format: What it turned out to be.
+        format: Detected format.
         size_bytes: Its size, once unpacked.
         sha256: Checksum of its bytes.
         first_id: The id of the first feature of LETOR text, 0 or 1; 1 for tables.
-        n_features: How many features its documents have.
+        n_features: Number of features of its documents.
         query_ids: In the order in which they first appear.
         query_boundaries: int64 (n_queries + 1,).
         run_queries: int64 (n_runs,) position of the query of each run of rows of the file.
@@ -81,16 +81,16 @@ def read_part(
     """Read one of several files.
 
     Args:
-        file: What to read.
+        file: File to read.
         sha256: Checksum of its bytes.
-        form: That of the first file.
+        form: Form of the first file.
         options: How to read all of them.
         limits: How large each may become.
         threads: Threads to use.
         on_progress: Called with the bytes done and to do; may raise to stop.
 
     Raises:
-        DatasetError: As `read_file`; also when the columns are not those of the first file.
+        DatasetError: As `read_file`; also when the columns differ from the first file's.
         InvalidInput: As `read_file`.
     """
     # A file of LETOR text may lack the last features, so their names are for the joined dataset.

@@ -38,7 +38,7 @@ class PartSpool:
 
         Args:
             place: Its number among all parts, from 0.
-            part: What was read; its rows are written and not referred to any more.
+            part: Part that was read; its rows are written and not referred to any more.
 
         Raises:
             StoreFull: The disk has no room for it.

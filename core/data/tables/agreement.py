@@ -26,7 +26,7 @@ class TableColumns:
         file: Its name.
         names: In order.
         kinds: What the cells of each column are used as.
-        widths: How many features each column makes.
+        widths: Number of features of each column.
     """
 
     file: str
@@ -45,7 +45,7 @@ class TableColumns:
 
 
 class AgreeingTable:
-    """A table whose cells are used as those of the first file; see `Table`.
+    """A table whose cells are read as the kinds of the first file's cells; see `Table`.
 
     Text has no types: the first rows of another file may look like another kind.
 

@@ -57,7 +57,7 @@ def read_table(
 
     Raises:
         DatasetError: With up to 100 cells that cannot be used, or what is wrong with the columns.
-        InvalidInput: When `feature_names` names a column that is no feature.
+        InvalidInput: When `feature_names` names a column that is not a feature.
     """
     options, limits = options or ReadingOptions(), limits or Limits()
     limits.check_documents(table.n_rows, table.file)

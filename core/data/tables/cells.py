@@ -78,7 +78,7 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
 
     Returns:
         float64 (n,), NaN where a cell is empty, a finite number where the text is one; and the positions of
-        the cells that are no numbers.
+        the cells that are not numbers.
     """
     if types.is_dictionary(column.type):
         values, wrong = numbers(column.dictionary)

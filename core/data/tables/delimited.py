@@ -31,7 +31,7 @@ class DelimitedTable:
     Args:
         text: (n_bytes,) the bytes of the file.
         file: Its name for messages.
-        delimiter: What sets its columns apart.
+        delimiter: Separator of its columns.
         has_header: Whether its first record names the columns; else they are label, f1, f2, …
 
     Raises:

@@ -87,7 +87,7 @@ class Problems:
         Args:
             cause: One of `CAUSES`.
             row: Of the file, from 0.
-            position: Of the column, for the order of problems in a row.
+            position: Position of the column, for the order of problems in a row.
             column: Its name.
             detail: What was expected and found.
             text: The offending text.

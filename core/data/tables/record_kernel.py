@@ -1,7 +1,7 @@
 """Find the records of delimited text, by the rules of pyarrow's parser.
 
 A field is quoted where its first byte is a quote; within it delimiters and line breaks are text and a doubled
-quote is one. A record ends at a line feed, a carriage return or both; empty lines are no records.
+quote is one. A record ends at a line feed, a carriage return or both; empty lines are not records.
 """
 
 import numpy as np

@@ -72,7 +72,7 @@ def find_roles(
 
     Args:
         names: The columns of the table.
-        columns: What was asked for.
+        columns: Requested columns.
         file: The file, for messages.
         line: Line of the header, for messages.
         usual: Whether usual names count, and `required` roles are.
@@ -125,7 +125,7 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     Args:
         table: The columns, and their place for messages.
         features: The model's.
-        columns: What was asked for.
+        columns: Requested columns.
 
     Raises:
         DatasetError: None of the features is there, or no column is the query where some are unknown.

@@ -38,7 +38,7 @@ class Table(Protocol):
     def blocks(
         self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
     ) -> Iterator[Sequence[Any]]:
-        """Yield the Arrow arrays of these columns, so many rows at a time that they fit in memory.
+        """Yield the Arrow arrays of these columns, in runs of rows that fit in memory.
 
         Texts are UTF-8. Records that cannot be taken apart are added to the problems and left out.
         """

@@ -30,10 +30,10 @@ class WordColumns:
         text: (n_bytes,) the bytes of the file.
         file: Its name for messages.
         names: What the words of a line are.
-        limits: How many lines there may be.
-        comments: Whether lines that begin with # are left out, but for those that are judgments: of four
+        limits: Limit of their number.
+        comments: Whether lines that begin with # are left out, except for those that are judgments: of four
             words, the second of which is 0, 1 or Q0.
-        more_words: Whether there may be more words behind; they are left out.
+        more_words: Whether more words may follow; they are left out.
 
     Raises:
         DatasetError: When a line holds another number of words, or no line holds any.
@@ -80,7 +80,7 @@ class WordColumns:
             spellings: Collects ids that are spelled in several ways.
 
         Raises:
-            DatasetError: For each word that is no id.
+            DatasetError: For each word that is not an id.
         """
         words = self.texts(name)
         found = spell_column(words.array)
@@ -100,7 +100,7 @@ class WordColumns:
             largest: The largest magnitude that is taken.
 
         Raises:
-            DatasetError: For each word that is no finite number, or too large.
+            DatasetError: For each word that is not a finite number, or too large.
         """
         words = self.texts(name).array
         try:

@@ -27,7 +27,7 @@ class JudgedRun:
         scores: float64 (n_documents,); NaN where it was not retrieved.
         query_boundaries: int64 (n_queries + 1,).
         query_ids: Those of the dataset.
-        document_ids: One a document; of each query those of the dataset first.
+        document_ids: One a document; of each query the documents of the dataset first.
         unknown_queries: Queries of the run that the dataset does not have; they are left out.
         queries_without_results: Queries of the dataset for which the run retrieves nothing.
     """

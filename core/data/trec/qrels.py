@@ -30,11 +30,11 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     Args:
         text: (n_bytes,) the bytes of the file.
         file: Its name for messages.
-        limits: How many judgments there may be.
+        limits: Limit of their number.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its place: a line without four words, a relevance
-            that is no number finite in float32, a document that is judged twice for a query.
+            that is not a number finite in float32, a document that is judged twice for a query.
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)

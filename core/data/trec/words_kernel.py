@@ -61,9 +61,9 @@ def find_words(
     Args:
         text: (n_bytes,) text.
         start: Where it begins.
-        comments: Whether a line that begins with # and is no judgment is left out.
+        comments: Whether a line that begins with # and is not a judgment is left out.
         starts: (n_columns, n_lines) receives the first byte of each word.
-        stops: (n_columns, n_lines) receives the byte behind it.
+        stops: (n_columns, n_lines) receives the position after its last byte.
         counts: (n_lines,) receives the number of words; missing ones are at the end of the line.
         numbers: (n_lines,) receives the line's number in the file, which counts blank lines, too.
     """

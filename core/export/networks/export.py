@@ -1,4 +1,4 @@
-"""Exports that are compared by their scores: those of linear scorers, networks and sums."""
+"""Exports of linear scorers, networks and sums, which are compared by their scores."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace

@@ -114,7 +114,7 @@ def centres_of(network: Network) -> Float64Array:
 
 
 def require_missing_as_zero(source: NetworkSource, reader: str) -> None:
-    """Refuse a model whose scores of missing features differ from those of an engine that uses 0.
+    """Refuse a model whose scores of missing features differ from the scores of an engine that uses 0.
 
     Raises:
         ModelError: A feature that decides scores has a mean other than 0, and may be missing.

@@ -210,7 +210,7 @@ def loaded_trees(target: TreeTarget, source: TreeSource, nodes: Nodes) -> list[L
     """Return the trees of a member as each engine of a format loads them.
 
     Raises:
-        ModelError: The written trees are not those of the member.
+        ModelError: The written trees differ from the member's.
     """
     require_same_shape(source.nodes, nodes)
     return [

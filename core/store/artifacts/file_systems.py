@@ -73,7 +73,7 @@ class FileSystem:
     Args:
         url: A URL that fsspec supports.
         patience_seconds: How long a failed action is retried on a storage that is not local.
-        options: Options of the file system, such as credentials, beside those of the service.
+        options: Options of the file system, such as credentials, beside the service's options.
 
     Attributes:
         root: Prefix of the paths of all artifacts.

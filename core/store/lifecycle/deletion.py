@@ -73,6 +73,7 @@ class Deletion:
 
     Attributes:
         counts: Number of objects by the plural of their kind.
+        requested: Ids of the requested objects among them, in the order in which they were deleted.
         size_bytes: Bytes of their artifacts.
         purge_at: Time at which these bytes are freed; None if they are freed already.
         missing: Ids that do not exist.
@@ -82,6 +83,7 @@ class Deletion:
     """
 
     counts: Counter[str] = field(default_factory=Counter)
+    requested: list[str] = field(default_factory=list)
     size_bytes: int = 0
     purge_at: datetime | None = None
     missing: list[str] = field(default_factory=list)
@@ -93,6 +95,7 @@ class Deletion:
         """Add the counts and bytes of a plan."""
         self.size_bytes += sum(sizes.of(plan.folders).values())
         self.counts += plan.counts
+        self.requested += [node.id for node in plan.roots]
         self.missing += plan.missing
         self.refused += plan.refused[: MAX_REFUSED - len(self.refused)]
         self.refused_count += len(plan.refused)

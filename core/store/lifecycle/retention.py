@@ -1,7 +1,7 @@
 """Retention: move expired objects to the trash, and purge those not restored in time."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from core.store.lifecycle.deletion import (
 from core.store.lifecycle.sizes import FolderSizes
 from core.store.settings import StoreSettings
 from core.store.store import Store
+from core.store.transaction import Transaction
 from core.store.trash.kinds import (
     COMPARISON,
     EVALUATION,
@@ -33,7 +34,7 @@ from core.store.trash.kinds import (
     RANKING,
 )
 
-_AUDIT_CHUNK = 1_000
+_ROWS = 1_000  # of one transaction
 _BY_RETENTION = Actor(request_id="retention", action=RETENTION)
 
 
@@ -44,12 +45,16 @@ class RetentionPolicy:
     Attributes:
         days: Days by kind; objects of other kinds are kept for ever.
         audit_days: Days of audit entries, None to keep them for ever.
+        served_days: Days of served rankings.
+        list_days: Days of interleaved lists, None to keep them for ever.
         trash_days: Days during which deleted objects can be restored.
     """
 
     days: Mapping[str, float]
     audit_days: float | None
     trash_days: float
+    served_days: float = 90.0
+    list_days: float | None = None
 
     @classmethod
     def of(cls, settings: StoreSettings) -> "RetentionPolicy":
@@ -65,7 +70,13 @@ class RetentionPolicy:
             JOB: settings.retention_jobs_days,
         }
         days = {kind: number for kind, number in given.items() if number is not None}
-        return cls(MappingProxyType(days), settings.retention_audit_days, settings.trash_days)
+        return cls(
+            MappingProxyType(days),
+            settings.retention_audit_days,
+            settings.trash_days,
+            settings.retention_served_rankings_days,
+            settings.retention_interleaved_lists_days,
+        )
 
     def before(self, kind: str, now: datetime) -> datetime:
         """Return the time before which objects of a kind have expired."""
@@ -128,7 +139,7 @@ class Upkeep:
         delete_folders(store, pending, FolderSizes(store.artifacts))
         if not self._purge_expired(store, deadline) or time.monotonic() < self._due_at:
             return
-        if self._expire(store, deadline) and self._forget_audit(store, deadline):
+        if self._expire(store, deadline) and self._forget_rows(store, deadline):
             self._due_at = time.monotonic() + self._interval_seconds
 
     def _expire(self, store: Store, deadline: float) -> bool:
@@ -157,12 +168,27 @@ class Upkeep:
             kept.update(empty_trash(store, expired, DeletionMode(seconds=1), UPKEEP).missing)
         return False
 
-    def _forget_audit(self, store: Store, deadline: float) -> bool:
-        if self._policy.audit_days is None:
-            return True
-        before = utc_now() - timedelta(days=self._policy.audit_days)
-        while time.monotonic() < deadline:
-            with store.begin() as tx:
-                if tx.audit.forget_before(before, _AUDIT_CHUNK) < _AUDIT_CHUNK:
-                    return True
-        return False
+    def _forget_rows(self, store: Store, deadline: float) -> bool:
+        """Delete expired rows that have no trash; return whether all of them were handled."""
+        policy = self._policy
+        return all(
+            _forget(store, days, deadline, forget)
+            for days, forget in (
+                (policy.audit_days, lambda tx, before: tx.audit.forget_before(before, _ROWS)),
+                (policy.served_days, lambda tx, before: tx.served.forget_before(before, _ROWS)),
+                (policy.list_days, lambda tx, before: tx.interleavings.expire_lists(before, _ROWS)),
+            )
+        )
+
+
+def _forget(
+    store: Store, days: float | None, deadline: float, forget: Callable[[Transaction, datetime], int]
+) -> bool:
+    if days is None:
+        return True
+    before = utc_now() - timedelta(days=days)
+    while time.monotonic() < deadline:
+        with store.begin() as tx:
+            if forget(tx, before) < _ROWS:
+                return True
+    return False

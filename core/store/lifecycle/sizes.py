@@ -48,7 +48,7 @@ class FolderSizes:
         return {folder: self._bytes[folder] for folder in wanted if folder in self._bytes}
 
     def everything(self) -> Counter[str]:
-        """Return the bytes of all artifacts by the first part of their keys, and cache those of each folder.
+        """Return the bytes of all artifacts by the first part of their keys; cache the bytes of each folder.
 
         Raises:
             StoreUnavailable: The storage does not answer.

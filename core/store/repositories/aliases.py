@@ -13,7 +13,7 @@ from core.store.repositories.events import Events
 from core.store.repositories.models import Models, check_name
 from core.store.repositories.pages import Page, Span
 from core.store.repositories.repository import added
-from core.store.tables import AliasGate, AliasMove, Dataset, Model, ModelAlias
+from core.store.tables import AliasGate, AliasMove, ClickLog, Dataset, Model, ModelAlias
 
 MOVED = "moved"
 PROMOTED = "promoted"
@@ -205,21 +205,34 @@ class Aliases:
         return gate
 
     def set_gate(
-        self, name: str, alias: str, *, dataset_id: str, rule: dict[str, Any], key_id: str | None = None
+        self,
+        name: str,
+        alias: str,
+        *,
+        dataset_id: str | None,
+        rule: dict[str, Any],
+        key_id: str | None = None,
     ) -> AliasGate:
         """Set the promotion gate of an alias.
 
         Raises:
             InvalidInput: The alias is not allowed.
-            NotFound: There is no such dataset.
+            NotFound: There is no such dataset or click log.
         """
         check_name(alias, "/alias")
         self._lock(name, alias)
-        # Locked against deletion before the commit.
-        if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
-            raise NotFound("dataset", dataset_id)
         gate = self.find_gate(name, alias) or AliasGate(name=name, alias=alias)
         gate.dataset_id, gate.rule, gate.key_id = dataset_id, rule, key_id
+        # Locked against deletion before the commit.
+        lock = {"read": True}
+        with self._session.no_autoflush:
+            for table, kind, used in (
+                (Dataset, "dataset", gate.dataset_ids),
+                (ClickLog, "click log", gate.click_log_ids),
+            ):
+                for each in sorted(used):
+                    if self._session.get(table, each, with_for_update=lock) is None:
+                        raise NotFound(kind, each)
         return added(self._session, gate)
 
     def delete_gate(self, name: str, alias: str) -> None:

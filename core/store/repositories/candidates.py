@@ -60,7 +60,7 @@ class Candidates:
 
         Args:
             job_id: The automatic training.
-            claim: Of the job that takes it.
+            claim: Claim of the job that takes it.
             wave: Candidates of a wave.
         """
         parent = self._session.get(Job, job_id, with_for_update=True, populate_existing=True)
@@ -86,7 +86,7 @@ class Candidates:
         self.change(job_id, number, **columns)
 
     def change(self, job_id: str, number: int, **columns: Any) -> None:
-        """Change columns of a candidate of the caller's own automatic training."""
+        """Change columns of a candidate of the automatic training that the caller runs."""
         row = self._session.get_one(Candidate, (job_id, number))
         for name, value in columns.items():
             setattr(row, name, value)

@@ -160,7 +160,7 @@ class Experiments(Repository[Experiment]):
         self._session.flush()
 
     def cancel(self, id: str) -> tuple[Experiment, list[Job]]:
-        """Cancel an experiment and those of its trainings that no other active experiment waits for.
+        """Cancel an experiment, and its trainings that no other active experiment waits for.
 
         A running report job is not cancelled: it takes seconds and changes nothing else.
 

@@ -1,17 +1,25 @@
 """Interleavings, the lists that they showed, and the clicks on them."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, String, bindparam, delete, func, select, update
 
 from core.errors import NotFound
 from core.interleaving.lists import InterleavedList
 from core.store.repositories import ids
-from core.store.repositories.repository import SimpleRepository, added
+from core.store.repositories.repository import SimpleRepository, chunks, insert_absent
 from core.store.tables import Interleaving, ShownList
+
+_LISTS = ShownList.__table__.c
+_ASSIGNED = select(_LISTS.assignment, _LISTS.id, _LISTS.content).where(
+    _LISTS.interleaving_id == bindparam("interleaving"),
+    _LISTS.assignment.in_(bindparam("assignments", expanding=True)),
+)
 
 
 @dataclass(frozen=True)
@@ -19,7 +27,7 @@ class ListCounts:
     """Counts of the lists of an interleaving.
 
     Attributes:
-        lists: Lists that were shown.
+        lists: Lists that were shown, with those that expired.
         clicked: Lists with a click.
     """
 
@@ -33,6 +41,14 @@ class Interleavings(SimpleRepository[Interleaving]):
     table = Interleaving
     kind = "interleaving"
     id_prefix = ids.INTERLEAVING
+    columns = MappingProxyType(
+        {
+            "created": None,
+            "name": func.lower(Interleaving.name, type_=String),
+            "method": Interleaving.method.expression,
+        }
+    )
+    searched = (Interleaving.name.expression,)
 
     def delete(self, id: str) -> None:
         """Delete an interleaving with its lists.
@@ -45,31 +61,16 @@ class Interleavings(SimpleRepository[Interleaving]):
         self._session.delete(row)
         self._session.flush()
 
-    def assigned(self, id: str, assignment: str) -> ShownList | None:
-        """Return the list that a user keeps for a query, or None."""
-        rows = select(ShownList).where(ShownList.interleaving_id == id, ShownList.assignment == assignment)
-        return self._session.scalar(rows)
+    def add_lists(self, rows: Sequence[Mapping[str, Any]]) -> set[str]:
+        """Add lists, given by their columns; return the ids of those that were added.
 
-    def add_list(
-        self, id: str, content: dict[str, Any], *, assignment: str | None, user: str | None
-    ) -> ShownList:
-        """Add a list; the one that the user keeps for the query, if another request added it meanwhile.
-
-        Raises:
-            NotFound: The interleaving does not exist.
+        Left out are lists of interleavings that do not exist, and lists for a user and query that have one.
         """
-        self.locked(id)
-        kept = None if assignment is None else self.assigned(id, assignment)
-        if kept is not None:
-            return kept
-        row = ShownList(
-            id=ids.new_id(ids.SHOWN_LIST),
-            interleaving_id=id,
-            content=content,
-            assignment=assignment,
-            user=user,
-        )
-        return added(self._session, row)
+        wanted = {row["interleaving_id"] for row in rows}
+        existing = select(Interleaving.id).where(Interleaving.id.in_(wanted)).order_by(Interleaving.id)
+        found = set(self._session.scalars(existing.with_for_update(read=True)))
+        kept = [row for row in rows if row["interleaving_id"] in found]
+        return {list_id for (list_id,) in insert_absent(self._session, ShownList, kept, "id")}
 
     def shown_list(self, id: str, list_id: str) -> ShownList:
         """Return a list of an interleaving, locked until the transaction ends.
@@ -96,11 +97,67 @@ class Interleavings(SimpleRepository[Interleaving]):
         """Count the lists of an interleaving."""
         counts = select(func.count(), func.count(ShownList.credits))
         lists, clicked = self._session.execute(counts.where(ShownList.interleaving_id == id)).one()
-        return ListCounts(lists, clicked)
+        return ListCounts(lists + self.get(id).expired_lists, clicked)
 
     def credits(self, id: str, until: datetime) -> list[tuple[str | None, list[float]]]:
         """Return users and credits of the lists with a click that were shown until a time, oldest first."""
         rows = select(ShownList.user, ShownList.credits).where(
             ShownList.interleaving_id == id, ShownList.credits.is_not(None), ShownList.created_at <= until
         )
-        return [(row.user, row.credits) for row in self._session.execute(rows.order_by(ShownList.id.asc()))]
+        oldest_first = rows.order_by(ShownList.created_at.asc(), ShownList.id.asc())
+        return [(row.user, row.credits) for row in self._session.execute(oldest_first)]
+
+    def lists(self, id: str, until: datetime) -> Iterator[ShownList]:
+        """Yield the lists that were shown until a time and are not expired, in the order of their ids."""
+        rows = select(ShownList).where(
+            ShownList.interleaving_id == id, ShownList.expired.is_(False), ShownList.created_at <= until
+        )
+        for chunk in chunks(self._session, rows, ShownList.id):
+            yield from chunk
+
+    def comparing(self, *model_ids: str) -> Interleaving | None:
+        """Return the newest interleaving that has all of some models, or None."""
+        rows = (
+            select(Interleaving).where(Interleaving.model_ids.is_not(None)).order_by(Interleaving.id.desc())
+        )
+        found = (row for row in self._session.scalars(rows) if set(model_ids) <= set(row.model_ids or ()))
+        return next(found, None)
+
+    def expire_lists(self, before: datetime, limit: int) -> int:
+        """Expire the lists shown before a time, at most `limit`; return how many.
+
+        Those without a click are deleted and counted. Of the others credits and user stay,
+        which the verdict needs.
+        """
+        old = (
+            select(ShownList.id, ShownList.interleaving_id, ShownList.credits)
+            .where(ShownList.created_at < before, ShownList.expired.is_(False))
+            .limit(limit)
+            .with_for_update()
+        )
+        found = self._session.execute(old).all()
+        unclicked = [row for row in found if row.credits is None]
+        clicked = [row.id for row in found if row.credits is not None]
+        for of, number in sorted(Counter(row.interleaving_id for row in unclicked).items()):
+            counted = update(Interleaving).where(Interleaving.id == of)
+            self._session.execute(counted.values(expired_lists=Interleaving.expired_lists + number))
+        self._session.execute(delete(ShownList).where(ShownList.id.in_([row.id for row in unclicked])))
+        emptied: dict[str, Any] = {"content": {}, "clicks": None, "assignment": None, "expired": True}
+        self._session.execute(update(ShownList).where(ShownList.id.in_(clicked)).values(emptied))
+        return len(found)
+
+
+def assigned_lists(
+    connection: Connection, id: str, assignments: Sequence[str]
+) -> dict[str, tuple[str, list[str]]]:
+    """Return id and documents of the lists that a user keeps for some queries, by assignment.
+
+    Without a session, which costs several times the statement.
+
+    Args:
+        connection: A connection of `Database.connect`.
+        id: Id of the interleaving.
+        assignments: Hashes of the user and each query.
+    """
+    found = connection.execute(_ASSIGNED, {"interleaving": id, "assignments": list(assignments)})
+    return {row.assignment: (row.id, row.content["documents"]) for row in found}

@@ -1,4 +1,4 @@
-"""Recovery of jobs: requeue or end those of lost workers, wake workers again for those that wait long."""
+"""Recovery of jobs: requeue or end jobs of lost workers, wake workers again for jobs that wait long."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import String, and_, func, or_, select
+from sqlalchemy import ColumnElement, String, and_, exists, func, or_, select
+from sqlalchemy.orm import aliased
 
 from core.errors import NotFound, WrongState
-from core.jobs import title_of
+from core.jobs import JobKind, title_of
 from core.jobs.status import CANCELLED, QUEUED, RUNNING
 from core.jobs.systems import named_systems
 from core.store.repositories.job_claims import JobClaims
@@ -23,7 +24,7 @@ from core.store.repositories.pages import (
     with_tags,
 )
 from core.store.repositories.projects import NO_LABELS, Labels, Projects, changed_tags
-from core.store.tables import Dataset, Job, JobDataset, Model, Ranking
+from core.store.tables import Dataset, Job, JobDataset, Model, Ranking, Trial
 from core.telemetry import current_trace_context
 
 # Sort orders of releases before lists were sorted by column.
@@ -39,7 +40,7 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
 class Jobs(JobClaims, JobRecovery):
     """Jobs within one transaction.
 
-    Users queue, label, list and cancel them; workers claim them; the sweeper recovers those of lost workers.
+    Users queue, label, list and cancel them; workers claim them; the sweeper recovers jobs of lost workers.
     """
 
     columns = MappingProxyType(
@@ -117,6 +118,7 @@ class Jobs(JobClaims, JobRecovery):
         tags: WantedTags = (),
         text: str | None = None,
         job_ids: Collection[str] | None = None,
+        folded: bool = False,
         **wanted: Any,
     ) -> Page[Job]:
         """List jobs as `Repository.page` does.
@@ -131,6 +133,7 @@ class Jobs(JobClaims, JobRecovery):
             tags: Names of tags with their required value, None for any value.
             text: Only jobs with this in their name, ignoring case, or of this id.
             job_ids: Only these.
+            folded: Only the last trial of each study, and no candidates of automatic trainings.
             wanted: Only rows with these values, by column.
         """
         rows = with_tags(self._selected(prefix, **wanted), Job.tags, tags)
@@ -141,6 +144,8 @@ class Jobs(JobClaims, JobRecovery):
             rows = rows.where(or_(Job.title.icontains(text, autoescape=True), Job.id == text))
         if job_ids is not None:
             rows = rows.where(Job.id.in_(job_ids))
+        if folded:
+            rows = rows.where(Job.kind != JobKind.TRY_CANDIDATES, ~_has_later_trial())
         order = ORDERS.get(sort) or order_of(self.columns, sort, direction)
         return self._take(rows, cursor, limit, order)
 
@@ -203,3 +208,10 @@ class Jobs(JobClaims, JobRecovery):
         rankings = select(Ranking.id).where(Ranking.id.in_(references)).order_by(Ranking.id)
         for rows in (models, rankings) if references else ():
             self._session.execute(rows.with_for_update(read=True))
+
+
+def _has_later_trial() -> ColumnElement[bool]:
+    """Check whether a job is a trial of a study that has later ones."""
+    own, later = aliased(Trial), aliased(Trial)
+    is_later = (later.study_id == own.study_id, later.number > own.number)
+    return exists().where(own.job_id == Job.id, *is_later)

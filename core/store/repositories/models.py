@@ -74,7 +74,7 @@ class Models(Repository[Model]):
             name: Name of the model.
             job_id: The job that made it.
             feature_names: Its features in their order.
-            best_iteration: How many trees it has.
+            best_iteration: Number of its trees.
             sha256: Checksum of its text, in hexadecimal.
             size_bytes: Length of its text.
             known: Optional columns, such as `dataset_id` and `lineage`.
@@ -151,11 +151,11 @@ class Models(Repository[Model]):
         Args:
             cursor: Where the page begins.
             limit: Rows at most.
-            prefix: Only those whose reference or id begins with it, ignoring case.
+            prefix: Only models whose reference or id begins with it, ignoring case.
             sort: One of `columns`, or `metric`.
             direction: Sort direction.
             tags: Names of tags with their required value, None for any value.
-            kind: Only those of this kind of scorer, see `Model.kind`.
+            kind: Only models of this kind of scorer, see `Model.kind`.
             latest: Only the latest version of each name.
             metric: Spelling of the metric to sort by.
             wanted: Only rows with these values, by column.
@@ -185,7 +185,7 @@ class Models(Repository[Model]):
             limit: Rows at most.
             containing: Only names that contain this text.
             tags: Tags of the latest version, as for `page`.
-            project: Only those of this project.
+            project: Only models of this project.
         """
         rows = with_tags(self._selected(project=project).where(_is_latest()), Model.tags, tags)
         if containing is not None:
@@ -193,7 +193,7 @@ class Models(Repository[Model]):
         return self._take(rows, cursor, limit, NEWEST_FIRST)
 
     def describe(self, id: str, **texts: str | None) -> Model:
-        """Set or clear the given ones of title and description of a model.
+        """Set or clear the title and the description of a model, where they are given.
 
         Raises:
             NotFound: There is no such model.

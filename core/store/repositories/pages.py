@@ -111,7 +111,7 @@ class Span:
         row.
 
         Raises:
-            InvalidInput: The cursor is no id of this list, or the limit is below 1.
+            InvalidInput: The cursor is not an id of this list, or the limit is below 1.
         """
         if self.limit < 1:
             raise InvalidInput.at("/limit", "must be at least 1")

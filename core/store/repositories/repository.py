@@ -1,5 +1,7 @@
 """The base of repositories: add, find, list and delete the rows of one table."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +23,7 @@ from core.store.repositories.pages import (
 from core.store.tables import Base
 
 Row = TypeVar("Row", bound=Base)
+_CHUNK = 500
 
 
 class Repository(Generic[Row]):
@@ -133,3 +136,46 @@ def added(session: Session, row: Row) -> Row:
     session.add(row)
     session.flush()
     return row
+
+
+def chunks(session: Session, rows: Select[Row], key: Any, after: str = "") -> Iterator[list[Row]]:
+    """Yield rows by ascending key, some at a time; the session forgets them.
+
+    Args:
+        session: Session of the transaction.
+        rows: The rows.
+        key: Attribute of the row that is its key.
+        after: Only rows whose key is above this.
+    """
+    while True:
+        chunk = list(session.scalars(rows.where(key > after).order_by(key).limit(_CHUNK)))
+        for row in chunk:
+            session.expunge(row)
+        yield chunk
+        if len(chunk) < _CHUNK:
+            return
+        after = getattr(chunk[-1], key.key)
+
+
+def insert_absent(
+    session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]], *key: str
+) -> set[tuple[Any, ...]]:
+    """Insert rows, except for those that another row excludes by a unique constraint.
+
+    Args:
+        session: Session of the transaction.
+        table: The table.
+        rows: Values by column, the same columns in each.
+        key: Columns of the primary key.
+
+    Returns:
+        The keys of the inserted rows.
+    """
+    if not rows:
+        return set()
+    # SQLite and PostgreSQL share this syntax, but SQLAlchemy has an `insert` for each.
+    dialect = import_module(f"sqlalchemy.dialects.{session.get_bind().dialect.name}")
+    of_table = table.__table__
+    statement = dialect.insert(of_table).on_conflict_do_nothing()
+    keys = [of_table.c[name] for name in key]
+    return set(map(tuple, session.execute(statement.returning(*keys), [dict(row) for row in rows])))

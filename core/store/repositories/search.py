@@ -13,7 +13,18 @@ from core.errors import NotFound
 from core.jobs import JobKind
 from core.store.repositories import ids
 from core.store.repositories.models import Models
-from core.store.tables import Comparison, Dataset, Evaluation, Experiment, Job, Model, Ranking, Study
+from core.store.tables import (
+    ClickLog,
+    Comparison,
+    Dataset,
+    Evaluation,
+    Experiment,
+    Interleaving,
+    Job,
+    Model,
+    Ranking,
+    Study,
+)
 
 
 @dataclass(frozen=True)
@@ -21,10 +32,12 @@ class Hit:
     """A result of a search.
 
     Attributes:
-        kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study` or `experiment`.
+        kind: `job`, `model`, `dataset`, `evaluation`, `comparison`, `ranking`, `study`, `experiment`,
+            `click-log` or `interleaving`.
         id: Its id.
         name: Its display name.
-        detail: The status of a dataset, study or experiment, the kind and status of a job; None for others.
+        detail: The status of a dataset, click log, study or experiment, the kind and status of a job, the
+            rankers of an interleaving; None for others.
         created_at: Time of its creation.
         project: Its project, or None.
     """
@@ -62,6 +75,8 @@ class Search:
             *self._rows(Ranking, ids.RANKING, Ranking.system, text, limit, _of_ranking),
             *self._rows(Study, ids.STUDY, Study.name, text, limit, _of_study),
             *self._rows(Experiment, ids.EXPERIMENT, Experiment.paper, text, limit, _of_experiment),
+            *self._rows(ClickLog, ids.CLICK_LOG, ClickLog.name, text, limit, _of_click_log),
+            *self._rows(Interleaving, ids.INTERLEAVING, Interleaving.name, text, limit, _of_interleaving),
         ]
 
     def _found_models(self, text: str, limit: int) -> list[Model]:
@@ -137,3 +152,11 @@ def _of_experiment(experiment: Experiment) -> Hit:
         experiment.created_at,
         experiment.project,
     )
+
+
+def _of_click_log(log: ClickLog) -> Hit:
+    return Hit("click-log", log.id, log.name, log.status, log.created_at, log.project)
+
+
+def _of_interleaving(row: Interleaving) -> Hit:
+    return Hit("interleaving", row.id, row.name, ", ".join(row.rankers), row.created_at, row.project)

@@ -105,7 +105,7 @@ def parse_address(text: str, pointer: str = "/source") -> Address:
         pointer: JSON pointer of the address in the payload, for errors.
 
     Raises:
-        InvalidInput: It is no valid address, has `..` or encoded slashes, or holds credentials.
+        InvalidInput: It is not a valid address, has `..` or encoded slashes, or holds credentials.
     """
     return _parsed(text, pointer, is_prefix=False)
 
@@ -114,7 +114,7 @@ def parse_redirect(text: str) -> Address:
     """Parse the address that a web server redirects to, which may be signed.
 
     Raises:
-        InvalidInput: It is no address of a web server, or ambiguous.
+        InvalidInput: It is not an address of a web server, or ambiguous.
     """
     return _web(text, "/source", may_be_signed=True)
 
@@ -127,7 +127,7 @@ class AllowedAddresses:
             or `ir_datasets:`, which allows all datasets of that package.
 
     Raises:
-        InvalidInput: A prefix is no valid address.
+        InvalidInput: A prefix is not a valid address.
     """
 
     def __init__(self, prefixes: Iterable[str]) -> None:
@@ -149,7 +149,7 @@ def parse_prefix(text: str) -> Address:
     """Parse an entry of the allow-list.
 
     Raises:
-        InvalidInput: It is no valid address.
+        InvalidInput: It is not a valid address.
     """
     return _parsed(text.strip(), f"/{SETTING}", is_prefix=True)
 

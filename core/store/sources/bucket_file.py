@@ -34,7 +34,7 @@ class Bucket:
         self._files: FileSystem | None = None
 
     def files(self, pattern: str | None) -> "list[BucketFile]":
-        """Return the file of the address, or those of its folder whose names match a pattern.
+        """Return the file of the address, or the files of its folder whose names match a pattern.
 
         Without a pattern a folder that holds a single file is that file.
 

@@ -14,6 +14,7 @@ from core.store.tables.jobs import Job, JobAttempt, JobDataset, JobIteration, Wo
 from core.store.tables.models import AliasGate, AliasMove, Model, ModelAlias, ModelName
 from core.store.tables.results import ComparedSystem, Comparison, Evaluation, Inspection, Ranking
 from core.store.tables.schedules import Schedule, ScheduleRun
+from core.store.tables.served import HashKey, ServedEvent, ServedRanking
 from core.store.tables.studies import Study, Trial
 from core.store.tables.uploads import Upload, UploadPart
 
@@ -39,6 +40,7 @@ __all__ = [
     "Event",
     "Experiment",
     "ExperimentTraining",
+    "HashKey",
     "IdempotencyRecord",
     "Inspection",
     "Interleaving",
@@ -56,6 +58,8 @@ __all__ = [
     "Schedule",
     "ScheduleRun",
     "ScoreSamples",
+    "ServedEvent",
+    "ServedRanking",
     "ShownList",
     "Study",
     "Tally",

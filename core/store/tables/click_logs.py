@@ -15,7 +15,9 @@ class ClickLog(Labelled, Trashable, Base):
 
     Attributes:
         source: Its origin, `{"kind": "upload", "filename", "queries_filename", "format", "options"}`,
-            `{"kind": "address", "addresses", "files", "credentials", "format", "options", "read"}` or
+            `{"kind": "address", "addresses", "files", "credentials", "format", "options", "read"}`,
+            `{"kind": "served", "model", "version", "since", "until", "format", "options"}`,
+            `{"kind": "interleaved", "interleaving_id", "format", "options"}` or
             `{"kind": "simulation", …}`.
         job_id: The job that reads or makes it.
         size_bytes: Size of the bytes as sent.

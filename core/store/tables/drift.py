@@ -33,7 +33,7 @@ class ScoreSamples(Base):
 
 
 class DriftReport(Labelled, Base):
-    """The report of a drift job; it outlives the objects whose ids it has.
+    """The report of a drift job; it stays when the objects with its ids are deleted.
 
     Attributes:
         model_id: The model.

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint
+from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
@@ -24,6 +24,7 @@ class Interleaving(Labelled, Base):
         rule: Error probabilities and smallest difference, see `core.interleaving.SequentialRule`.
         click_window_seconds: Time for clicks on a list, after which it counts; 0 for no limit.
         key_id: The API key that created it, None where none was needed.
+        expired_lists: Lists without a click that retention deleted.
     """
 
     __tablename__ = "interleavings"
@@ -39,6 +40,7 @@ class Interleaving(Labelled, Base):
     rule: Mapped[dict[str, Any]]
     click_window_seconds: Mapped[int]
     key_id: Mapped[str | None] = mapped_column(ID)
+    expired_lists: Mapped[int] = mapped_column(default=0, server_default="0")
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
@@ -48,15 +50,18 @@ class ShownList(Base):
     Attributes:
         assignment: Hash of the user and the query, which keep their list; None without a user.
         user: Hash of the user, None where unknown.
-        content: The query, its documents, and what a click is worth, as of `InterleavedList.to_json`.
+        content: The query, its documents, and what a click is worth, as of `InterleavedList.to_json`; empty
+            after its retention.
         clicks: Clicked positions from 0, ascending; None before the first click.
         credits: Credits of the rankers for these clicks, None before the first click.
+        expired: Whether its retention is over, so that only user and credits are left.
     """
 
     __tablename__ = "interleaved_lists"
     __table_args__ = (
         UniqueConstraint("interleaving_id", "assignment"),
         Index(None, "interleaving_id", "id"),
+        Index(None, "expired", "created_at"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -66,4 +71,5 @@ class ShownList(Base):
     content: Mapped[dict[str, Any]]
     clicks: Mapped[list[int] | None]
     credits: Mapped[list[float] | None] = mapped_column(JSON(none_as_null=True))
+    expired: Mapped[bool] = mapped_column(default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(default=utc_now)

@@ -148,7 +148,8 @@ class AliasGate(Named, Base):
     """The promotion gate of an alias, which may exist without the alias.
 
     Attributes:
-        dataset_id: The dataset that the versions are compared on, which cannot be deleted.
+        dataset_id: The dataset with the judgments that the versions are compared on; None where clicks alone
+            decide.
         rule: The rule, resolved when it was set.
         key_id: The API key that set it, None where no key was needed.
     """
@@ -157,7 +158,7 @@ class AliasGate(Named, Base):
 
     name: Mapped[str] = mapped_column(NAME, primary_key=True)
     alias: Mapped[str] = mapped_column(NAME, primary_key=True)
-    dataset_id: Mapped[str] = mapped_column(ID, ForeignKey("datasets.id"), index=True)
+    dataset_id: Mapped[str | None] = mapped_column(ID, ForeignKey("datasets.id"), index=True)
     rule: Mapped[dict[str, Any]]
     key_id: Mapped[str | None] = mapped_column(ID)
     updated_at: Mapped[datetime] = mapped_column(default=utc_now, onupdate=utc_now)
@@ -166,3 +167,20 @@ class AliasGate(Named, Base):
     def reference(self) -> str:
         """The alias that the gate guards: `web@champion`."""
         return f"{self.name}@{self.alias}"
+
+    @property
+    def dataset_ids(self) -> set[str]:
+        """The datasets that the versions are compared on, which cannot be deleted."""
+        return {
+            each for each in (self.dataset_id, self._counterfactual.get("dataset_id")) if each is not None
+        }
+
+    @property
+    def click_log_ids(self) -> set[str]:
+        """The click log of estimates, which cannot be deleted; empty without one."""
+        rule = self._counterfactual
+        return {rule["click_log_id"]} if rule else set()
+
+    @property
+    def _counterfactual(self) -> dict[str, Any]:
+        return self.rule.get("counterfactual") or {}

@@ -45,7 +45,7 @@ class ActiveJobs:
         self._named: dict[str, frozenset[str]] = {}
 
     def users(self, session: Session, names: Iterable[str]) -> Iterator[tuple[str, Holder]]:
-        """Yield those of some ids and references that active jobs use, each with such a job."""
+        """Yield the given ids and references that active jobs use, each with such a job."""
         wanted = frozenset(names)
         labels = {
             object_id: (title or kind, status)
@@ -163,8 +163,9 @@ def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str
         using.where(JobDataset.dataset_id.in_(dataset_ids), Job.status.in_(ACTIVE))
     ):
         yield dataset_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
-    for gate in session.scalars(select(AliasGate).where(AliasGate.dataset_id.in_(dataset_ids))):
-        yield gate.dataset_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
+    for gate in session.scalars(select(AliasGate)):
+        for dataset_id in gate.dataset_ids & set(dataset_ids):
+            yield dataset_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
 
 
 def _of_click_logs(session: Session, log_ids: list[str]) -> Iterator[tuple[str, Holder]]:
@@ -176,6 +177,9 @@ def _of_click_logs(session: Session, log_ids: list[str]) -> Iterator[tuple[str, 
         using.where(Job.status.in_(ACTIVE), log_id.in_(log_ids))
     ):
         yield used_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
+    for gate in session.scalars(select(AliasGate)):
+        for used_id in gate.click_log_ids & set(log_ids):
+            yield used_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
 
 
 def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:

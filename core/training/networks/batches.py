@@ -31,7 +31,7 @@ class Batch:
 
     Attributes:
         rows: Their documents, among the inputs of all batches.
-        n_queries: How many.
+        n_queries: Number of queries.
         objective: The loss, bound to their labels and weights.
     """
 
@@ -51,9 +51,9 @@ class Batches:
 
     Attributes:
         batches: All of them.
-        inputs: float32 (n_documents, n_inputs), the inputs of one batch after those of another.
+        inputs: float32 (n_documents, n_inputs), the inputs, batch after batch.
         documents: int64 (n_documents,) rows of the dataset that the inputs are of.
-        seed: Of the training.
+        seed: Seed of the training.
     """
 
     batches: tuple[Batch, ...]
@@ -76,9 +76,9 @@ class Batches:
         Args:
             dataset: The training data.
             binding: Binds the loss to each batch.
-            transform: What becomes of the features.
+            transform: Transformation of the features.
             most_documents: Documents of a batch at most, where no query alone has more.
-            seed: Of the training.
+            seed: Seed of the training.
             on_block: Called between blocks of documents; whatever it raises ends the training.
         """
         lengths = np.diff(dataset.query_boundaries)
@@ -127,7 +127,7 @@ def inputs_of(
 
     Args:
         features: (n_documents, n_features).
-        transform: What becomes of them.
+        transform: Transformation of the features.
         order: Rows of the features in the order wanted; as they are where left out.
         on_block: Called between blocks of documents; whatever it raises ends the training.
     """

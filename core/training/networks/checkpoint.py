@@ -25,7 +25,7 @@ class NetworkCheckpoint:
     """The state of a training after an epoch.
 
     Attributes:
-        weights: Of each layer.
+        weights: Weights of each layer.
         optimizer: Arrays of the optimiser's state.
         best_weights: Of the best epoch, empty where that is the last one.
         best_iteration: Best epoch so far, 0 before there is one.

@@ -40,9 +40,10 @@ def scores_of(
     """Return the scores, (n_documents,), of inputs, (n_documents, n_inputs).
 
     Args:
-        parameters: Of each layer `weights` and `bias`; of hidden ones perhaps `norm_scales`, `norm_shifts`.
+        parameters: Parameters of each layer `weights` and `bias`; of hidden ones perhaps `norm_scales`,
+            `norm_shifts`.
         inputs: As `InputTransform` makes them.
-        activation: Of the hidden layers.
+        activation: Activation of the hidden layers.
         dropout: Share of hidden units left out, where there is a key.
         key: Decides which.
     """
@@ -69,7 +70,8 @@ class Differentiation:
         scorer: Its hyperparameters.
         parameters: Its weights in the beginning.
         seed: Decides which units are left out.
-        factors: Of the gradient, in the structure of the parameters; None where all weights are trained.
+        factors: Factors of the gradient, in the structure of the parameters; None where all weights are
+            trained.
     """
 
     def __init__(
@@ -117,7 +119,7 @@ class Differentiation:
         return self.as_arrays(self.state())[0]
 
     def score(self, inputs: FloatArray, size: int) -> Float64Array:
-        """Return the scores, float64 (n_documents,), computed on `size` rows, so many as are compiled for."""
+        """Return the scores, float64 (n_documents,), computed on `size` rows, the compiled size."""
         scores = self._score(self._parameters, _filled(inputs, size))
         return np.asarray(scores, np.float64)[: len(inputs)]
 
@@ -136,7 +138,7 @@ class Differentiation:
             size: Rows that the inputs are filled up to.
             loss: Gives the loss of scores, and d loss / d score, (n_documents,).
             learning_rate: Size of the step.
-            number: Of the step, which decides the units that are left out.
+            number: Number of the step, which decides the units that are left out.
         """
         key = None if self._key is None else jax.random.fold_in(self._key, number)
         found, pulled = self._pull_back(self._parameters, _filled(inputs, size), key)

@@ -21,9 +21,9 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
     inputs that do not vary are 0, and `trainable_weights` keeps them so.
 
     Args:
-        scorer: What is trained.
+        scorer: Scorer to train.
         varies: bool (n_inputs,) whether an input varies over the training documents.
-        seed: Of the training.
+        seed: Seed of the training.
         restarts: How often weights were drawn before.
 
     Returns:
@@ -58,8 +58,8 @@ def trainable_weights(weights: Weights, varies: NDArray[np.bool_], *, is_shift_i
     """Return factors of the gradient: 1 for weights that are trained, 0 for those that stay as they are.
 
     These are the weights of inputs that do not vary, so that other values than in training change no score;
-    and under a loss that is shift-invariant the last bias, whose gradient is 0 but for rounding, which Adam
-    would make whole steps of.
+    and under a loss that is shift-invariant the last bias, whose gradient is 0 except for rounding, which
+    Adam would make whole steps of.
 
     Args:
         weights: As `drawn_weights` returns them.

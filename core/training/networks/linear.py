@@ -22,7 +22,7 @@ class LinearDescent:
     Args:
         scorer: Its hyperparameters.
         parameters: Its weights in the beginning, one layer.
-        factors: Of the gradient, in the structure of the parameters.
+        factors: Factors of the gradient, in the structure of the parameters.
     """
 
     def __init__(self, scorer: NetworkScorer, parameters: Weights, factors: Weights) -> None:
@@ -76,7 +76,7 @@ class LinearDescent:
         learning_rate: float,
         number: int,
     ) -> float:
-        """Take one step on a batch and return its loss; arguments are those of `Differentiation.step`."""
+        """Take one step on a batch and return its loss; arguments as of `Differentiation.step`."""
         value, by_score = loss(self.score(inputs, size))
         of_weights = np.zeros(inputs.shape[1])
         _add_products(inputs, by_score.astype(np.float64), of_weights)

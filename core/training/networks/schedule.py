@@ -16,7 +16,7 @@ class Schedule:
     the net restarts with new weights after 50 epochs in which the cost was not lower.
 
     Attributes:
-        scorer: What is asked for.
+        scorer: Requested scorer.
         learning_rate: Of the next epoch.
         costs: Training cost of each epoch since the weights were drawn.
         restarts: Number of times that they were drawn again.

@@ -88,13 +88,13 @@ def train_network(
     often it was interrupted.
 
     Args:
-        spec: What to do; its scorer is a `NetworkScorer`.
+        spec: Specification, whose scorer is a `NetworkScorer`.
         train_dataset: Data to learn from.
         validation_dataset: Data that picks the best epoch; the last one is kept without it.
         on_iteration: Called after each epoch with what is known and with what takes a checkpoint; whatever it
             raises ends the training.
-        threads: Threads for the loss and the metrics; the network has those of XLA.
-        resume: A checkpoint of the same specification and data to go on from.
+        threads: Threads for the loss and the metrics; the network has XLA's threads.
+        resume: A checkpoint of the same specification and data to continue from.
         on_batch: Called before each step with the batches of the epoch that are done, and those in all.
         check: Called between batches and between blocks of documents; whatever it raises ends the training.
         on_scores: Called with each measured epoch and the scores of the validation documents then.

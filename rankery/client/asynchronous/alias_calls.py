@@ -44,7 +44,7 @@ class AsyncAliasCalls(AsyncCalls):
         """Return the promotion gates of aliases, in alphabetical order.
 
         Args:
-            name: Only those of this model; of all models if None.
+            name: Only aliases of this model; of all models if None.
         """
         names = [name] if name is not None else [model["name"] async for model in self._aliased_names()]
         found: Listing[GateView] = Listing()
@@ -74,7 +74,7 @@ class AsyncAliasCalls(AsyncCalls):
             gate: `{"dataset_id", "metric", "require", …}`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         response = await self.transport.request("PUT", f"{alias_path(name, alias)}/gate", json=dict(gate))
         return read(GateView, response.json())

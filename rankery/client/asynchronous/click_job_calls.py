@@ -15,7 +15,9 @@ class AsyncClickJobCalls(AsyncJobCalls):
     async def propensities(
         self,
         log: str | HasId,
-        method: Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"] = "all-pairs",
+        method: Literal[
+            "shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"
+        ] = "all-pairs",
         *,
         dataset: str | HasId | None = None,
         positions: int | None = None,
@@ -26,16 +28,18 @@ class AsyncClickJobCalls(AsyncJobCalls):
         Args:
             log: A ready click log, or its id.
             method: `shuffled` for lists in random order; `pivot`, `adjacent` and `all-pairs` for documents
-                shown at several ranks; `regression-em` where ranks never move.
-            dataset: Features of the documents, for `regression-em`.
+                shown at several ranks; `regression-em` where ranks never move; `trust-em` for the
+                correction `affine`, with the clicks on irrelevant documents.
+            dataset: Features of the documents, for `regression-em` and `trust-em`.
             positions: Ranks from 1; 10 when left out.
             **options: `versions`, `classifier`, `iterations`, `resamples`, `seed` and others of the API.
 
         Returns:
-            The job, whose result has `propensities`, `lower`, `upper` and a `sentence`.
+            The job, whose result has `propensities`, `lower`, `upper` and a `sentence`; of `trust-em` also
+            `intercepts`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python
@@ -74,7 +78,7 @@ class AsyncClickJobCalls(AsyncJobCalls):
             propensities.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec: dict[str, Any] = {
             "kind": "simulate-clicks",

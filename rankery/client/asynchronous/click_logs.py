@@ -1,7 +1,8 @@
 """Click logs: upload, list, wait and delete."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -11,8 +12,9 @@ from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.asynchronous.resumable_upload import send_upload
 from rankery.client.display.progress import transferred
 from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
-from rankery.client.reading import given
+from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of, is_address, path_of
+from rankery.client.schemas import answers
 from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.uploads import Upload
 from rankery.client.views.click_log import ClickLogView
@@ -28,7 +30,7 @@ class AsyncClickLog(ClickLogView, AsyncData):
         """Change its name or its project; omitted fields stay.
 
         Args:
-            name: What people call it.
+            name: Display name.
             project: The project that it belongs to; none if None.
 
         Returns:
@@ -78,7 +80,7 @@ class AsyncClickLogCalls(AsyncCalls):
             data: A file (UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,
                 gzip or Zstandard), which is streamed; a data frame with a row an impression; or addresses
                 that a worker reads.
-            name: What people will call it; the file's name when left out.
+            name: Display name; the file's name when left out.
             queries: UBI's file of queries, where `data` has the events alone.
             files: Pattern of the names of files in a bucket: `part-*.parquet`.
             format: Detected by the content by default.
@@ -96,7 +98,7 @@ class AsyncClickLogCalls(AsyncCalls):
         Raises:
             FileUnusable: The file cannot be read.
             WrongType: The data are of another type.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python
@@ -119,6 +121,72 @@ class AsyncClickLogCalls(AsyncCalls):
                 return await self._send_log(Upload({"file": path, **paths}, texts), progress)
         return await self._send_log(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
 
+    async def served_clicks(
+        self,
+        model: str | HasId,
+        name: str | None = None,
+        *,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        actions: Mapping[str, float] | None = None,
+        project: str | None = None,
+    ) -> AsyncClickLog:
+        """Make a click log of the rankings that a model served with `keep`, and of the events on them.
+
+        Args:
+            model: A name for all its versions, or one version.
+            name: Display name.
+            since: Start of the period, with a time zone; None for all that is kept.
+            until: End of the period; None for now.
+            actions: Weights of actions by name.
+            project: The project that it belongs to.
+
+        Returns:
+            The log, which a job makes.
+
+        Raises:
+            RankeryApiError: There is no such model, or the options do not fit.
+        """
+        period = {"since": since and since.isoformat(), "until": until and until.isoformat()}
+        body = {"model": id_of(model), "name": name, "actions": actions, "project": project, **period}
+        return self._bound(AsyncClickLog, await self.transport.create("/v1/click-logs/served", given(body)))
+
+    async def interleaved_clicks(
+        self, interleaving: str | HasId, name: str | None = None, *, project: str | None = None
+    ) -> AsyncClickLog:
+        """Make a click log of the lists that an interleaving showed, and of the clicks on them.
+
+        Args:
+            interleaving: Its id, or one of `interleavings`.
+            name: What to call it; the interleaving's name unless given.
+            project: The project that it belongs to; the interleaving's unless given.
+
+        Returns:
+            The log, which a job makes.
+
+        Raises:
+            RankeryApiError: There is no such interleaving.
+        """
+        body = given({"interleaving_id": id_of(interleaving), "name": name, "project": project})
+        document = await self.transport.create("/v1/click-logs/interleaved", body)
+        return self._bound(AsyncClickLog, document)
+
+    async def send_events(
+        self, events: Iterable[tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, datetime]]
+    ) -> answers.RecordedServedEvents:
+        """Record what users did on rankings that `rank` kept; an event that is sent again changes nothing.
+
+        Args:
+            events: A `ranking_id`, the id of a document, an action, `click` unless given, and its time with a
+                time zone, now unless given; up to 1,000.
+
+        Raises:
+            RankeryApiError: The service refused them.
+        """
+        body = {"events": [_event(*event) for event in events]}
+        response = await self.transport.request("POST", "/v1/served-rankings/events", json=body)
+        return read(answers.RecordedServedEvents, response.json())
+
     def click_logs(
         self, status: str | None = None, *, name: str | None = None, project: str | None = None
     ) -> AsyncPages[AsyncClickLog]:
@@ -126,8 +194,8 @@ class AsyncClickLogCalls(AsyncCalls):
 
         Args:
             status: Only `pending`, `ready` or `invalid` ones.
-            name: Only those of this name.
-            project: Only those of this project; `-` for those of none.
+            name: Only click logs of this name.
+            project: Only click logs of this project; `-` for no project.
         """
         return self._pages(AsyncClickLog, "/v1/click-logs", status=status, name=name, project=project)
 
@@ -135,7 +203,7 @@ class AsyncClickLogCalls(AsyncCalls):
         """Return a click log with its statistics and findings, or with the problem found in it.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(AsyncClickLog, await self.transport.get(f"/v1/click-logs/{log_id}"))
 
@@ -156,3 +224,10 @@ class AsyncClickLogCalls(AsyncCalls):
         with transferred("uploading", upload.size_bytes, progress) as on_bytes:
             document: Any = await send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(AsyncClickLog, document)
+
+
+def _event(
+    ranking_id: str, document_id: str, action: str = "click", at: datetime | None = None
+) -> dict[str, Any]:
+    named = {"ranking_id": ranking_id, "document_id": document_id, "action": action}
+    return given(named | {"at": at and at.isoformat()})

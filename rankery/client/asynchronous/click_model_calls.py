@@ -37,7 +37,7 @@ class AsyncClickModelCalls(AsyncJobCalls):
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "click-model",
@@ -82,7 +82,7 @@ class AsyncClickModelCalls(AsyncJobCalls):
             The job; `client.dataset(job.result["dataset_id"])` is the dataset that it made.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "judge",

@@ -116,7 +116,7 @@ class AsyncClient(
             **options: `parameters`, `json`, `content` and `headers`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
             ServiceUnreachable: It was not answered.
         """
         return await self.transport.request(method, path, repeatable=method != "POST", **options)

@@ -37,7 +37,7 @@ class AsyncDataset(DatasetView, AsyncData):
         """Change its name or its project; omitted fields stay.
 
         Args:
-            name: What people call it.
+            name: Display name.
             project: The project that it belongs to; none if None.
 
         Returns:
@@ -93,7 +93,7 @@ class AsyncDataset(DatasetView, AsyncData):
         """List its queries, in its order.
 
         Args:
-            prefix: Only those whose ids begin so.
+            prefix: Only queries whose ids begin so.
         """
         path = f"{self._path}/queries"
         return AsyncPages(self._transport, path, lambda one: read(QueryEntry, one), prefix=prefix)

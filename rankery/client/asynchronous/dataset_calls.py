@@ -32,10 +32,10 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
         """Generate a synthetic dataset from random cubic polynomials (Burges et al. 2006, section 6.3.1).
 
         Args:
-            queries: How many queries.
-            seed: Of the documents and their noise.
-            polynomial_seed: Of the function to be learnt; share it between training and test data.
-            name: What people will call it.
+            queries: Number of queries.
+            seed: Seed of the documents and their noise.
+            polynomial_seed: Seed of the function to be learnt; share it between training and test data.
+            name: Display name.
             generator: `polynomial`, or `sparse` for long lists with few relevant documents (Marcuzzi et al.
                 2023).
             documents_per_query: 50, or 2,679 of sparse data, if None.
@@ -77,7 +77,7 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
         Args:
             folder: Below `RANKERY_DATA_ROOTS` of the service: `MSLR-WEB30K/Fold1`, or `s3://bucket/prefix`.
             part: Only this part; all parts that the folder has if None.
-            name: What people will call them, followed by the part where there are several.
+            name: Display name, followed by the part where there are several.
             files: Pattern of the names of several files that become one dataset: `part-*.parquet`.
             columns: Which columns of `files` are what, as in `upload_dataset`; likewise the following.
             format: Detected by the content if None.
@@ -133,9 +133,9 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
 
         Args:
             status: Only `pending`, `ready` or `invalid` ones.
-            name: Only those of this name.
-            sha256: Only those whose bytes, as sent, hash to this.
-            project: Only those of this project; `-` for those of none.
+            name: Only datasets of this name.
+            sha256: Only datasets whose bytes, as sent, hash to this.
+            project: Only datasets of this project; `-` for no project.
         """
         return self._pages(
             AsyncDataset, "/v1/datasets", status=status, name=name, sha256=sha256, project=project
@@ -145,7 +145,7 @@ class AsyncDatasetCalls(AsyncDatasetReferences):
         """Return a dataset with its statistics and findings, or with the problem found in it.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(AsyncDataset, await self.transport.get(f"/v1/datasets/{dataset_id}"))
 

@@ -53,7 +53,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
     ) -> Self:
         """Wait until the experiment has ended; a bar shows how many of its trainings have.
 
-        Interrupted from the keyboard, the experiment goes on.
+        Interrupted from the keyboard, the experiment continues.
 
         Args:
             on_progress: Called with the experiment each time it was asked for.
@@ -105,7 +105,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
             This experiment.
 
         Raises:
-            RankeryApiError: It goes on already, or nothing is left to do.
+            RankeryApiError: It is already running, or nothing is left to do.
         """
         return await self._post("resume")
 
@@ -167,7 +167,7 @@ class AsyncExperimentCalls(AsyncCalls):
         """Return a paper's tables with methods, claims and printed numbers.
 
         Raises:
-            RankeryApiError: There is none of this name.
+            RankeryApiError: The name is unknown.
         """
         return read(Paper, await self.transport.get(f"/v1/papers/{name}"))
 
@@ -215,7 +215,7 @@ class AsyncExperimentCalls(AsyncCalls):
         """Return an experiment with its report so far.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(AsyncExperiment, await self.transport.get(f"/v1/experiments/{experiment_id}"))
 

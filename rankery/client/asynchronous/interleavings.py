@@ -35,7 +35,7 @@ class AsyncInterleavingCalls(AsyncJobCalls):
                 `click_window_seconds` and `project`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         named = None if models is None else [id_of(model) for model in models]
         body = given({"name": name, "models": named, "rankings": rankings, **options})
@@ -45,7 +45,7 @@ class AsyncInterleavingCalls(AsyncJobCalls):
         """List interleavings, newest first.
 
         Args:
-            project: Only those of this project.
+            project: Only interleavings of this project.
         """
         return AsyncPages(self.transport, _PATH, lambda one: read(InterleavingView, one), project=project)
 
@@ -53,7 +53,7 @@ class AsyncInterleavingCalls(AsyncJobCalls):
         """Return an interleaving.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return read(InterleavingView, await self.transport.get(f"{_PATH}/{interleaving_id}"))
 
@@ -76,7 +76,7 @@ class AsyncInterleavingCalls(AsyncJobCalls):
             rankings: Documents of each ranker, best first, for rankings of your own.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         asked = given({"id": query, "documents": documents})
         body = given({"user": user, "query": asked, "rankings": rankings})
@@ -138,7 +138,7 @@ class AsyncInterleavingCalls(AsyncJobCalls):
             The job; its `result` has the estimates and the differences with their sentences.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         named = {"click_log_id": id_of(click_log), "dataset_id": id_of(dataset)}
         spec = {"kind": "counterfactual", **named, "systems": [dict(system) for system in systems]}

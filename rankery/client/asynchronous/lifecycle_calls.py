@@ -58,7 +58,7 @@ class AsyncLifecycleCalls(AsyncCalls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python
@@ -94,7 +94,7 @@ class AsyncLifecycleCalls(AsyncCalls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python

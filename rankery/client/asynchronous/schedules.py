@@ -27,12 +27,12 @@ class AsyncSchedule(ScheduleView, AsyncResource):
             **changes: `name`, `cron`, `timezone`, `job`, `promote`, `only_new_data`, `enabled` and `project`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
 
     async def pause(self) -> Self:
-        """Queue no further runs; one that is going on ends."""
+        """Queue no further runs; a run that has begun ends."""
         return await self.change(enabled=False)
 
     async def resume(self) -> Self:
@@ -43,7 +43,7 @@ class AsyncSchedule(ScheduleView, AsyncResource):
         """Queue a run now.
 
         Raises:
-            RankeryApiError: A run is still going on.
+            RankeryApiError: A run has not ended yet.
         """
         return read(ScheduleRunView, await self._transport.create(f"{self._path}/run"))
 
@@ -51,14 +51,14 @@ class AsyncSchedule(ScheduleView, AsyncResource):
         """List its runs, newest first.
 
         Args:
-            status: Only those of this status, such as `promoted` or `failed`.
+            status: Only runs of this status, such as `promoted` or `failed`.
         """
         path = f"{self._path}/runs"
         selection = given({"status": status})
         return AsyncPages(self._transport, path, lambda one: read(ScheduleRunView, one), **selection)
 
     async def delete(self) -> None:
-        """Delete the schedule with its runs; a job that runs goes on."""
+        """Delete the schedule with its runs; a job that runs continues."""
         await self._transport.request("DELETE", self._path)
 
     @property
@@ -84,15 +84,15 @@ class AsyncScheduleCalls(AsyncCalls):
         """Queue a job again and again; runs that were missed are made up for once.
 
         Args:
-            name: What people call it.
+            name: Display name.
             cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
             job: A training as `submit` takes it, with datasets by name: `{"kind": "train", "model_name",
                 "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest that is
                 ready. Or an automatic training or a study with datasets by name, or a drift job:
                 `{"kind": "drift", "model": "web@champion"}`.
-            timezone: Of the expression, `Europe/Zurich`; UTC when left out.
+            timezone: Timezone of the expression, `Europe/Zurich`; UTC when left out.
             promote: The alias that asks its gate for each new version.
-            only_new_data: Skip a run whose datasets are those of the last one.
+            only_new_data: Skip a run whose datasets are the same as in the last one.
             enabled: Whether it runs at all.
             project: The project that it belongs to.
 
@@ -122,7 +122,7 @@ class AsyncScheduleCalls(AsyncCalls):
         """List schedules, newest first.
 
         Args:
-            enabled: Only those that run, or only those that are paused.
+            enabled: Only schedules that are enabled, or only paused ones.
         """
         return self._pages(AsyncSchedule, "/v1/schedules", enabled=enabled)
 
@@ -130,6 +130,6 @@ class AsyncScheduleCalls(AsyncCalls):
         """Return a schedule with its next and its last run.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(AsyncSchedule, await self.transport.get(f"/v1/schedules/{schedule_id}"))

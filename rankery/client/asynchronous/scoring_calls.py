@@ -18,13 +18,14 @@ from rankery.client.frames.incoming import (
     collected,
     is_frame,
 )
+from rankery.client.frames.interleaved import as_answer, as_queries, check_ids
 from rankery.client.frames.outgoing import as_numpy, like
 from rankery.client.reading import document_of, given, read
-from rankery.client.references import HasId, address_of, described
+from rankery.client.references import HasId, address_of, described, id_of
 from rankery.client.schemas.requests import CandidateQuery
 from rankery.client.views.model import ModelView
 from rankery.client.views.ranking import RankedQueries
-from rankery.errors import RankeryApiError, WrongType
+from rankery.errors import InvalidArgument, RankeryApiError, WrongType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,6 +36,7 @@ _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
 # The default limits of a service.
 _ROWS, _CELLS, _BYTES, _EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
+_JSON_GROWTH = 4  # bytes of a number in JSON, with its name, by those in Arrow, about
 
 
 class AsyncScoringCalls(AsyncCalls):
@@ -51,6 +53,10 @@ class AsyncScoringCalls(AsyncCalls):
         columns: CandidateColumns | None = None,
         order: Order = "rank",
         allow_absent_features: bool = False,
+        keep: bool = False,
+        user: str | None = None,
+        session: str | None = None,
+        interleaving: str | HasId | None = None,
     ) -> SomeFrame: ...
 
     @overload
@@ -61,6 +67,10 @@ class AsyncScoringCalls(AsyncCalls):
         top_k: int | None = None,
         *,
         explain: bool = False,
+        keep: bool = False,
+        user: str | None = None,
+        session: str | None = None,
+        interleaving: str | HasId | None = None,
     ) -> RankedQueries: ...
 
     @overload
@@ -78,6 +88,10 @@ class AsyncScoringCalls(AsyncCalls):
         columns: CandidateColumns | None = None,
         order: Order = "rank",
         allow_absent_features: bool = False,
+        keep: bool = False,
+        user: str | None = None,
+        session: str | None = None,
+        interleaving: str | HasId | None = None,
     ) -> Any:
         """Order candidate documents by a model.
 
@@ -87,12 +101,18 @@ class AsyncScoringCalls(AsyncCalls):
                 of one query as `{name: value}`; or a data frame with a row a document, in any order:
                 `query_id` where there are several queries, `document_id` where that is to be in the answer,
                 and a column a feature; or an array of one query's features in the model's order.
-            top_k: Return only so many documents of each query.
+            top_k: Documents to return of each query; all when None.
             explain: Return what each feature contributes to each score.
             columns: Other names of a data frame's columns: `{"query", "document", "ignore"}`.
-            order: Of the answer to a data frame: by query and `rank`, or that of its `rows`, with the index
-                of pandas, so that `frame["score"] = ranked["score"]` is right.
+            order: Order of the answer to a data frame: by query and `rank`, or that of its `rows`, with the
+                index of pandas, so that `frame["score"] = ranked["score"]` is right.
             allow_absent_features: Count features without a column in a data frame as missing values.
+            keep: Whether users see the rankings, so that the service keeps its share of them. A kept one has
+                a `ranking_id` for `send_events`, a column of the answer to a data frame.
+            user: Any text that tells users apart; only its keyed hash is stored.
+            session: Any text that tells their visits apart; only its keyed hash is stored.
+            interleaving: An interleaving of models, whose list is returned for each query. Its `ranking_id`
+                is for `send_clicks`.
 
         Returns:
             The queries with their documents, best first. Where a data frame was given, one of the same kind:
@@ -102,34 +122,40 @@ class AsyncScoringCalls(AsyncCalls):
         Raises:
             DataUnusable: The candidates cannot be sent; the sentence names the row or the document, and the
                 column or the feature.
-            InvalidArgument: The order is unknown.
+            InvalidArgument: The order is unknown, or an interleaved list is to be explained or reordered.
             WrongType: They are of another type.
             RankeryApiError: There is no such model, or the candidates do not fit it.
 
         Warns:
-            DataWarning: The data frame has columns that are no features of the model; they are left out.
+            DataWarning: The data frame has columns that are not features of the model; they are left out.
 
         Example:
             ```python
             documents = [{"id": "d1", "features": {"bm25": 12.5, "pagerank": 0.3}}]
             ranked = await client.rank("web@champion", [{"id": "q1", "documents": documents}], top_k=10)
+            shown = await client.rank("web@champion", frame, keep=True, user="ann")  # has `ranking_id`
             ```
         """
         check_order(order)
         queries = collected(queries)
+        shown_to = _shown_to(keep, user, session, interleaving)
         if is_frame(queries):
+            if interleaving is not None and (explain or order == "rows"):
+                raise InvalidArgument("an interleaved list is returned in its own order, and not explained")
             model_id, features, shown = await self._model(reference)
             candidates = prepared(
                 queries, features, columns, shown, allow_absent_features=allow_absent_features
             )
-            answer = await self._rank_table(model_id, candidates.table, top_k)
+            answer = await self._rank_shown(model_id, candidates.table, top_k, shown_to)
             if explain:
                 answer = await self._explained(model_id, features, candidates, answer)
             return like(queries, candidates.answered(answer, order), is_by_row=order == "rows")
         if hasattr(queries, "__array__") or hasattr(queries, "toarray"):
+            if shown_to:
+                raise InvalidArgument("an array has no ids, by which lists are kept: use rank_arrays")
             return await self.rank_arrays(reference, queries, top_k)
         spelled = spelled_queries(queries)
-        body = {"queries": spelled, "top_k": top_k, "explain": explain or None}
+        body = {"queries": spelled, "top_k": top_k, "explain": explain or None, **shown_to}
         try:
             response = await self.transport.request("POST", _rank(reference), json=given(body))
         except RankeryApiError as error:
@@ -181,23 +207,31 @@ class AsyncScoringCalls(AsyncCalls):
         query_sizes: "ArrayLike | None" = None,
         query_ids: "ArrayLike | None" = None,
         document_ids: "ArrayLike | None" = None,
+        keep: bool = False,
+        user: str | None = None,
+        session: str | None = None,
+        interleaving: str | HasId | None = None,
     ) -> "dict[str, np.ndarray[Any, Any]]":
         """Order candidate documents given as arrays of numpy by a model.
 
         Args:
             reference: The model: id, name, `name:version` or `name@alias`.
             features: (n_documents, n_features) in the model's order; NaN is a missing value.
-            top_k: Return only so many documents of each query.
+            top_k: Documents to return of each query; all when None.
             query_sizes: (n_queries,) documents of each query, in order; or `query_ids`; one query if neither.
             query_ids: (n_documents,), in any order.
             document_ids: (n_documents,), where they are to be in the answer.
+            keep: As of `rank`, like the three that follow; they need `query_ids` and `document_ids`.
+            user: Any text that tells users apart.
+            session: Any text that tells their visits apart.
+            interleaving: An interleaving of models.
 
         Returns:
             Arrays by name: `row` of the features, `rank` from 1 and `score`, ordered by query and rank; and
-            `query_id` and `document_id` where they were given.
+            `query_id` and `document_id` where they were given, and `ranking_id` of lists that users see.
 
         Raises:
-            DataUnusable: The shapes do not fit each other.
+            DataUnusable: The shapes do not fit each other, or ids are missing.
             RankeryApiError: There is no such model, or the candidates do not fit it.
         """
         if not (hasattr(features, "__array__") or isinstance(features, Sequence)) or isinstance(
@@ -213,7 +247,8 @@ class AsyncScoringCalls(AsyncCalls):
             feature_names=names,
         )
         candidates = prepared(table, names, None, shown, allow_absent_features=False)
-        answer = await self._rank_table(model_id, candidates.table, top_k)
+        shown_to = _shown_to(keep, user, session, interleaving)
+        answer = await self._rank_shown(model_id, candidates.table, top_k, shown_to)
         return as_numpy(candidates.answered(answer, "rank"))
 
     async def _model(self, reference: str | HasId) -> tuple[str, list[str], str]:
@@ -223,7 +258,26 @@ class AsyncScoringCalls(AsyncCalls):
         model = await self.transport.get(f"/v1/models/{address_of(reference)}")
         return model["id"], model["feature_names"], f"{model['name']}:{model['version']}"
 
-    async def _rank_table(self, model_id: str, table: "pa.Table", top_k: int | None) -> "pa.Table":
+    async def _rank_shown(
+        self, model_id: str, table: "pa.Table", top_k: int | None, shown_to: Mapping[str, Any]
+    ) -> "pa.Table":
+        """Return the answer to a table whose rankings users may see, kept or interleaved."""
+        if "interleaving" in shown_to:
+            check_ids(table)
+            return await self._interleaved(model_id, table, top_k, shown_to)
+        if "keep" not in shown_to:
+            return await self._rank_table(model_id, table, top_k)
+        check_ids(table)
+        entries = {name: "true" if value is True else value for name, value in shown_to.items()}
+        return await self._rank_table(model_id, table, top_k, entries)
+
+    async def _rank_table(
+        self,
+        model_id: str,
+        table: "pa.Table",
+        top_k: int | None,
+        entries: Mapping[str, str] | None = None,
+    ) -> "pa.Table":
         from rankery.client.frames.arrow import pa
 
         parts = []
@@ -232,13 +286,28 @@ class AsyncScoringCalls(AsyncCalls):
                 "POST",
                 _rank(model_id),
                 parameters={"top_k": top_k},
-                content=as_stream(table.slice(first, end - first)),
+                content=as_stream(table.slice(first, end - first), entries),
                 headers={"Content-Type": _ARROW, "Accept": _ARROW},
             )
             part = pa.ipc.open_stream(response.content).read_all()
             rows = pa.array(part.column("row").to_numpy() + first)
-            parts.append(part.set_column(part.column_names.index("row"), "row", rows))
+            part = part.set_column(part.column_names.index("row"), "row", rows)
+            if entries is not None and "ranking_id" not in part.column_names:  # of a part that is not kept
+                part = part.append_column("ranking_id", pa.nulls(len(part), pa.string()))
+            parts.append(part)
         return pa.concat_tables(parts).replace_schema_metadata(None)
+
+    async def _interleaved(
+        self, model_id: str, table: "pa.Table", top_k: int | None, shown_to: Mapping[str, Any]
+    ) -> "pa.Table":
+        """Return interleaved lists, which requests in JSON alone may ask for."""
+        ranked: list[Any] = []
+        for first, end in cuts(table, min(_ROWS, _CELLS // table.num_columns), _BYTES // _JSON_GROWTH):
+            queries = as_queries(table.slice(first, end - first))
+            body = given({"queries": queries, "top_k": top_k, **shown_to})
+            response = await self.transport.request("POST", _rank(model_id), json=body)
+            ranked += document_of(response)["queries"]
+        return as_answer(table, ranked)
 
     async def _explained(
         self, model_id: str, features: Sequence[str], candidates: Candidates, answer: "pa.Table"
@@ -257,6 +326,14 @@ class AsyncScoringCalls(AsyncCalls):
                 continue
             explanations.take(document_of(response))
         return explanations.added_to(answer)
+
+
+def _shown_to(
+    keep: bool, user: str | None, session: str | None, interleaving: str | HasId | None
+) -> dict[str, Any]:
+    """Return the members of a scoring request whose rankings users see."""
+    named = None if interleaving is None else id_of(interleaving)
+    return given({"keep": keep or None, "user": user, "session": session, "interleaving": named})
 
 
 def _rank(reference: str | HasId) -> str:

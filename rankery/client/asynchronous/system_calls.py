@@ -57,8 +57,8 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         Raises:
             FileUnusable: The file cannot be read.
             InvalidArgument: The model is not fitted, or the names do not fit it.
-            WrongType: It is no model of LightGBM.
-            RankeryApiError: The service refused it.
+            WrongType: It is not a model of LightGBM.
+            RankeryApiError: The service refused the request.
         """
         labels = {"tags": None if tags is None else json.dumps(dict(tags))}
         fields = given({"name": name, "description": description, "project": project, **labels})
@@ -87,7 +87,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
                 where a document is not retrieved); a data frame with `query`, `document` and `score`; or
                 `{query: {document: score}}`.
             dataset: The dataset whose queries it ranks, in any form that `train` takes.
-            name: What people will call the system; the file's name, or "scores", when left out.
+            name: Display name; the file's name, or "scores", when left out.
             columns: Other names of a frame's columns: `{"query", "document", "score"}`.
             project: Label of the project that it belongs to.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
@@ -96,7 +96,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             FileUnusable: The file cannot be read.
             DataUnusable: The scores do not fit the dataset; the sentence names the row or the query.
             WrongType: It is something else.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python

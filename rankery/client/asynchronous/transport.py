@@ -110,14 +110,14 @@ class AsyncTransport:
         Args:
             method: GET, POST, …
             path: Where to, under the service's address; it may have a query string.
-            parameters: Of the query, besides; those that are None are left out.
+            parameters: Parameters of the query, besides; those that are None are left out.
             json: The body.
             content: The body as bytes, instead.
             headers: Further headers.
             repeatable: Whether the service does the same however often it is asked.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
             ServiceUnreachable: It was not answered.
         """
         attempts = RetryPolicy(self.retries, repeatable=repeatable)
@@ -139,7 +139,7 @@ class AsyncTransport:
         """Send a request with a streamed body, without retries.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
             ServiceUnreachable: It was not answered.
         """
         once = RetryPolicy(0, repeatable=False)
@@ -164,13 +164,13 @@ class AsyncTransport:
             method: GET or POST.
             path: Where from.
             target: The file.
-            parameters: Of the query; those that are None are left out.
+            parameters: Parameters of the query; those that are None are left out.
             json: The body.
             on_bytes: Called with the bytes written so far and those in all, None where they are unknown.
 
         Raises:
             FileUnusable: The file cannot be written.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
             ServiceUnreachable: Nothing has got through any more.
         """
         attempts = RetryPolicy(self.retries, repeatable=True)
@@ -190,11 +190,11 @@ class AsyncTransport:
 
         Args:
             path: Where from.
-            parameters: Of the query; those that are None are left out.
-            last_event_id: The event behind which the stream begins.
+            parameters: Parameters of the query; those that are None are left out.
+            last_event_id: The event after which the stream begins.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
             ServiceUnreachable: It did not answer, or the stream broke off.
         """
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}

@@ -28,7 +28,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
             **changes: `url`, `events`, `description`, `project` and `enabled`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
 
@@ -52,7 +52,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
         """List its deliveries, newest first.
 
         Args:
-            state: Only those `waiting`, `delivered` or `dead`.
+            state: Only deliveries that are `waiting`, `delivered` or `dead`.
         """
         path = f"{self._path}/deliveries"
         return AsyncPages(self._transport, path, lambda one: read(DeliveryView, one), state=state)
@@ -100,7 +100,7 @@ class AsyncWebhookCalls(AsyncCalls):
             The webhook; its `secret`, by which `rankery.verify_webhook` checks messages, is shown once.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         body = {
             "url": url,
@@ -119,6 +119,6 @@ class AsyncWebhookCalls(AsyncCalls):
         """Return a webhook.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(AsyncWebhook, await self.transport.get(f"/v1/webhooks/{webhook_id}"))

@@ -36,9 +36,9 @@ class CardTable:
     """A small table.
 
     Attributes:
-        columns: Names; those of numbers begin with `#`, which is not shown.
+        columns: Names; names of columns of numbers begin with `#`, which is not shown.
         rows: Texts.
-        title: What the table is of.
+        title: Title of the table.
     """
 
     columns: Sequence[str]
@@ -57,7 +57,7 @@ class Card:
     """A card that shows a resource.
 
     Attributes:
-        title: What it is.
+        title: Title of the card.
         facts: Description, by name; empty texts are left out.
         sentence: Conclusion.
         tables: Its numbers.

@@ -48,12 +48,12 @@ class Candidates:
             answer: As the service ordered it, by query and rank.
             order: `rank`, or `rows` for the order of the frame.
         """
-        from rankery.client.frames.arrow import np, pa
+        from rankery.client.frames.arrow import pa
 
-        rows = answer.column("row").to_numpy()
-        rows = rows if self.rows is None else self.rows[rows]
-        answer = answer.set_column(answer.column_names.index("row"), "row", pa.array(rows))
-        return answer.take(np.argsort(rows, kind="stable")) if order == "rows" else answer
+        rows = answer.column("row").combine_chunks()
+        rows = rows if self.rows is None else pa.array(self.rows).take(rows)
+        answer = answer.set_column(answer.column_names.index("row"), "row", rows)
+        return answer.sort_by("row") if order == "rows" else answer
 
 
 def check_order(order: object) -> None:

@@ -86,10 +86,10 @@ def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:
 
 
 def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any, Any], int]":
-    """Return the rows of a column of texts that are no numbers, and how many are numbers.
+    """Return the rows of a column of texts that are not numbers, and how many are numbers.
 
     Args:
-        column: Of texts; nulls and empty texts are neither.
+        column: Column of texts; nulls and empty texts are neither.
     """
     from rankery.client.frames.arrow import np, pa, pc
 

@@ -50,13 +50,13 @@ class Explanations:
         return {
             "id": "rows",
             "documents": [
-                {"id": str(place), "features": _features(document)}
+                {"id": str(place), "features": row_features(document)}
                 for place, document in enumerate(documents)
             ],
         }
 
     def is_too_many(self, error: RankeryApiError) -> bool:
-        """Return whether the service refused so many explanations in one request."""
+        """Return whether the service refused the number of explanations in one request."""
         errors = error.problem.get("errors") or ()
         return error.status == 413 or any(one.get("pointer") in _LIMIT_POINTERS for one in errors)
 
@@ -81,8 +81,8 @@ class Explanations:
         return answer
 
 
-def _features(document: dict[str, Any]) -> Any:
-    """Return the features of a row, NaN as None, which JSON has."""
+def row_features(document: dict[str, Any]) -> Any:
+    """Return the features of a row as requests in JSON have them, NaN as None."""
     if set(document) == {_ALL_FEATURES} and isinstance(document[_ALL_FEATURES], list):
         return [_number(value) for value in document[_ALL_FEATURES]]
     return {

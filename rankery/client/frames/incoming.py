@@ -50,7 +50,7 @@ def as_columns(columns: Mapping[str, Any]) -> "pa.Table":
     """Return a dictionary of lists or arrays as a table.
 
     Raises:
-        DataUnusable: They are no columns, or are of different lengths.
+        DataUnusable: They are not columns, or are of different lengths.
     """
     from rankery.client.frames.arrow import pa
 
@@ -63,7 +63,7 @@ def as_columns(columns: Mapping[str, Any]) -> "pa.Table":
 
 
 def as_table(frame: Frame) -> "pa.Table":
-    """Return a frame as a table of numbers, texts and lists of numbers; pandas' index stays behind.
+    """Return a frame as a table of numbers, texts and lists of numbers; the index of pandas is left out.
 
     Raises:
         DataUnusable: A column is of a kind that has no place in judged data, or mixes texts and numbers.
@@ -164,7 +164,7 @@ def grouped(group: Any, n_documents: int) -> dict[str, Any]:
 
     Args:
         group: (n_queries,) documents of each query, or (n_documents,) the query of each document.
-        n_documents: How many there are.
+        n_documents: Number of documents.
 
     Raises:
         InvalidArgument: It is neither, or could be both.
@@ -188,8 +188,12 @@ def grouped(group: Any, n_documents: int) -> dict[str, Any]:
     )
 
 
-def as_stream(table: "pa.Table") -> bytes:
+def as_stream(table: "pa.Table", entries: Mapping[str, str] | None = None) -> bytes:
     """Return a table of candidates as a scoring request.
+
+    Args:
+        table: The candidates.
+        entries: Metadata of the table.
 
     Raises:
         DataUnusable: Lists of a column have different lengths.
@@ -197,7 +201,7 @@ def as_stream(table: "pa.Table") -> bytes:
     from rankery.client.frames.arrow import pa
 
     columns = [_sent(name, table.column(name)) for name in table.column_names]
-    sent = pa.table(columns, table.column_names)
+    sent = pa.table(columns, table.column_names, metadata=dict(entries or {}))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, sent.schema) as writer:
         writer.write_table(sent)

@@ -94,7 +94,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
 
     Raises:
         DataUnusable: A column is missing, or a cell holds something else than its column must.
-        WrongType: The columns are no dictionary of texts.
+        WrongType: The columns are not a dictionary of texts.
     """
     given: dict[str, Any] = mapping_of(columns or {}, COLUMNS_BY_ROLE)
     names = table.column_names

@@ -73,7 +73,7 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
         columns: Other names of `query`, `document` and `score`.
 
     Raises:
-        DataUnusable: A column is missing, several could be the score, or a score is no number.
+        DataUnusable: A column is missing, several could be the score, or a score is not a number.
     """
     from rankery.client.frames.arrow import pa
 
@@ -145,7 +145,7 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
     """Return the lines of a run from `{query: {document: score}}`, as pytrec_eval and ranx have it.
 
     Raises:
-        DataUnusable: It is of another form, an id is missing or none, or a score is no number.
+        DataUnusable: It is of another form, an id is missing or none, or a score is not a number.
     """
     for word, (query, scores) in zip(_key_words(run, "a query"), run.items(), strict=True):
         if not isinstance(scores, Mapping):

@@ -49,7 +49,7 @@ class AliasMove(Answer):
     """The job that compared the two versions, where a gate asked for it"""
 
     report: dict[str, Any] | None = None
-    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`"""
+    """The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`, `findings`, `rule`; `counterfactual` as the result of a job of that kind"""
 
     at: AwareDatetime
 
@@ -334,6 +334,36 @@ class Corpus(Answer):
 
     sources: list[str]
     """Where the counts are printed"""
+
+
+class CounterfactualRule(Answer):
+    """The difference that a counterfactual estimate of both versions must show."""
+
+    click_log_id: str
+    """A ready click log"""
+
+    dataset_id: str
+    """A ready dataset with the documents that the systems rank, by the ids of the log"""
+
+    metric: str = "dcg@10"
+    """A sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
+
+    estimator: Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"] = (
+        "item_position"
+    )
+    """The first four weigh by logged propensities: of whole lists, of documents at ranks, of ranks and those above, and the same with predicted clicks. `examination` weighs clicks of a log with one ranking by the examination probability of their rank"""
+
+    normalised: bool = False
+    """Whether to divide by the mean weight, of each rank"""
+
+    clip: float | None = None
+    """Largest weight; null for none"""
+
+    examination: list[float] | None = None
+    """Probability to examine each rank from 1, for `examination` alone"""
+
+    margin: float = 0.0
+    """The 95% interval of the difference must lie above −`margin`: 0 asks for a better version, more for one that is not worse by so much"""
 
 
 class Counts(Answer):
@@ -701,6 +731,13 @@ class DriftReportPage(Answer):
     """Pass it as `cursor` for the next page; null on the last"""
 
 
+class DueTimes(Answer):
+    """The next due times of a cron expression."""
+
+    items: list[AwareDatetime]
+    """In UTC, at most three"""
+
+
 class EdgeParity(Answer):
     """
     Parity of an export of a linear scorer, a network or a sum over made-up documents.
@@ -792,7 +829,7 @@ class Explanation(Answer):
     """
     The explanation of a score, which is the sum of base and contributions.
 
-    The sum is exact but for rounding for trees and linear scorers. For networks it is within 0.01 % of the
+    The sum is exact except for rounding for trees and linear scorers. For networks it is within 0.01 % of the
     difference between score and base.
     """
 
@@ -1634,13 +1671,17 @@ class Gate(Answer):
 
     name: str
     alias: str
-    dataset_id: str
-    metric: str
+    dataset_id: str | None = None
+    """Null where clicks alone decide"""
+
+    metric: str | None = None
     require: Literal["not_worse", "better"]
     p: float
     max_slice_drop: float | None = None
     min_slice_queries: int
     better_than_baselines: bool = False
+    interleaving: Literal["not_worse", "better"] | None = None
+    counterfactual: CounterfactualRule | None = None
     contract: NamedConventions
     label_map: dict[str, float]
     permutations: int
@@ -1807,61 +1848,6 @@ class Comparison(Answer):
     """The project that it belongs to; null for none"""
 
     created_at: AwareDatetime
-
-
-class PairVerdict(Answer):
-    """Two rankers compared."""
-
-    first: str
-    second: str
-    wins: int
-    """Lists on which the first has more credit"""
-
-    losses: int
-    """Lists on which the second has more credit"""
-
-    ties: int
-    """Lists with a click and equal credit"""
-
-    delta: float | None = None
-    """(wins + ½ ties) / all − ½; null without clicks"""
-
-    delta_lower: float | None = None
-    """95% interval, by bootstrap over users"""
-
-    delta_upper: float | None = None
-    decided: int
-    """Units that prefer one ranker"""
-
-    preferring_first: int
-    sign_p: float
-    """Exact sign test, for one look at a number of units fixed ahead"""
-
-    sequential_p: float
-    """Bound of the p-value that holds at any time"""
-
-    conclusion: Literal["first", "second", "equal", "undecided"]
-    needed: int | None = None
-    """Further decided units that an undecided test may need"""
-
-
-class InterleavingVerdict(Answer):
-    """The verdict of an interleaving."""
-
-    sentence: str
-    winner: str | None = None
-    """The ranker that is better than all others"""
-
-    lists: int
-    """Lists that were shown"""
-
-    clicked_lists: int
-    """Lists with a click whose window is over"""
-
-    sample_size: int
-    """Decided units that a test with a fixed number would need"""
-
-    pairs: list[PairVerdict]
 
 
 class PaperClaim(Answer):
@@ -2107,7 +2093,7 @@ class ClickLog(Answer):
     """`pending` while it is read, then `ready`, or `invalid` with a `problem`"""
 
     source: dict[str, Any]
-    """`kind` is `upload`, `address` or `simulation`, with its parameters"""
+    """`kind` is `upload`, `address`, `served`, `interleaved` or `simulation`, with its parameters"""
 
     job_id: str | None = None
     """The job that reads it"""
@@ -2833,6 +2819,9 @@ class Deletion(Answer):
     deleted: dict[str, int]
     """Number of objects by kind, results included"""
 
+    ids: list[str] = []
+    """Requested objects that were deleted; restoring them brings back the results that went with them. Empty in a dry run"""
+
     size_bytes: int
     """Bytes of their artifacts"""
 
@@ -2978,6 +2967,8 @@ class RankedQuery(Answer):
 
     id: str
     ranking: list[ScoredDocument]
+    ranking_id: str | None = None
+    """Of a kept ranking, for `POST /v1/served-rankings/events`, or of an interleaved list"""
 
 
 class RankResponse(Answer):
@@ -3012,13 +3003,13 @@ class ScorerCatalogue(Answer):
 class SearchHit(Answer):
     """A search result."""
 
-    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment"]
+    kind: Literal["job", "model", "dataset", "evaluation", "comparison", "ranking", "study", "experiment", "click-log", "interleaving"]
     id: str
     name: str
     """The title of a job, the reference of a model"""
 
     detail: str | None = None
-    """The status of a dataset, study or experiment; the kind and status of a job; null for others"""
+    """The status of a dataset, click log, study or experiment; the kind and status of a job; the rankers of an interleaving; null for others"""
 
     project: str | None = None
     """The project that it belongs to; null for none"""
@@ -3049,6 +3040,76 @@ class SelectedFields(Answer):
     items: list[dict[str, Any]]
     next_cursor: str | None = None
     """Pass it as `cursor` for the next page; null on the last"""
+
+
+class SequentialLook(Answer):
+    """The state of a sequential test after a number of decided units."""
+
+    decided: int
+    preferring_first: int
+    winning_share: float | None = None
+    """Share of the units with which a ranker would be called better; null where these are too few for any share"""
+
+
+class PairVerdict(Answer):
+    """Two rankers compared."""
+
+    first: str
+    second: str
+    wins: int
+    """Lists on which the first has more credit"""
+
+    losses: int
+    """Lists on which the second has more credit"""
+
+    ties: int
+    """Lists with a click and equal credit"""
+
+    delta: float | None = None
+    """(wins + ½ ties) / all − ½; null without clicks"""
+
+    delta_lower: float | None = None
+    """95% interval, by bootstrap over users"""
+
+    delta_upper: float | None = None
+    decided: int
+    """Units that prefer one ranker"""
+
+    preferring_first: int
+    sign_p: float
+    """Exact sign test, for one look at a number of units fixed ahead"""
+
+    sequential_p: float
+    """Bound of the p-value that holds at any time"""
+
+    conclusion: Literal["first", "second", "equal", "undecided"]
+    needed: int | None = None
+    """Further decided units that an undecided test may need"""
+
+    path: list[SequentialLook]
+    """The test after up to 50 numbers of decided units, in the order of their lists"""
+
+
+class InterleavingVerdict(Answer):
+    """The verdict of an interleaving."""
+
+    sentence: str
+    winner: str | None = None
+    """The ranker that is better than all others"""
+
+    lists: int
+    """Lists that were shown"""
+
+    clicked_lists: int
+    """Lists with a click whose window is over"""
+
+    waiting_lists: int
+    """Lists with a click whose window is open; they do not count yet"""
+
+    sample_size: int
+    """Decided units that a test with a fixed number would need"""
+
+    pairs: list[PairVerdict]
 
 
 class Setting(Answer):
@@ -3523,6 +3584,29 @@ class StudyPage(Answer):
     items: list[Study]
     next_cursor: str | None = None
     """Pass it as `cursor` for the next page; null on the last"""
+
+
+class UnknownEvent(Answer):
+    """An event that was not recorded."""
+
+    index: int
+    """Its position in `events`, from 0"""
+
+    reason: Literal["ranking", "document", "interleaved"]
+    """`ranking`: it is not kept, or not any more; `document`: the ranking has none of this id; `interleaved`: send clicks on interleaved lists to their interleaving"""
+
+
+class RecordedServedEvents(Answer):
+    """The outcome of sent events."""
+
+    recorded: int
+    """New events"""
+
+    repeated: int
+    """Events that had been recorded before"""
+
+    unknown: list[UnknownEvent]
+    """Events that were not recorded"""
 
 
 class UnlabelledObject(Answer):

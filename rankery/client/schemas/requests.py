@@ -202,7 +202,7 @@ class ClickCorrection(TypedDict):
     """How a training on clicks is corrected for the ranks at which documents were shown."""
 
     propensity_job: NotRequired[str | None]
-    """A finished job `propensity` whose propensities are taken"""
+    """A finished job `propensity` whose propensities are taken, and for affine the intercepts"""
 
     correction: NotRequired[Literal["none", "ips", "additive", "ratio", "affine"]]
     """`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs"""
@@ -337,6 +337,34 @@ class ContractRequest(TypedDict):
 
 Contract: TypeAlias = Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"] | ContractRequest
 """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
+
+
+class CounterfactualRule(TypedDict):
+    """The difference that a counterfactual estimate of both versions must show."""
+
+    click_log_id: str
+    """A ready click log"""
+
+    dataset_id: str
+    """A ready dataset with the documents that the systems rank, by the ids of the log"""
+
+    metric: NotRequired[str]
+    """A sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
+
+    estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
+    """The first four weigh by logged propensities: of whole lists, of documents at ranks, of ranks and those above, and the same with predicted clicks. `examination` weighs clicks of a log with one ranking by the examination probability of their rank"""
+
+    normalised: NotRequired[bool]
+    """Whether to divide by the mean weight, of each rank"""
+
+    clip: NotRequired[float | None]
+    """Largest weight; null for none"""
+
+    examination: NotRequired[list[float] | None]
+    """Probability to examine each rank from 1, for `examination` alone"""
+
+    margin: NotRequired[float]
+    """The 95% interval of the difference must lie above −`margin`: 0 asks for a better version, more for one that is not worse by so much"""
 
 
 class DatasetChanges(TypedDict):
@@ -635,11 +663,11 @@ class FolderDatasetRequest(TypedDict):
 class GateRequest(TypedDict):
     """A promotion gate: the comparison that a version must pass before the alias moves."""
 
-    dataset_id: str
-    """A ready dataset that the two versions are compared on"""
+    dataset_id: NotRequired[str | None]
+    """A ready dataset that the two versions are compared on; null where clicks alone decide"""
 
-    metric: str
-    """A spelling as `GET /v1/metrics` lists them"""
+    metric: NotRequired[str | None]
+    """A spelling as `GET /v1/metrics` lists them; goes with the dataset"""
 
     require: NotRequired[Literal["not_worse", "better"]]
     """`better`: significantly better than the alias's version; `not_worse`: not significantly worse"""
@@ -655,6 +683,12 @@ class GateRequest(TypedDict):
 
     better_than_baselines: NotRequired[bool]
     """Whether a version must also beat a random order, the input order and the best single feature"""
+
+    interleaving: NotRequired[Literal["not_worse", "better"] | None]
+    """Verdict of the newest interleaving of both versions: `better`: users prefer the new one; `not_worse`: they do not prefer the alias's"""
+
+    counterfactual: NotRequired[CounterfactualRule | None]
+    """An estimate from a click log that the version must pass; too little support by the log refuses it"""
 
     contract: NotRequired[Contract]
     """What the metrics agree on: a preset that reproduces a tool, or one with changes"""
@@ -708,7 +742,7 @@ HoldOut: TypeAlias = HeldOutFraction | HeldOutFold | HeldOutColumn | None
 
 
 class CloneRequest(TypedDict):
-    """A new study with the specification of another one, but for what is given."""
+    """A new study with the specification of another one, except for what is given."""
 
     name: NotRequired[str | None]
     """That of the other one when null"""
@@ -901,6 +935,19 @@ class DeleteRequestInspectionFilter(TypedDict):
 
     dry_run: NotRequired[bool]
     """Whether only to answer what would go"""
+
+
+class InterleavedLogRequest(TypedDict):
+    """An interleaving whose lists become a click log."""
+
+    interleaving_id: str
+    """The interleaving"""
+
+    name: NotRequired[str | None]
+    """For people; that of the interleaving when left out"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
 
 class InterleavedQuery(TypedDict):
@@ -1914,8 +1961,8 @@ class PropensityRequest(TypedDict):
     project: NotRequired[str | None]
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
-    method: NotRequired[Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"]]
-    """`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`: documents shown at several ranks; `regression-em`: relevance predicted from features"""
+    method: NotRequired[Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"]]
+    """`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`: documents shown at several ranks; `regression-em`: relevance predicted from features; `trust-em`: the same, with the probability of a click on an irrelevant document, for the affine correction"""
 
     positions: NotRequired[int]
     """Ranks from 1"""
@@ -1924,10 +1971,13 @@ class PropensityRequest(TypedDict):
     """Versions of the model whose lists count, those with randomised ranks for example"""
 
     classifier: NotRequired[Literal["trees", "logistic"]]
-    """Model of relevance of regression-em"""
+    """Model of relevance of regression-em and trust-em"""
 
     iterations: NotRequired[int]
-    """Iterations of regression-em"""
+    """Iterations of regression-em and trust-em"""
+
+    irrelevant_share: NotRequired[float]
+    """Share of the impressions that counts as irrelevant, those of the lowest predicted relevance, for trust-em"""
 
     resamples: NotRequired[int]
     """Resamples of users, or of lists, for the intervals; 0 for none"""
@@ -1940,7 +1990,7 @@ class PropensityRequest(TypedDict):
     """A ready click log"""
 
     dataset_id: NotRequired[str | None]
-    """A ready dataset with the features of the documents, for regression-em"""
+    """A ready dataset with the features of the documents, for regression-em and trust-em"""
 
 
 class RandomFolds(TypedDict):
@@ -2079,6 +2129,18 @@ class RankRequest(TypedDict):
 
     explain: NotRequired[bool]
     """Whether to add each feature's contribution to the score of each returned document"""
+
+    keep: NotRequired[bool]
+    """Whether users see the rankings, so that the service keeps its share of them, `RANKERY_RANKING_LOG_SHARE`; a kept one has a `ranking_id`"""
+
+    user: NotRequired[str | None]
+    """Any text that tells users apart; only its keyed hash is stored"""
+
+    session: NotRequired[str | None]
+    """Any text that tells their visits apart; only its keyed hash is stored"""
+
+    interleaving: NotRequired[str | None]
+    """An interleaving of models: its list is returned, with the scores of this model. The same user and query keep their list"""
 
 
 class RankSvmRequest(TypedDict):
@@ -2242,15 +2304,11 @@ class CounterfactualRequest(TypedDict):
     project: NotRequired[str | None]
     """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
-    kind: Literal["counterfactual"]
     click_log_id: str
     """A ready click log"""
 
     dataset_id: str
     """A ready dataset with the documents that the systems rank, by the ids of the log"""
-
-    systems: list[ModelSystem | RankingSystem]
-    """Compared with each other and with the logged ranking"""
 
     metric: NotRequired[str]
     """A sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
@@ -2266,6 +2324,10 @@ class CounterfactualRequest(TypedDict):
 
     examination: NotRequired[list[float] | None]
     """Probability to examine each rank from 1, for `examination` alone"""
+
+    kind: Literal["counterfactual"]
+    systems: list[ModelSystem | RankingSystem]
+    """Compared with each other and with the logged ranking"""
 
     seed: NotRequired[int]
     """Decides every random choice, also of a loss without a `seed`; same seed, same result"""
@@ -2371,6 +2433,59 @@ class ScheduledAutoTrainRequest(TypedDict):
 
 
 ScorerKind: TypeAlias = Literal["trees", "linear", "mlp", "sum"]
+
+
+class ServedClicks(TypedDict):
+    """Served rankings, of which each run makes a click log to train on."""
+
+    model: NotRequired[str | None]
+    """The model that served them; that of the training when null"""
+
+    days: NotRequired[float]
+    """Days before the run"""
+
+    actions: NotRequired[dict[str, float] | None]
+    """Weights of actions by name; others are counted and left out. `click` has 1 by default"""
+
+
+class ServedEvent(TypedDict):
+    """An action of a user on a document of a served ranking."""
+
+    ranking_id: str
+    document_id: str
+    action: NotRequired[str]
+    """Weighed by `actions` when a click log is made"""
+
+    at: NotRequired[str | None]
+    """Time of the action; now when null"""
+
+
+class ServedEventsRequest(TypedDict):
+    """Events on served rankings."""
+
+    events: list[ServedEvent]
+
+
+class ServedLogRequest(TypedDict):
+    """Served rankings that become a click log."""
+
+    model: str
+    """A name for all its versions, or one version"""
+
+    since: NotRequired[str | None]
+    """Start of the period; null for all that is kept"""
+
+    until: NotRequired[str | None]
+    """End of the period; now when null"""
+
+    name: NotRequired[str | None]
+    """For people; `served by` the model when left out"""
+
+    actions: NotRequired[dict[str, float] | None]
+    """Weights of actions by name; others are counted and left out. `click` has 1 by default"""
+
+    project: NotRequired[str | None]
+    """The project that it belongs to. Left out, it is that of the model's name or the dataset for jobs and studies, and that of the API key where it is bound to one"""
 
 
 class StudyChanges(TypedDict):
@@ -2932,6 +3047,9 @@ class ScheduledTrainRequest(TypedDict):
 
     test_dataset: NotRequired[str | None]
     """A dataset to evaluate and rank at the end, by name"""
+
+    served_clicks: NotRequired[ServedClicks | None]
+    """Train on clicks on rankings that the service served: each run first makes their log, and `clicks` corrects them. `dataset` has the features"""
 
 
 class StudyBaseRequest(TypedDict):

@@ -18,7 +18,9 @@ class ClickJobCalls(JobCalls):
     def propensities(
         self,
         log: str | HasId,
-        method: Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em"] = "all-pairs",
+        method: Literal[
+            "shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"
+        ] = "all-pairs",
         *,
         dataset: str | HasId | None = None,
         positions: int | None = None,
@@ -29,16 +31,18 @@ class ClickJobCalls(JobCalls):
         Args:
             log: A ready click log, or its id.
             method: `shuffled` for lists in random order; `pivot`, `adjacent` and `all-pairs` for documents
-                shown at several ranks; `regression-em` where ranks never move.
-            dataset: Features of the documents, for `regression-em`.
+                shown at several ranks; `regression-em` where ranks never move; `trust-em` for the
+                correction `affine`, with the clicks on irrelevant documents.
+            dataset: Features of the documents, for `regression-em` and `trust-em`.
             positions: Ranks from 1; 10 when left out.
             **options: `versions`, `classifier`, `iterations`, `resamples`, `seed` and others of the API.
 
         Returns:
-            The job, whose result has `propensities`, `lower`, `upper` and a `sentence`.
+            The job, whose result has `propensities`, `lower`, `upper` and a `sentence`; of `trust-em` also
+            `intercepts`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python
@@ -77,7 +81,7 @@ class ClickJobCalls(JobCalls):
             propensities.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec: dict[str, Any] = {
             "kind": "simulate-clicks",

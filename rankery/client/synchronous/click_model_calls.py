@@ -40,7 +40,7 @@ class ClickModelCalls(JobCalls):
             The job; its result has a `sentence`, the `comparison` and the parameters of the `click_model`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "click-model",
@@ -85,7 +85,7 @@ class ClickModelCalls(JobCalls):
             The job; `client.dataset(job.result["dataset_id"])` is the dataset that it made.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "judge",

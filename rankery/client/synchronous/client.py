@@ -119,7 +119,7 @@ class Client(
             **options: `parameters`, `json`, `content` and `headers`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
             ServiceUnreachable: It was not answered.
         """
         return self.transport.request(method, path, repeatable=method != "POST", **options)

@@ -40,7 +40,7 @@ class Dataset(DatasetView, Data):
         """Change its name or its project; omitted fields stay.
 
         Args:
-            name: What people call it.
+            name: Display name.
             project: The project that it belongs to; none if None.
 
         Returns:
@@ -96,7 +96,7 @@ class Dataset(DatasetView, Data):
         """List its queries, in its order.
 
         Args:
-            prefix: Only those whose ids begin so.
+            prefix: Only queries whose ids begin so.
         """
         path = f"{self._path}/queries"
         return Pages(self._transport, path, lambda one: read(QueryEntry, one), prefix=prefix)

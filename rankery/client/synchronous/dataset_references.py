@@ -36,7 +36,7 @@ class DatasetReferences(UploadCalls):
 
         Raises:
             NothingFound: No dataset of this name is ready; with the nearest name.
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         if reference.startswith(DATASET_PREFIX):
             return self._bound(Dataset, self.transport.get(f"/v1/datasets/{reference}"))
@@ -60,7 +60,7 @@ class DatasetReferences(UploadCalls):
         Args:
             data: As `train` takes it.
             columns: Which columns of a file or a frame are what.
-            name: What a frame is called.
+            name: Name of a frame.
 
         Raises:
             JobFailed: The data cannot be read.

@@ -38,7 +38,7 @@ class DriftCalls(JobCalls):
             The job; `client.drift_report(job.result["drift_report_id"])` is what it found.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec = {"kind": "drift", "model": id_of(model), "days": days, "thresholds": thresholds, **options}
         return self.submit(given(spec))
@@ -53,9 +53,9 @@ class DriftCalls(JobCalls):
         """List reports of drift, newest first.
 
         Args:
-            model: Only those of this version; of all versions of a plain name.
-            verdict: Only those that found drift, that found none, or that had too few queries.
-            project: Only those of this project.
+            model: Only reports of this version; of all versions of a plain name.
+            verdict: Only reports that found drift, that found none, or that had too few queries.
+            project: Only reports of this project.
         """
         return Pages(
             self.transport,
@@ -70,6 +70,6 @@ class DriftCalls(JobCalls):
         """Return a drift report, feature by feature.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return read(DriftReportView, self.transport.get(f"/v1/drift-reports/{report_id}"))

@@ -36,21 +36,21 @@ class EventCalls(Calls):
     ) -> Iterator[EventView]:
         """Iterate over events as they happen, without an end.
 
-        Where the connection breaks off, it goes on behind the last event: none is left out or comes twice.
+        Where the connection breaks off, it continues after the last event: none is left out or comes twice.
 
         Args:
-            after: Begin behind the event of this id, 0 for all that are kept; with what happens from now on
+            after: Begin after the event of this id, 0 for all that are kept; with what happens from now on
                 if None.
             kinds: Only these, such as `job.ended`, `gate.refused` or `alias.moved`.
-            object: Only those of this object.
+            object: Only events of this object.
             patience_seconds: How long to try again where the service does not answer.
 
         Raises:
             ServiceUnreachable: The service has not answered for so long.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Warns:
-            DataWarning: Events behind `after` were removed by the retention.
+            DataWarning: Events after `after` were removed by the retention.
 
         Example:
             ```python
@@ -92,9 +92,9 @@ class EventCalls(Calls):
         """List the events that are kept, newest first.
 
         Args:
-            after: Only those behind the event of this id, oldest first.
+            after: Only events after the event of this id, oldest first.
             kinds: Only these, such as `job.ended`.
-            object: Only those of this object.
+            object: Only events of this object.
         """
         asked = [kinds] if isinstance(kinds, str) else kinds
         return Pages(

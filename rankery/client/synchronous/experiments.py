@@ -56,7 +56,7 @@ class Experiment(ExperimentView, Resource):
     ) -> Self:
         """Wait until the experiment has ended; a bar shows how many of its trainings have.
 
-        Interrupted from the keyboard, the experiment goes on.
+        Interrupted from the keyboard, the experiment continues.
 
         Args:
             on_progress: Called with the experiment each time it was asked for.
@@ -108,7 +108,7 @@ class Experiment(ExperimentView, Resource):
             This experiment.
 
         Raises:
-            RankeryApiError: It goes on already, or nothing is left to do.
+            RankeryApiError: It is already running, or nothing is left to do.
         """
         return self._post("resume")
 
@@ -170,7 +170,7 @@ class ExperimentCalls(Calls):
         """Return a paper's tables with methods, claims and printed numbers.
 
         Raises:
-            RankeryApiError: There is none of this name.
+            RankeryApiError: The name is unknown.
         """
         return read(Paper, self.transport.get(f"/v1/papers/{name}"))
 
@@ -218,7 +218,7 @@ class ExperimentCalls(Calls):
         """Return an experiment with its report so far.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Experiment, self.transport.get(f"/v1/experiments/{experiment_id}"))
 

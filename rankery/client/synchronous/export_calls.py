@@ -36,7 +36,7 @@ class ExportCalls(Calls):
             path: The file; it appears when it is complete.
             archive: Write a zip with the proof and how to install it beside the model.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
-            **options: What the format takes of `target_version`, `model_name`, `feature_set`, `score_shift`,
+            **options: Options of the format, of `target_version`, `model_name`, `feature_set`, `score_shift`,
                 `never_missing` and `feature_names`; see `rankery.client.ExportOptions`.
 
         Returns:

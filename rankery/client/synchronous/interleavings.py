@@ -38,7 +38,7 @@ class InterleavingCalls(JobCalls):
                 `click_window_seconds` and `project`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         named = None if models is None else [id_of(model) for model in models]
         body = given({"name": name, "models": named, "rankings": rankings, **options})
@@ -48,7 +48,7 @@ class InterleavingCalls(JobCalls):
         """List interleavings, newest first.
 
         Args:
-            project: Only those of this project.
+            project: Only interleavings of this project.
         """
         return Pages(self.transport, _PATH, lambda one: read(InterleavingView, one), project=project)
 
@@ -56,7 +56,7 @@ class InterleavingCalls(JobCalls):
         """Return an interleaving.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return read(InterleavingView, self.transport.get(f"{_PATH}/{interleaving_id}"))
 
@@ -79,7 +79,7 @@ class InterleavingCalls(JobCalls):
             rankings: Documents of each ranker, best first, for rankings of your own.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         asked = given({"id": query, "documents": documents})
         body = given({"user": user, "query": asked, "rankings": rankings})
@@ -141,7 +141,7 @@ class InterleavingCalls(JobCalls):
             The job; its `result` has the estimates and the differences with their sentences.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         named = {"click_log_id": id_of(click_log), "dataset_id": id_of(dataset)}
         spec = {"kind": "counterfactual", **named, "systems": [dict(system) for system in systems]}

@@ -76,7 +76,7 @@ class Job(JobView, Deletable):
     ) -> Self:
         """Wait until the job has ended; a bar shows its iterations, time left and validation metric.
 
-        Interrupted from the keyboard, the job goes on.
+        Interrupted from the keyboard, the job continues.
 
         Args:
             on_progress: Called with the job each time it was asked for.
@@ -132,7 +132,7 @@ class Job(JobView, Deletable):
         """Change its labels; omitted fields stay.
 
         Args:
-            name: What it is called; the usual title again if None.
+            name: Title; the usual one if None.
             notes: Whatever they note.
             tags: Tags to set; those that are None go, all others stay.
             project: The project of the job and its results; none if None.
@@ -160,7 +160,7 @@ class Job(JobView, Deletable):
             `weight` in the model and others.
 
         Raises:
-            RankeryApiError: The job is no automatic training.
+            RankeryApiError: The job is not an automatic training.
         """
         found = self._transport.get(f"{self._path}/candidates")
         return Listing(ranked(read(answers.AutoTrainCandidates, found)))
@@ -335,7 +335,7 @@ class Model(ModelView, Deletable):
             path: The file; it appears when it is complete.
             archive: Write a zip with the proof and how to install it beside the model.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
-            **options: What the format takes; see `client.export`.
+            **options: Options of the format; see `client.export`.
 
         Returns:
             The file.

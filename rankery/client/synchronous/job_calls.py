@@ -52,7 +52,7 @@ class JobCalls(Calls):
             job: `{"kind": "train" | "auto-train" | "evaluate" | "rank" | "compare" | "inspect", …}`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         return self._bound(Job, self.transport.create("/v1/jobs", dict(job)))
 
@@ -85,10 +85,10 @@ class JobCalls(Calls):
         """List jobs, newest first.
 
         Args:
-            kind: Only those of this kind, such as `train`.
-            status: Only those `queued`, `running`, `succeeded`, `refused`, `failed` or `cancelled`.
-            tag: Only those with a tag, as `name` or `name:value`; of several, with all.
-            project: Only those of this project; `-` for those of none.
+            kind: Only jobs of this kind, such as `train`.
+            status: Only jobs that are `queued`, `running`, `succeeded`, `refused`, `failed` or `cancelled`.
+            tag: Only jobs with a tag, as `name` or `name:value`; of several, with all.
+            project: Only jobs of this project; `-` for no project.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
         return self._pages(Job, "/v1/jobs", kind=kind, status=status, tag=tags, project=project)
@@ -97,7 +97,7 @@ class JobCalls(Calls):
         """Return a job with its status, progress, metrics, result and problem.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Job, self.transport.get(f"/v1/jobs/{job_id}"))
 

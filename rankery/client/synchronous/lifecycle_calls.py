@@ -61,7 +61,7 @@ class LifecycleCalls(Calls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python
@@ -97,7 +97,7 @@ class LifecycleCalls(Calls):
 
         Raises:
             InvalidArgument: Neither ids nor a filter is given, or both are.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Example:
             ```python

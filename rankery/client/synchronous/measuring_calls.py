@@ -47,19 +47,19 @@ class MeasuringCalls(JobCalls, SystemCalls):
         Args:
             system: A model (id, name, `name:version` or `name@alias`), a ranking (`rnk_…`), a model of
                 LightGBM, or scores, as in `compare`.
-            dataset: What to measure on, in any form that `train` takes.
+            dataset: Dataset to measure on, in any form that `train` takes.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             diagnostics: Compute diagnostics of a loss at the model's scores: `{"loss", "cutoff"}`.
             label_map: Labels to replace, as text, and what by.
-            seed: Of the bootstrap intervals.
+            seed: Seed of the bootstrap intervals.
             allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             columns: Which columns of a file or a frame are what, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         dataset_id = self._dataset_id(dataset, columns)
         spec = {
@@ -98,27 +98,28 @@ class MeasuringCalls(JobCalls, SystemCalls):
         """Compare models and rankings, query by query, on one dataset.
 
         Args:
-            dataset: What to compare them on, in any form that `train` takes.
+            dataset: Dataset to compare them on, in any form that `train` takes.
             systems: Two or more; each later one is held against each earlier one. A model (id, name,
                 `name:version`, `name@alias`) or a ranking (`rnk_…`); a `Booster` or `LGBMRanker`, which is
                 imported; a file of a TREC run; scores as `upload_run` takes them: an array in the order of
                 the dataset's rows, a frame, or `{query: {document: score}}`. By name where they are a
                 dictionary: `{"champion": "web@champion", "neural": scores}`.
             reference: Place of the system, from 0, that all others are held against instead.
-            correction: Of the p-values for their number: `holm`, or `none` for one test planned before.
+            correction: Correction of the p-values for their number: `holm`, or `none` for one test planned
+                before.
             pool_folds: Rank each query by the model of a cross-validation that has not seen it.
             metrics: Spellings; the first one decides.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             permutations: Random assignments of Fisher's randomisation test.
             label_map: Labels to replace, as text, and what by.
-            seed: Of the resampling.
+            seed: Seed of the resampling.
             allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             columns: Which columns of a file or a frame are what, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         dataset_id = self._dataset_id(dataset, columns)
         spec = {
@@ -153,14 +154,14 @@ class MeasuringCalls(JobCalls, SystemCalls):
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
-            dataset: What to rank, in any form that `train` takes.
+            dataset: Dataset to rank, in any form that `train` takes.
             allow_absent_features: Go on where the dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             columns: Which columns of a file or a frame are what, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "rank",
@@ -194,20 +195,20 @@ class MeasuringCalls(JobCalls, SystemCalls):
         Args:
             model: Id, name, `name:version` or `name@alias`.
             dataset: Where to look, in any form that `train` takes.
-            metric: What is lost when a feature is shuffled; `ndcg@10` when left out.
+            metric: Metric whose drop is measured when a feature is shuffled; `ndcg@10` when left out.
             repeats: How often each feature is shuffled.
             within: Shuffle over the `dataset`, or within the `query`.
             partial_dependence: `{"features", "grid", "sample"}`.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             label_map: Labels to replace, as text, and what by.
-            seed: Of the shuffling.
+            seed: Seed of the shuffling.
             allow_absent_features: Go on where a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             columns: Which columns of a file or a frame are what, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         spec = {
             "kind": "inspect",
@@ -230,7 +231,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
         """Return the mean and 95 % interval of each metric of an evaluation.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Evaluation, self.transport.get(f"/v1/evaluations/{evaluation_id}"))
 
@@ -242,7 +243,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
         """Return the conclusion for every pair of systems, and the tests behind it.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Comparison, self.transport.get(f"/v1/comparisons/{comparison_id}"))
 
@@ -250,7 +251,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
         """Return feature importance and partial dependence of a model on a dataset.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return read(Inspection, self.transport.get(f"/v1/inspections/{inspection_id}"))
 
@@ -260,8 +261,8 @@ class MeasuringCalls(JobCalls, SystemCalls):
         """List stored rankings, newest first.
 
         Args:
-            dataset: Only those of its queries.
-            uploaded: Only those of other systems, or only those of models.
+            dataset: Only rankings of its queries.
+            uploaded: Only rankings of other systems, or only rankings of models.
         """
         dataset_id = None if dataset is None else id_of(dataset)
         return self._pages(Ranking, "/v1/rankings", dataset_id=dataset_id, uploaded=uploaded)
@@ -270,6 +271,6 @@ class MeasuringCalls(JobCalls, SystemCalls):
         """Return a stored ranking; `queries` lists its documents.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Ranking, self.transport.get(f"/v1/rankings/{ranking_id}", limit=1))

@@ -29,8 +29,8 @@ class ModelCalls(AliasCalls):
 
         Args:
             name: Only versions of this name.
-            tag: Only those with a tag, as `name` or `name:value`; of several, with all.
-            project: Only those of this project; `-` for those of none.
+            tag: Only models with a tag, as `name` or `name:value`; of several, with all.
+            project: Only models of this project; `-` for no project.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
         return self._pages(Model, "/v1/models", name=name, tag=tags, project=project)

@@ -47,7 +47,7 @@ class Pages(Generic[Item]):
         """Return the first of the list.
 
         Args:
-            count: How many at most.
+            count: Largest number of items.
         """
         found: Listing[Item] = Listing()
         if count <= _PAGE:

@@ -54,7 +54,7 @@ class ResumableUpload:
 
         Raises:
             FileUnusable: The file cannot be read, or has changed.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
             ServiceUnreachable: Nothing has got through for minutes.
         """
         while True:

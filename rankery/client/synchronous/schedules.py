@@ -30,12 +30,12 @@ class Schedule(ScheduleView, Resource):
             **changes: `name`, `cron`, `timezone`, `job`, `promote`, `only_new_data`, `enabled` and `project`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         return self._take(self._transport.request("PATCH", self._path, json=dict(changes)).json())
 
     def pause(self) -> Self:
-        """Queue no further runs; one that is going on ends."""
+        """Queue no further runs; a run that has begun ends."""
         return self.change(enabled=False)
 
     def resume(self) -> Self:
@@ -46,7 +46,7 @@ class Schedule(ScheduleView, Resource):
         """Queue a run now.
 
         Raises:
-            RankeryApiError: A run is still going on.
+            RankeryApiError: A run has not ended yet.
         """
         return read(ScheduleRunView, self._transport.create(f"{self._path}/run"))
 
@@ -54,14 +54,14 @@ class Schedule(ScheduleView, Resource):
         """List its runs, newest first.
 
         Args:
-            status: Only those of this status, such as `promoted` or `failed`.
+            status: Only runs of this status, such as `promoted` or `failed`.
         """
         path = f"{self._path}/runs"
         selection = given({"status": status})
         return Pages(self._transport, path, lambda one: read(ScheduleRunView, one), **selection)
 
     def delete(self) -> None:
-        """Delete the schedule with its runs; a job that runs goes on."""
+        """Delete the schedule with its runs; a job that runs continues."""
         self._transport.request("DELETE", self._path)
 
     @property
@@ -87,15 +87,15 @@ class ScheduleCalls(Calls):
         """Queue a job again and again; runs that were missed are made up for once.
 
         Args:
-            name: What people call it.
+            name: Display name.
             cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
             job: A training as `submit` takes it, with datasets by name: `{"kind": "train", "model_name",
                 "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest that is
                 ready. Or an automatic training or a study with datasets by name, or a drift job:
                 `{"kind": "drift", "model": "web@champion"}`.
-            timezone: Of the expression, `Europe/Zurich`; UTC when left out.
+            timezone: Timezone of the expression, `Europe/Zurich`; UTC when left out.
             promote: The alias that asks its gate for each new version.
-            only_new_data: Skip a run whose datasets are those of the last one.
+            only_new_data: Skip a run whose datasets are the same as in the last one.
             enabled: Whether it runs at all.
             project: The project that it belongs to.
 
@@ -125,7 +125,7 @@ class ScheduleCalls(Calls):
         """List schedules, newest first.
 
         Args:
-            enabled: Only those that run, or only those that are paused.
+            enabled: Only schedules that are enabled, or only paused ones.
         """
         return self._pages(Schedule, "/v1/schedules", enabled=enabled)
 
@@ -133,6 +133,6 @@ class ScheduleCalls(Calls):
         """Return a schedule with its next and its last run.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Schedule, self.transport.get(f"/v1/schedules/{schedule_id}"))

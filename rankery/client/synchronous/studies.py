@@ -63,8 +63,8 @@ class Study(StudyView, Resource):
 
         Args:
             on_progress: Called with the study each time it was asked for.
-            timeout_seconds: Give up after so long; None waits for ever.
-            interval_seconds: The pause between two questions.
+            timeout_seconds: Seconds to wait; None waits for ever.
+            interval_seconds: Pause between two requests.
 
         Returns:
             This study, which has a conclusion.
@@ -103,7 +103,7 @@ class Study(StudyView, Resource):
         return read(Trial, self._transport.create(f"{self._path}/trials", body))
 
     def pause(self) -> Self:
-        """Queue no further trials; those that are queued or run go on to their end."""
+        """Queue no further trials; queued and running trials still finish."""
         return self._post("pause")
 
     def resume(self) -> Self:
@@ -196,12 +196,12 @@ class StudyCalls(DatasetReferences):
 
         Args:
             model_name: The model that winner and default become versions of.
-            dataset: What to learn from, in any form that `train` takes.
+            dataset: Training data, in any form that `train` takes.
             search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
                 `(0.01, 0.3, "log")`, a list of choices, or a parameter as the API has it.
             loss: The loss of the default.
             test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
-            scorer: What is trained, as in `train`; names of the search space are then its hyperparameters.
+            scorer: Scorer to train, as in `train`; names of the search space are then its hyperparameters.
             hyperparameters: Those of the default.
             metric: The objective; `ndcg@10` when left out.
             folds: Cross-validate by so many folds, or by a column of the queries; 5 when left out.
@@ -217,7 +217,7 @@ class StudyCalls(DatasetReferences):
             seed: Decides every random choice.
             alias: Alias to point at the winner if it is shown to be better.
             priority: `low`, `normal` or `high`.
-            name: Of the study; that of the model when left out.
+            name: Name of the study; that of the model when left out.
             project: The project that it belongs to.
             columns: Which columns of files and frames are what, as in `upload_dataset`.
 
@@ -268,7 +268,7 @@ class StudyCalls(DatasetReferences):
         """Submit a study with the fields of the HTTP API.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         return self._bound(Study, self.transport.create("/v1/studies", dict(study)))
 
@@ -276,7 +276,8 @@ class StudyCalls(DatasetReferences):
         """List studies, newest first.
 
         Args:
-            status: Only those `running`, `paused`, `concluding`, `succeeded`, `failed` or `cancelled`.
+            status: Only studies that are `running`, `paused`, `concluding`, `succeeded`, `failed` or
+                `cancelled`.
         """
         return self._pages(Study, "/v1/studies", status=status)
 
@@ -284,6 +285,6 @@ class StudyCalls(DatasetReferences):
         """Return a study with its counts, best trial and conclusion.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Study, self.transport.get(f"/v1/studies/{study_id}"))

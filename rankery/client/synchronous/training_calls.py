@@ -77,17 +77,17 @@ class TrainingCalls(JobCalls, DatasetReferences):
 
         Args:
             model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
-            dataset: What to learn from: a dataset, its id or its name (the newest that is ready), a file, a
+            dataset: Training data: a dataset, its id or its name (the newest that is ready), a file, a
                 data frame, `(X, y, group)` or an address. Data are uploaded and read first; the same bytes
                 are not uploaded again.
             loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`;
                 None for a sum of models, which has none.
-            validation: What picks the best iteration: a dataset in any of these forms, a share of the queries
-                such as 0.2, or folds or a column of the training data as a dictionary.
+            validation: Data that pick the best iteration: a dataset in any of these forms, a share of the
+                queries such as 0.2, or folds or a column of the training data as a dictionary.
             folds: Instead, cross-validate by so many folds, or by those that a column of the queries names;
                 the model is then trained on all of them.
-            test: What the model is measured on at the end, in the same ways.
-            scorer: What is trained, by its kind or with its hyperparameters: "linear", or
+            test: Data that the model is measured on at the end, in the same forms.
+            scorer: Scorer to train, by its kind or with its hyperparameters: "linear", or
                 `{"kind": "mlp", "hidden": [128, 64], "epochs": 50}`, or the sum of models by
                 `{"kind": "sum", "models": ["web:3", "net:1"]}`; trees when left out.
             hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`; "auto" chooses
@@ -98,7 +98,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             label_map: Labels to replace, as text, and what by.
             features: Those that the model has: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
-            init_model: A model whose trees come first, by its reference; training goes on from its scores.
+            init_model: A model whose trees come first, by its reference; training continues from its scores.
             tags: Tags of the model; those of a grid name what varies.
             diagnostics: Compute diagnostics of the loss: `{"interval": 10}`.
             seed: Decides every random choice.
@@ -176,9 +176,9 @@ class TrainingCalls(JobCalls, DatasetReferences):
 
         Args:
             model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
-            dataset: What to learn from, as in `train`.
+            dataset: Training data, as in `train`.
             budget_seconds: Running time to plan for, from 10 seconds to a day; 300 when left out.
-            metric: What candidates are selected by; `ndcg@10` when left out.
+            metric: Metric that candidates are selected by; `ndcg@10` when left out.
             test: Other data that the model is measured on once, at the end, in the same ways.
             prefer: `simple`: one candidate unless a sum is shown to be better; `best`: what measured best.
             candidates: Names of the candidates to try, as a leaderboard has them; all when left out.
@@ -239,11 +239,11 @@ class TrainingCalls(JobCalls, DatasetReferences):
 
         Args:
             model_name: The model that they become versions of.
-            dataset: What to learn from, as in `train`.
+            dataset: Training data, as in `train`.
             parameters: Values by hyperparameter: `{"num_leaves": [31, 63], "loss": ["listnet", "mse"]}`; also
                 `loss.mu` for an option of the loss, `scorer`, `scorer.dropout` and `seed`.
             loss: The loss where the grid has none.
-            repeats: Trainings of each point on bootstrap samples, by one seed after the other.
+            repeats: Trainings of each point on bootstrap samples, by consecutive seeds.
             **training: Everything else that `train` takes.
 
         Returns:

@@ -52,7 +52,7 @@ class UploadCalls(Calls):
                 `(X, y, group)` as LightGBM takes them, where `group` may also have the query of each
                 document; an address, which the service reads (see `import_dataset`); or None where `parts`
                 has several files.
-            name: What people will call it; the file's name when left out.
+            name: Display name; the file's name when left out.
             columns: Columns of a table by role: `{"label": "grade", "query": "session"}`; detected by the
                 usual names if left out.
             parts: `train`, `validation` and `test` files instead. Each becomes a dataset; that of the first
@@ -72,7 +72,7 @@ class UploadCalls(Calls):
             FileUnusable: A file cannot be read.
             DataUnusable: The data frame cannot be sent; the sentence names the row and the column.
             WrongType: The data are of another type.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
 
         Warns:
             DataWarning: A label is missing, all rows are of one query, or the rows of a query are not
@@ -131,7 +131,7 @@ class UploadCalls(Calls):
         Args:
             features: (n_documents, n_features), dense, sparse or a data frame; NaN is a missing value.
             labels: (n_documents,).
-            name: What people will call it.
+            name: Display name.
             query_sizes: (n_queries,) documents of each query, in order; or `query_ids`.
             query_ids: (n_documents,).
             document_ids: (n_documents,).
@@ -145,7 +145,7 @@ class UploadCalls(Calls):
 
         Raises:
             DataUnusable: The shapes do not fit each other.
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         if query_sizes is None and query_ids is None:
             raise DataUnusable("give query_sizes, the documents of each query, or query_ids, one a document")
@@ -187,7 +187,7 @@ class UploadCalls(Calls):
         Args:
             source: `s3://…`, `gs://…`, `https://…`, `hf://datasets/…` or `ir_datasets:…`; several become one
                 dataset. Or `upload:upl_…`, a file that any client of tus has uploaded.
-            name: What people will call it.
+            name: Display name.
             parts: `train`, `validation` and `test` addresses instead, a dataset each.
             files: Pattern of the names of the files in a folder: `part-*.parquet`.
             columns: Which columns of a table are what, as in `upload_dataset`; likewise the following.

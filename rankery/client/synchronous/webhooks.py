@@ -31,7 +31,7 @@ class Webhook(WebhookView, Resource):
             **changes: `url`, `events`, `description`, `project` and `enabled`.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         return self._take(self._transport.request("PATCH", self._path, json=dict(changes)).json())
 
@@ -55,7 +55,7 @@ class Webhook(WebhookView, Resource):
         """List its deliveries, newest first.
 
         Args:
-            state: Only those `waiting`, `delivered` or `dead`.
+            state: Only deliveries that are `waiting`, `delivered` or `dead`.
         """
         path = f"{self._path}/deliveries"
         return Pages(self._transport, path, lambda one: read(DeliveryView, one), state=state)
@@ -103,7 +103,7 @@ class WebhookCalls(Calls):
             The webhook; its `secret`, by which `rankery.verify_webhook` checks messages, is shown once.
 
         Raises:
-            RankeryApiError: The service refused it.
+            RankeryApiError: The service refused the request.
         """
         body = {
             "url": url,
@@ -122,6 +122,6 @@ class WebhookCalls(Calls):
         """Return a webhook.
 
         Raises:
-            RankeryApiError: There is none of this id.
+            RankeryApiError: The id is unknown.
         """
         return self._bound(Webhook, self.transport.get(f"/v1/webhooks/{webhook_id}"))

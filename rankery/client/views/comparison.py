@@ -41,7 +41,7 @@ def pair_table(pair: answers.Pair, names: Sequence[str], correction: str = "holm
     Args:
         pair: The pair.
         names: The systems, by their places.
-        correction: Of the p-values, `holm` or `none`.
+        correction: Correction of the p-values, `holm` or `none`.
     """
     a, b = names[pair.a], names[pair.b]
     p = "#p (Holm)" if correction == "holm" else "#p"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class DriftReportEntryView(Shown, answers.DriftReportEntry):
-    """A report of drift in a list; `client.drift_report` has all of one."""
+    """A report of drift in a list; `client.drift_report` returns the whole report."""
 
     def summary(self) -> dict[str, str]:
         """Return its row in a list, by column."""

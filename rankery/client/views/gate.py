@@ -12,12 +12,15 @@ class GateView(Shown, answers.Gate):
         """Return its row in a list, by column."""
         return {
             "alias": f"{self.name}@{self.alias}",
-            "metric": self.metric,
+            "metric": self.metric or self._of_clicks(),
             "require": self.require.replace("_", " "),
             "p": f"{self.p:g}",
-            "dataset": self.dataset_id,
+            "dataset": self.dataset_id or "",
             "updated": moment(self.updated_at),
         }
+
+    def _of_clicks(self) -> str:
+        return f"{self.counterfactual.metric}, estimated" if self.counterfactual else "interleaving"
 
     def card(self) -> Card:
         """Return the card of the gate."""

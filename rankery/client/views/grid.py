@@ -23,7 +23,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
 
     Attributes:
         jobs: A job a point.
-        parameters: What the grid varies.
+        parameters: Parameters that the grid varies.
     """
 
     def __init__(

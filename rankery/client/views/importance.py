@@ -40,7 +40,7 @@ class Importance(Shown, answers.ModelImportance, Tabular):
         """Draw the gains of the most important features.
 
         Args:
-            top: How many.
+            top: Number of features.
 
         Returns:
             A `plotly.graph_objects.Figure`.

@@ -36,7 +36,7 @@ class Inspection(Shown, answers.Inspection, Tabular):
         """Draw what the metric loses when each feature is shuffled.
 
         Args:
-            top: How many features.
+            top: Number of features.
 
         Returns:
             A `plotly.graph_objects.Figure`.

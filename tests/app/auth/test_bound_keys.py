@@ -88,6 +88,9 @@ LISTS = {
 BY_BODY: dict[str, tuple[Any, int]] = {
     "/v1/jobs": ({"kind": "rank", "model": "{ref}", "dataset_id": "{dataset_id}"}, 404),
     "/v1/interleavings": ({"name": "mine", "models": ["{ref}", "{ref}"]}, 404),
+    "/v1/click-logs/served": ({"model": "{ref}"}, 404),
+    "/v1/click-logs/interleaved": ({"interleaving_id": "{interleaving_id}"}, 404),
+    "/v1/served-rankings/events": ({"events": [{"ranking_id": "srv_1", "document_id": "d"}]}, 200),
     "/v1/jobs/batch": (
         {"jobs": [{"kind": "evaluate", "ranking_id": "{ranking_id}", "dataset_id": "{dataset_id}"}]},
         404,
@@ -158,6 +161,7 @@ OTHERS: dict[Operation, str] = {
     ("post", "/v1/uploads"): "of the key that made it",
     ("get", "/v1/papers"): "what the code knows",
     ("get", "/v1/losses"): "what the code knows",
+    ("get", "/v1/schedules/due-times"): "what an expression means",
     ("get", "/v1/scorers"): "what the code knows",
     ("get", "/v1/metrics"): "what the code knows",
     ("get", "/v1/job-schemas"): "what the code knows",

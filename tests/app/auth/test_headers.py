@@ -14,7 +14,6 @@ ANSWERS = [
     ("POST", "/v1/jobs", 422),
     ("PUT", "/v1/jobs", 405),
     ("GET", "/static/favicon.svg", 200),
-    ("GET", "/static/plotly.min.js", 200),
     ("GET", "/openapi.json", 200),
     ("GET", "/healthz", 200),
     ("GET", "/readyz", 503),
@@ -31,12 +30,24 @@ def test_every_answer_is_closed_to_others(client: TestClient, bearer: Bearer) ->
         policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
         assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
         assert policy["script-src"] == policy["connect-src"] == policy["form-action"] == "'self'"
+        assert policy["style-src"] == policy["font-src"] == "'self'"
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["x-frame-options"] == "DENY"
         assert answer.headers["referrer-policy"] == "same-origin"
         assert answer.headers["cross-origin-opener-policy"] == "same-origin"
         assert answer.headers["cross-origin-resource-policy"] == "same-origin"
         assert "camera=()" in answer.headers["permissions-policy"]
+
+
+def test_scripts_and_style_sheets_have_what_browsers_apply_to_them(
+    client: TestClient, bearer: Bearer
+) -> None:
+    """A page has up to 50 of them, and the other headers are those of documents."""
+    for path in ("/static/page/api.js", "/static/styles/text.css"):
+        headers = client.get(path, headers=bearer("admin")).headers
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert not {"content-security-policy", "permissions-policy"} & set(headers)
 
 
 def test_refusals_carry_them_as_well(client: TestClient, bearer: Bearer) -> None:

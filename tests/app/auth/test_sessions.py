@@ -180,7 +180,7 @@ def test_signing_in_leads_nowhere_else(client: TestClient, secrets: Secrets) -> 
 
 
 def test_nobody_signs_in_where_no_key_is_needed(client: TestClient) -> None:
-    """The page goes on by itself, and no page offers to sign out."""
+    """The page continues by itself, and no page offers to sign out."""
     answer = client.get("/sign-in?next=/models", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/models")
     assert "Sign out" not in client.get("/").text

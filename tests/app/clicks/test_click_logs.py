@@ -66,7 +66,7 @@ def test_a_wrong_option_is_refused_without_a_trace(
 
 
 def test_a_form_needs_a_file(client: TestClient) -> None:
-    """The queries of UBI alone are no log."""
+    """The queries of UBI alone are not a log."""
     answer = client.post("/v1/click-logs", files={"queries": ("queries.ndjson", b"{}")})
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == "/file"

@@ -253,7 +253,7 @@ def test_the_name_defaults_to_the_filename(client: TestClient) -> None:
 def test_a_client_that_leaves_leaves_nothing(
     application: FastAPI, client: TestClient, settings: ApiSettings
 ) -> None:
-    """A connection that breaks within the file is no dataset and no file."""
+    """A connection that breaks within the file creates neither a dataset nor a file."""
     messages = iter(
         [
             {"type": "http.request", "body": FILE[:-10], "more_body": True},

@@ -208,7 +208,7 @@ def test_models_stand_for_their_folds(
 def test_a_geometric_mean_is_not_compared(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """Its differences are no means of the queries' differences; the refusal names the metric to take."""
+    """Its differences are not means of the queries' differences; the refusal names the metric to take."""
     add_model("web"), add_model("web")
     systems = [{"model": "web:1"}, {"model": "web:2"}]
     response = client.post("/v1/jobs", json=_compare(ready_dataset(), systems, metrics=["map", "gm_map"]))

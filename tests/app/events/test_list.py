@@ -72,7 +72,7 @@ def test_bad_queries(client: TestClient, query: str) -> None:
 
 @pytest.mark.parametrize("last", ["x", "-1", "1.5"])
 def test_a_bad_last_event_id(client: TestClient, last: str) -> None:
-    """A stream does not guess where to go on."""
+    """A stream does not guess where to continue."""
     headers = {"Accept": "text/event-stream", "Last-Event-ID": last}
     answer = client.get("/v1/events", headers=headers)
     assert answer.status_code == 422

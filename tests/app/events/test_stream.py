@@ -36,8 +36,8 @@ class Reader:
     """Reads a stream in a thread, as an EventSource does.
 
     Attributes:
-        headers: Of the answer.
-        comments: How many came.
+        headers: Headers of the answer.
+        comments: Number of comments received.
         ended: Whether the server has ended the stream.
     """
 

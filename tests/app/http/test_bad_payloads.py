@@ -213,7 +213,7 @@ def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> No
 
 
 def test_a_number_beyond_double_is_refused_in_place(client: TestClient) -> None:
-    """1e999 is JSON; it is no finite number."""
+    """1e999 is JSON; it is not a finite number."""
     content = b'{"kind":"train","model_name":"w","dataset_id":"d","loss":{"name":"lambdarank","sigma":1e999}}'
     (error,) = _post(client, content).json()["errors"]
     assert error == {"pointer": "/loss/sigma", "detail": "must be a finite number"}

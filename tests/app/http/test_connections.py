@@ -216,7 +216,7 @@ def test_json_that_stalls_gets_408(connect: Connect) -> None:
 
 
 def test_a_client_that_leaves_in_an_upload_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
-    """A connection that breaks is no upload either."""
+    """A connection that breaks creates no upload either."""
     connection = connect()
     connection.sendall(UPLOAD + b"Content-Length: 10000000\r\n\r\n" + PART + b"1 qid:1 1:1\n" * 300_000)
     time.sleep(0.2)

@@ -130,7 +130,7 @@ def test_what_is_expensive_is_bounded(
     all_under_way: threading.Event,
     path: str,
 ) -> None:
-    """429 with `Retry-After` while enough is under way; everything else goes on."""
+    """429 with `Retry-After` while enough is under way; everything else continues."""
     model = add_model("web")
     with store.begin() as tx:
         ranking = tx.rankings.add(

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.embedded
 PATIENCE_SECONDS = 20.0
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def process() -> Iterator[LowPriorityProcess]:
-    """One of its own, which a test may kill."""
+    """One that tests share: whoever asks for work after one of them has killed it finds another one."""
     process = LowPriorityProcess()
     yield process
     process.stop()
@@ -71,7 +71,7 @@ def test_work_is_done_elsewhere_at_low_priority(process: LowPriorityProcess, set
 def test_errors_are_raised_where_the_work_was_asked_for(
     process: LowPriorityProcess, settings: StoreSettings
 ) -> None:
-    """Errors of the field as they are, others with their traceback; the process goes on."""
+    """Errors of the field as they are, others with their traceback; the process continues."""
     pid, _ = process.run(settings, priority)
     with pytest.raises(NotFound) as missing:
         process.run(settings, partial(refuse, NotFound("model", "web")))

@@ -32,7 +32,7 @@ def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
 
 
 def test_a_refused_request_takes_no_token() -> None:
-    """Whoever goes on asking is let in as soon as whoever waits."""
+    """A client that keeps asking is let in as soon as one that waits."""
     buckets = Buckets(per_second=1, burst=1)
     assert buckets.take("a", 0.0) == 0.0
     assert all(buckets.take("a", 0.5) == 0.5 for _ in range(100))

@@ -38,7 +38,7 @@ def test_requests_are_served_with_the_path_and_without(client: TestClient, below
 
 
 def test_the_path_alone_is_the_first_page(client: TestClient) -> None:
-    """With its slash or without; what merely begins like it is no part of the service."""
+    """With its slash or without; what merely begins like it is not part of the service."""
     assert client.get(ROOT).text == client.get(f"{ROOT}/").text
     assert client.get(f"{ROOT}2/v1/jobs").status_code == 404
 
@@ -133,7 +133,7 @@ def test_pages_lead_nowhere_else(client: TestClient, secret: str, page: str) -> 
     """Every link, form and file of a page is below the path, and what it names is there."""
     client.headers["Authorization"] = f"Bearer {secret}"
     text = client.get(ROOT + page).text
-    named = re.findall(r'(?:href|src|action|data-plotly)="(/[^"]*)"', text)
+    named = re.findall(r'(?:href|src|action)="(/[^"]*)"', text)
     assert named
     assert [url for url in named if not url.startswith(f"{ROOT}/")] == []
     assert [url for url in named if client.get(url).status_code not in {200, 405}] == []

@@ -4,7 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
+from app.http.services import registered
+from app.served.writer import ListWriter
 from core.store import Model, Store
 from tests.app.conftest import FEATURE_NAMES, TestClient
 
@@ -62,6 +65,21 @@ def test_interleavings_are_shown_listed_and_deleted(client: TestClient) -> None:
     assert client.get(f"/v1/interleavings/{first['id']}/verdict").status_code == 404
 
 
+def test_interleavings_are_sorted_and_searched(client: TestClient) -> None:
+    """By name or method, by the beginning of a name; with some of their fields."""
+    for name, method in (("beta", "balanced"), ("Alpha", "team_draft")):
+        create(client, name=name, method=method)
+
+    def names(**asked: str) -> list[str]:
+        answer = client.get("/v1/interleavings", params={"fields": "name", **asked})
+        return [item["name"] for item in answer.json()["items"]]
+
+    assert names(sort="name") == ["Alpha", "beta"]
+    assert names(sort="method", order="desc") == ["Alpha", "beta"]
+    assert names(prefix="BE") == ["beta"]
+    assert client.get("/v1/interleavings?sort=length").status_code == 422
+
+
 def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
     """Both contribute; a user keeps the list of a query, and other users have others."""
     made = create(client, rankings=None, models=models, length=6)
@@ -82,7 +100,9 @@ def test_models_share_a_list(client: TestClient, models: list[str]) -> None:
     assert all(best in shown["documents"] for shown in lists.values())
 
 
-def test_a_list_is_kept_when_the_candidates_change(client: TestClient, store: Store) -> None:
+def test_a_list_is_kept_when_the_candidates_change(
+    client: TestClient, store: Store, application: FastAPI
+) -> None:
     """Until another query; without a user each list is new. No user is stored."""
     made = create(client)
     kept = list_of(client, made, "user-17")
@@ -91,9 +111,8 @@ def test_a_list_is_kept_when_the_candidates_change(client: TestClient, store: St
     assert (again["documents"], again["kept"]) == (kept["documents"], True)
     assert not list_of(client, made, "user-17", "q2")["kept"]
     assert list_of(client, made, None)["ranking_id"] != list_of(client, made, None)["ranking_id"]
+    registered(application, ListWriter).flush()
     with store.read() as tx:
-        row = tx.interleavings.assigned(made["id"], "absent")
-        assert row is None
         stored = tx.interleavings.shown_list(made["id"], kept["ranking_id"])
         assert stored.user is not None
         assert "user-17" not in f"{stored.user} {stored.assignment} {stored.content}"
@@ -129,16 +148,21 @@ def test_the_preferred_ranker_wins(client: TestClient, method: str) -> None:
     assert found["winner"] == "b"
     assert found["sentence"].startswith("b is better than a, preferred by ")
     assert (pair["conclusion"], pair["losses"] > pair["wins"]) == ("second", True)
+    last = pair["path"][-1]
+    assert (last["decided"], last["preferring_first"]) == (pair["decided"], pair["preferring_first"])
+    assert last["preferring_first"] / last["decided"] <= 1.0 - last["winning_share"]
     assert pair["delta"] < pair["delta_upper"] <= 0.0 or pair["delta"] == pair["delta_upper"] == -0.5
 
 
-def test_clicks_count_within_their_window(client: TestClient, store: Store) -> None:
+def test_clicks_count_within_their_window(client: TestClient, store: Store, application: FastAPI) -> None:
     """A list counts when its window is over; later clicks do not."""
     made = create(client, click_window_seconds=3_600)
     shown, late = list_of(client, made, "u"), list_of(client, made, "v")
     click(client, made, shown["ranking_id"], "d4")
     path = f"/v1/interleavings/{made['id']}/verdict"
-    assert client.get(path).json()["clicked_lists"] == 0
+    registered(application, ListWriter).flush()
+    before = client.get(path).json()
+    assert (before["clicked_lists"], before["waiting_lists"]) == (0, 1)
     with store.begin() as tx:
         for list_id in (shown["ranking_id"], late["ranking_id"]):
             row = tx.interleavings.shown_list(made["id"], list_id)
@@ -197,3 +221,18 @@ def test_wrong_lists_are_refused(client: TestClient, models: list[str]) -> None:
     assert text.status_code == 422
     unknown = client.post("/v1/interleavings/itl_absent/lists", json={"query": {"id": "q"}})
     assert unknown.status_code == 404
+
+
+def test_lists_become_a_click_log(client: TestClient) -> None:
+    """A job makes it, with the name of the interleaving unless another is given; none of what is absent."""
+    created = create(client)
+    list_of(client, created, "u1")
+    answer = client.post("/v1/click-logs/interleaved", json={"interleaving_id": created["id"]})
+    assert answer.status_code == 202, answer.text
+    log = answer.json()
+    assert (log["name"], log["status"]) == (created["name"], "pending")
+    assert log["source"]["kind"] == "interleaved"
+    assert log["source"]["interleaving_id"] == created["id"]
+    assert client.get(f"/v1/jobs/{log['job_id']}").json()["kind"] == "ingest-clicks"
+    absent = client.post("/v1/click-logs/interleaved", json={"interleaving_id": "itl_absent"})
+    assert absent.status_code == 404

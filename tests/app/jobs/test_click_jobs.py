@@ -32,9 +32,10 @@ def test_propensities(client: TestClient, log_id: str, ready_dataset: Callable[[
     defaults = {"method": "all-pairs", "positions": 10, "resamples": 100, "dataset_id": None}
     assert job["spec"].items() >= defaults.items()
     assert job["title"] == "all-pairs"
-    ((pointer, detail),) = problems_of(client, body | {"method": "regression-em"})
-    assert pointer == "/dataset_id"
-    assert "needs the features" in detail
+    for method in ("regression-em", "trust-em"):
+        ((pointer, detail),) = problems_of(client, body | {"method": method})
+        assert pointer == "/dataset_id"
+        assert f"{method} needs the features" in detail
     assert problems_of(client, body | {"positions": 1})[0][0] == "/positions"
     assert client.post("/v1/jobs", json=body | {"click_log_id": "clk_none"}).status_code == 404
 
@@ -81,10 +82,20 @@ def test_corrected_trainings(
     answer = client.post("/v1/jobs", json=body | {"clicks": clicks})
     assert answer.status_code == 202, answer.text
     assert answer.json()["spec"]["clicks"] == {"log": log_id, "correction": "ips", "propensities": [1.0, 0.5]}
+    with store.begin() as tx:
+        affine = tx.jobs.add("propensity", {"click_log_id": log_id})
+        running = tx.jobs.claim(affine.id, "w1", 15)
+        assert running is not None
+        tx.jobs.succeed(affine.id, running.token, {"propensities": [1.0, 0.5], "intercepts": [0.3, 0.1]})
+    trust = {"log": log_id, "correction": "affine", "propensity_job": affine.id}
+    taken = client.post("/v1/jobs", json=body | {"loss": {"name": "listnet"}, "clicks": trust}).json()
+    assert taken["spec"]["clicks"]["propensities"] == [1.0, 0.5]
+    assert taken["spec"]["clicks"]["intercepts"] == [0.3, 0.1]
     assert "clicks" not in client.post("/v1/jobs", json=body).json()["spec"]
     for given, pointer in (
         ({**clicks, "propensities": [1.0]}, "/clicks/propensity_job"),
         ({**clicks, "propensity_job": waiting.id}, "/clicks/propensity_job"),
+        ({**clicks, "correction": "affine"}, "/clicks/propensity_job"),
         ({"correction": "ips"}, "/clicks/propensities"),
         ({"correction": "affine", "propensities": [1.0], "intercepts": [0.1]}, "/clicks/correction"),
     ):

@@ -98,7 +98,7 @@ def test_times_of_several_jobs_are_asked_for(client: TestClient, running: Callab
 
 @pytest.mark.parametrize("query", ["", "job=", "job=a:b", "job=a%20b", "job=a:9999999999", "job=x&" * 101])
 def test_wrong_requests_for_curves_are_refused(client: TestClient, query: str) -> None:
-    """None, too many, or an iteration that is no number."""
+    """None, too many, or an iteration that is not a number."""
     response = client.get(f"/v1/jobs/histories?{query.rstrip('&')}")
     assert response.status_code == 422
     assert response.json()["errors"][0]["pointer"].startswith("/job")

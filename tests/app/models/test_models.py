@@ -226,7 +226,7 @@ def test_top_k_of_json_in_the_address_is_refused(
 
 
 def test_top_k_cuts_each_query(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Queries are ranked apart; one with fewer documents than k, or none, is no mistake."""
+    """Queries are ranked apart; one with fewer documents than k, or none, is not a mistake."""
     add_model("web")
     documents = [{"id": str(i), "features": {"bm25": i / 10}} for i in range(9)]
     payload = {

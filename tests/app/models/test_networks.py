@@ -96,7 +96,7 @@ def test_a_sum_ranks_and_explains(client: TestClient, add_network: Add) -> None:
 
 
 def test_a_missing_value_is_explained_by_its_feature(client: TestClient, add_network: Add) -> None:
-    """Its indicator is no feature; its share is added to the feature's, whose value is null."""
+    """Its indicator is not a feature; its share is added to the feature's, whose value is null."""
     network = random_network(3, missing_indicators=True)
     add_network("net", network)
     row = np.array([[np.nan, 1.0, 1.0]])

@@ -90,7 +90,7 @@ def test_scores_never_change_silently(
 def test_a_model_whose_text_is_gone_is_damaged(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """It is on record, so this is no 404."""
+    """It is on record, so this is not a 404."""
     key = model_key(add_model("web").id)
     store.artifacts.delete(key)
     assert damage(client.post("/v1/models/web/rank", json=PAYLOAD)) == key

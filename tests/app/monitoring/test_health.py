@@ -192,7 +192,7 @@ def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, datab
 @pytest.mark.long
 @pytest.mark.embedded
 def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) -> None:
-    """A write gets its 503 after five seconds; reads go on, and `/readyz` names the lock."""
+    """A write gets its 503 after five seconds; reads continue, and `/readyz` names the lock."""
     with contextlib.closing(
         sqlite3.connect(settings.data_dir / "rankery.db", isolation_level=None)
     ) as holder:

@@ -21,7 +21,6 @@ from tests.app.monitoring.conftest import Samples, named
         ("GET", "/datasets/ds_1/queries/a/b", "/datasets/{dataset_id}/queries/{query_id}", 200),
         ("GET", "/static/views/job.js", "/static/*", 200),
         ("GET", "/static/nothing.js", "/static/*", 404),
-        ("GET", "/static/plotly.min.js", "/static/*", 200),
         ("GET", "/static-offline-docs/nothing", "/static-offline-docs/*", 404),
         ("GET", "/guide/nothing/at/all", "/guide/*", 404),
         ("GET", "/openapi.json", "/openapi.json", 200),

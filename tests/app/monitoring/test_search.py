@@ -58,6 +58,20 @@ def test_names_are_found_by_a_part(client: TestClient, model: Model) -> None:
     assert found(client, "%") == []
 
 
+def test_click_logs_and_interleavings_are_found(client: TestClient, store: Store) -> None:
+    """By name or id, with the status of a log and the rankers of an interleaving."""
+    with store.begin() as tx:
+        log = tx.click_logs.add("clicks of May", {"kind": "upload"})
+    made = client.post("/v1/interleavings", json={"name": "MAYbe", "rankings": ["bm25", "dense"]}).json()
+    hits = client.get("/v1/search", params={"text": "may"}).json()["items"]
+    assert [(hit["kind"], hit["name"], hit["detail"]) for hit in hits] == [
+        ("click-log", "clicks of May", "pending"),
+        ("interleaving", "MAYbe", "bm25, dense"),
+    ]
+    assert found(client, log.id) == [("click-log", "clicks of May")]
+    assert found(client, made["id"][:-1]) == [("interleaving", "MAYbe")]
+
+
 def test_ids_are_found_by_their_beginning(client: TestClient, model: Model) -> None:
     """With what they begin with, or without."""
     assert found(client, model.id) == [("model", "web-2:2")]

@@ -235,3 +235,11 @@ def test_a_name_of_another_project_is_refused_when_the_schedule_is_set(
     assert pointers(client.patch(f"/v1/schedules/{made['id']}", json={"job": TRAINING})) == ["/job/project"]
     client.headers["Authorization"] = f"Bearer {bound}"
     assert pointers(client.post("/v1/schedules", json=body())) == ["/job/model_name"]
+
+
+def test_due_times_are_shown_before_there_is_a_schedule(client: TestClient) -> None:
+    """As the schedule itself then shows them, in its time zone; a mistake has its place."""
+    times = {"cron": "30 4 * * 1-5", "timezone": "Europe/Zurich"}
+    shown = client.get("/v1/schedules/due-times", params=times).json()["items"]
+    assert shown == create(client, **times)["next_runs"]
+    assert pointers(client.get("/v1/schedules/due-times?cron=at+night")) == ["/cron"]

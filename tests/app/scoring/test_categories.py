@@ -213,7 +213,7 @@ def test_tensors_name_categories_by_text(client: TestClient, scores: Float64Arra
 
 
 def test_binary_tensors_name_categories_by_text(client: TestClient, scores: Float64Array) -> None:
-    """Each text behind its length; an empty one is no category, which is missing."""
+    """Each text behind its length; an empty one is not a category, which is missing."""
     texts = [(brand or "").encode() for _, brand, _ in DOCUMENTS]
     data = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
 

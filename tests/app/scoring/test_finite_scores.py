@@ -1,4 +1,4 @@
-"""A score that is no number is an error, which names the model and the document."""
+"""A score that is not a number is an error, which names the model and the document."""
 
 from collections.abc import Callable
 from itertools import pairwise

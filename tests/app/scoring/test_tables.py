@@ -221,7 +221,7 @@ def test_what_holds_other_columns_is_refused_unopened(
 
 @pytest.mark.parametrize("at", range(0, 600, 7))
 def test_a_damaged_stream_ends_nothing(at: int) -> None:
-    """Whatever a flipped bit makes of it, it is refused or read, and the process goes on."""
+    """Whatever a flipped bit makes of it, it is refused or read, and the process continues."""
     damaged = bytearray(_stream(pa.table(COLUMNS)))
     if at < len(damaged):
         damaged[at] ^= 0xFF

@@ -251,3 +251,19 @@ def test_importance_is_empty_before_there_are_trials(
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     found = client.get(f"/v1/studies/{study_id}/importance").json()
     assert found == {"method": "ped-anova", "trials": 0, "importances": {}}
+
+
+def test_a_folded_list_of_jobs_has_the_last_trial_alone(
+    client: TestClient, request_of: Callable[..., Any], store: Store
+) -> None:
+    """The trials before it and candidates of automatic trainings are left out, other jobs stay."""
+    study = client.post("/v1/studies", json=request_of(parallel_trials=3)).json()
+    with store.begin() as tx:
+        tx.jobs.add("try-candidates", {"auto_train_id": "job_1", "model_name": "web"})
+        training = tx.jobs.add("train", {"model_name": "web"}).id
+    trials = client.get(f"/v1/studies/{study['id']}/trials").json()["items"]
+    whole, folded = (client.get(f"/v1/jobs?folded={folded}").json()["items"] for folded in (False, True))
+    left_out = {job["id"] for job in whole} - {job["id"] for job in folded}
+    candidates = {job["id"] for job in whole if job["kind"] == "try-candidates"}
+    assert left_out == candidates | {trial["job_id"] for trial in trials[:-1]}
+    assert {training, trials[-1]["job_id"]} <= {job["id"] for job in folded}

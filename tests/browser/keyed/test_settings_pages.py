@@ -46,8 +46,8 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     expect(row).to_contain_text("revoked")
 
     page.get_by_role("navigation", name="Settings").get_by_role("link", name="Audit log").click()
-    revoked = page.get_by_role("row").filter(has_text="DELETE").first
-    expect(revoked).to_contain_text("204")
+    revoked = page.get_by_role("row").filter(has_text="Deleted the key").first
+    expect(revoked).to_contain_text("Done")
     expect(revoked.get_by_role("rowheader")).to_have_text("admin")
     assert visit.barriers() == []
     visit.photograph(f"audit-{look[0]}-{look[1]}")
@@ -58,6 +58,8 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     page.get_by_role("navigation", name="Settings").get_by_role("link", name="Service").click()
     page.get_by_label("Changed only").check()
     expect(page.get_by_role("row").filter(has_text="RANKERY_DATA_DIR")).to_be_visible()
+    page.get_by_label("Changed only").uncheck()
+    expect(page.get_by_role("row").filter(has_text="RANKERY_MAX_UPLOAD_BYTES")).to_contain_text("32 GiB")
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     assert visit.barriers() == []
     visit.photograph(f"settings-{look[0]}-{look[1]}")

@@ -52,6 +52,10 @@ def test_the_header_of_a_phone_holds_the_button(visit: Visit, admin_key: str) ->
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     visit.photograph("signed-in-narrow")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    stops = page.locator("body > :not(main) :is(a, button)").evaluate_all(
+        "nodes => nodes.filter((node) => node.checkVisibility() && node.tabIndex >= 0).length"
+    )
+    assert stops == 9, "signing out is in the toolbar, which is one stop"
 
 
 def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
@@ -73,7 +77,7 @@ def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, admin_key: str
     secret = make_key(visit.url, admin_key, f"guest {secrets.token_hex(4)}", "read")
     page = visit.open("/jobs")
     sign_in(page, secret)
-    expect(page.get_by_role("navigation", name="Kinds of job").get_by_role("link")).not_to_have_count(0)
+    expect(page.get_by_label("Filter by kind").locator("option")).not_to_have_count(0)
     page.evaluate("history.replaceState(null, '', '/jobs?kind=train#here')")
     with Client(visit.url, api_key=admin_key) as client:
         newest = client.request("GET", "/v1/keys").json()["items"][0]["id"]
@@ -82,7 +86,7 @@ def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, admin_key: str
 
 
 def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_key: str) -> None:
-    """A link on another site brings no cookie; the page to sign in notices and goes on by itself."""
+    """A link on another site brings no cookie; the page to sign in notices and continues by itself."""
     page = visit.open("/jobs")
     sign_in(page, admin_key)
     expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()

@@ -16,10 +16,10 @@ class Answer:
     """What a service answered.
 
     Attributes:
-        method: Of the request.
+        method: Method of the request.
         target: Its path, with the query string.
         status: HTTP status.
-        media_type: Of the body.
+        media_type: Media type of the body.
         body: JSON as it is, anything else as text.
         disposition: Content-Disposition, empty where there is none.
     """

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from app import dashboard
+from app.http.caching import conditional
 from tests.browser.recorded.answers import AGAIN, Answer, key_of
 from tests.servers.process import free_port
 
@@ -93,7 +94,8 @@ class RecordedApi:
             return JSONResponse({"title": "Not on record", "detail": detail}, HTTPStatus.NOT_IMPLEMENTED)
         content = json.dumps(answer.body) if answer.is_json else answer.body or ""
         headers = {"content-disposition": answer.disposition} if answer.disposition else {}
-        return Response(content, answer.status, headers, answer.media_type or None)
+        # As the service does: a page whose answer is another one is drawn anew.
+        return conditional(request, Response(content, answer.status, headers, answer.media_type or None))
 
     async def _ask(self, upstream: str, request: Request, target: str, body: bytes) -> Answer:
         sent = {

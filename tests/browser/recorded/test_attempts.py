@@ -37,7 +37,7 @@ def test_a_job_that_took_its_workers_with_it(visit: Visit, on_record: OnRecord) 
 
 @pytest.mark.parametrize("title", ["Time limit", "Memory limit"])
 def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -> None:
-    """The limits stand at the top, the way on below the problem; one attempt is no history."""
+    """The limits stand at the top, the way on below the problem; one attempt is not a history."""
     limits = {"seconds": 5400.0, "memory_bytes": 4_000_000_000}
     job_id = on_record(title, lambda store: histories.failed(store, title, "It was too much.", limits))
     page = visit.open(f"/jobs/{job_id}")

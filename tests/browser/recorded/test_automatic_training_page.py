@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 def form(visit: Visit, dataset_id: str) -> Page:
     """Open the form of a new training on a dataset."""
     page = visit.open(f"/train?dataset={dataset_id}")
-    page.locator("#best-model:not([aria-busy])").wait_for()
+    page.locator("#train:not([aria-busy])").wait_for()
     return page
 
 
@@ -27,26 +27,25 @@ def test_the_best_model_is_asked_for_at_a_glance(
     """The goal comes first, and everything up to Start is in sight; the rest is folded."""
     visit.page.set_viewport_size({"width": width, "height": height})
     page = form(visit, prepared.dataset("learnt from.csv", 1))
-    goal = page.get_by_role("navigation", name="Goal").get_by_role("link").first
-    expect(goal).to_have_attribute("aria-current", "page")
-    expect(goal).to_contain_text("Find the best model")
+    expect(page.get_by_role("radio").first).to_be_checked()
+    expect(page.get_by_label("Find the best model")).to_be_checked()
     expect(page.get_by_role("button", name="Start")).to_be_in_viewport(ratio=1)
     expect(page.get_by_label("Budget")).to_have_value("5")
-    expect(page.get_by_label("Seed")).to_be_hidden()
+    expect(page.locator("#field-seed")).to_be_hidden()
     assert visit.barriers() == []
     visit.fit("train-best", (1440, PHONE))
 
 
 def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
-    """Minutes are sent as seconds, the tick as a preference; what is refused is shown at its field."""
+    """Minutes are sent as seconds, the preference by its name; what is refused is shown at its field."""
     visit.refusals_expected = True
     trained, tested = prepared.dataset("learnt from.csv", 1), prepared.test_data()
     page = form(visit, trained)
     page.get_by_label("Model name").fill("best")
-    page.get_by_label("Metric").fill("ndgc@10")
+    page.get_by_role("textbox", name="Metric").fill("ndgc@10")
     page.get_by_label("Budget").fill("0.5")
-    page.get_by_label("Test data").select_option(tested)
-    page.get_by_label("Prefer a single model").uncheck()
+    page.get_by_label("Test on").select_option(tested)
+    page.get_by_label("Preference").select_option("best")
     with page.expect_request("**/v1/jobs") as sent:
         page.get_by_role("button", name="Start").click()
     assert sent.value.post_data_json == {
@@ -58,19 +57,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
         "budget_seconds": 30,
         "prefer": "best",
     }
-    expect(page.locator(".field", has=page.get_by_label("Metric"))).to_contain_text("ndcg@10")
-
-
-def test_the_goals_share_the_chosen_dataset(visit: Visit, prepared: Prepared) -> None:
-    """Which a user need not choose again."""
-    dataset_id = prepared.dataset("learnt from.csv", 1)
-    prepared.test_data()  # else the only dataset is chosen anyway
-    page = visit.open("/train")
-    page.locator("#best-model:not([aria-busy])").wait_for()
-    page.get_by_label("Train on").select_option(dataset_id)
-    page.get_by_role("link", name="Train with one loss").click()
-    page.locator("#train:not([aria-busy])").wait_for()
-    expect(page.get_by_label("Train on")).to_have_value(dataset_id)
+    expect(page.locator(".field", has=page.get_by_role("textbox", name="Metric"))).to_contain_text("ndcg@10")
 
 
 def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None:
@@ -90,7 +77,7 @@ def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None
 
 
 def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on_record: OnRecord) -> None:
-    """The sentence, where to go on, all values on one scale with the baselines, and why some are left out."""
+    """The sentence, the next step, all values on one scale with the baselines, and why some are left out."""
     page = visit.open(f"/jobs/{on_record('searched', searches.searched)}")
     conclusion = page.get_by_role("region", name="Conclusion")
     expect(conclusion.locator(".sentence")).to_contain_text("better than LightGBM's default trees")

@@ -48,7 +48,7 @@ def test_findings_say_how_grave_how_many_and_what_to_do(visit: Visit, letor: str
     found = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["findings"]
     expect(page.locator(".finding-title")).to_have_text([finding["title"] for finding in found])
     expect(page.locator(".finding-words > .hint")).to_have_text([finding["advice"] for finding in found])
-    severities = page.locator(".finding > .severity").all_inner_texts()
+    severities = page.locator(".finding > .severity").all_text_contents()
     assert severities == [finding["severity"] for finding in found]
     warnings = severities.count("warning")
     expect(page.locator(".findings-head")).to_contain_text(f"{warnings} warning")

@@ -23,7 +23,7 @@ def test_a_finished_experiment_shows_its_numbers_claims_and_files(visit: Visit, 
     assert 0 < float(ours.inner_text()) <= 100
     claims = table.get_by_role("list", name="Claims of Table 5")
     expect(claims.locator(".verdict").first).to_have_text(_verdict(prepared, experiment))
-    expect(page.locator('[data-table="figure-5"] .plot .main-svg').first).to_be_visible()
+    expect(page.locator('[data-table="figure-5"] .plot .drawing').first).to_be_visible()
     expect(page.get_by_role("region", name="Trainings").last.get_by_role("link").first).to_be_visible()
     with page.expect_download() as report:
         page.get_by_role("link", name="CSV", exact=True).click()

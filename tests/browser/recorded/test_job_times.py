@@ -36,7 +36,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord)
     expect(rows.locator(".number")).to_have_text(
         ["3.2 s", "412 MB", "14 s", "2.3 GB", "6 min 58 s", "1.2 GB", "<0.1 s", "1.2 GB", "2.5 s", "1.2 GB"]
     )
-    page.locator(".plot .main-svg").first.wait_for()
+    page.locator(".plot .drawing").first.wait_for()
     visit.fit("job-times")
     assert visit.barriers() == []
 

@@ -29,8 +29,8 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
     curve = page.locator(".cutoffs")
     expect(curve.get_by_role("heading")).to_have_text("NDCG@k against k")
     expect(curve.locator(".plot")).to_have_attribute("data-cutoffs", "12")
-    line = curve.locator(".scatterlayer .js-line").evaluate_all("all => all.at(-1).style.stroke")
-    band = curve.locator(".scatterlayer .js-fill").first.evaluate("fill => fill.style.fill")
+    line = curve.locator(".area .line").first.evaluate("line => getComputedStyle(line).stroke")
+    band = curve.locator(".area .band").evaluate("band => getComputedStyle(band).fill")
     assert band == line, "the band is of the colour of its line, and less opaque"
     curve.locator("summary").click()
     expect(curve.locator("tbody tr")).to_have_count(12)

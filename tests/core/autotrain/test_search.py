@@ -1,6 +1,7 @@
 """Automatic training as a whole."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,7 +11,13 @@ from core.data import synthetic_dataset
 from core.scorers import read_model
 
 _DATA = synthetic_dataset(40, seed=1, documents_per_query=10, n_features=6, noise=0.5)
-_FEW = portfolio()[:3]
+_FEW_TREES = {"num_iterations": 36, "num_leaves": 7, "min_data_in_leaf": 5}
+_FEW = [
+    replace(candidate, scorer={**candidate.scorer, "epochs": 12})
+    if candidate.scorer
+    else replace(candidate, hyperparameters=_FEW_TREES)
+    for candidate in portfolio()[:3]
+]
 
 
 def test_the_model_is_the_weighted_sum_of_its_members() -> None:

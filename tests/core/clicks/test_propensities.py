@@ -130,7 +130,7 @@ def test_expected_relevance() -> None:
         clicked[pair, 1] + (shown - clicked)[pair, 1] * (1 - theta[1]) * gamma / (1 - theta[1] * gamma)
         for pair in range(2)
     )
-    found = regression_em(shown, clicked, np.zeros((2, 1), np.float32), "logistic", iterations=1)
+    found = regression_em(shown, clicked, np.array([[0.0], [1e-9]], np.float32), "logistic", iterations=1)
     assert found.propensities[1] == pytest.approx(2.0 / relevant, rel=1e-12)
 
 

@@ -66,7 +66,7 @@ class Outcome:
 
     Attributes:
         counts: How many were read, and how many refused.
-        failures: What went wrong otherwise: the seed, and the error or the way the process died.
+        failures: Other failures: the seed, and the error or the way the process died.
         growth_bytes: The most memory that reading took in a process, over what it began with.
     """
 

@@ -219,5 +219,5 @@ def test_documents_to_rank_have_all_numbers_that_the_model_uses(tmp_path: Path) 
     ],
 )
 def test_blocks_are_told_by_their_names(names: Sequence[str], blocks: dict[str, range]) -> None:
-    """All numbers from 0, side by side in their order; a feature's own name is no block's."""
+    """All numbers from 0, side by side in their order; a feature's own name is not a block's."""
     assert dict(feature_blocks(names)) == blocks

@@ -75,7 +75,7 @@ def test_blocks_hold_all_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_matrix_is_in_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is no memory of the process, and leaves nothing behind."""
+    """It is not memory of the process, and leaves nothing behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 4 * MATRIX.size - 1)
     matrix = new_matrix(*MATRIX.shape)

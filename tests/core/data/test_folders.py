@@ -25,7 +25,7 @@ def _write(folder: Path, *names: str) -> None:
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Path:
-    """A folder that is no root, with files of the right names."""
+    """A folder that is not a root, with files of the right names."""
     folder = tmp_path / "outside"
     for name in ("train.txt", "Fold1/train.txt"):
         _write(folder, name)
@@ -134,7 +134,7 @@ def test_nothing_outside_is_listed(root: Path, outside: Path, folder: str) -> No
     ],
 )
 def test_nothing_outside_is_opened(root: Path, folder: str, name: str) -> None:
-    """Neither by a link, nor by a name with a path, nor what is no plain file."""
+    """Neither by a link, nor by a name with a path, nor what is not a plain file."""
     with (
         pytest.raises(DatasetError, match="a file below RANKERY_DATA_ROOTS that the worker may read"),
         DataRoots([root]).opened(folder, name),

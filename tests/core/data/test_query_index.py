@@ -57,7 +57,7 @@ def test_one_query_by_its_id(index: QueryIndex) -> None:
 
 
 def test_texts_of_some_queries() -> None:
-    """By id; what has no text, or is no query of the dataset, is left out."""
+    """By id; what has no text, or is not a query of the dataset, is left out."""
     dataset = RankingDataset.from_arrays(
         np.zeros((3, 1)),
         [0, 0, 0],

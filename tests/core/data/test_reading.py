@@ -88,7 +88,7 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
 
 
 def test_texts_to_show_are_told_by_their_names(tmp_path: Path) -> None:
-    """Text of queries, titles and addresses of documents are no features; a title of numbers is one."""
+    """Text of queries, titles and addresses of documents are not features; a title of numbers is one."""
     path = tmp_path / "t.csv"
     path.write_text(
         "label,qid,query_text,doc_id,title,url,bm25\n"

@@ -180,7 +180,7 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_what_is_no_stored_dataset_is_refused(tmp_path: Path) -> None:
-    """Neither what is no Parquet, nor another program's."""
+    """Neither what is not Parquet, nor another program's."""
     file = tmp_path / "data.parquet"
     file.write_bytes(b"PAR1" * 10)
     with pytest.raises(DatasetError, match="cannot be read here"):

@@ -310,7 +310,7 @@ def _is_possible(way: Way, drawn: Drawn) -> bool:
 @pytest.mark.filterwarnings("ignore::rankery.errors.DataWarning")
 @pytest.mark.parametrize(
     ("seed", "n_tables"),
-    [(0, 40), *(pytest.param(seed, 500, marks=pytest.mark.slow) for seed in range(1, 6))],
+    [(0, 20), *(pytest.param(seed, 500, marks=pytest.mark.slow) for seed in range(1, 6))],
 )
 def test_one_table_is_one_dataset_or_is_refused(tmp_path: Path, seed: int, n_tables: int) -> None:
     """Every way that takes a table makes the same of it; ids that are none are refused where types tell."""

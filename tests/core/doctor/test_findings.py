@@ -433,7 +433,7 @@ def test_negative_labels_come_with_the_map_that_mends_them() -> None:
 
 
 def test_documents_without_a_label_contradict_nobody() -> None:
-    """Not judged is no judgment."""
+    """Not judged is not a judgment."""
     copied, judged = _rows({9: 0}), labels({9: np.nan})
     codes = {finding.code for finding in examine(sound(features=copied, labels=judged)).findings}
     assert codes == {"identical-documents", "missing-labels"}

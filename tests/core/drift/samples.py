@@ -18,8 +18,8 @@ def draw(seed: int, queries: int, shift: float = 0.0, missing: float = 0.1) -> Q
     """Draw queries of 2 to 20 documents.
 
     Args:
-        seed: Of all that is drawn.
-        queries: How many.
+        seed: Seed of all that is drawn.
+        queries: Number of queries.
         shift: Added to `normal`, whose standard deviation is 1 between queries and 1 within each.
         missing: Share of missing values of the last column.
     """

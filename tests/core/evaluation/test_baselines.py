@@ -106,7 +106,7 @@ def test_a_metric_that_tells_no_orders_apart_is_no_judgement() -> None:
 
 
 def test_what_the_labels_ordered_and_undefined_values_do_not_count() -> None:
-    """An input order that is the answer is no baseline, and nothing measured is nothing to report."""
+    """An input order that is the answer is not a baseline, and nothing measured is nothing to report."""
     better = VALUES + 0.1
     answer = _named("input order", by_labels=True), np.ones(N)
     assert baseline_findings("web:3", "map", better, [answer, (_named("random"), VALUES)]) == []

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from core.errors import InvalidInput
-from core.interleaving import SequentialRule, Verdict, sample_size, sequential_test, verdict
+from core.interleaving import SequentialRule, Verdict, sample_size, sequential_test, verdict, winning_share
 from core.interleaving.verdict import sign_test
 
 RULE = SequentialRule(error=0.05, miss=0.2, difference=0.05)
@@ -43,6 +43,21 @@ def test_sample_size() -> None:
     critical = stats.binom.ppf(0.025, n, 0.5)
     power = stats.binom.cdf(critical - 1, n, 0.5 - RULE.difference)
     assert power == pytest.approx(1.0 - RULE.miss, abs=0.02)
+
+
+@pytest.mark.parametrize("decided", [1, 40, 41, 500])
+def test_the_winning_share_is_where_the_test_concludes(decided: int) -> None:
+    """One win fewer is not enough; with too few units no share is."""
+    winning = [w for w in range(decided + 1) if sequential_test(w, decided - w, RULE).conclusion == "first"]
+    assert winning_share(decided, RULE) == (winning[0] / decided if winning else None)
+
+
+def test_the_path_follows_the_units() -> None:
+    """In the order of their lists, one unit a user, up to all of them."""
+    earned = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    (pair,) = verdict(["a", "b"], earned, ["late", "early", "early", "late", None], RULE).pairs
+    assert [(look.decided, look.preferring_first) for look in pair.path] == [(1, 1), (2, 1), (3, 2)]
+    assert verdict(["a", "b"], earned[:0], [], RULE).pairs[0].path == ()
 
 
 def _first_conclusions(steps: BoolArray, rule: SequentialRule) -> tuple[BoolArray, npt.NDArray[np.int64]]:
@@ -80,7 +95,7 @@ def test_bounds_of_many_experiments_are_those_of_one() -> None:
     "experiments", [1_000, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 def test_error_under_a_look_after_each_unit(experiments: int) -> None:
-    """Without a difference, at most 5% ever name a better ranker; the test goes on after `equal`."""
+    """Without a difference, at most 5% ever name a better ranker; the test continues after `equal`."""
     rule = replace(RULE, difference=0.1)
     steps = _experiments(1, experiments, 5 * sample_size(rule), 0.5)
     errors = int(_first_conclusions(steps, rule)[0].sum())

@@ -204,6 +204,7 @@ CURRENT: Mapping[str, dict[str, Any]] = MappingProxyType(
             "versions": ["web:3"],
             "classifier": "logistic",
             "iterations": 50,
+            "irrelevant_share": 0.2,
             "resamples": 20,
             "seed": 7,
         },

@@ -1,4 +1,4 @@
-"""The loss that a training follows: computed beside the gradient, and the same but for speed."""
+"""The loss that a training follows: computed beside the gradient, and the same except for speed."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from core.losses import make_loss
 from tests.core.losses.reference import Options
 from tests.core.losses.test_derivatives import CASES, joined, random_queries
 
-# Far apart, so that exponentials vanish and the exponential loss goes on as its tangent.
+# Far apart, so that exponentials vanish and the exponential loss continues as its tangent.
 SPREADS = [1.0, 40.0, 5_000.0]
 DRAWN: list[tuple[str, Options]] = [
     ("xe-ndcg", {}),

@@ -23,7 +23,7 @@ class Served:
 
     Attributes:
         port: Where it listens.
-        connections: How many it accepted.
+        connections: Number of accepted connections.
         hosts: The `Host` headers of its requests.
         redirects: Where each path redirects to.
     """

@@ -48,7 +48,7 @@ def test_a_bad_expression_is_refused_with_its_place_and_an_example(expression: s
 
 @pytest.mark.parametrize("name", ["Europe/Zurch", "", "../etc/passwd", "Mars/Olympus", "Europe", "localtime"])
 def test_an_unknown_time_zone_is_refused(name: str) -> None:
-    """A near name is suggested; paths are no names."""
+    """A near name is suggested; paths are not names."""
     with pytest.raises(InvalidInput) as refused:
         Cron.parse("0 3 * * *", name)
     (problem,) = refused.value.problems
@@ -64,7 +64,7 @@ def test_a_time_of_day_follows_the_clocks_of_its_zone() -> None:
 
 
 def test_the_second_of_two_equal_hours_leads_to_no_time_before_it() -> None:
-    """At 02:31 for the second time, 02:45 has been; the library would go on from the first."""
+    """At 02:31 for the second time, 02:45 has been; the library would continue from the first."""
     moment = utc(2026, 10, 25, 1, 31)
     assert Cron("45 2 * * *", ZURICH).next_after(moment) == utc(2026, 10, 26, 1, 45)
 

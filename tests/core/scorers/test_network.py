@@ -47,7 +47,7 @@ def test_scores_of_any_inputs(kind: str, log1p: bool, indicators: bool) -> None:
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("hidden", [(), (33, 20)])
 def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> None:
-    """What was trained is what is served: the layers of both are the same, but for rounding."""
+    """What was trained is what is served: the layers of both are the same, except for rounding."""
     jax = pytest.importorskip("jax", reason="JAX is not installed: make develop")
     from core.training.networks.differentiation import scores_of
 

@@ -76,7 +76,7 @@ def test_members_without_weight_use_no_feature(added: Sum, network: Network) -> 
 
 @pytest.mark.parametrize("position", [0, 9, 40, -1])
 def test_damage_is_refused(added: Sum, position: int) -> None:
-    """A byte of the head or of a member that is another one is no model, or at least scores nothing else."""
+    """A model with a wrong byte in its head or in a member is refused, or at least scores as before."""
     content = bytearray(write_sum(added))
     content[position] ^= 0xFF
     with pytest.raises(ModelError):

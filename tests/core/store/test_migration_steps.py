@@ -203,6 +203,14 @@ ROWS: dict[str, dict[str, list[Row]]] = {
             | {"created_at": MOMENT}
         ],
     },
+    "0036": {
+        "served_rankings": [
+            {"id": "srv_1", "name": "web", "version": 3, "user": "0" * 32, "created_at": MOMENT}
+            | {"content": {"query": "q", "documents": ["a", "b"]}}
+        ],
+        "served_events": [{"ranking_id": "srv_1", "place": 1, "action": "click", "at": MOMENT}],
+        "hash_keys": [{"name": "users", "key": "0" * 64}],
+    },
 }
 
 

@@ -271,7 +271,7 @@ def test_the_quota_counts_jobs_that_were_moved_away(store: Store) -> None:
     ],
 )
 def test_keys_that_cannot_be_bound(store: Store, scopes: list[str], names: list[str], place: str) -> None:
-    """An administrator, to nothing, and to what is no name of a project."""
+    """An administrator, to nothing, and to what is not a name of a project."""
     with pytest.raises(InvalidInput) as refused, store.begin() as tx:
         tx.api_keys.create("bad", scopes, projects=names)
     assert [problem.pointer for problem in refused.value.problems] == [place]

@@ -275,7 +275,7 @@ def test_fault(store: Store, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.embedded
 def test_a_lock_that_is_held_ends_writes_and_nothing_else(settings: StoreSettings) -> None:
-    """SQLite: a write gives up after the store's own time, a read goes on, and a fault names the lock."""
+    """SQLite: a write gives up after the store's own time, a read continues, and a fault names the lock."""
     store = Store.open(settings, lock_seconds=1)
     holder = sqlite3.connect(sqlite_path(store._engine), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

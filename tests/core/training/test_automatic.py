@@ -48,7 +48,7 @@ def test_given_values_are_not_chosen() -> None:
 
 
 def test_an_empty_dataset_has_no_choice() -> None:
-    """Each number that is no count is named."""
+    """Each number that is not a count is named."""
     with pytest.raises(InvalidInput) as caught:
         DatasetSize(0, 10, 0)
     assert [problem.pointer for problem in caught.value.problems] == ["/queries", "/features"]

@@ -147,7 +147,7 @@ def test_any_forest_is_counted_as_lightgbm_descends(
 
 
 def test_earlier_trees_keep_their_counts() -> None:
-    """Those of the model that the training went on from, which other documents may have grown."""
+    """Those of the model that the training continued from, which other documents may have grown."""
     features = _features()
     text = _model(features, {})
     lost = _without_counts(text)

@@ -138,7 +138,7 @@ def test_trees_of_the_model_before_are_checked(dataset: RankingDataset) -> None:
 
 
 def test_linear_leaves_are_not_checked(dataset: RankingDataset) -> None:
-    """They are refused beside constraints, but a model to go on from may have them."""
+    """They are refused beside constraints, but a model to continue from may have them."""
     ranker = train(spec_of(num_iterations=2, linear_tree=True), dataset)
     asked = replace(spec_of().hyperparameters, monotone_constraints={"f0": 1})
     found = tree_findings(asked, read_model(ranker.content), dataset.feature_names)

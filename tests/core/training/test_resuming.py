@@ -84,16 +84,17 @@ def same(one: TrainedRanker, other: TrainedRanker) -> bool:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "iterations",
-    [(1, 7, ITERATIONS - 1), pytest.param(range(1, ITERATIONS), marks=pytest.mark.slow)],
-    ids=["some", "all"],
+    ("sampling", "iterations"),
+    [
+        *((name, (1, 7, ITERATIONS - 1) if name == "all" else (7,)) for name in SAMPLING),
+        *(pytest.param(name, range(1, ITERATIONS), marks=pytest.mark.slow) for name in SAMPLING),
+    ],
 )
-@pytest.mark.parametrize("sampling", SAMPLING.values(), ids=SAMPLING.keys())
 def test_resumed_at_any_iteration(
-    sampling: dict[str, Any], iterations: Iterable[int], datasets: tuple[RankingDataset, RankingDataset]
+    sampling: str, iterations: Iterable[int], datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
     """Whatever is drawn at random: model text, best iteration and history are those of one piece."""
-    spec = spec_of(**sampling)
+    spec = spec_of(**SAMPLING[sampling])
     whole = train(spec, *datasets)
     for iteration in iterations:
         resumed = train(spec, *datasets, resume=until(iteration, spec, *datasets))

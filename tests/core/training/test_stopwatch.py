@@ -8,7 +8,7 @@ from core.training.stopwatch import Stopwatch
 
 
 def test_inner_parts_do_not_count_for_outer_ones() -> None:
-    """The parts together take no longer than all of it; a part that is entered again goes on."""
+    """The parts together take no longer than all of it; a part that is entered again continues."""
     stopwatch, began = Stopwatch(), time.perf_counter()
     with stopwatch.timing("tree"):
         with stopwatch.timing("objective"):

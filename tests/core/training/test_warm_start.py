@@ -1,4 +1,4 @@
-"""Trainings that go on from a model: its trees come first, and its scores are where the loss begins."""
+"""Trainings that continue from a model: its trees come first, and its scores are where the loss begins."""
 
 from typing import Any
 

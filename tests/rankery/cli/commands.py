@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from rankery.cli import app
 
+_COMMAND = get_command(app)
 JUDGED = "".join(
     f"{label} qid:{query} 1:{(7 * query + 3 * label) % 11} 2:{label + query % 3} 3:{(query * label) % 5}\n"
     for query in range(1, 41)
@@ -44,7 +46,9 @@ class Done:
 
 def run(*arguments: str | Path, stdin: str | None = None, **environment: str) -> Done:
     """Run a command in this process."""
-    result = CliRunner(env=environment).invoke(app, [str(one) for one in arguments], input=stdin)
+    # Else typer builds all commands again for each, which takes longer than most of them.
+    with patch("typer.testing._get_command", lambda _: _COMMAND):
+        result = CliRunner(env=environment).invoke(app, [str(one) for one in arguments], input=stdin)
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
@@ -63,7 +67,7 @@ def started(*arguments: str | Path, **environment: str) -> "subprocess.Popen[str
 
 def all_commands() -> Iterator[tuple[str, ...]]:
     """Name every command, without the groups that hold them."""
-    yield from _below((), get_command(app))
+    yield from _below((), _COMMAND)
 
 
 def _below(path: tuple[str, ...], command: Any) -> Iterator[tuple[str, ...]]:

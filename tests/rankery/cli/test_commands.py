@@ -68,7 +68,7 @@ def test_training_does_the_whole_job(trained: dict[str, Any], stack: EmbeddedSta
 def test_training_prints_numbers_and_the_next_commands(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path
 ) -> None:
-    """A file that was uploaded before is not uploaded again; standard error tells what goes on."""
+    """A file that was uploaded before is not uploaded again; standard error tells what continues."""
     done = rankery(
         stack, "train", folder / "train.txt", "--test", folder / "test.txt", "--name", "told", *QUICK
     )
@@ -381,15 +381,24 @@ def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_pat
 def test_clicks_are_simulated_and_their_propensities_estimated(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
-    """The log is shown with its clicks by rank, and propensities with their intervals."""
+    """The log is shown with its clicks by rank, propensities with their intervals; a training takes both."""
     simulate = ("click-logs", "simulate", trained["job"]["spec"]["dataset_id"], "--name", "simulated")
     done = rankery(stack, *simulate, "--model", "web", "--lists", "20000", "--swaps", "shuffle", "--json")
     assert done.code == 0, done.errors
     assert done.document["statistics"]["lists"] == 20_000
-    estimate = ("click-logs", "propensities", "simulated", "--method", "shuffled", "--positions", "3")
+    estimate = ("click-logs", "propensities", "simulated", "--method", "shuffled", "--positions", "10")
     found = rankery(stack, *estimate, "--json").document
-    assert found["propensities"] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
+    assert found["propensities"][:3] == pytest.approx([1.0, 0.61 / 0.68, 0.48 / 0.68], abs=0.1)
     assert "times as often as rank 1" in rankery(stack, *estimate).errors
+    newest = rankery(stack, "jobs", "list", "--kind", "propensity", "--json").document[0]
+    correction = ("--click-option", "correction=ips", "--click-option", f"propensity_job={newest['id']}")
+    train = ("train", trained["job"]["spec"]["dataset_id"], "--clicks", "simulated", *correction)
+    job = rankery(stack, *train, "--loss", "lambdarank", "--name", "clicked", *QUICK, "--json").document[
+        "job"
+    ]
+    assert job["spec"]["clicks"]["propensities"] == pytest.approx(found["propensities"])
+    assert job["result"]["naive"]["data"] == "validation"
+    assert rankery(stack, "train", "none", "--clicks", "absent").sentence.startswith("there is no click log")
 
 
 def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: Path, tmp_path: Path) -> None:

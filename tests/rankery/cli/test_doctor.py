@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_findings_come_with_what_to_do(folder: Path) -> None:
-    """Sizes first, then each finding with its severity, its advice and examples; warnings are no failure."""
+    """Print sizes, then each finding with its severity, advice and examples; warnings are not a failure."""
     done = run("doctor", folder / "train.txt", "--test", folder / "test.txt", NO_COLOR="1")
     assert done.code == 0
     first, *_ = done.output.splitlines()

@@ -14,6 +14,7 @@ from core.export import FORMAT_NAMES
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
 from rankery.cli import names
+from rankery.cli.commands import PANELS, ImportedCommands
 from rankery.cli.job_names import JobKind, JobStatus
 from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
@@ -41,6 +42,21 @@ def test_the_help_tells_the_exit_codes() -> None:
     done = run("--help", COLUMNS="200")
     assert "0 done; 1 refused or failed" in done.output
     assert "3 the gate of an alias refused a version; 130 interrupted" in done.output
+
+
+def test_the_listed_verbs_are_those_of_the_imported_commands() -> None:
+    """The help lists them without an import of the commands, in the same order."""
+    commands = ImportedCommands()
+    listed = {word: one.verbs for words in PANELS.values() for word, one in words.items()}
+    assert listed == {word: tuple(getattr(one, "commands", ())) for word, one in commands.items()}
+
+
+def test_the_help_imports_no_command() -> None:
+    """A shell would wait for all of them."""
+    program = "import sys\nfrom rankery.cli import app\ntry: app(['--help'])\nfinally: print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = {f"rankery.cli.{one.module}" for words in PANELS.values() for one in words.values()}
+    assert not modules & set(done.stdout.split())
 
 
 def test_what_is_not_understood_ends_with_2() -> None:

@@ -67,7 +67,7 @@ def test_trees_have_no_options_of_networks(idle: tuple[Any, ...]) -> None:
 
 @pytest.mark.parametrize("options", [("forest", None, None, {}), ("mlp", "wide", None, {})])
 def test_mistakes_are_named(options: tuple[Any, ...]) -> None:
-    """A kind that there is not, and units that are no numbers, are refused before anything is uploaded."""
+    """A kind that there is not, and units that are not numbers, are refused before anything is uploaded."""
     with pytest.raises(NotUnderstood, match=r"--scorer|--hidden"):
         ScorerChoice.of(*options)
 

@@ -31,7 +31,7 @@ def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
 
 
 def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """By the name of the alias; a name without one is no alias."""
+    """By the name of the alias; a name without one is not an alias."""
     assert rankery(stack, "models", "promote", "ops:1", "--json").document["promoted"] is True
     made = rankery(
         stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--require", "better", "--json"

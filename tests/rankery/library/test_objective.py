@@ -64,7 +64,7 @@ def boosted(objective: RankingObjective, dataset: lightgbm.Dataset, rounds: int 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
 def test_lightgbm_train_gives_the_bytes_of_a_job(loss: dict[str, Any], judged: Judged) -> None:
-    """With the parameters of a job; but for the number of rounds, which jobs leave at LightGBM's default."""
+    """With the parameters of a job, except for the number of rounds: jobs leave LightGBM's default."""
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
     text = lightgbm.train(parameters, data(judged), ROUNDS).model_to_string()
     assert text == with_rounds(job_model(loss, judged.dataset))

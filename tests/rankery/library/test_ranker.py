@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {"num_iterations": 8, "num_leaves": 7, "min_data_in_leaf
 
 
 class RankerOfOneQuery(RankeryRanker):
-    """What scikit-learn's checks can call: they know no groups, and their targets are no grades."""
+    """What scikit-learn's checks can call: they know no groups, and their targets are not grades."""
 
     def __init__(
         self, loss: Any = "lambdarank", *, num_iterations: int = 5, min_data_in_leaf: int = 1

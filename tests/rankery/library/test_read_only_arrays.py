@@ -1,6 +1,8 @@
-"""Arrays that cannot be written to, as those of polars and Arrow, are computed with by the same kernels."""
+"""Arrays that cannot be written to, as those of polars and Arrow, are computed with by the same kernels.
 
-from pathlib import Path
+tests/worker/test_warm_up.py shows that none is compiled for them.
+"""
+
 from typing import Any
 
 import lightgbm
@@ -11,16 +13,16 @@ from rankery.comparison import compare
 from rankery.lightgbm import metric, objective
 from rankery.metrics import evaluate
 from rankery.sklearn import RankeryRanker
-from tests.compiling import left_to_compile
 
 N_QUERIES, N_DOCUMENTS = 20, 200
 METRICS = ("ndcg@10", "map", "mrr", "err", "rbp", "precision@5", "bpref", "auc", "pairwise-accuracy", "arp")
 LOSSES = ("mse", "ranknet", "ranksvm", "rankboost", "lambdarank", "ndcg-loss2++", "listnet")
 
 
-def _arrays(*, writable: bool) -> dict[str, Any]:
+def arrays(*, writable: bool) -> dict[str, Any]:
+    """Return the arrays that all works take."""
     generator = np.random.default_rng(0)
-    arrays: dict[str, Any] = {
+    made: dict[str, Any] = {
         "features": generator.normal(size=(N_DOCUMENTS, 4)).astype(np.float32),
         "labels": generator.integers(0, 3, N_DOCUMENTS).astype(float),
         "scores": generator.normal(size=N_DOCUMENTS),
@@ -30,9 +32,9 @@ def _arrays(*, writable: bool) -> dict[str, Any]:
         "before": generator.random(40),
         "after": generator.random(40),
     }
-    for each in arrays.values():
+    for each in made.values():
         each.flags.writeable = writable
-    return arrays
+    return made
 
 
 def _evaluated(given: dict[str, Any]) -> list[Any]:
@@ -68,20 +70,4 @@ WORKS = (_evaluated, _derived, _fitted)
 @pytest.mark.parametrize("work", WORKS)
 def test_a_read_only_array_gives_the_same_numbers(work: Any) -> None:
     """To the bit."""
-    assert work(_arrays(writable=False)) == work(_arrays(writable=True))
-
-
-_PROGRAM = """
-from core.warm_up import warm_up
-from tests.rankery.library import test_read_only_arrays as library
-warm_up()
-warm_up_ends()
-for work in library.WORKS:
-    work(library._arrays(writable=False))
-"""
-
-
-@pytest.mark.long
-def test_a_read_only_array_compiles_nothing(tmp_path: Path) -> None:
-    """What the service compiles when it starts is all that the library needs."""
-    assert left_to_compile(_PROGRAM, tmp_path) == []
+    assert work(arrays(writable=False)) == work(arrays(writable=True))

@@ -20,7 +20,7 @@ from worker import WorkerSettings
 from worker.dask.cluster import cluster_client, security_of
 from worker.dask.settings import DaskSettings
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_a_job_without_its_cluster_is_put_off_and_then_fails(workshop: Workshop)
 
 
 def test_a_missing_certificate_file_is_named(dask_cluster: DaskCluster, tmp_path: Path) -> None:
-    """A file that is not there, or is no certificate, is no reason for a traceback."""
+    """A file that is not there, or is not a certificate, is no reason for a traceback."""
     settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_tls_ca_file": tmp_path / "gone"})
     with pytest.raises(ClusterUnavailable, match=r"cannot be used: .*No such file"), cluster_client(settings):
         pass

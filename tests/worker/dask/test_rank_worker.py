@@ -19,7 +19,7 @@ from tests.servers.process import ServerProcess, free_port, tied
 from worker.dask.cluster import cluster_client
 from worker.dask.settings import DaskSettings
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
 WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
 COMMAND = [sys.executable, "-m", "rankery", "rank-worker"]
@@ -87,7 +87,7 @@ def test_it_joins_without_credentials(dask_cluster: DaskCluster) -> None:
 
 @pytest.mark.slow
 def test_it_leaves_nothing(dask_cluster: DaskCluster, tmp_path: Path) -> None:
-    """SIGTERM ends it; the scheduler and the other workers go on."""
+    """SIGTERM ends it; the scheduler and the other workers continue."""
     with running_rank_worker(dask_cluster, tmp_path / "log") as (process, mark):
         process.stop()
         assert wait_until_gone(mark, 10.0) == []

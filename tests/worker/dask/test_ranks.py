@@ -1,4 +1,7 @@
-"""Distributed trainings whose ranks run on the workers of a Dask cluster, over TLS."""
+"""Distributed trainings whose ranks run on the workers of a Dask cluster, over TLS.
+
+tests/worker/ranks/test_training.py compares their model with that of local ranks.
+"""
 
 import os
 import signal
@@ -17,7 +20,7 @@ from core.errors import ClusterUnavailable
 from core.store import Job
 from tests.servers.dask import DaskCluster, processes_of, running_cluster
 from tests.worker.conftest import DASK_SECRETS
-from tests.worker.dask.ranks import ranks_left, ranks_of
+from tests.worker.dask.ranks import on_cluster, ranks_left, ranks_of
 from tests.worker.workshop import Workshop
 from worker.dask.cluster import cluster_client
 from worker.dask.settings import DaskSettings
@@ -25,10 +28,9 @@ from worker.ranks.dask_placement import DaskPlacement
 from worker.ranks.identity import Identity
 from worker.ranks.team import RankLost, Team
 
-pytestmark = [pytest.mark.long, pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
 MANY_TREES = {"num_iterations": 40, "num_leaves": 31, "min_data_in_leaf": 5}
-FEW_TREES = {**MANY_TREES, "num_iterations": 4}
 LEFT_SECONDS = 15.0
 
 
@@ -41,12 +43,6 @@ def ranks(least: int, most: int | None = None) -> dict[str, Any]:
 def dataset() -> RankingDataset:
     """Queries enough that a training takes seconds."""
     return synthetic_dataset(400, seed=1, documents_per_query=50, n_features=20)
-
-
-def on_cluster(workshop: Workshop, cluster: DaskCluster, **changed: Any) -> Workshop:
-    """Return a workshop whose worker uses a Dask cluster, and keeps a checkpoint after each tree."""
-    update = {**cluster.settings, "rank_silence_seconds": 3.0, "checkpoint_seconds": 0.0, **changed}
-    return Workshop(workshop.store, workshop.settings.model_copy(update=update))
 
 
 def train(workshop: Workshop, dataset_id: str, **spec: Any) -> Job:
@@ -66,7 +62,7 @@ class Once(threading.Thread):
 
     Args:
         workshop: Where it runs.
-        action: What to do.
+        action: Action to take.
     """
 
     def __init__(self, workshop: Workshop, action: Callable[[], None]) -> None:
@@ -87,20 +83,6 @@ class Once(threading.Thread):
         with self._workshop.store.read() as tx:
             running = tx.jobs.running_on("w1")
         return any((job.progress or {}).get("iteration", 0) >= 3 for job in running)
-
-
-def test_the_model_is_that_of_local_ranks(
-    workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
-) -> None:
-    """Byte for byte; the ranks run on both Dask workers, and are gone afterwards."""
-    dataset_id = workshop.add(dataset.select_queries(range(60)), "d1")
-    here = train(workshop, dataset_id, hyperparameters=FEW_TREES)
-    there = train(on_cluster(workshop, dask_cluster), dataset_id, hyperparameters=FEW_TREES)
-    assert text_of(workshop, there) == text_of(workshop, here)
-    assert there.progress is not None
-    assert [rank["rank"] for rank in there.progress["ranks"]] == [0, 1]
-    assert there.progress["restarts"] == 0
-    assert ranks_left(dask_cluster, 1.0) == []
 
 
 @pytest.mark.slow
@@ -156,7 +138,7 @@ def _wait_for_file(path: str) -> None:
 def test_a_killed_dask_worker_costs_no_job(
     workshop: Workshop, dataset: RankingDataset, tmp_path: Path
 ) -> None:
-    """Its rank dies with it; the training goes on elsewhere from its checkpoint to the same bytes."""
+    """Its rank dies with it; the training continues elsewhere from its checkpoint to the same bytes."""
     dataset_id = workshop.add(dataset, "d1")
     undisturbed = train(workshop, dataset_id)
     with running_cluster(tmp_path / "own", n_workers=3) as cluster:

@@ -11,7 +11,7 @@ from rankery.embedded.stack import EmbeddedStack
 from tests.servers.dask import DaskCluster
 from tests.worker.dask.ranks import ranks_left, ranks_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("ranks")]
 
 
 @pytest.fixture(scope="module")

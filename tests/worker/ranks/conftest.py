@@ -5,6 +5,8 @@ import pytest
 
 from core.data import RankingDataset, synthetic_dataset
 from core.store import Job
+from tests.servers.dask import DaskCluster
+from tests.worker.dask.ranks import on_cluster
 from tests.worker.ranks.trainings import COLOURS, STOPPED_EARLY, train_on
 from tests.worker.workshop import Workshop
 
@@ -40,6 +42,12 @@ def coloured_id(shared_workshop: Workshop, coloured: RankingDataset) -> str:
 
 
 @pytest.fixture(scope="session")
-def jobs(shared_workshop: Workshop, coloured_id: str) -> list[Job]:
-    """The same training on two and on three ranks, undisturbed."""
-    return [train_on(shared_workshop, coloured_id, number, **STOPPED_EARLY) for number in (2, 3)]
+def local_job(shared_workshop: Workshop, coloured_id: str) -> Job:
+    """A training on three ranks of this machine, undisturbed."""
+    return train_on(shared_workshop, coloured_id, 3, **STOPPED_EARLY)
+
+
+@pytest.fixture(scope="package")
+def dask_job(shared_workshop: Workshop, coloured_id: str, dask_cluster: DaskCluster) -> Job:
+    """The same training on two ranks of a Dask cluster."""
+    return train_on(on_cluster(shared_workshop, dask_cluster), coloured_id, 2, **STOPPED_EARLY)

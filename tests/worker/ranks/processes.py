@@ -73,7 +73,7 @@ class Strike(threading.Thread):
             time.sleep(0.0005)
 
     def _is_struck(self, pid: int) -> bool:
-        """Let a rank go on in short steps until it is at the stage; then strike."""
+        """Let a rank continue in short steps until it is at the stage; then strike."""
         try:
             while True:
                 os.kill(pid, signal.SIGSTOP)

@@ -53,7 +53,7 @@ def _connect(identity: Identity, rank: int, address: str, peer: int = DRIVER) ->
     endpoint = Endpoint(identity, rank)
     try:
         connection = endpoint.run(endpoint.connect(address, peer), 20)
-        # The door's answer to the proof is whether it goes on listening.
+        # The door's answer to the proof is whether it continues listening.
         endpoint.run(_settled(connection), 20)
     finally:
         endpoint.close()

@@ -51,7 +51,7 @@ def test_hyperparameters_do_not_depend_on_the_number_of_ranks(
 
 
 def test_gradients_of_any_size_add_up_alike(dataset: RankingDataset, tmp_path: Path) -> None:
-    """Sums of gradients of many orders of magnitude would depend on the ranks, but for the grid."""
+    """Sums of gradients of many orders of magnitude would depend on the ranks, except for the grid."""
     weights = 10.0 ** np.random.default_rng(11).uniform(-6, 6, dataset.n_queries)
     weighted = replace(dataset, query_weights=weights)
     hyperparameters = {**HYPERPARAMETERS, "num_iterations": 12}

@@ -53,6 +53,12 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
     )
 
 
+@pytest.fixture
+def workshop(store: Store, settings: WorkerSettings) -> Workshop:
+    """A worker that writes every report: tests wait for trees."""
+    return Workshop(store, settings)
+
+
 def _submit(workshop: Workshop, dataset: RankingDataset, **changed: Any) -> str:
     dataset_id = workshop.add(dataset, "larger")
     with workshop.store.begin() as tx:
@@ -126,7 +132,7 @@ def test_a_cancelled_job_ends_with_its_ranks(workshop: Workshop, larger: Ranking
 
 @pytest.mark.long
 def test_a_worker_that_stops_keeps_the_tree(workshop: Workshop, larger: RankingDataset) -> None:
-    """The job is handed back with a checkpoint, from which the next attempt goes on."""
+    """The job is handed back with a checkpoint, from which the next attempt continues."""
     job_id = _submit(workshop, larger, hyperparameters=ENDLESS, distribution=ranks(2))
     settings = workshop.settings.model_copy(update={"checkpoint_seconds": 3600.0})
     stop = StopFlag()

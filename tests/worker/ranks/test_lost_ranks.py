@@ -1,4 +1,4 @@
-"""Ranks that die, freeze or come too late: the training goes on, or ends with a word; nothing hangs."""
+"""Ranks that die, freeze or come too late: the training continues, or ends with a word; nothing hangs."""
 
 import os
 import signal
@@ -46,9 +46,9 @@ def _train(workshop: Workshop, dataset: RankingDataset, n_ranks: int = 3, **spec
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_rank_is_lost_between_trees(
-    shared_workshop: Workshop, coloured_id: str, jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+    shared_workshop: Workshop, coloured_id: str, local_job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once the driver has noticed, the training goes on from its checkpoint to the same bytes."""
+    """Once the driver has noticed, the training continues from its checkpoint to the same bytes."""
     often = Workshop(
         shared_workshop.store, shared_workshop.settings.model_copy(update={"checkpoint_seconds": 0.0})
     )
@@ -61,7 +61,7 @@ def test_a_rank_is_lost_between_trees(
     job = train_on(often, coloured_id, 2, **STOPPED_EARLY)
     assert job.progress is not None
     assert job.progress["restarts"] == 1
-    assert text_of(often, job) == text_of(often, jobs[0])
+    assert text_of(often, job) == text_of(often, local_job)
     assert is_alone_within(1.0)
 
 
@@ -71,7 +71,7 @@ def test_a_rank_is_lost_between_trees(
 def test_a_rank_is_lost_at_a_stage(
     workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
 ) -> None:
-    """Killed or frozen, once the others have noticed the training goes on to the same bytes."""
+    """Killed or frozen, once the others have noticed the training continues to the same bytes."""
     strike = Strike(f"rank 1 {stage}", number)
     strike.start()
     for _ in range(5):  # a busy machine may hide a stage that takes a millisecond

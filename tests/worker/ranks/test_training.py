@@ -1,4 +1,4 @@
-"""Distributed trainings on ranks of this machine: the same model, however many there are."""
+"""Distributed trainings: the same model, however many ranks there are, here or on a Dask cluster."""
 
 import pytest
 
@@ -6,6 +6,8 @@ from app.models.reproduction import reproduction
 from core.data import RankingDataset
 from core.data.splits import bootstrap_queries, split_queries
 from core.store import Job
+from tests.servers.dask import DaskCluster
+from tests.worker.dask.ranks import ranks_left
 from tests.worker.ranks.trainings import COLOURS, SEED, SMALL, STOPPED_EARLY, ranks, text_of, train_on
 from tests.worker.workshop import Workshop
 from worker.ranks import sharing
@@ -13,8 +15,17 @@ from worker.ranks import sharing
 pytestmark = pytest.mark.xdist_group("ranks")
 
 
-def test_the_model_does_not_depend_on_the_number_of_ranks(shared_workshop: Workshop, jobs: list[Job]) -> None:
-    """Two and three ranks give the same bytes, the same curves and the same metrics."""
+@pytest.fixture
+def jobs(local_job: Job, dask_job: Job) -> list[Job]:
+    """The same training on three ranks of this machine, and on two of a Dask cluster."""
+    return [dask_job, local_job]
+
+
+@pytest.mark.long
+def test_the_model_does_not_depend_on_number_and_place_of_ranks(
+    shared_workshop: Workshop, jobs: list[Job]
+) -> None:
+    """Two ranks on Dask workers and three on this machine give the same bytes, curves and metrics."""
     assert len({text_of(shared_workshop, job) for job in jobs}) == 1
     with shared_workshop.store.read() as tx:
         curves = [[row.values for row in tx.jobs.iterations(job.id)] for job in jobs]
@@ -26,12 +37,20 @@ def test_the_model_does_not_depend_on_the_number_of_ranks(shared_workshop: Works
     assert all(each["memory_bytes"] and each["sent_bytes"] for each in shown["ranks"])
 
 
+def test_ranks_run_on_both_dask_workers(dask_job: Job, dask_cluster: DaskCluster) -> None:
+    """They are gone afterwards."""
+    assert dask_job.progress is not None
+    assert [rank["rank"] for rank in dask_job.progress["ranks"]] == [0, 1]
+    assert dask_job.progress["restarts"] == 0
+    assert ranks_left(dask_cluster, 1.0) == []
+
+
 def test_counts_of_leaves_are_those_of_the_data(
-    shared_workshop: Workshop, coloured: RankingDataset, jobs: list[Job]
+    shared_workshop: Workshop, coloured: RankingDataset, local_job: Job
 ) -> None:
     """Every tree's leaves have all training documents together."""
     training, _ = split_queries(coloured, 0.3, seed=SEED)
-    lines = _leaf_counts(text_of(shared_workshop, jobs[0]))
+    lines = _leaf_counts(text_of(shared_workshop, local_job))
     counts = [sum(map(int, line.partition("=")[2].split())) for line in lines]
     assert set(counts) == {training.n_documents}
 
@@ -42,9 +61,9 @@ def test_a_training_stops_early_at_the_same_iteration(jobs: list[Job]) -> None:
     assert done[0] == done[1] < STOPPED_EARLY["hyperparameters"]["num_iterations"]
 
 
-def test_categories_are_codes_of_the_whole_dataset(shared_workshop: Workshop, jobs: list[Job]) -> None:
+def test_categories_are_codes_of_the_whole_dataset(shared_workshop: Workshop, local_job: Job) -> None:
     """Features of texts are split by the same categories on each rank, and are written with the model."""
-    text = text_of(shared_workshop, jobs[0])
+    text = text_of(shared_workshop, local_job)
     assert all(colour in text for colour in COLOURS)
     assert any(line != "num_cat=0" for line in text.splitlines() if line.startswith("num_cat="))
 
@@ -54,13 +73,13 @@ def test_the_sample_of_a_rank_comes_in_blocks(
     shared_workshop: Workshop,
     coloured: RankingDataset,
     coloured_id: str,
-    jobs: list[Job],
+    local_job: Job,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Blocks of ten documents, which do not divide the shards, give the bins that one block gives."""
     monkeypatch.setattr(sharing, "_SAMPLED_CELLS", 10 * coloured.n_features)
     job = train_on(shared_workshop, coloured_id, 2, **STOPPED_EARLY)
-    assert text_of(shared_workshop, job) == text_of(shared_workshop, jobs[0])
+    assert text_of(shared_workshop, job) == text_of(shared_workshop, local_job)
 
 
 @pytest.mark.slow

@@ -28,9 +28,9 @@ def on_ranks(
     """Load a dataset's shards into ranks that are connected, and let each do some work.
 
     Args:
-        spec: What to train.
-        dataset: What to train on.
-        n_ranks: How many ranks.
+        spec: Specification of the training.
+        dataset: Training data.
+        n_ranks: Number of ranks.
         folder: Where the dataset is stored.
         work: Called in a thread for each rank; all of them have their documents in bins.
 

@@ -5,7 +5,7 @@
 import { timesLabel } from "./labels.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
-import { h } from "../page/dom.js";
+import { h, scrollRegion, tableHead } from "../page/dom.js";
 import { briefDuration, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -48,23 +48,16 @@ function comparisons({ value, interval, data, baselines }, name) {
   const head = (words) => h("th", { scope: "col", class: "number" }, words);
   /** @param {Child[]} words */
   const number = (...words) => h("td", { class: "number" }, ...words);
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": "Baselines", tabindex: "0" },
+  return scrollRegion(
+    "Baselines",
     h(
       "table",
       { class: "against" },
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          h("th", { scope: "col" }, data === "test" ? "On the test data" : "On held-out queries"),
-          head(name),
-          h("td", {}),
-          ...["difference", "p"].map(head),
-        ),
+      tableHead(
+        h("th", { scope: "col" }, data === "test" ? "On the test data" : "On held-out queries"),
+        head(name),
+        h("td", {}),
+        ...["difference", "p"].map(head),
       ),
       h(
         "tbody",

@@ -16,11 +16,12 @@ import {
   SUM,
   standing,
 } from "./labels.js";
-import { linearScale, whisker, whiskerAxis } from "../figures/whiskers.js";
+import { linearScale } from "../figures/scales.js";
+import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import { h, replace, setText, svg } from "../page/dom.js";
+import { h, replace, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -30,7 +31,7 @@ import { sortableTable } from "../tables/table.js";
 /** @typedef {import("../tables/table.js").Column<Candidate>} Column */
 
 /**
- * The conclusion and the candidates of a job, read again while it goes on.
+ * The conclusion and the candidates of a job, read again while it runs.
  *
  * @param {Job} first
  * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}
@@ -216,11 +217,7 @@ function leftOutPart() {
     "details",
     { class: "more", hidden: true },
     summary,
-    h(
-      "div",
-      { class: "scroll", role: "region", "aria-label": "Candidates that are not ranked", tabindex: "0" },
-      h("table", {}, h("thead", {}, h("tr", {}, ...heads)), rows),
-    ),
+    scrollRegion("Candidates that are not ranked", h("table", {}, tableHead(...heads), rows)),
   );
   return {
     node,

@@ -3,11 +3,11 @@
  * @module
  */
 import { datasetApi } from "../page/addresses.js";
-import { Away, get, Problem, request } from "../page/api.js";
+import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
-import { confirmed, h, setText } from "../page/dom.js";
+import { get } from "../page/api.js";
+import { h, setText } from "../page/dom.js";
 import { counted, short, size } from "../page/format.js";
-import { pausePolling, resumePolling } from "../page/poll.js";
 
 export const PARTS = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
@@ -141,33 +141,7 @@ function downloads(id, isJudgedOnly) {
 
 /** @param {Schemas["Dataset"]} dataset */
 function deleteButton({ id, name }) {
-  const button = h(
-    "button",
-    { type: "button", class: "quiet danger", "aria-label": `Delete ${name}`, click },
-    "Delete",
+  return confirmedDeleteButton(name, datasetApi(id), `${trashLabel()} Models trained on it stay.`, () =>
+    openAfterDeletion("/datasets", trashed(`${name} deleted.`, [id])),
   );
-  async function click() {
-    button.parentElement?.querySelector(".error")?.remove();
-    const words = {
-      question: `Delete ${name}?`,
-      consequence: `${trashLabel()} Models trained on it stay.`,
-      yes: "Delete",
-      no: "Keep it",
-    };
-    if (await confirmed(words)) await remove();
-    button.focus();
-  }
-  async function remove() {
-    await pausePolling();
-    try {
-      await request(datasetApi(id), { method: "DELETE" });
-    } catch (error) {
-      resumePolling();
-      if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
-      button.after(h("span", { class: "error", role: "alert" }, error.message));
-      return;
-    }
-    openAfterDeletion("/datasets", trashed(`${name} deleted.`, [id]));
-  }
-  return button;
 }

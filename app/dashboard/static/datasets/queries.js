@@ -8,7 +8,7 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, loaded } from "../page/content.js";
-import { findAll, h, replace, setText } from "../page/dom.js";
+import { findAll, h, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
@@ -125,24 +125,17 @@ function table(queries, address) {
       h("td", { class: "number" }, rangeLabel(low, high)),
       ...columns.map((name) => h("td", {}, h("span", { class: "name", title: values[name] }, values[name]))),
     );
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": "Queries", tabindex: "0" },
+  return scrollRegion(
+    "Queries",
     h(
       "table",
       {},
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          heading("Query"),
-          heading("Documents", "number"),
-          heading("Relevant", "number"),
-          heading("Labels", "number"),
-          ...columns.map((name) => heading(name)),
-        ),
+      tableHead(
+        heading("Query"),
+        heading("Documents", "number"),
+        heading("Relevant", "number"),
+        heading("Labels", "number"),
+        ...columns.map((name) => heading(name)),
       ),
       h("tbody", {}, ...queries.map(row)),
     ),
@@ -177,6 +170,21 @@ export function documentName({ document_id: id, document_title: title, document_
   };
   if (title) return h("span", { class: "titled" }, linked(name(title)), " ", h("small", {}, wrap(name(id))));
   return url ? h("span", { class: "titled" }, wrap(name(id)), " ", h("small", {}, linked(name(url)))) : wrap(name(id));
+}
+
+/** @type {Map<string, Promise<number | undefined>>} */
+const largestLabels = new Map();
+
+/** Return the largest label of a dataset, by which labels have their colour everywhere. @param {string} datasetId */
+export function largestLabel(datasetId) {
+  const asked =
+    largestLabels.get(datasetId) ??
+    get(datasetApi(datasetId)).then(
+      ({ statistics }) => statistics?.label_range?.maximum,
+      () => undefined, // a dataset that is gone has no labels
+    );
+  largestLabels.set(datasetId, asked);
+  return asked;
 }
 
 /** @param {string} datasetId @param {string} queryId @returns {{fill: (place: HTMLElement, documentId: string) => void}} */

@@ -3,13 +3,13 @@
  * @module
  */
 import { signed } from "./verdict.js";
-import { documentName } from "../datasets/queries.js";
+import { documentName, largestLabel } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
 import { balance, rankRequest, readCandidates, scored } from "../models/scored.js";
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, loaded } from "../page/content.js";
-import { findAll, h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
+import { findAll, h, problemBox, replace, scrollRegion, setAttribute, svg, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
@@ -173,10 +173,9 @@ function table(rows, explained) {
       ...parts.flatMap(cells),
       several && h("td", { class: "number" }, h("strong", {}, signed(parts[1] - parts[0], 2))),
     );
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": "What each feature adds", tabindex: "0" },
-    h("table", { class: "reasons-table" }, h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows.map(row))),
+  return scrollRegion(
+    "What each feature adds",
+    h("table", { class: "reasons-table" }, tableHead(...heads), h("tbody", {}, ...rows.map(row))),
   );
 }
 
@@ -193,7 +192,7 @@ const WIDTH = 100;
  *
  * @param {Side} left
  * @param {Side} right
- * @param {{metric: string, largestLabel: number | null | undefined, open?: (documentId: string) => void}} options
+ * @param {{metric: string, largestLabel: number | undefined, open?: (documentId: string) => void}} options
  *   open: explains the rank of a document, where possible
  */
 function twoRankings(left, right, { metric: shown, largestLabel, open }) {
@@ -260,7 +259,7 @@ function name(document, open) {
 
 /**
  * @param {Document} document
- * @param {number | null | undefined} largestLabel
+ * @param {number | undefined} largestLabel
  * @param {((documentId: string) => void) | undefined} open
  */
 function before(document, largestLabel, open) {
@@ -276,7 +275,7 @@ function before(document, largestLabel, open) {
 
 /**
  * @param {Document} document
- * @param {number | null | undefined} largestLabel
+ * @param {number | undefined} largestLabel
  * @param {HTMLElement} moved
  * @param {((documentId: string) => void) | undefined} open
  */
@@ -317,13 +316,12 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
 }
 
 /**
- * Draw a line for each document, stronger for relevant ones.
+ * Draw a line for each document, stronger for relevant ones; those that leave the top run out at the bottom.
  *
  * @param {Side} left
  * @param {Side} right
  * @param {number} rows
- * @param {number | null | undefined} largestLabel
- * @param those that leave the top run out at the bottom.
+ * @param {number | undefined} largestLabel
  */
 function lines(left, right, rows, largestLabel) {
   const [from, to] = [places(left), places(right)];
@@ -399,9 +397,8 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
     const turn = ++asked;
     place.setAttribute("aria-busy", "true");
     try {
-      const query = await get(
-        comparisonApi(id, `/rankings?${new URLSearchParams({ query_id: queryId, top: String(TOP) })}`),
-      );
+      const asking = comparisonApi(id, `/rankings?${new URLSearchParams({ query_id: queryId, top: String(TOP) })}`);
+      const [query, largest] = await Promise.all([get(asking), largestLabel(dataset)]);
       if (turn !== asked) return;
       const [left, right] = [query.systems[pair.a], query.systems[pair.b]];
       const { query_text: text } = query;
@@ -411,11 +408,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
         { ...left, ...systems[pair.a] },
         { ...right, ...systems[pair.b] },
       ]);
-      replace(
-        place,
-        twoRankings(left, right, { metric, largestLabel: largest(query.systems), open: why?.open }),
-        why?.node,
-      );
+      replace(place, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
     } catch (error) {
       if (turn !== asked) return;
       replace(title, "A query as both rank it");
@@ -430,9 +423,4 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
     }
   }
   return { node, show };
-}
-
-/** @param {Ranking[]} systems */
-function largest(systems) {
-  return Math.max(1, ...systems.flatMap(({ ranking }) => ranking.map(({ label }) => label ?? 0)));
 }

@@ -3,24 +3,36 @@
  * @module
  */
 import { metricTabs } from "./metrics.js";
-import { baseAxis, baseLayout, iterationAxis, lineStyle, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
+import { figureView } from "../figures/figure.js";
+import { lineStyle } from "../figures/legend.js";
+import { shareLabel } from "../figures/scales.js";
+import { iterationAxis } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get } from "../page/api.js";
 import { helpLink, loaded } from "../page/content.js";
-import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
 /** @typedef {import("../jobs/curves.js").History} History */
-/** @typedef {ReturnType<typeof theme>} Colours */
 
-/** @returns {Promise<Diagnostic[]>} */
-async function readDiagnostics() {
-  return (await get("/v1/metrics")).diagnostics || [];
+/** @type {Promise<Diagnostic[]> | null} */
+let catalogue = null;
+
+/** Return the descriptions of all diagnostics. @returns {Promise<Diagnostic[]>} */
+export function readDiagnostics() {
+  catalogue ??= get("/v1/metrics").then(
+    ({ diagnostics }) => diagnostics || [],
+    (error) => {
+      catalogue = null;
+      throw error;
+    },
+  );
+  return catalogue;
 }
 
 /** Check whether it is a share of queries, 0 to 1; the others are costs. @param {{unit: string}} diagnostic */
-function isShare({ unit }) {
+export function isShare({ unit }) {
   return unit === "share";
 }
 
@@ -47,42 +59,38 @@ function list(values, catalogue) {
       "div",
       { class: "diagnostic" },
       h("dt", {}, diagnostic.title),
-      h("dd", { class: "value" }, shown(value, diagnostic)),
+      h("dd", { class: "value" }, diagnosticLabel(value, diagnostic)),
       h("dd", { class: "hint" }, diagnostic.summary, diagnostic.source && h("small", {}, diagnostic.source)),
     );
   };
   return h("dl", {}, ...Object.entries(values).map(entry));
 }
 
-/** @param {number | null} value @param {{unit: string}} diagnostic */
-function shown(value, diagnostic) {
+/** @param {number | null | undefined} value @param {{unit: string}} diagnostic */
+export function diagnosticLabel(value, diagnostic) {
   if (typeof value !== "number") return "–";
   return isShare(diagnostic) ? percent(value, 1) : lossValue(value);
 }
 
-/** @type {Partial<import("plotly.js").Config>} */
-const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
 const SHARES = "Shares of queries";
 
 /** @returns {{node: HTMLElement, update: (history: import("../jobs/curves.js").History) => void}} hidden while there is nothing to draw */
 export function diagnosticsCurve() {
-  const picker = h("div", {});
-  const plot = h("div", { class: "plot", role: "img" });
+  const tabs = metricTabs([], choose, "Diagnostics drawn");
+  const figure = figureView();
   const note = h("p", { class: "hint" });
   const node = h(
     "section",
     { class: "curve diagnostics-curve", "aria-label": "Diagnostics", hidden: true },
     h("h3", {}, "Diagnostics"),
-    picker,
-    plot,
+    tabs.node,
+    figure.node,
     note,
   );
   /** @type {History | null} */
   let history = null;
   /** @type {Map<string, Diagnostic[]> | null} */
   let groups = null;
-  /** @type {ReturnType<typeof metricTabs> | null} */
-  let tabs = null;
   let chosen = "";
 
   /** @param {History} newHistory */
@@ -91,32 +99,20 @@ export function diagnosticsCurve() {
     if (newHistory === history || !values) return;
     history = newHistory;
     node.hidden = false;
-    if (!groups) {
-      groups = grouped(await readDiagnostics(), Object.keys(values));
-      tabs = metricTabs([...groups.keys()], choose, "Diagnostics drawn");
-      picker.replaceWith(tabs.node);
-    }
+    groups ??= grouped(await readDiagnostics(), Object.keys(values));
     choose(groups.has(chosen) ? chosen : [...groups.keys()][0]);
   }
 
   /** @param {string} name */
   function choose(name) {
     chosen = name;
-    tabs?.show(name);
-    draw().catch(() => setText(note, "The chart could not be drawn."));
-  }
-
-  async function draw() {
-    const group = groups?.get(chosen);
-    if (!history || !group) return;
-    const plotly = await loadPlotly();
-    await plotly.react(plot, traces(history, group, theme()), layout(chosen, theme()), CONFIG);
-    setAttribute(plot, "aria-label", summary(history, chosen, group));
-    setAttribute(plot, "data-lines", group.length);
+    const group = groups?.get(name);
+    if (!history || !groups || !group) return;
+    tabs.show(name, [...groups.keys()]);
+    figure.draw(diagnosticsFigure(history, name, group));
+    setAttribute(figure.plot, "data-lines", group.length);
     replace(note, ...group.map(({ title, summary: words }) => h("span", {}, h("strong", {}, title), ` ${words}`)));
   }
-
-  onThemeChange(draw);
   return { node, update };
 }
 
@@ -149,53 +145,35 @@ function points({ iterations, curves }, name) {
 }
 
 /**
+ * Return the diagnostics of a group, with the training loss beside them on a second axis.
+ *
  * @param {History} history
- * @param {Diagnostic[]} group
- * @param {Colours} colours
- * @returns {import("../figures/plotly.js").Trace[]}
+ * @param {string} group
+ * @param {Diagnostic[]} diagnostics
+ * @returns {import("../figures/frame.js").Figure}
  */
-function traces(history, group, colours) {
-  /** @type {import("../figures/plotly.js").Trace[]} */
-  const lines = group.map(({ name, title }, index) => ({
-    ...points(history, name),
-    name: title,
-    mode: "lines+markers",
-    marker: { size: 5 },
-    line: { ...lineStyle(index, colours), width: 1.75 },
-    hovertemplate: "%{y:.4~g}",
-  }));
+function diagnosticsFigure(history, group, diagnostics) {
   const loss = history.curves.train?.[LOSS];
-  if (!loss) return lines;
-  /** @type {import("../figures/plotly.js").Trace} */
-  const beside = {
-    x: history.iterations,
-    y: loss,
-    yaxis: "y2",
-    name: "Training loss",
-    mode: "lines",
-    line: { color: colours.muted, width: 1, dash: "dot" },
-    hovertemplate: "%{y:.5~g}",
-  };
-  return [...lines, beside];
-}
-
-/** @param {string} group @param {Colours} colours @returns {import("../figures/plotly.js").Layout} */
-function layout(group, colours) {
-  const axis = baseAxis(colours);
+  const beside = { colour: "muted", width: 1, dash: "2 3", right: true };
+  const isOfShares = group === SHARES;
   return {
-    ...baseLayout(colours, 280),
-    uirevision: group,
-    hovermode: "x unified",
-    xaxis: iterationAxis(colours),
-    yaxis: { ...axis, nticks: 6, rangemode: "tozero", ...(group === SHARES ? { tickformat: ".3~p" } : {}) },
-    yaxis2: {
-      ...axis,
-      overlaying: "y",
-      side: "right",
-      showgrid: false,
-      nticks: 4,
-      title: { text: "training loss", standoff: 8 },
+    summary: summary(history, group, diagnostics),
+    key: group,
+    x: iterationAxis(),
+    y: {
+      title: isOfShares ? "share of queries" : diagnostics.length === 1 ? diagnostics[0].title : "cost",
+      zero: true,
+      format: isOfShares ? shareLabel : undefined,
+      read: (value) => diagnosticLabel(value, diagnostics[0]),
     },
+    right: { title: "training loss", read: lossValue },
+    series: [
+      ...diagnostics.map(({ name, title }, index) => ({
+        ...{ name: title, ...lineStyle(index), dots: true, width: 1.75 },
+        ...points(history, name),
+      })),
+      ...(loss ? [{ name: "Training loss", x: history.iterations, y: loss, ...beside }] : []),
+    ],
   };
 }
 

@@ -2,7 +2,7 @@
  * Labels of metric contracts, and the selection of a metric.
  * @module
  */
-import { h, setAttribute } from "../page/dom.js";
+import { findAll, h, replace, setAttribute } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /** @type {Record<string, string>} */
@@ -63,31 +63,33 @@ export const PRESET_WORDS = {
   letor: "as LETOR's scripts compute",
 };
 
-/** Return "preset default", or words for conventions that are no preset. @param {Contract | null | undefined} contract */
+/** Return "preset default", or words for conventions that are not a preset. @param {Contract | null | undefined} contract */
 export function presetLabel(contract) {
   return contract?.preset ? `preset ${contract.preset}` : "custom conventions";
 }
 
 /**
- * Tabs that select one of several metrics; null for a single one.
+ * Tabs that select one of several metrics; hidden for a single one.
  *
  * @param {string[]} names
  * @param {(name: string) => void} choose
  * @param {string} [label]
- * @returns {{node: HTMLElement, show: (name: string) => void}}
+ * @returns {{node: HTMLElement, show: (name: string, among?: string[]) => void}} show: mark one of them, or of others
  */
 export function metricTabs(names, choose, label = "Metric") {
-  const buttons = names.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name));
-  const node = h(
-    "div",
-    { class: "tabs small", role: "group", "aria-label": label, hidden: names.length < 2 },
-    ...buttons,
-  );
-  return {
-    node,
-    /** @param {string} current */
-    show(current) {
-      for (const button of buttons) setAttribute(button, "aria-pressed", String(button.value === current));
-    },
-  };
+  const node = h("div", { class: "tabs small", role: "group", "aria-label": label });
+  let known = "";
+  /** @param {string} current */
+  function show(current, among = names) {
+    node.hidden = among.length < 2;
+    if (known !== JSON.stringify(among))
+      replace(
+        node,
+        ...among.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name)),
+      );
+    known = JSON.stringify(among);
+    for (const button of findAll(node, "button", HTMLButtonElement))
+      setAttribute(button, "aria-pressed", String(button.value === current));
+  }
+  return { node, show };
 }

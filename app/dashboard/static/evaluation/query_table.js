@@ -5,7 +5,7 @@
 import { histogram } from "../figures/marks.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -58,7 +58,7 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
   const headings = columns.map(heading);
   const body = h("tbody");
   const below = h("div", { class: "rows" });
-  const table = h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Query"), ...headings)), body);
+  const table = h("table", {}, tableHead(h("th", { scope: "col" }, "Query"), ...headings), body);
   let turn = 0;
   let typing = 0;
 
@@ -219,7 +219,7 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
       words,
     ),
     chart,
-    h("div", { class: "scroll", role: "region", "aria-label": LABEL, tabindex: "0" }, table),
+    scrollRegion(LABEL, table),
     below,
     h("div", { class: "table-foot" }, csvButton(table, LABEL)),
   ];

@@ -2,7 +2,7 @@
  * Verdicts of comparisons, with differences as tables and plots.
  * @module
  */
-import { linearScale } from "../figures/whiskers.js";
+import { linearScale } from "../figures/scales.js";
 import { h, svg } from "../page/dom.js";
 import { count, counted, metric, percent } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";

@@ -2,15 +2,15 @@
  * The report of an experiment: its tables beside the printed numbers, claims, deviations and figures.
  * @module
  */
-import { baseAxis, baseLayout, lineStyle, literal, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
-import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { figureView } from "../figures/figure.js";
+import { lineStyle } from "../figures/legend.js";
+import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
 /** @typedef {import("./labels.js").Cell} Cell */
 /** @typedef {import("./labels.js").Table} Table */
 /** @typedef {import("./labels.js").Report} Report */
-/** @typedef {import("../figures/plotly.js").Trace} Trace */
 
 /** @type {Record<string, string>} */
 const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
@@ -20,13 +20,10 @@ const EXTRA_COLUMNS = ["printed", "difference"];
 /** Fewest columns that are drawn as a series. */
 const MIN_SERIES_COLUMNS = 4;
 
-/** The panels of a report, drawn again when it changes. */
+/** The panels of a report, made again when it changes. */
 export function reportPanels() {
   const node = h("div", { class: "view" });
-  /** @type {(() => void)[]} */
-  let drawings = [];
   let drawnState = "";
-  onThemeChange(() => drawings.forEach((draw) => draw()));
   return {
     node,
     /** @param {Report | null} report */
@@ -34,7 +31,6 @@ export function reportPanels() {
       const state = JSON.stringify(report);
       if (state === drawnState) return;
       drawnState = state;
-      drawings = [];
       replace(
         node,
         report &&
@@ -44,13 +40,8 @@ export function reportPanels() {
             !report.complete && h("p", { class: "hint" }, "So far: trainings are missing, and verdicts may change."),
             ...report.notes.map((note) => h("p", { class: "hint" }, note)),
           ),
-        ...(report?.tables ?? []).map((table) => {
-          const figure = figureOf(table);
-          if (figure) drawings.push(figure.draw);
-          return tablePanel(table, figure?.node ?? null);
-        }),
+        ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
       );
-      for (const draw of drawings) draw();
     },
   };
 }
@@ -109,17 +100,12 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   );
   /** @param {string} words */
   const head = (words) => h("th", { scope: "col", class: "number" }, words);
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": `Numbers of ${title}`, tabindex: "0" },
+  return scrollRegion(
+    `Numbers of ${title}`,
     h(
       "table",
       { class: "against" },
-      h(
-        "thead",
-        {},
-        h("tr", {}, h("td", {}), ...columns.flatMap((column) => [column, ...(beside.get(column) ?? [])].map(head))),
-      ),
+      tableHead(h("td", {}), ...columns.flatMap((column) => [column, ...(beside.get(column) ?? [])].map(head))),
       h(
         "tbody",
         {},
@@ -176,49 +162,25 @@ function titleOf({ p, queries }) {
 /** Return the drawing of a figure: its curves by tree, or else its columns as a series. @param {Table} table */
 function figureOf(table) {
   if (!table.name.startsWith("figure-")) return null;
+  const { columns, unit, caption } = table;
   const curves = table.cells.filter(({ curve }) => curve.length > 0);
-  const series = curves.length ? [] : seriesOf(table);
-  if (!curves.length && !series.length) return null;
-  const words = `${table.caption}: ${counted(curves.length || series.length, "line")}.`;
-  const plot = h("div", { class: "plot", role: "img", "aria-label": words });
-  const note = h("p", { class: "plot-note", hidden: true });
-
   // Curves are fractions, whatever the unit of the table.
-  const scale = table.unit === "percent" ? 100 : 1;
-  /** @param {Cell} cell */
-  const curveOf = ({ row, trees, curve }) => ({ name: row, x: trees, y: curve.map((value) => scale * value) });
-
-  async function draw() {
-    const colours = theme();
-    const lines = curves.length ? curves.map(curveOf) : series;
-    const traces = lines.map(
-      ({ name, x, y }, index) =>
-        /** @type {Trace} */ ({
-          x,
-          y,
-          name: literal(name),
-          mode: curves.length ? "lines" : "lines+markers",
-          line: { ...lineStyle(index, colours), width: 2 },
-          marker: { size: 6 },
-        }),
-    );
-    const axis = baseAxis(colours);
-    try {
-      const plotly = await loadPlotly();
-      const layout = {
-        ...baseLayout(colours, 340),
-        xaxis: curves.length ? { ...axis, title: { text: "tree", standoff: 8 }, showgrid: false } : axis,
-        yaxis: { ...axis, nticks: 6, ...(unitLabel(table.unit) && { title: { text: unitLabel(table.unit) } }) },
-      };
-      await plotly.react(plot, traces, layout, { displayModeBar: false, responsive: true });
-      setAttribute(plot, "data-drawn", true);
-    } catch {
-      note.hidden = false;
-      setText(note, "The chart could not be drawn; the numbers are in the table.");
-    }
-  }
-
-  return { node: h("div", { class: "study-figure" }, plot, note), draw };
+  const scale = unit === "percent" ? 100 : 1;
+  const lines = curves.length
+    ? curves.map(({ row, trees, curve }) => ({ name: row, x: trees, y: curve.map((value) => scale * value) }))
+    : seriesOf(table);
+  if (!lines.length) return null;
+  const figure = figureView();
+  figure.draw({
+    summary: `${caption}: ${counted(lines.length, "line")}.`,
+    height: 340,
+    x: curves.length
+      ? { title: "tree", whole: true }
+      : { ticks: columns.map((name, at) => [at, name]), range: [-0.3, columns.length - 0.7], named: true },
+    y: { title: unitLabel(unit), read: (value) => numberLabel(value, unit) },
+    series: lines.map((line, index) => ({ ...line, ...lineStyle(index), dots: !curves.length, size: 3 })),
+  });
+  return figure.node;
 }
 
 /** Return each row as a line over the columns. @param {Table} table */
@@ -226,7 +188,7 @@ function seriesOf({ rows, columns, cells }) {
   if (columns.length < MIN_SERIES_COLUMNS) return [];
   const lines = rows.map((name) => {
     const own = cells.filter(({ row, ours }) => row === name && ours !== null);
-    return { name, x: own.map(({ column }) => column), y: own.map(({ ours }) => ours) };
+    return { name, x: own.map(({ column }) => columns.indexOf(column)), y: own.map(({ ours }) => ours) };
   });
   return lines.filter(({ x }) => x.length > 1);
 }

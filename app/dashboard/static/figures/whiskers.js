@@ -3,57 +3,10 @@
  * @module
  */
 import { h, svg } from "../page/dom.js";
-import { count, fixed, metric } from "../page/format.js";
+import { count, metric } from "../page/format.js";
+import { linearScale } from "./scales.js";
 
-const STEPS = [1, 2, 2.5, 5, 10];
-
-/**
- * @typedef {object} Scale
- * @property {number} low
- * @property {number} high
- * @property {number[]} ticks
- * @property {(value: number) => number} share where a value is between the ends, 0 to 1
- * @property {(value: number) => string} format
- */
-
-/**
- * Return a linear scale with round ends and round ticks.
- *
- * @param {(number | null | undefined)[]} values what must have room
- * @param {number} [most] ticks
- * @returns {Scale}
- */
-export function linearScale(values, most = 5) {
-  const known = values.filter((value) => typeof value === "number");
-  const [smallest, largest] = known.length ? [Math.min(...known), Math.max(...known)] : [0, 1];
-  const width = largest - smallest || Math.abs(largest) || 1;
-  const step = roundStep(width / most);
-  const first = Math.floor(smallest / step + 1e-9);
-  const last = Math.max(first + 1, Math.ceil(largest / step - 1e-9));
-  const digits = digitsOf(step);
-  const [low, high] = [first * step, last * step];
-  return {
-    low,
-    high,
-    ticks: Array.from({ length: last - first + 1 }, (_, index) => (first + index) * step),
-    share: (value) => (value - low) / (high - low),
-    format: (value) => fixed(value, digits),
-  };
-}
-
-/** @param {number} rough */
-function roundStep(rough) {
-  const power = 10 ** Math.floor(Math.log10(rough));
-  return power * (STEPS.find((step) => step * power >= rough * (1 - 1e-9)) ?? 10);
-}
-
-/** Return the decimals that distinguish neighbouring ticks. @param {number} step */
-function digitsOf(step) {
-  for (let digits = 0; digits < 6; digits += 1) {
-    if (Math.abs(step - Number(step.toFixed(digits))) < 1e-9 * step) return digits;
-  }
-  return 6;
-}
+/** @typedef {import("./scales.js").Scale} Scale */
 
 /**
  * @typedef {object} Row

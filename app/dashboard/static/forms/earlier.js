@@ -1,33 +1,27 @@
 /**
- * The forms of trainings begun from an earlier job, and the dataset that is chosen in both.
+ * The form of trainings begun from an earlier job.
  * @module
  */
 import { OWN } from "./parameter_fields.js";
-import { formFrom, jobPage, urlOf } from "../page/addresses.js";
+import { formFrom, jobPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 
 /** @typedef {Record<string, Json>} Request */
 
 /**
- * Return the job that the address names to begin from, null where there is none. One of another form is opened there.
+ * Return the training that the address names to begin from, null where there is none.
  *
- * @param {string} kind of the jobs that the form submits
  * @returns {Promise<Schemas["Job"] | null>}
  */
-export async function readEarlier(kind) {
+export async function readEarlier() {
   const id = new URLSearchParams(location.search).get("from");
   if (!id) return null;
   const place = elementById("from");
   place.hidden = false;
   try {
     const job = await get(`/v1/jobs/${encodeURIComponent(id)}`);
-    const form = formFrom(job);
-    if (!form) throw new Problem(404, {});
-    if (job.kind !== kind) {
-      location.replace(urlOf(form));
-      return null;
-    }
+    if (!formFrom(job)) throw new Problem(404, {});
     replace(
       place,
       "As ",
@@ -42,33 +36,20 @@ export async function readEarlier(kind) {
   }
 }
 
-/** Have the links between the forms keep the chosen dataset. @param {HTMLSelectElement} select */
-export function keepDataset(select) {
-  const links = findAll(elementById("goals"), "a", HTMLAnchorElement);
-  const keep = () => {
-    for (const link of links) {
-      const address = new URL(link.href);
-      address.search = select.value ? `?dataset=${encodeURIComponent(select.value)}` : "";
-      link.href = address.href;
-    }
-  };
-  select.addEventListener("change", keep);
-  keep();
-}
-
 /** @type {Record<string, number>} */
 const UNITS = { minutes: 60, gigabytes: 1e9 };
 
 /**
- * Fill the controls of a form from a request. Fields that the request does not name are emptied, so that the default
- * holds.
+ * Fill the controls of a form from a request. Enabled fields that the request does not name are emptied, so that the
+ * default holds.
  *
  * @param {HTMLFormElement} form
  * @param {Request} request
  * @param {string[]} [first] pointers of controls that make others, which are filled before them
  */
 export function fillControls(form, request, first = []) {
-  for (const control of findAll(form, "input[data-pointer][data-type]", HTMLInputElement)) control.value = "";
+  for (const control of findAll(form, "input[data-pointer][data-type]", HTMLInputElement))
+    if (!control.matches(":disabled")) control.value = "";
   for (const pointer of first) {
     const value = at(request, pointer);
     if (value !== undefined) set(form, pointer, value);

@@ -94,6 +94,7 @@ function read(text, type, unit) {
       .split(",")
       .map((name) => name.trim())
       .filter(Boolean);
+  if (type === "model") return text.startsWith("model:") ? text : `model:${text}`;
   if (type === "number" || type === "integer") return inUnits(numberOrText(text), unit);
   if (type === "json" && /^[[{"\d-]/.test(text)) {
     try {
@@ -169,7 +170,7 @@ export function showError(form, error) {
   }
   showSummary(form, error, unplaced);
   const faulty = findAll(form, "[aria-invalid]", HTMLElement);
-  for (const control of faulty) control.closest("details")?.setAttribute("open", "");
+  for (const details of findAll(form, "details:has([aria-invalid])", HTMLDetailsElement)) details.open = true;
   (faulty[0] || find(form, ".summary")).focus();
 }
 
@@ -286,19 +287,29 @@ export function followDialogs(prepare = {}) {
 }
 
 /**
- * Shows the parts of the form that a choice calls for (`data-when="name=value,value"`), and disables the others
- * so that they are neither sent nor focused.
+ * Shows the parts of the form that its choices call for (`data-when="name=value,value other=value"`), and disables the
+ * others so that they are neither sent nor focused. A part follows the choices that it depends on.
  * @param {HTMLFormElement} form
  */
 export function followChoices(form) {
   const apply = () => {
     for (const part of findAll(form, "[data-when]", HTMLElement)) {
-      const [name, value] = (part.dataset.when ?? "").split("=");
-      const on = value.split(",").includes(String(new FormData(form).get(name)));
+      const choices = new FormData(form);
+      const on = (part.dataset.when ?? "").split(" ").every((condition) => {
+        const [name, value] = condition.split("=");
+        return value.split(",").includes(String(choices.get(name)));
+      });
       part.hidden = !on;
-      for (const control of part.querySelectorAll("input, select, fieldset")) control.toggleAttribute("disabled", !on);
+      for (const control of controlsOf(part)) control.toggleAttribute("disabled", !on);
     }
   };
   form.addEventListener("change", apply);
   apply();
+  form.dataset.followed = "";
+}
+
+/** Return what disables a part: its fieldset, whose controls may be disabled for other reasons. @param {HTMLElement} part */
+function controlsOf(part) {
+  if (part.matches("fieldset")) return [part];
+  return part.querySelectorAll(part.matches("details") ? ":scope > fieldset" : "input, select, fieldset");
 }

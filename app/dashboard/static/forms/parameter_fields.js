@@ -5,7 +5,7 @@
 import { payloadOf, setAt, valuesOf } from "./forms.js";
 import { withCode } from "../page/content.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
-import { count, counted, short } from "../page/format.js";
+import { count, short } from "../page/format.js";
 
 // Anything else is read as JSON where it looks like it.
 /** @type {Record<string, string>} */
@@ -203,7 +203,7 @@ const FAMILIES = [
   ],
   ["Listwise", ["listnet", "listmle", "w-listmle", "xe-ndcg"]],
 ];
-const IN_SIGHT = ["target", "mu", "truncation_level", "pair_selection"];
+const FIRST = ["target", "mu", "truncation_level", "pair_selection"];
 
 /** @typedef {Schemas["LossDescription"]} Loss */
 
@@ -239,21 +239,13 @@ function grouped(losses) {
  */
 function offerOthers(losses, select) {
   const place = find(document, "[data-also]");
-  const summary = find(place.closest("details") ?? document, "summary");
   /** @param {Loss} loss */
   const box = ({ name, summary: words }) =>
     h("label", { class: "check", title: words }, h("input", { type: "checkbox", value: name }), name);
   place.append(...losses.map(box));
   const follow = () => {
-    const boxes = findAll(place, "input", HTMLInputElement);
-    for (const each of boxes) each.disabled = each.value === select.value;
-    const ticked = boxes.filter((each) => each.checked && !each.disabled).length;
-    setText(
-      summary,
-      ticked ? `Also train with ${counted(ticked, "other loss", "other losses")}` : "Also train with other losses",
-    );
+    for (const each of findAll(place, "input", HTMLInputElement)) each.disabled = each.value === select.value;
   };
-  place.addEventListener("change", follow);
   select.addEventListener("change", follow);
   follow();
 }
@@ -268,14 +260,12 @@ function showDescription({ summary, formula, source, choose, parameters }) {
   setText(elementById("loss-formula"), formula || "");
   setText(elementById("loss-summary"), [summary, source].filter(Boolean).join(" · "));
   setText(elementById("loss-choose"), choose ? `${choose}.` : "");
-  const inSight = IN_SIGHT.map((name) => parameters.find((each) => each.name === name)).filter((each) => !!each);
-  const folded = parameters.filter((each) => !inSight.includes(each));
-  /** @param {Loss["parameters"]} some */
-  const fields = (some) => some.map((each) => parameterField(`/loss/${each.name}`, each));
-  replace(elementById("loss-parameters"), ...fields(inSight));
-  elementById("loss-parameters").hidden = inSight.length === 0;
-  replace(elementById("loss-options"), ...fields(folded));
-  elementById("loss-more").hidden = folded.length === 0;
+  const first = parameters.filter(({ name }) => FIRST.includes(name));
+  const others = parameters.filter((each) => !first.includes(each));
+  replace(
+    elementById("loss-parameters"),
+    ...[...first, ...others].map((each) => parameterField(`/loss/${each.name}`, each)),
+  );
 }
 
 /** The most points of a grid. */

@@ -1,5 +1,5 @@
 /**
- * Large files, sent in parts by the tus protocol: after a broken connection the upload goes on where it stopped, also
+ * Large files, sent in parts by the tus protocol: after a broken connection the upload continues where it stopped, also
  * in a page that is opened later.
  * @module
  */

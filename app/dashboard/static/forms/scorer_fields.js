@@ -1,16 +1,16 @@
 /**
- * Fields for what is trained: trees, a linear scorer or a network, with the hyperparameters of the chosen one.
+ * Fields for what is trained: trees, a linear scorer, a network or a sum, with the hyperparameters of the chosen one.
  * @module
  */
 import { parameterField } from "./parameter_fields.js";
-import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
+import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
 
 /** @typedef {Schemas["ScorerDescription"]} Scorer */
 /** @typedef {Schemas["ParameterDescription"]} Parameter */
 
 export const TREES = "trees";
-/** Kinds that the form offers, by what people call them. @type {Record<string, string>} */
-const NAMES = { trees: "trees", linear: "a linear scorer", mlp: "a network" };
+/** @type {Record<string, string>} */
+const NAMES = { trees: "trees", linear: "a linear scorer", mlp: "a network", sum: "a sum of models" };
 /** @type {Record<string, string>} */
 const LABELS = {
   hidden: "Units of the hidden layers",
@@ -26,92 +26,57 @@ const LABELS = {
   log1p: "Logarithms first",
   missing_indicators: "Indicators of missing values",
 };
-const IN_SIGHT = ["hidden", "activation", "dropout", "epochs", "learning_rate", "batch_documents", "inputs"];
-/** Parts of a training that only trees have. */
-const OF_TREES = ["/init_model", "/categorical_feature"];
+const FIRST = ["hidden", "activation", "dropout", "epochs", "learning_rate", "batch_documents", "inputs"];
 
 /**
- * Fill the form's part for the scorer, and keep the rest of the form to the choice.
+ * Offer the kinds of scorers, with the fields of the chosen one.
  *
- * @param {HTMLFormElement} form
  * @param {Scorer[]} scorers
  */
-export function offerScorers(form, scorers) {
-  const offered = scorers.filter(({ kind }) => kind in NAMES);
-  const choices = elementById("scorers");
-  replace(choices, ...offered.map(({ kind }) => choice(kind)));
+export function offerScorers(scorers) {
+  const select = elementById("scorer", HTMLSelectElement);
+  replace(select, ...scorers.map(({ kind }) => h("option", { value: kind }, NAMES[kind] ?? kind)));
   const show = () => {
-    const kind = chosenScorer(form);
-    const scorer = offered.find((each) => each.kind === kind);
-    if (scorer) showScorer(form, scorer);
+    // Trees are what the service takes where no scorer is named.
+    setAttribute(select, "data-pointer", select.value !== TREES && "/scorer/kind");
+    const scorer = scorers.find(({ kind }) => kind === select.value);
+    if (scorer) showScorer(scorer);
   };
-  choices.addEventListener("change", show);
+  select.addEventListener("change", show);
   show();
 }
 
-/** Choose a kind of scorer; one that the form does not offer leaves the choice. @param {HTMLFormElement} form @param {string} kind */
-export function chooseScorer(form, kind) {
-  const box = form.querySelector(`[name="scorer"][value="${CSS.escape(kind)}"]`);
-  if (!(box instanceof HTMLInputElement)) return;
-  box.checked = true;
-  box.dispatchEvent(new Event("change", { bubbles: true }));
+/** Choose a kind of scorer; one that the form does not offer leaves the choice. @param {string} kind */
+export function chooseScorer(kind) {
+  const select = elementById("scorer", HTMLSelectElement);
+  if (![...select.options].some(({ value }) => value === kind)) return;
+  select.value = kind;
+  select.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-/** Return the kind of scorer that the form is set to. @param {HTMLFormElement} form */
-function chosenScorer(form) {
-  return String(new FormData(form).get("scorer") ?? TREES);
-}
+/** @type {Record<string, string>} */
+const WORDS = {
+  linear: "The loss trains it by epochs, passes over all training queries.",
+  mlp: "The loss trains it by epochs, passes over all training queries.",
+  sum: "Only the weights are fitted, to the first metric on the validation data.",
+};
 
-/** @param {string} kind */
-function choice(kind) {
-  return h(
-    "label",
-    {},
-    h("input", { type: "radio", name: "scorer", value: kind, checked: kind === TREES }),
-    ` ${NAMES[kind]}`,
-  );
-}
-
-/** @param {HTMLFormElement} form @param {Scorer} scorer */
-function showScorer(form, { kind, summary, is_network: isNetwork, parameters }) {
-  setText(elementById("scorer-words"), isNetwork ? `${summary}. ${NETWORK_WORDS}` : `${summary}.`);
-  const inSight = IN_SIGHT.map((name) => parameters.find((each) => each.name === name)).filter((each) => !!each);
-  const folded = parameters.filter((each) => !inSight.includes(each));
-  /** @param {Parameter} parameter */
-  const field = (parameter) => parameterField(`/scorer/${parameter.name}`, labelled(parameter));
+/** @param {Scorer} scorer */
+function showScorer({ kind, summary, parameters }) {
+  setText(elementById("scorer-words"), [`${summary}.`, WORDS[kind]].filter(Boolean).join(" "));
+  const first = FIRST.flatMap((name) => parameters.find((each) => each.name === name) ?? []);
+  const others = parameters.filter((each) => !first.includes(each));
   replace(
     elementById("scorer-parameters"),
-    isNetwork && h("input", { type: "hidden", "data-pointer": "/scorer/kind", value: kind }),
-    ...inSight.map(field),
+    ...[...first, ...others].map((each) => parameterField(`/scorer/${each.name}`, labelled(each))),
   );
-  replace(elementById("scorer-options"), ...folded.map(field));
-  elementById("scorer-more").hidden = folded.length === 0;
-  showTrees(form, !isNetwork);
 }
-
-const NETWORK_WORDS = "The loss above trains it by epochs, passes over all training queries.";
 
 /** @param {Parameter} parameter @returns {import("./parameter_fields.js").Parameter} */
 function labelled(parameter) {
   const { name, description } = parameter;
   const words =
     name === "hidden" ? `${description} Semicolons part several networks to try: 64, 32; 128.` : description;
-  return { ...parameter, description: words, label: LABELS[name] };
-}
-
-/** Show or hide what only trees have. What is hidden is disabled, so it is not sent. @param {HTMLFormElement} form @param {boolean} on */
-function showTrees(form, on) {
-  const boosting = find(form, 'fieldset[data-pointer="/hyperparameters"]', HTMLFieldSetElement);
-  boosting.hidden = !on;
-  boosting.disabled = !on;
-  for (const part of findAll(form, "fieldset[data-trees-only]", HTMLFieldSetElement)) {
-    part.disabled = !on;
-    find(part, "[data-trees-only-words]").hidden = on;
-  }
-  for (const pointer of OF_TREES)
-    for (const control of findAll(form, `[data-pointer="${pointer}"]`, HTMLElement)) {
-      control.toggleAttribute("disabled", !on);
-      const field = control.closest(".field");
-      if (field instanceof HTMLElement) field.hidden = !on;
-    }
+  const placeholder = name === "models" ? "web:3, web:4" : undefined;
+  return { ...parameter, description: words, label: LABELS[name], placeholder };
 }

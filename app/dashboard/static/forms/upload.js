@@ -7,7 +7,7 @@ import { PARTS } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
 import { Away, failure, freshKey, signIn } from "../page/api.js";
-import { find, findAll, setText } from "../page/dom.js";
+import { announce, find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
 /** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
@@ -104,6 +104,37 @@ export function contentsOf(form) {
     if (input.files?.length) data.append(input.name, input.files[0]);
   }
   return data;
+}
+
+/**
+ * Send the contents of a form that has a progress bar and a button to stop.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} path
+ * @param {FormData} contents
+ * @returns {Promise<any>} the answer's JSON, null when stopped
+ */
+export async function sendUpload(form, path, contents) {
+  const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
+  const progress = find(form, ".upload-progress");
+  const transfer = upload(path, contents, sentWatcher(progress));
+  addEventListener("beforeunload", keep);
+  stop.onclick = transfer.abort;
+  stop.hidden = false;
+  try {
+    const answer = await transfer.done;
+    if (!answer) announce("The upload was stopped.");
+    return answer;
+  } finally {
+    removeEventListener("beforeunload", keep);
+    stop.hidden = true;
+    progress.hidden = true;
+  }
+}
+
+/** Ask before the page is left, which would end the upload. @param {Event} event */
+function keep(event) {
+  event.preventDefault();
 }
 
 /** @param {HTMLElement} box a progress bar and a paragraph @returns {OnProgress} */

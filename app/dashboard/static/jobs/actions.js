@@ -93,7 +93,7 @@ function cancelButton(job, changed) {
 /**
  * A job that one waits for where it was submitted: its progress, what can be done with it, and its end.
  *
- * @param {HTMLElement} place shows the job while it goes on
+ * @param {HTMLElement} place shows the job while it runs
  * @param {import("./labels.js").Job} job
  * @returns {Promise<import("./labels.js").Job>} as it ended; rejected with a Problem where the API refuses to tell
  */
@@ -124,3 +124,5 @@ export function unfinished({ kind_label: label, status, problem }) {
 
 /** Trainings that one comparison lays side by side. */
 export const MOST_COMPARED = 20;
+/** Systems whose intervals are drawn as bands in one figure; more hide each other. */
+export const MOST_BANDS = 10;

@@ -9,12 +9,12 @@ import { jobPage, modelPage } from "../page/addresses.js";
 import { h, replace } from "../page/dom.js";
 import { counted, fixed, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
-import { swatch } from "./compared_curves.js";
+import { lineStyle, swatch } from "../figures/legend.js";
 import { LOSS } from "./labels.js";
 import { flatten, plainName, shown } from "./specification.js";
 
-// How a job waits and what it may take change nothing of what comes out.
-const NO_MATTER = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*)$/;
+// How a job waits and what it may take change nothing of what comes out; seeds change it by chance alone.
+const NO_MATTER = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|(.* )?(\w+_)?seed)$/;
 
 /** @typedef {import("./labels.js").Job} Job */
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -37,8 +37,9 @@ export function differingSettings(jobs, catalogue) {
   const names = new Set(specs.flatMap(({ spec }) => [...spec.keys()]));
   /** @param {string} name */
   const differs = (name) => {
-    const values = specs.map(({ spec }) => JSON.stringify(spec.get(name)));
-    return new Set(values).size > 1 && specs.some(({ spec }) => spec.has(name) && !isDefault(spec, name, catalogue));
+    // An absent field means its default.
+    const values = specs.map(({ spec }) => !isDefault(spec, name, catalogue) && JSON.stringify(spec.get(name)));
+    return new Set(values.map((value) => value || "")).size > 1;
   };
   return [...names]
     .filter((name) => !NO_MATTER.test(name) && differs(name))
@@ -69,8 +70,8 @@ function isDefault(spec, name, { losses, scorers, schemas }) {
 }
 
 /**
- * Return a name for each training: its model, with the settings that differ where models share a name,
- * "web: ndcg-loss2++, 0.05".
+ * Return a name for each training: the one given by hand, else its model, with the settings that differ where models
+ * share a name, "web: ndcg-loss2++, 0.05". Those that would be called the same have their seeds, or numbers.
  * @param {import("./labels.js").Job[]} jobs
  * @param {Setting[]} differing
  * @returns {Map<string, string>} by id
@@ -81,6 +82,7 @@ export function names(jobs, differing) {
   const byKind = new Set(kinds.values()).size === jobs.length;
   /** @param {Job} job */
   const words = (job) => {
+    if (job.name) return job.name;
     const base = job.spec.model_name ?? "";
     const apart = differing
       .map(({ values }) => values.get(job.id))
@@ -88,16 +90,21 @@ export function names(jobs, differing) {
     const few = apart.slice(0, byKind ? 1 : 3).join(", ");
     return alike && few ? `${base}: ${few}` : base;
   };
-  /** @type {Map<string, number>} */
-  const seen = new Map();
+  const called = jobs.map(words);
   return new Map(
-    jobs.map((job) => {
-      const name = words(job);
-      const times = (seen.get(name) || 0) + 1;
-      seen.set(name, times);
-      return [job.id, times > 1 ? `${name} (${times})` : name];
+    jobs.map((job, index) => {
+      const group = jobs.filter((_, other) => called[other] === called[index]);
+      return [job.id, called[index] + apart(group, job)];
     }),
   );
+}
+
+/** Return what tells a training from others of one name. @param {Job[]} group @param {Job} job */
+function apart(group, job) {
+  const seeds = new Set(group.map(({ spec }) => spec.seed));
+  if (group.length > 1 && seeds.size === group.length) return `, seed ${job.spec.seed}`;
+  const index = group.indexOf(job);
+  return index > 0 ? ` (${index + 1})` : "";
 }
 
 /**
@@ -117,6 +124,7 @@ export function withoutPrefix(names) {
   common = common.replace(/[^\s:,_/-]*$/, "");
   // The hyphen of -1 or of 1e-7 belongs to the number.
   common = common.replace(/(^|\s)-?(\d+(\.\d+)?e)?-$/, "$1");
+  common = common.replace(/seed $/, "");
   return new Map([...names].map(([id, name]) => [id, name.slice(common.length) || name]));
 }
 
@@ -140,7 +148,7 @@ const TRAINING = {
   label: "Training",
   value: ({ name }) => name,
   cell: ({ job, name, title, slot, ranked }) => [
-    slot === null ? h("span", { class: "swatch" }) : swatch(slot),
+    slot === null ? h("span", { class: "swatch" }) : swatch(lineStyle(slot)),
     h("a", { href: jobPage(job.id), title }, name),
     ranked.model && h("small", {}, " ", h("a", { class: "quiet-link", href: modelPage(ranked.model) }, ranked.model)),
   ],
@@ -303,6 +311,7 @@ function footnote(ranking, rows, settings, part) {
     ],
     part && rows.length > 1 && `${ranking.sentence} `,
     rows.some(({ ranked }) => ranked.test) && "Choose by the validation, not by the test. ",
-    settings.length ? "All other settings are the same." : rows.length > 1 && "Their settings are the same.",
+    settings.length ? "All other settings are the same" : rows.length > 1 && "Their settings are the same",
+    rows.length > 1 && (new Set(rows.map(({ job }) => job.spec.seed)).size > 1 ? ", apart from seeds." : "."),
   ].flat();
 }

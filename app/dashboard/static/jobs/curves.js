@@ -2,14 +2,16 @@
  * Learning curves of a job, fetched as they grow.
  * @module
  */
-import { baseAxis, baseLayout, iterationAxis, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
+import { metricTabs } from "../evaluation/metrics.js";
+import { figureView } from "../figures/figure.js";
 import { iterationWord, LOSS } from "./labels.js";
 import { conditionalReader } from "../page/api.js";
-import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
-import { lossValue, metric } from "../page/format.js";
+import { h, setAttribute, setText } from "../page/dom.js";
+import { count, lossValue, metric } from "../page/format.js";
 
 /** @typedef {Omit<Schemas["JobHistory"], "job_id">} History */
-/** @typedef {Record<string, (number | null)[]>} Series */
+/** @typedef {Record<string, (number | null)[]>} Values */
+/** @typedef {import("../figures/frame.js").Series} Series */
 
 /**
  * Return a reader of a job's learning curves, which fetches them as they grow.
@@ -96,7 +98,7 @@ function extend(history, more) {
   const last = history.iterations.at(-1) ?? 0;
   if (more.iterations.length === 0 && more.best_iteration === history.best_iteration) return history;
   if (more.iterations.length > 0 && more.iterations[0] <= last) return history;
-  /** @param {Series} [before] @param {Series} [added] @returns {Series} */
+  /** @param {Values} [before] @param {Values} [added] @returns {Values} */
   const join = (before = {}, added = {}) =>
     Object.fromEntries(
       namesOf(before, added).map((name) => [
@@ -119,20 +121,18 @@ function namesOf(one, other) {
   return [...new Set([...Object.keys(one), ...Object.keys(other)])];
 }
 
-/** @type {Partial<import("plotly.js").Config>} */
-const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
-
 /** @returns {{node: HTMLElement, update: (job: import("./labels.js").Job, history: History) => void}} */
 export function learningCurve() {
-  const picker = h("div", { class: "tabs small", role: "group", "aria-label": "Metric or loss of the curve" });
-  const plot = h("div", { class: "plot", role: "img", hidden: true });
+  const tabs = metricTabs([], choose, "Metric or loss of the curve");
+  const figure = figureView();
   const note = h("p", { class: "plot-note" }, "Reading the learning curve…");
+  figure.node.hidden = true;
   const node = h(
     "section",
     { class: "curve", "aria-label": "Learning curve" },
     h("h3", {}, "Learning curve"),
-    picker,
-    plot,
+    tabs.node,
+    figure.node,
     note,
   );
   let chosen = "";
@@ -140,7 +140,6 @@ export function learningCurve() {
   let job = null;
   /** @type {History | null} */
   let history = null;
-  let drawn = 0;
 
   /** @param {import("./labels.js").Job} newJob @param {History} newHistory */
   function update(newJob, newHistory) {
@@ -151,61 +150,27 @@ export function learningCurve() {
   }
 
   /** @param {import("./labels.js").Job} job @param {History} history */
-  async function draw(job, history) {
+  function draw(job, history) {
     const names = metricsOf(history);
     const word = iterationWord(job);
+    figure.node.hidden = names.length === 0;
+    note.hidden = names.length > 0;
     if (names.length === 0) {
-      setText(
-        note,
-        job.status === "running" || job.status === "queued"
-          ? `Waiting for the first ${word}.`
-          : `No ${word} was recorded.`,
-      );
+      const isOpen = job.status === "running" || job.status === "queued";
+      setText(note, isOpen ? `Waiting for the first ${word}.` : `No ${word} was recorded.`);
       return;
     }
     const name = [chosen, job.main_metric?.name ?? ""].find((wanted) => names.includes(wanted)) ?? names[0];
-    showPicker(names, name);
-    const turn = ++drawn;
-    try {
-      const plotly = await loadPlotly();
-      if (turn !== drawn) return;
-      note.hidden = true;
-      plot.hidden = false;
-      const colours = theme();
-      await plotly.react(plot, traces(history, name, word, colours), layout(history, name, word, colours), CONFIG);
-      // Another metric was selected meanwhile: keep its description.
-      if (turn !== drawn) return;
-      setAttribute(plot, "aria-label", summary(history, name, word));
-      setAttribute(plot, "data-points", history.iterations.length);
-    } catch {
-      note.hidden = false;
-      setText(note, "The chart could not be drawn; the numbers are in the table.");
-    }
-  }
-
-  /** @param {string[]} names @param {string} current */
-  function showPicker(names, current) {
-    if (picker.childElementCount !== names.length) {
-      replace(
-        picker,
-        ...names.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name)),
-      );
-    }
-    for (const button of findAll(picker, "button", HTMLButtonElement))
-      setAttribute(button, "aria-pressed", String(button.value === current));
+    tabs.show(name, names);
+    figure.draw(curveFigure(history, name, word));
+    setAttribute(figure.plot, "data-points", history.iterations.length);
   }
 
   /** @param {string} name */
   function choose(name) {
     chosen = name;
-    redraw();
-  }
-
-  function redraw() {
     if (job && history) draw(job, history);
   }
-
-  onThemeChange(redraw);
   return { node, update };
 }
 
@@ -222,48 +187,47 @@ function metricsOf(history) {
   return [...names].sort((one, other) => Number(one === LOSS) - Number(other === LOSS));
 }
 
+/** Return the horizontal axis of curves by iteration. @param {string} [word] what an iteration is called */
+export function iterationAxis(word = "iteration") {
+  return { title: word, zero: true, whole: true, format: count };
+}
+
 /**
+ * Return the curves of one metric, or of the loss.
+ *
  * @param {History} history
  * @param {string} name
  * @param {string} word of an iteration
- * @param {ReturnType<typeof theme>} colours
- * @returns {import("../figures/plotly.js").Trace[]}
+ * @returns {import("../figures/frame.js").Figure}
  */
-function traces(history, name, word, colours) {
-  /**
-   * @param {string} part
-   * @param {string} label
-   * @param {string} color
-   * @param {number} width
-   * @returns {import("../figures/plotly.js").Trace}
-   */
-  const line = (part, label, color, width) => ({
-    x: history.iterations,
-    y: history.curves[part][name],
-    name: label,
-    mode: history.iterations.length === 1 ? "markers" : "lines",
-    line: { color, width },
-    hovertemplate: name === LOSS ? "%{y:.5~g}" : "%{y:.4f}",
-  });
-  /** @type {import("../figures/plotly.js").Trace[]} */
-  const found = [];
-  if (history.curves.train?.[name]) found.push(line("train", "train", colours.train, 1.5));
+export function curveFigure(history, name, word) {
+  /** @param {string} part @param {Partial<Series>} style @returns {Series[]} */
+  const line = (part, style) =>
+    history.curves[part]?.[name]
+      ? [{ name: part, colour: "accent", x: history.iterations, y: history.curves[part][name], ...style }]
+      : [];
   const folds = foldsOf(history.curves).filter((part) => history.curves[part][name]);
-  if (folds.length <= MOST_FOLDS)
-    found.push(...folds.map((part) => ({ ...line(part, part, colours.accent, 1), opacity: 0.35 })));
-  if (history.curves.validation?.[name]) found.push(line("validation", "validation", colours.accent, 2.25));
   const best = bestPoint(history, name);
-  if (best) {
-    found.push({
-      x: [best.iteration],
-      y: [best.value],
-      name: `best, ${word} ${best.iteration}`,
-      mode: "markers",
-      marker: { color: colours.best, size: 10, line: { color: colours.surface, width: 2 } },
-      hoverinfo: "skip",
-    });
-  }
-  return found;
+  return {
+    summary: summary(history, name, word),
+    key: name,
+    x: iterationAxis(word),
+    y: { title: name, read: name === LOSS ? lossValue : metric },
+    series: [
+      ...line("train", { colour: "train", width: 1.5 }),
+      ...(folds.length > MOST_FOLDS
+        ? []
+        : folds.flatMap((part) => line(part, { group: "folds", width: 1, opacity: 0.35 }))),
+      ...line("validation", { width: 2.25 }),
+      ...(best ? [bestMark(best, word)] : []),
+    ],
+  };
+}
+
+/** @param {{iteration: number, value: number}} best @param {string} word @returns {Series} */
+function bestMark({ iteration, value }, word) {
+  const name = `best, ${word} ${iteration}`;
+  return { name, kind: "points", colour: "best", x: [iteration], y: [value], size: 5, upright: true, quiet: true };
 }
 
 /** @param {History} history @param {string} name */
@@ -272,43 +236,6 @@ function bestPoint(history, name) {
   const at = iteration ? history.iterations.indexOf(iteration) : -1;
   const value = (history.curves.validation?.[name] || history.curves.train?.[name])?.[at];
   return iteration && typeof value === "number" ? { iteration, value } : null;
-}
-
-/**
- * @param {History} history
- * @param {string} name
- * @param {string} word of an iteration
- * @param {ReturnType<typeof theme>} colours
- * @returns {import("../figures/plotly.js").Layout}
- */
-function layout(history, name, word, colours) {
-  const best = bestPoint(history, name);
-  const axis = baseAxis(colours);
-  return {
-    ...baseLayout(colours, 280),
-    uirevision: name,
-    hovermode: "x unified",
-    xaxis: iterationAxis(colours, word),
-    yaxis: {
-      ...axis,
-      nticks: 6,
-      title: { text: name, standoff: 10 },
-      ...(name === LOSS ? { exponentformat: "power" } : { tickformat: ".3~f" }),
-    },
-    shapes: best
-      ? [
-          {
-            type: "line",
-            x0: best.iteration,
-            x1: best.iteration,
-            yref: "paper",
-            y0: 0,
-            y1: 1,
-            line: { color: colours.best, width: 1, dash: "dot" },
-          },
-        ]
-      : [],
-  };
 }
 
 /** @param {History} history @param {string} name @param {string} word of an iteration */

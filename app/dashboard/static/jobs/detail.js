@@ -3,13 +3,14 @@
  * @module
  */
 import { leaderboard } from "../autotrain/leaderboard.js";
+import { clickResult, hasClickResult } from "../clicks/results.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { diagnosticsCurve } from "../evaluation/diagnostics.js";
 import { historyReader, learningCurve } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
-import { h, problemBox, replace, setAttribute, svg } from "../page/dom.js";
+import { h, problemBox, replace, setAttribute, svg, tableHead } from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
 
 // As the API names them, in the order in which they are drawn.
@@ -172,11 +173,7 @@ function content(job, evaluation) {
       h(
         "table",
         {},
-        h(
-          "thead",
-          {},
-          h("tr", {}, ...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
-        ),
+        tableHead(...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
         h("tbody", {}, ...names.map((name) => row(name, parts, metrics, intervals[name], Boolean(evaluation)))),
       ),
     ),
@@ -251,12 +248,14 @@ export function jobDetail(first) {
   const folds = trains(first) ? foldsTable() : null;
   const candidates = first.kind === "auto-train" ? leaderboard(first) : null;
   const table = trains(first) || first.kind === "evaluate" ? metricsTable() : null;
+  const clicks = hasClickResult(first) ? clickResult() : null;
   const node = h(
     "div",
     { class: "job-detail" },
     problem,
     (curve || table) && h("div", { class: "curve-and-metrics", "data-kind": first.kind }, curve?.node, table?.node),
     candidates?.node,
+    clicks?.node,
     folds?.node,
     times?.node,
     diagnostics?.node,
@@ -297,6 +296,7 @@ export function jobDetail(first) {
     }
     await candidates?.update(job);
     folds?.update(job);
+    clicks?.update(job);
     const id = job.result?.evaluation_id;
     if (table && id && !evaluation) evaluation = await get(`/v1/evaluations/${encodeURIComponent(id)}`);
     table?.update(job, evaluation);

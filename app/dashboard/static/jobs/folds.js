@@ -6,7 +6,7 @@ import { foldsOf } from "./curves.js";
 import { iterationWord, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
-import { h, replace } from "../page/dom.js";
+import { h, replace, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -36,7 +36,7 @@ function fold({ fold: name, queries, best_iteration: trees, metrics }) {
   return { name, queries, trees, metrics };
 }
 
-/** Return the latest values of the folds of a job that goes on. @param {Job} job @returns {Fold[]} */
+/** Return the latest values of the folds of a running job. @param {Job} job @returns {Fold[]} */
 function measuredSoFar({ metrics }) {
   return foldsOf(metrics || {}).map((name) => ({ name, metrics: metrics?.[name] || {} }));
 }
@@ -58,7 +58,7 @@ function content(folds, found, word) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, ...["Fold", "Queries", word, ...names].map(head))),
+        tableHead(...["Fold", "Queries", word, ...names].map(head)),
         h("tbody", {}, ...folds.map((measured) => row(measured, names))),
         found && h("tfoot", {}, ...together(found, names)),
       ),

@@ -70,7 +70,7 @@ function ranksLabel(job) {
  * Return the row of a rank. What changes comes first, so that it is in sight where the table is cut off.
  *
  * @param {Rank} rank
- * @param {boolean} active whether the job goes on
+ * @param {boolean} active whether the job is running
  */
 function row(rank, active) {
   const { queries, documents, memory_bytes: bytes, waiting_share: waiting } = rank;

@@ -2,7 +2,7 @@
  * Mean and spread of trainings that were repeated, as `repeats` of `POST /v1/jobs/batch` does.
  * @module
  */
-import { h } from "../page/dom.js";
+import { h, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -33,12 +33,7 @@ export function repeatsPanel(ranking) {
     h(
       "div",
       { class: "scroll" },
-      h(
-        "table",
-        {},
-        h("thead", {}, h("tr", {}, ...heads.map((head) => h("th", { scope: "col" }, head)))),
-        h("tbody", {}, ...rows),
-      ),
+      h("table", {}, tableHead(...heads.map((head) => h("th", { scope: "col" }, head))), h("tbody", {}, ...rows)),
     ),
   );
 }

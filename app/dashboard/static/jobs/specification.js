@@ -3,7 +3,7 @@
  * @module
  */
 import { contractLabel } from "../evaluation/metrics.js";
-import { datasetPage, serviceUrl } from "../page/addresses.js";
+import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loaded, pythonLiteral, snippet } from "../page/content.js";
 import { h } from "../page/dom.js";
@@ -202,6 +202,7 @@ function facts(entries, job) {
 export function plainName(name) {
   return name
     .replace(/dataset_id$/, "dataset")
+    .replace(/^click_log_id$/, "click log")
     .replace(/^distribution /, "")
     .replace(/ (name|kind)$/, "")
     .replaceAll("_", " ");
@@ -219,6 +220,7 @@ export function shown(name, content, job) {
     const id = String(content);
     return h("a", { href: datasetPage(id), title: id }, job.dataset_names[id] ?? id);
   }
+  if (name === "click_log_id") return h("a", { href: clickLogPage(String(content)) }, String(content));
   if (name === "limits seconds" || name === "budget_seconds") return duration(Number(content));
   if (name === "limits memory_bytes") return size(Number(content));
   if (name === "contract" && isObject(content)) return contractLabel(content);

@@ -155,9 +155,7 @@ function openDialog(kind, ids, done, filters) {
       resumePolling();
     }
     if (!deletion) return;
-    const inTrash = deletion.purge_at && Object.keys(deletion.deleted).length > 0;
-    const undoable = inTrash ? (scope.isSelected() ? ids : null) : [];
-    done({ words: `${deletedLabel(deletion)} deleted.`, ids: undoable });
+    done({ words: `${deletedLabel(deletion)} deleted.`, ids: deletion.purge_at ? (deletion.ids ?? []) : [] });
   }
 
   dialog.addEventListener("close", () => dialog.remove());
@@ -222,7 +220,8 @@ function holderLink({ kind, id, name, reason }) {
 function added(one, other) {
   const deleted = { ...one.deleted };
   for (const [kind, number] of Object.entries(other.deleted)) deleted[kind] = (deleted[kind] ?? 0) + number;
-  return { ...other, deleted, size_bytes: one.size_bytes + other.size_bytes };
+  const ids = [...(one.ids ?? []), ...(other.ids ?? [])];
+  return { ...other, deleted, ids, size_bytes: one.size_bytes + other.size_bytes };
 }
 
 /** "3 jobs and 5 models" @param {Deletion} deletion */

@@ -9,10 +9,13 @@ import { counted } from "../page/format.js";
 import { resumePolling } from "../page/poll.js";
 
 /**
- * A deletion: "3 jobs deleted.", and the ids of objects to restore; none where the trash has nothing of it,
- * null where the page does not know them.
- * @typedef {{words: string, ids: string[] | null}} Deleted
+ * A deletion: "3 jobs deleted.", and the ids of objects to restore; none where the trash has nothing of it. `create`
+ * makes again what has no trash, and returns a sentence about it.
+ * @typedef {{words: string, ids: string[], create?: () => Promise<string>}} Deleted
  */
+
+/** The service restores so many objects by one request. */
+const MOST_RESTORED = 1000;
 
 const KEY = "rankery-deleted";
 
@@ -28,7 +31,7 @@ export function trashed(words, ids) {
 }
 
 /** Announce a deletion, and offer to undo it. @param {Deleted} deleted */
-export function offerUndo({ words, ids }) {
+export function offerUndo({ words, ids, create }) {
   const notice = elementById("undo");
   const close = h(
     "button",
@@ -39,7 +42,7 @@ export function offerUndo({ words, ids }) {
   async function restore() {
     undo.disabled = true;
     try {
-      replace(notice, await restored(ids ?? []), close);
+      replace(notice, h("span", {}, await (create ? create() : restored(ids))), close);
       close.focus();
       resumePolling();
     } catch (error) {
@@ -48,19 +51,18 @@ export function offerUndo({ words, ids }) {
     }
   }
   notice.hidden = false;
-  replace(
-    notice,
-    h("span", {}, words),
-    ids === null ? h("a", { href: "/settings/storage" }, "Trash") : ids.length > 0 && undo,
-    close,
-  );
+  replace(notice, h("span", {}, words), (create || ids.length > 0) && undo, close);
 }
 
-/** Restore objects, and return whether that succeeded. @param {string[]} ids */
+/** Restore objects, and return a sentence about whether that succeeded. @param {string[]} ids */
 async function restored(ids) {
-  const { body } = await request("/v1/trash/restore", { method: "POST", json: { ids } });
-  const some = Object.keys(body.restored).length > 0;
-  return h("span", {}, some ? "Restored." : "Nothing was restored: the trash does not hold it any more.");
+  let some = false;
+  for (let at = 0; at < ids.length; at += MOST_RESTORED) {
+    const json = { ids: ids.slice(at, at + MOST_RESTORED) };
+    const { body } = await request("/v1/trash/restore", { method: "POST", json });
+    some ||= Object.keys(body.restored).length > 0;
+  }
+  return some ? "Restored." : "Nothing was restored: the trash does not hold it any more.";
 }
 
 /** Open a page that announces a deletion. @param {string} path @param {Deleted} deleted */

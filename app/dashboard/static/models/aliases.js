@@ -2,13 +2,15 @@
  * The aliases of a model name: target, gate, history, promotion.
  * @module
  */
+import { estimates } from "../clicks/counterfactual.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
+import { offerUndo } from "../lifecycle/undo.js";
 import { modelApi, modelPage } from "../page/addresses.js";
 import { freshKey, get, request } from "../page/api.js";
 import { failureBox, loaded } from "../page/content.js";
-import { announce, confirmed, h, replace } from "../page/dom.js";
+import { announce, confirmed, h, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 const FIRST = 10;
@@ -76,6 +78,13 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
       ),
       report && h("p", { class: "hint" }, `${report.sentence}.`),
       report?.paired && numbers({ ...report, paired: report.paired }),
+      report?.counterfactual &&
+        h(
+          "details",
+          { class: "more" },
+          h("summary", {}, `Estimated from clicks, ${report.counterfactual.metric}`),
+          ...estimates(report.counterfactual, (system) => (system.startsWith(`${name}:`) ? modelPage(system) : null)),
+        ),
     ),
   );
 }
@@ -120,21 +129,14 @@ function sliceTable(slices) {
       cell(signed(drop)),
       h("td", {}, refused && verdictChip("worse")),
     );
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": "Parts of the queries", tabindex: "0" },
+  return scrollRegion(
+    "Parts of the queries",
     h(
       "table",
       {},
-      h(
-        "thead",
-        {},
-        h(
-          "tr",
-          {},
-          ...heads.map((words, index) =>
-            h(words ? "th" : "td", { scope: words && "col", class: index > 0 && index < 5 && "number" }, words),
-          ),
+      tableHead(
+        ...heads.map((words, index) =>
+          h(words ? "th" : "td", { scope: words && "col", class: index > 0 && index < 5 && "number" }, words),
         ),
       ),
       h("tbody", {}, ...slices.map(row)),
@@ -202,8 +204,15 @@ function aliasCard(model, of, changed) {
     };
     if (!(await confirmed(words))) return;
     await request(aliasApi(name, alias), { method: "DELETE" });
-    announce(`${name}@${alias} was removed.`);
+    offerUndo({ words: `${name}@${alias} was removed.`, ids: [], create: setAgain });
     changed();
+  }
+
+  /** Point the removed alias where it was; where it was set meanwhile, its gate decides. */
+  async function setAgain() {
+    const { status } = await request(aliasApi(name, alias), { method: "PUT", json: { version } });
+    changed();
+    return status === 202 ? "It was set meanwhile: its gate decides in a job." : "Restored.";
   }
 
   return h(
@@ -239,8 +248,9 @@ function aliasCard(model, of, changed) {
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function aliasesView(model) {
   const list = h("div", { class: "models" });
+  const form = newAlias(model, refresh);
   await refresh();
-  return [list, newAlias(model, refresh)];
+  return [list, form.node];
 
   /** Draw all of them again: the alias that moves may have been at another version. */
   async function refresh() {
@@ -253,8 +263,11 @@ export async function aliasesView(model) {
       `${model.name} has no alias yet. An alias is a name that stays while versions come and go: what calls ${model.name}@champion is served by the version that it points at.`,
     );
     replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [nothing]));
+    form.propose(items.length === 0);
   }
 }
+
+const USUAL = "champion";
 
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
 function newAlias(model, done) {
@@ -263,13 +276,14 @@ function newAlias(model, done) {
     "data-pointer": "/alias",
     autocomplete: "off",
     spellcheck: "false",
-    placeholder: "champion",
+    placeholder: USUAL,
   });
+  const heading = h("h2", {});
   const place = h("div", { hidden: true });
   const form = h(
     "form",
     { class: "panel form alias-form", novalidate: true },
-    h("h2", {}, "Another alias"),
+    heading,
     h("div", { class: "summary", hidden: true }),
     h("label", { class: "field" }, "Name ", h("small", {}, "lower case letters, digits, . _ -"), name),
     h(
@@ -285,5 +299,12 @@ function newAlias(model, done) {
     name.value = "";
     await done();
   });
-  return form;
+  return {
+    node: form,
+    /** Propose the usual name where the model has no alias. @param {boolean} none */
+    propose(none) {
+      setText(heading, none ? "First alias" : "Another alias");
+      if (none && !name.value) name.value = USUAL;
+    },
+  };
 }

@@ -1,16 +1,14 @@
 /**
- * Partial dependence: the panel and its Plotly figure.
+ * Partial dependence: the panel and its figure.
  * @module
  */
 import { metricTabs } from "../evaluation/metrics.js";
-import { baseAxis, baseLayout, literal, loadPlotly, onThemeChange, soft, theme } from "../figures/plotly.js";
+import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, metric, percent, short } from "../page/format.js";
 
-const MISSING_WIDTH = 0.07; // of the plot's width, left of the others
-const RUG_HEIGHT = 0.06; // of its height, below the others
-const MOST_TICKS = 6;
+const HEIGHT = 340;
 
 /**
  * Return the range of values without the outermost hundredths, where these would take most of the axis.
@@ -25,7 +23,8 @@ function middleOf(percentiles) {
 }
 
 /** @typedef {Schemas["FeatureDependence"]} Dependence */
-/** @typedef {ReturnType<typeof theme>} Colours */
+/** @typedef {import("../figures/frame.js").Axis} Axis */
+/** @typedef {import("../figures/frame.js").Series} Series */
 
 /**
  * Return the least and the largest score of any feature.
@@ -47,142 +46,60 @@ function featureValue({ value, text }) {
 }
 
 /**
- * @param {Dependence} found
- * @param {string} axis `values` or `ranks`
- * @param {Colours} colours
- * @returns {import("../figures/plotly.js").Trace[]}
- */
-function dependenceTraces({ feature, points, missing, percentiles }, axis, colours) {
-  const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
-  const words = points.map(
-    (point) => `${literal(feature)} ${literal(featureValue(point))}, ${percent(point.share, 1)} up to it`,
-  );
-  /** @param {"lower" | "upper"} name @returns {import("../figures/plotly.js").Trace} */
-  const edge = (name) => ({
-    x,
-    y: points.map((point) => point[name]),
-    mode: "lines",
-    line: { width: 0 },
-    hoverinfo: "skip",
-    showlegend: false,
-  });
-  const single = points.length === 1;
-  /** @type {(import("../figures/plotly.js").Trace | null | false)[]} */
-  const traces = [
-    edge("lower"),
-    { ...edge("upper"), fill: "tonexty", fillcolor: soft(colours.accent), name: "most documents", showlegend: !single },
-    {
-      x,
-      y: points.map(({ mean }) => mean),
-      text: words,
-      name: "mean",
-      mode: single ? "markers" : "lines+markers",
-      line: { color: colours.accent, width: 2.25 },
-      marker: { size: 5, color: colours.accent },
-      hovertemplate: "%{text}<br>%{y:.4f}<extra></extra>",
-    },
-    missing && absent(missing, colours),
-    axis === "values" && rug(percentiles, colours),
-  ];
-  return traces.filter((trace) => !!trace);
-}
-
-/**
- * @param {Schemas["MissingResponse"]} missing
- * @param {Colours} colours
- * @returns {import("../figures/plotly.js").Trace}
- */
-function absent({ mean, lower, upper, share }, { best, surface }) {
-  return {
-    x: ["missing"],
-    y: [mean],
-    xaxis: "x2",
-    name: `missing, ${percent(share, 1)}`,
-    mode: "markers",
-    marker: { color: best, size: 9, symbol: "diamond", line: { color: surface, width: 1.5 } },
-    error_y: {
-      type: "data",
-      symmetric: false,
-      array: [upper - mean],
-      arrayminus: [mean - lower],
-      color: best,
-      thickness: 1.5,
-      width: 4,
-    },
-    hovertemplate: "missing<br>%{y:.4f}<extra></extra>",
-  };
-}
-
-/**
- * Draw one stroke for each hundredth of the data
+ * Return the figure of one feature.
  *
- * @param {number[]} percentiles
- * @param {Colours} colours
- * @param where values repeat, one stroke for all of them.
- * @returns {import("../figures/plotly.js").Trace}
- */
-function rug(percentiles, { muted }) {
-  const x = [...new Set(percentiles)];
-  return {
-    x,
-    y: x.map(() => 0),
-    yaxis: "y2",
-    mode: "markers",
-    marker: { symbol: "line-ns-open", size: 10, color: muted },
-    hoverinfo: "skip",
-    showlegend: false,
-  };
-}
-
-/**
  * @param {Dependence} found
  * @param {string} axis `values` or `ranks`
  * @param {[number, number]} scores the range of all features
- * @param {Colours} colours
- * @returns {import("../figures/plotly.js").Layout}
+ * @returns {import("../figures/frame.js").Figure}
  */
-function dependenceLayout({ feature, points, missing, percentiles }, axis, scores, colours) {
-  const plain = baseAxis(colours);
+function dependenceFigure(found, axis, scores) {
+  const { feature, points, missing, percentiles } = found;
+  const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
+  const mean = { name: "mean", colour: "accent" };
+  /** @type {Axis} */
   const along =
     axis === "ranks"
-      ? { ...ranked(points), title: { text: `${literal(feature)}, by the share of the documents`, standoff: 8 } }
-      : { range: middleOf(percentiles), title: { text: literal(feature), standoff: 8 } };
+      ? {
+          title: `${feature}, by the share of the documents`,
+          ticks: points.map((point) => [point.share, featureValue(point)]),
+        }
+      : { title: feature, range: middleOf(percentiles), read: short };
+  const series = [
+    points.length > 1 && {
+      ...{ ...mean, name: "most documents", kind: /** @type {const} */ ("band") },
+      ...{ x, y: [], low: points.map(({ lower }) => lower), high: points.map(({ upper }) => upper) },
+    },
+    {
+      ...{ ...mean, width: 2.25, dots: true, x, y: points.map((point) => point.mean) },
+      words: points.map((point) => `${feature} ${featureValue(point)}, ${percent(point.share, 1)} up to it`),
+    },
+    missing && absent(missing),
+    axis === "values" && percentileStrokes(percentiles),
+  ];
   return {
-    ...baseLayout(colours, 340),
-    uirevision: `${feature} ${axis}`,
-    hovermode: "closest",
-    xaxis: { ...plain, ...along, domain: [missing ? MISSING_WIDTH + 0.03 : 0, 1], anchor: "y2", showgrid: false },
-    xaxis2: {
-      ...plain,
-      domain: [0, MISSING_WIDTH],
-      anchor: "y2",
-      type: "category",
-      fixedrange: true,
-      showgrid: false,
-      visible: Boolean(missing),
-    },
-    yaxis: {
-      ...plain,
-      domain: [RUG_HEIGHT + 0.03, 1],
-      range: scores,
-      nticks: 6,
-      title: { text: "score", standoff: 10 },
-      anchor: "free",
-      position: 0,
-    },
-    yaxis2: { domain: [0, RUG_HEIGHT], range: [-1, 1], fixedrange: true, visible: false, anchor: "x" },
+    summary: summary(found),
+    key: `${feature} ${axis}`,
+    height: HEIGHT,
+    x: { ...along, absent: missing ? "missing" : undefined },
+    y: { title: "score", range: scores, read: metric },
+    series: series.filter((each) => !!each),
   };
 }
 
-/** Return even places for uneven values, with some of them as ticks. @param {Dependence["points"]} points */
-function ranked(points) {
-  const step = Math.max(1, Math.ceil(points.length / MOST_TICKS));
-  const ticks = points.filter((_, index) => index % step === 0);
-  return { tickvals: ticks.map(({ share }) => share), ticktext: ticks.map((point) => literal(featureValue(point))) };
+/** @param {Schemas["MissingResponse"]} missing @returns {Series} */
+function absent({ mean, lower, upper, share }) {
+  return {
+    ...{ name: `missing, ${percent(share, 1)}`, kind: "points", colour: "best", symbol: "diamond", size: 5 },
+    ...{ x: [null], y: [mean], low: [lower], high: [upper] },
+  };
 }
 
-/** @type {Partial<import("plotly.js").Config>} */
-const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset+autosize" };
+/** Draw one stroke for each hundredth of the data; where values repeat, one for all of them. @param {number[]} percentiles @returns {Series} */
+function percentileStrokes(percentiles) {
+  return { name: "values", kind: "strokes", colour: "muted", x: [...new Set(percentiles)], y: [], unnamed: true };
+}
+
 const AXES = ["values", "ranks"];
 
 /**
@@ -202,7 +119,8 @@ export function dependencePanel(node, wanted, remember) {
     h("label", {}, "Feature ", picker),
     h("span", { class: "axis-choice" }, "by ", tabs.node),
   );
-  const plot = h("div", { class: "plot", role: "img", hidden: true });
+  const figure = figureView();
+  figure.node.hidden = true;
   const note = h(
     "p",
     { class: "plot-note" },
@@ -213,11 +131,9 @@ export function dependencePanel(node, wanted, remember) {
   /** @type {Schemas["Inspection"] | null} */
   let inspection = null;
   let axis = AXES[0];
-  let drawn = 0;
 
   node.firstElementChild?.append(controls);
-  node.append(plot, note, words, numbers);
-  onThemeChange(draw);
+  node.append(figure.node, note, words, numbers);
 
   /** @param {string} feature */
   function choose(feature) {
@@ -244,14 +160,14 @@ export function dependencePanel(node, wanted, remember) {
 
   /** @param {string} sentence */
   function fold(sentence) {
-    plot.hidden = true;
+    figure.node.hidden = true;
     numbers.hidden = true;
     note.hidden = false;
     setText(words, "");
     setText(note, sentence);
   }
 
-  async function draw() {
+  function draw() {
     if (!inspection?.partial_dependence.length) return;
     const all = inspection.partial_dependence;
     const found = all.find(({ feature }) => feature === wanted) || all[0];
@@ -264,25 +180,10 @@ export function dependencePanel(node, wanted, remember) {
     );
     replace(numbers, h("summary", {}, "As a table"), table(found));
     numbers.hidden = false;
-    const turn = ++drawn;
-    try {
-      const plotly = await loadPlotly();
-      if (turn !== drawn) return;
-      note.hidden = true;
-      plot.hidden = false;
-      await plotly.react(
-        plot,
-        dependenceTraces(found, axis, theme()),
-        dependenceLayout(found, axis, scoresOf(all), theme()),
-        CONFIG,
-      );
-      setAttribute(plot, "aria-label", summary(found));
-      setAttribute(plot, "data-feature", found.feature);
-    } catch {
-      plot.hidden = true;
-      note.hidden = false;
-      setText(note, "The chart could not be drawn; the numbers are in the table.");
-    }
+    note.hidden = true;
+    figure.node.hidden = false;
+    figure.draw(dependenceFigure(found, axis, scoresOf(all)));
+    setAttribute(figure.plot, "data-feature", found.feature);
   }
 
   return {
@@ -314,17 +215,12 @@ function table({ feature, points, missing }) {
       h("th", { scope: "row" }, name),
       ...[share, metric(mean), metric(lower), metric(upper)].map((cell) => h("td", { class: "number" }, cell)),
     );
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": `Scores by ${feature}`, tabindex: "0" },
+  return scrollRegion(
+    `Scores by ${feature}`,
     h(
       "table",
       {},
-      h(
-        "thead",
-        {},
-        h("tr", {}, ...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
-      ),
+      tableHead(...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
       h(
         "tbody",
         {},

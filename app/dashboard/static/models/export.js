@@ -9,7 +9,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, helpLink, saved, withCode } from "../page/content.js";
-import { h, problemBox, replace } from "../page/dom.js";
+import { h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -230,13 +230,12 @@ function examples(found) {
     "details",
     { class: "more" },
     h("summary", {}, "Mismatched values"),
-    h(
-      "div",
-      { class: "scroll", role: "region", "aria-label": "Mismatched values", tabindex: "0" },
+    scrollRegion(
+      "Mismatched values",
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, ...heads.map((words) => h("th", { scope: "col" }, words)))),
+        tableHead(...heads.map((words) => h("th", { scope: "col" }, words))),
         h("tbody", {}, ...found.map(row)),
       ),
     ),

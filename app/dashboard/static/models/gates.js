@@ -4,13 +4,15 @@
  */
 import { datasetName } from "../datasets/dataset.js";
 import { measuredOn } from "../forms/choices.js";
-import { onSubmit, payloadOf } from "../forms/forms.js";
+import { onSubmit } from "../forms/forms.js";
 import { followJob, unfinished } from "../jobs/actions.js";
-import { datasetPage, modelApi } from "../page/addresses.js";
+import { offerUndo } from "../lifecycle/undo.js";
+import { clickLogPage, datasetPage, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, loaded } from "../page/content.js";
 import { announce, confirmed, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
+import { gateForm, gatePayload } from "./gate_form.js";
 
 /**
  * @template {string} [Below=""]
@@ -74,14 +76,15 @@ export function gatePanel(name, { alias, gated }) {
         button("Edit gate", () => edit(gate)),
         button(
           "Delete gate",
-          () => remove().catch((error) => node.append(failureBox(error, () => show(gate)))),
+          () => remove(gate).catch((error) => node.append(failureBox(error, () => show(gate)))),
           "quiet small danger",
         ),
       ),
     ];
   }
 
-  async function remove() {
+  /** @param {Schemas["Gate"]} gate */
+  async function remove(gate) {
     const words = {
       question: `Delete the gate of ${name}@${alias}?`,
       consequence: "The alias then moves to any version immediately.",
@@ -90,13 +93,24 @@ export function gatePanel(name, { alias, gated }) {
     };
     if (!(await confirmed(words))) return;
     await request(path, { method: "DELETE" });
-    announce("The gate was deleted.");
+    const { name: _name, alias: _alias, key_id: _key, updated_at: _at, contract, ...rule } = gate;
+    offerUndo({
+      words: "The gate was deleted.",
+      ids: [],
+      create: () => setAgain({ ...rule, contract: conventions(contract) }),
+    });
     show(null);
+  }
+
+  /** @param {object} rule of the deleted gate */
+  async function setAgain(rule) {
+    show((await request(path, { method: "PUT", json: rule })).body);
+    return "Restored.";
   }
 
   /** @param {Schemas["Gate"] | null} gate */
   async function edit(gate) {
-    const { form, dataset } = gateForm(gate, () => show(gate));
+    const { form, dataset, offerClicks } = gateForm(gate, () => show(gate));
     replace(node, form);
     const offered = offerDatasets().catch((error) => form.prepend(failureBox(error, () => edit(gate))));
     onSubmit(form, async () => {
@@ -112,7 +126,7 @@ export function gatePanel(name, { alias, gated }) {
             seed: gate.seed,
           }
         : {};
-      show((await request(path, { method: "PUT", json: { ...kept, ...payloadOf(form) } })).body);
+      show((await request(path, { method: "PUT", json: { ...kept, ...gatePayload(form) } })).body);
       announce("The gate was set.");
     });
     await offered;
@@ -122,6 +136,9 @@ export function gatePanel(name, { alias, gated }) {
       const offer = measuredOn(dataset, null, gate?.dataset_id ?? null);
       // While the alias points nowhere, check the gate with the latest version.
       await offer([(await aliasExists(name, alias)) ? `${name}@${alias}` : name]);
+      // None is proposed for a gate that needs none.
+      if (gate && !gate.dataset_id) dataset.value = "";
+      await offerClicks();
     }
   }
 }
@@ -140,75 +157,30 @@ function conventions({ preset, ...all }) {
 /** @param {Schemas["Gate"]} gate */
 function ruleLabel(gate) {
   const { require, metric, dataset_id: dataset, p, max_slice_drop: drop, min_slice_queries: fewest } = gate;
+  const clicks = [...estimateLabel(gate), gate.interleaving && usersLabel(gate.interleaving)].filter(Boolean);
+  if (!dataset) return clicks;
   return [
     `lets a version pass that is ${require === "better" ? "shown to be better" : "not shown to be worse"} by ${metric} than the one it replaces, on `,
     h("a", { href: datasetPage(dataset) }, datasetName(dataset)),
     `, at p < ${short(p)}`,
     drop === null ? "." : `; no part of ${short(fewest)} queries or more may lose more than ${short(drop)}.`,
     gate.better_than_baselines && " It must also be shown to be better than rankings without training.",
+    ...clicks,
   ];
 }
 
-/** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
-function gateForm(gate, cancel) {
-  const dataset = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/dataset_id" }));
-  /** @param {string} pointer @param {string | number} value @param {string} [type] */
-  const text = (pointer, value, type) =>
-    h("input", {
-      type: "text",
-      autocomplete: "off",
-      spellcheck: "false",
-      "data-pointer": pointer,
-      "data-type": type,
-      value: value ?? "",
-    });
-  /** @param {string} value @param {string} words */
-  const option = (value, words) => h("option", { value, selected: gate?.require === value }, words);
-  /** @param {string} words @param {HTMLElement} control @param {string} [hint] */
-  const field = (words, control, hint) => h("label", { class: "field" }, words, hint && h("small", {}, hint), control);
-  const form = /** @type {HTMLFormElement} */ (
-    h(
-      "form",
-      { class: "form", novalidate: true },
-      h("div", { class: "summary", hidden: true }),
-      h(
-        "div",
-        { class: "grid" },
-        field("Compared on the queries of", dataset),
-        field("Metric", text("/metric", gate?.metric ?? "ndcg@10")),
-        field(
-          "A version must be",
-          h(
-            "select",
-            { "data-pointer": "/require" },
-            option("not_worse", "not shown to be worse"),
-            option("better", "shown to be better"),
-          ),
-        ),
-        field("p-value below which a difference is shown", text("/p", gate ? short(gate.p) : "0.05", "number")),
-        field(
-          "Maximum drop in any segment ",
-          text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
-          "any amount unless given",
-        ),
-      ),
-      h(
-        "label",
-        { class: "check" },
-        h("input", {
-          type: "checkbox",
-          "data-pointer": "/better_than_baselines",
-          checked: gate?.better_than_baselines ?? false,
-        }),
-        "Also shown to be better than rankings without training",
-      ),
-      h(
-        "div",
-        { class: "actions" },
-        h("button", { type: "submit", class: "primary small" }, "Set gate"),
-        h("button", { type: "button", class: "quiet small", click: cancel }, "Cancel"),
-      ),
-    )
-  );
-  return { form, dataset };
+/** @param {"better" | "not_worse"} wanted */
+function usersLabel(wanted) {
+  const shown = wanted === "better" ? "show that users prefer" : "not show that users prefer";
+  return ` An interleaving must ${shown} the ${wanted === "better" ? "new version" : "version in place"}.`;
+}
+
+/** @param {Schemas["Gate"]} gate @returns {Child[]} */
+function estimateLabel({ counterfactual: rule }) {
+  if (!rule) return [];
+  return [
+    ` By ${rule.metric}, estimated from `,
+    h("a", { href: clickLogPage(rule.click_log_id) }, "a click log"),
+    rule.margin ? `, it must not lose ${short(rule.margin)} or more.` : ", it must be shown to be better.",
+  ];
 }

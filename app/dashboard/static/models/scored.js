@@ -71,7 +71,9 @@ const PAGE = 1000;
 // JSON has no infinities; the largest float32 passes every threshold alike.
 const LARGEST = 3e38;
 
-/** @typedef {{id: string, label: number | null, features: Record<string, number | null>}} Candidate */
+/**
+ * @typedef {{id: string, label: number | null, features: Record<string, number | null>, title?: string | null, url?: string | null}} Candidate
+ */
 /** @typedef {NonNullable<Schemas["ScoredDocument"]["explanation"]>} Explanation */
 /** @typedef {Schemas["ScoredDocument"] & {explanation: Explanation}} Scored */
 /** @typedef {ReturnType<typeof rankRequest>} RankRequest */
@@ -81,28 +83,33 @@ const LARGEST = 3e38;
  * @param {string} datasetId
  * @param {string} queryId
  * @param {{most?: number, wanted?: Set<string>}} which
- * @returns {Promise<{candidates: Candidate[], total: number}>}
+ * @returns {Promise<{candidates: Candidate[], total: number, text: string | null}>} text: what the user searched for
  */
 export async function readCandidates(datasetId, queryId, { most = Infinity, wanted }) {
   /** @type {Candidate[]} */
   const found = [];
   let total = 1;
+  /** @type {string | null} */
+  let text = null;
   for (let offset = 0; offset < Math.min(total, most); offset += PAGE) {
     const page = await get(
       datasetApi(datasetId, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${Math.min(PAGE, most)}`),
     );
     total = page.total;
+    text = page.query_text ?? null;
     const chosen = wanted ? page.documents.filter(({ document_id: id }) => wanted.has(id)) : page.documents;
     found.push(...chosen.map((document) => candidate(document, page.feature_names)));
     if (wanted && found.length === wanted.size) break;
   }
-  return { candidates: found, total };
+  return { candidates: found, total, text };
 }
 
 /** @param {Schemas["JudgedDocument"]} document @param {string[]} names @returns {Candidate} */
-function candidate({ document_id: id, label, features }, names) {
+function candidate({ document_id: id, document_title: title, document_url: url, label, features }, names) {
   return {
     id,
+    title,
+    url,
     label,
     features: Object.fromEntries(
       names.map((name, index) => [name, features[index] === null ? null : Number(features[index])]),

@@ -6,7 +6,7 @@ import { added, answer, condition, facts, largest, openTo, placed, treeDrawing }
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { find, h, replace, setAttribute, setText } from "../page/dom.js";
+import { find, h, replace, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
@@ -301,11 +301,7 @@ function table(nodes) {
     h(
       "table",
       {},
-      h(
-        "thead",
-        {},
-        h("tr", {}, ...head.map((words, place) => h("th", { scope: "col", class: place > 1 && "number" }, words))),
-      ),
+      tableHead(...head.map((words, place) => h("th", { scope: "col", class: place > 1 && "number" }, words))),
       h("tbody", {}, ...nodes.map(row)),
     ),
   );

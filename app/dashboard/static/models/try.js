@@ -2,6 +2,7 @@
  * Try a model: candidate documents, edited features, their ranking and the reasons.
  * @module
  */
+import { documentName, largestLabel } from "../datasets/queries.js";
 import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
@@ -10,7 +11,7 @@ import { contributions, rankRequest, readCandidates, scored } from "./scored.js"
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
-import { findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { findAll, h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { counted, metric, short } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} asked */
@@ -109,10 +110,9 @@ function byName(values, names) {
 function candidateTable(shown) {
   const body = h("tbody");
   const heads = ["Rank", "", "Document", "Label", "Score", ...shown, ""];
-  const node = h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": "Documents in the order of the model", tabindex: "0" },
-    h("table", { class: "candidates" }, h("thead", {}, h("tr", {}, ...heads.map(head))), body),
+  const node = scrollRegion(
+    "Documents in the order of the model",
+    h("table", { class: "candidates" }, tableHead(...heads.map(head)), body),
   );
   /** @type {import("./scored.js").Candidate[]} */
   let candidates = [];
@@ -131,12 +131,11 @@ function candidateTable(shown) {
     );
   }
 
-  /** @param {import("./scored.js").Scored[]} ranking */
-  function show(ranking) {
+  /** @param {import("./scored.js").Scored[]} ranking @param {number | undefined} largest label of the dataset */
+  function show(ranking, largest) {
     const { feature, document: edited } =
       document.activeElement instanceof HTMLElement ? document.activeElement.dataset : {};
     const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
-    const largest = Math.max(1, ...candidates.map(({ label }) => label ?? 0));
     replace(body, ...ranking.flatMap((scored) => rows(byId.get(scored.id) ?? unknown(scored.id), scored, largest)));
     before = new Map(ranking.map(({ id, rank }) => [id, rank]));
     if (feature)
@@ -153,7 +152,7 @@ function candidateTable(shown) {
   /**
    * @param {import("./scored.js").Candidate} candidate
    * @param {import("./scored.js").Scored} scored
-   * @param {number} largest
+   * @param {number | undefined} largest
    */
   function rows(candidate, { id, rank, score, explanation }, largest) {
     const reasons = h(
@@ -183,7 +182,11 @@ function candidateTable(shown) {
       { "data-document": id },
       h("td", { class: "number" }, rank),
       h("td", {}, moved(before.get(id), rank)),
-      h("th", { scope: "row" }, h("span", { class: "name", title: id }, id)),
+      h(
+        "th",
+        { scope: "row" },
+        documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url }),
+      ),
       h("td", { class: "number" }, candidate.label === null ? "–" : grade(candidate.label, largest)),
       h("td", { class: "number" }, metric(score)),
       ...shown.map((feature) => h("td", {}, field(candidate, feature))),
@@ -224,7 +227,7 @@ function candidateTable(shown) {
 }
 
 /**
- * Take over a field. An empty one is a missing value, and so is text that is no number, which is marked.
+ * Take over a field. An empty one is a missing value, and so is text that is not a number, which is marked.
  *
  * @param {import("./scored.js").Candidate} candidate
  * @param {string} feature
@@ -320,9 +323,12 @@ export async function tryView(model) {
   async function rank() {
     const now = ++ranking;
     const asked = rankRequest(model, query.value.trim() || "q", table.candidates());
-    const found = await scored(model.id, asked);
+    const [found, largest] = await Promise.all([
+      scored(model.id, asked),
+      dataset.value ? largestLabel(dataset.value) : undefined,
+    ]);
     if (now !== ranking) return; // the table holds other documents by now
-    table.show(found);
+    table.show(found, largest);
     text.show(asked);
     replace(code, scoringCode(reference, asked));
   }
@@ -337,16 +343,15 @@ export async function tryView(model) {
     form.setAttribute("aria-busy", "true");
     try {
       const queryId = wanted || (await firstQueries());
-      const { candidates, total } = await readCandidates(dataset.value, queryId, { most: MOST });
+      const { candidates, total, text: searched } = await readCandidates(dataset.value, queryId, { most: MOST });
       if (now !== turn) return;
       query.value = queryId;
       setHashValues({ view: "try", dataset: dataset.value, query: queryId });
-      setText(
-        words,
+      const documents =
         total > candidates.length
-          ? `The first ${counted(candidates.length, "document")} of ${total}.`
-          : counted(total, "document"),
-      );
+          ? `the first ${counted(candidates.length, "document")} of ${total}`
+          : counted(total, "document");
+      replace(words, searched && [h("strong", {}, searched), ": "], `${documents}.`);
       table.take(candidates);
       await rank();
       form.hidden = false;
@@ -365,7 +370,7 @@ export async function tryView(model) {
 
   async function firstQueries() {
     const { items } = await get(datasetApi(dataset.value, "/queries?limit=50"));
-    replace(known, ...items.map(({ query_id: id }) => h("option", { value: id })));
+    replace(known, ...items.map(({ query_id: id, query_text: label }) => h("option", { value: id, label })));
     return (items.find(({ relevant }) => relevant > 0) || items[0]).query_id;
   }
 

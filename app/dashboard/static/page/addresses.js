@@ -50,6 +50,34 @@ export function datasetPage(id, view = "") {
   return `/datasets/${encodeURIComponent(id)}${view && `#${view}`}`;
 }
 
+/** @param {string} id */
+export function clickLogPage(id) {
+  return `/click-logs/${encodeURIComponent(id)}`;
+}
+
+/**
+ * @template {string} [Below=""]
+ * @param {string} id
+ * @param {Below} [below] the rest of the path
+ */
+export function clickLogApi(id, below) {
+  return apiPath("click-logs", id, below);
+}
+
+/** @param {string} id */
+export function interleavingPage(id) {
+  return `/interleavings/${encodeURIComponent(id)}`;
+}
+
+/**
+ * @template {string} [Below=""]
+ * @param {string} id
+ * @param {Below} [below] the rest of the path, such as `/verdict`
+ */
+export function interleavingApi(id, below) {
+  return apiPath("interleavings", id, below);
+}
+
 /** @param {string} id @param {string} queryId */
 export function queryPage(id, queryId) {
   return `/datasets/${encodeURIComponent(id)}/queries/${encodeURIComponent(queryId)}`;
@@ -115,12 +143,12 @@ export function comparisonApi(id, below) {
   return apiPath("comparisons", id, below);
 }
 
-/** Forms of trainings by the kind of their jobs. @type {Record<string, string>} */
-const FORMS = { train: "/train/one-loss", "auto-train": "/train" };
+/** Kinds of jobs that the form of trainings submits. */
+const TRAININGS = ["train", "auto-train"];
 
 /** Return the form that begins from a job, null where its kind has none. @param {{kind: string, id: string}} job */
 export function formFrom({ kind, id }) {
-  return kind in FORMS ? `${FORMS[kind]}?from=${encodeURIComponent(id)}` : null;
+  return TRAININGS.includes(kind) ? `/train?from=${encodeURIComponent(id)}` : null;
 }
 
 /** @param {string} ref id or `name:version` */

@@ -97,6 +97,13 @@ export async function get(path) {
   return (await request(path)).body;
 }
 
+let news = 0;
+
+/** Return how many answers to conditional readers were new. */
+export function newAnswers() {
+  return news;
+}
+
 /**
  * A reader that remembers the last answer for the last address and asks with If-None-Match.
  * The same object comes back as long as nothing changed.
@@ -110,6 +117,7 @@ export function conditionalReader() {
     const answer = await request(path, { headers: known?.etag ? { "if-none-match": known.etag } : {} });
     if (known && answer.status === 304) return known.body;
     last = { path, etag: answer.etag, body: answer.body };
+    news += 1;
     return answer.body;
   };
 }

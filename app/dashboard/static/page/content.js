@@ -28,7 +28,7 @@ export async function loaded(place, read) {
 }
 
 /**
- * Return a box with the problem and a button to try again. Errors that are no answer of the API are thrown again.
+ * Return a box with the problem and a button to try again. Errors that are not answers of the API are thrown again.
  *
  * @param {unknown} error
  * @param {() => unknown} retry

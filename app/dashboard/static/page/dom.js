@@ -139,6 +139,31 @@ function expected(node, kind, name) {
   throw new TypeError(`The page has no ${kind?.name ?? "HTMLElement"} ${name}`);
 }
 
+/**
+ * Return a region with a name, in which wide content scrolls sideways by the arrow keys.
+ *
+ * @param {string} label
+ * @param {...(Child | Child[])} children
+ */
+export function scrollRegion(label, ...children) {
+  return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, ...children);
+}
+
+/** Return the head of a table with one row. @param {...(Child | Child[])} cells */
+export function tableHead(...cells) {
+  return h("thead", {}, h("tr", {}, ...cells));
+}
+
+/**
+ * Return a section with a heading, which names it.
+ *
+ * @param {string} heading
+ * @param {...(Child | Child[])} children
+ */
+export function panel(heading, ...children) {
+  return h("section", { class: "panel", "aria-label": heading }, h("h2", {}, heading), ...children);
+}
+
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);

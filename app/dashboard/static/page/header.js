@@ -5,11 +5,10 @@
 import { offerCarriedUndo } from "../lifecycle/undo.js";
 import { chooseTheme, chosenTheme, THEMES } from "./chosen_theme.js";
 import { elementById, find, setAttribute, setText } from "./dom.js";
+import { followMenus } from "./menus.js";
 import { openSearch } from "./search.js";
-
-const current = document.querySelector('nav[aria-label="Main"] [aria-current]');
-// Where the line is longer than the window, it begins at the page that is open.
-current?.scrollIntoView({ block: "nearest", inline: "center" });
+import { goByKey, openShortcuts } from "./shortcuts.js";
+import { followToolbar } from "./toolbar.js";
 
 const themeButton = elementById("theme");
 
@@ -26,13 +25,20 @@ document.addEventListener("themechange", showTheme);
 showTheme();
 
 offerCarriedUndo();
+followMenus();
+followToolbar(find(document, ".tools"));
 
 elementById("search").addEventListener("click", openSearch);
 document.addEventListener("keydown", (event) => {
   const { key, ctrlKey, metaKey, altKey, shiftKey, target } = event;
+  if (altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
   const typing = /** @type {HTMLElement} */ (target).closest("input, select, textarea, [contenteditable]");
-  const asked = (key === "k" && (ctrlKey || metaKey)) || (key === "/" && !typing && !ctrlKey && !metaKey);
-  if (!asked || altKey || shiftKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (ctrlKey || metaKey) {
+    if (key !== "k" || shiftKey) return;
+    openSearch();
+  } else if (typing) return;
+  else if (key === "/") openSearch();
+  else if (key === "?") openShortcuts();
+  else if (!goByKey(event)) return;
   event.preventDefault();
-  openSearch();
 });

@@ -3,7 +3,7 @@
  * shown while the API cannot be reached.
  * @module
  */
-import { Away, Problem } from "./api.js";
+import { Away, newAnswers, Problem } from "./api.js";
 import { elementById, h, replace } from "./dom.js";
 import { follow, isConnected } from "./stream.js";
 
@@ -34,6 +34,7 @@ function showBack() {
 }
 
 const BUSY_SECONDS = 1;
+/** The most between a change and the question what it is, while changes bring the page nothing new. */
 const IDLE_SECONDS = 5;
 /** While the stream reports changes. */
 const STREAM_SECONDS = 15;
@@ -76,8 +77,8 @@ export function poll(task, onProblem) {
   /** Whether something may have changed since the task was called last. */
   let changed = true;
   let failures = 0;
-  /** Seconds between two requests without a stream; the minimum with one. */
-  let interval = IDLE_SECONDS;
+  /** The least seconds between two requests, when something has changed. */
+  let interval = BUSY_SECONDS;
 
   async function run() {
     clearTimeout(timer);
@@ -106,13 +107,14 @@ export function poll(task, onProblem) {
   async function attempt() {
     const unchanged = !changed && isConnected();
     changed = false;
+    const before = newAnswers();
     try {
       const busy = await task(!unchanged);
       failures = 0;
       ended = busy === null;
       showBack();
-      interval = busy ? BUSY_SECONDS : IDLE_SECONDS;
-      return isConnected() ? STREAM_SECONDS : interval;
+      interval = busy || newAnswers() > before ? BUSY_SECONDS : Math.min(IDLE_SECONDS, 2 * interval);
+      return isConnected() ? STREAM_SECONDS : busy ? BUSY_SECONDS : IDLE_SECONDS;
     } catch (error) {
       changed = true;
       if (error instanceof Problem && error.status < 500) {

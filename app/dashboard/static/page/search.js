@@ -1,12 +1,14 @@
 /**
- * The search dialog: pages, actions and objects, by keyboard alone.
+ * The search dialog: pages, actions, objects and the guide, by keyboard alone.
  * @module
  */
 import {
+  clickLogPage,
   comparisonPage,
   datasetPage,
   evaluationPage,
   experimentPage,
+  interleavingPage,
   jobPage,
   modelPage,
   openPage,
@@ -15,7 +17,9 @@ import {
 } from "./addresses.js";
 import { Away, get, Problem } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
+import { guideHeadings, guideHits, matches } from "./guide.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
+import { openShortcuts } from "./shortcuts.js";
 import { tablesOfPage } from "../tables/csv.js";
 
 const TYPING_MILLISECONDS = 120;
@@ -28,29 +32,39 @@ const PAGES = [
   { name: "Jobs", href: "/jobs" },
   { name: "Studies", href: "/studies" },
   { name: "Experiments", href: "/experiments" },
+  { name: "Schedules", href: "/schedules" },
   { name: "Datasets", href: "/datasets" },
+  { name: "Click logs", href: "/click-logs" },
   { name: "Models", href: "/models" },
   { name: "Evaluations", href: "/evaluations" },
   { name: "Comparisons", href: "/comparisons" },
   { name: "Rankings", href: "/rankings" },
+  { name: "Aliases", href: "/aliases" },
+  { name: "Interleavings", href: "/interleavings" },
   { name: "Guide", href: "/guide/" },
   { name: "API documentation", href: "/docs" },
   { name: "Settings", href: "/settings" },
   { name: "API keys", href: "/settings/keys" },
   { name: "Audit log", href: "/settings/audit" },
+  { name: "Storage", href: "/settings/storage" },
+  { name: "Webhooks", href: "/settings/webhooks" },
 ];
 
 /** @type {Choice[]} */
 const ACTIONS = [
   { name: "New training", href: "/train" },
-  { name: "Train with one loss", href: "/train/one-loss" },
+  { name: "Train with one loss", href: "/train?goal=loss" },
   { name: "New study", href: "/studies/new" },
   { name: "Run an experiment", href: "/experiments#run" },
   { name: "Add a dataset", href: "/datasets#add" },
+  { name: "Upload a click log", href: "/click-logs#add" },
+  { name: "Simulate clicks", href: "/click-logs#simulate" },
+  { name: "Interleave rankers", href: "/interleavings#create" },
   { name: "Evaluate a model", href: "/evaluations#evaluate" },
   { name: "Compare models", href: "/comparisons#compare" },
   { name: "Import a model", href: "/models#import" },
   { name: "Upload a run", href: "/rankings#run" },
+  { name: "Keyboard shortcuts", act: openShortcuts },
   { name: "Light theme", act: () => chooseTheme("light") },
   { name: "Dark theme", act: () => chooseTheme("dark") },
   { name: "Theme of the system", act: () => chooseTheme("system") },
@@ -70,6 +84,8 @@ const KINDS = {
   ranking: ["Rankings", ({ id }) => rankingPage(id)],
   study: ["Studies", ({ id }) => studyPage(id)],
   experiment: ["Experiments", ({ id }) => experimentPage(id)],
+  "click-log": ["Click logs", ({ id }) => clickLogPage(id)],
+  interleaving: ["Interleavings", ({ id }) => interleavingPage(id)],
 };
 
 const list = h("div", { id: "search-results", class: "results", role: "listbox", "aria-label": "Results" });
@@ -142,8 +158,8 @@ async function ask(text, number, own) {
   let otherwise = `Nothing is called “${text}”.`;
   try {
     const query = new URLSearchParams({ text, limit: "5" });
-    const { items } = await get(`/v1/search?${query.toString()}`);
-    groups = [...own, ...grouped(items)];
+    const [{ items }, headings] = await Promise.all([get(`/v1/search?${query.toString()}`), guideHeadings()]);
+    groups = [...own, ...grouped(items), ["Guide", guideHits(headings, text)]];
   } catch (error) {
     if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
     otherwise = error.message;
@@ -151,15 +167,6 @@ async function ask(text, number, own) {
   if (number !== asked) return;
   show(groups, otherwise);
   if (entered) options[0]?.choose();
-}
-
-/** Check whether every word of a text begins a word of a name. @param {string} name @param {string} text */
-function matches(name, text) {
-  const words = name.toLowerCase().split(" ");
-  return text
-    .toLowerCase()
-    .split(/\s+/)
-    .every((part) => words.some((word) => word.startsWith(part)));
 }
 
 /** @param {Schemas["SearchHit"][]} items @returns {[string, Choice[]][]} */

@@ -2,9 +2,9 @@
  * Figures of a study: best value so far, parallel coordinates, slices and the timeline of its trials.
  * @module
  */
-import { baseAxis, baseLayout, loadPlotly, onThemeChange, theme } from "../figures/plotly.js";
-import { h, setAttribute, setText } from "../page/dom.js";
-import { counted, metric } from "../page/format.js";
+import { figureView } from "../figures/figure.js";
+import { h, replace, setText } from "../page/dom.js";
+import { briefDuration, counted, metric } from "../page/format.js";
 import {
   comparing,
   dimensionsOf,
@@ -18,65 +18,44 @@ import {
 
 /** @typedef {import("./labels.js").Study} Study */
 /** @typedef {import("./labels.js").Trial} Trial */
-/** @typedef {import("../figures/plotly.js").Trace} Trace */
-/** @typedef {import("../figures/plotly.js").Layout} Layout */
-/** @typedef {ReturnType<typeof theme>} Colours */
-/** @typedef {{traces: Trace[], layout: Layout, summary: string, lacks?: string}} Figure */
-
-/** @type {Partial<import("plotly.js").Config>} */
-const CONFIG = { displayModeBar: false, responsive: true, doubleClick: "reset" };
+/** @typedef {import("../figures/frame.js").Figure} Figure */
+/** @typedef {import("../figures/frame.js").Series} Series */
 
 /**
- * A panel with one figure, drawn again when the study or the theme changes.
+ * A panel with one or several figures, drawn again when the study changes.
  *
  * @param {string} title
  * @param {string} hint
- * @param {(study: Study, trials: Trial[], colours: Colours) => Figure} make
+ * @param {(study: Study, trials: Trial[]) => Figure[] | string} make the figures, or why there is none
  */
 function figurePanel(title, hint, make) {
-  const plot = h("div", { class: "plot", role: "img", "aria-label": title });
   const note = h("p", { class: "plot-note", hidden: true });
+  const place = h("div", { class: "study-figures" });
   const node = h(
     "section",
     { class: "panel study-figure", "aria-label": title },
     h("h2", {}, title),
     h("p", { class: "hint" }, hint),
-    plot,
+    place,
     note,
   );
-  /** @type {Study | null} */
-  let study = null;
-  /** @type {Trial[]} */
-  let trials = [];
+  /** @type {ReturnType<typeof figureView>[]} */
+  let views = [];
 
-  async function draw() {
-    if (!study) return;
-    const { traces, layout, summary, lacks } = make(study, trials, theme());
-    plot.hidden = Boolean(lacks);
-    note.hidden = !lacks;
-    setText(note, lacks ?? "");
-    if (lacks) return;
-    try {
-      const plotly = await loadPlotly();
-      await plotly.react(plot, traces, layout, CONFIG);
-      setAttribute(plot, "aria-label", summary);
-      setAttribute(plot, "data-drawn", true);
-    } catch {
-      note.hidden = false;
-      setText(note, "The chart could not be drawn; the numbers are in the table.");
+  /** @param {Study} study @param {Trial[]} trials */
+  function update(study, trials) {
+    const made = make(study, trials);
+    const figures = typeof made === "string" ? [] : made;
+    place.hidden = figures.length === 0;
+    note.hidden = figures.length > 0;
+    setText(note, typeof made === "string" ? made : "");
+    if (views.length !== figures.length) {
+      views = figures.map(() => figureView());
+      replace(place, ...views.map((view) => view.node));
     }
+    figures.forEach((figure, index) => views[index].draw(figure));
   }
-
-  onThemeChange(draw);
-  return {
-    node,
-    /** @param {Study} newStudy @param {Trial[]} newTrials */
-    update(newStudy, newTrials) {
-      study = newStudy;
-      trials = newTrials;
-      return draw();
-    },
-  };
+  return { node, update };
 }
 
 /** Every trial's value, and the best one so far as a line. */
@@ -84,10 +63,10 @@ export function historyFigure() {
   return figurePanel(
     "History",
     "Each point is a trial; the line is the best value so far. Pruned trials were stopped after some folds.",
-    (study, trials, colours) => {
+    (study, trials) => {
       const better = comparing(study);
       const done = finished(trials);
-      if (!done.length) return nothing("Waiting for the first trial to end.");
+      if (!done.length) return "Waiting for the first trial to end.";
       const pruned = trials.filter(({ status, value }) => status === "pruned" && value !== null);
       /** @type {number[]} */
       const best = [];
@@ -96,58 +75,33 @@ export function historyFigure() {
         best.push(last === undefined || better(Number(value), last) ? Number(value) : last);
       }
       const name = metricOf(study);
+      /** @type {Series} */
+      const line = { name: "Best so far", colour: "accent", x: done.map(({ number }) => number), y: best };
+      const searched = done.filter(({ number }) => number !== 0);
       const standard = done.filter(({ number }) => number === 0);
-      return {
-        traces: [
-          points(pruned, "Pruned", {
-            color: colours.muted,
-            size: 7,
-            symbol: "x-thin",
-            line: { width: 1.5, color: colours.muted },
-          }),
-          points(
-            done.filter(({ number }) => number !== 0),
-            "Finished",
-            { color: colours.accent, size: 7 },
-          ),
-          points(standard, "Default", { color: colours.best, size: 11, symbol: "diamond" }),
-          {
-            x: done.map(({ number }) => number),
-            y: best,
-            name: "Best so far",
-            mode: "lines",
-            line: { color: colours.accent, width: 2, shape: "hv" },
-            hoverinfo: "skip",
-          },
-        ],
-        layout: {
-          ...baseLayout(colours, 320),
-          hovermode: "closest",
-          xaxis: {
-            ...baseAxis(colours),
-            title: { text: "trial", standoff: 8 },
-            showgrid: false,
-            tick0: 0,
-            dtick: Math.ceil(trials.length / 10),
-          },
-          yaxis: { ...baseAxis(colours), title: { text: name, standoff: 10 }, nticks: 6, tickformat: ".3~f" },
+      const series = [
+        { ...line, kind: /** @type {const} */ ("step"), quiet: true },
+        points(pruned, { name: "Pruned", colour: "muted", symbol: "cross" }),
+        points(searched, { name: "Finished", colour: "accent" }),
+        points(standard, { name: "Default", colour: "best", symbol: "diamond", size: 6 }),
+      ];
+      return [
+        {
+          summary: `${counted(done.length, "finished trial")}; the best ${name} is ${metric(best.at(-1))}.`,
+          height: 320,
+          x: { title: "trial", whole: true },
+          y: { title: name, read: metric },
+          reading: "nearest",
+          series: series.filter(({ x }) => x.length > 0),
         },
-        summary: `${counted(done.length, "finished trial")}; the best ${name} is ${metric(best.at(-1))}.`,
-      };
+      ];
     },
   );
 }
 
-/** @param {Trial[]} trials @param {string} name @param {Trace["marker"]} marker @returns {Trace} */
-function points(trials, name, marker) {
-  return {
-    x: trials.map(({ number }) => number),
-    y: trials.map(({ value }) => value),
-    name,
-    mode: "markers",
-    marker,
-    hovertemplate: "trial %{x}: %{y:.4f}",
-  };
+/** @param {Trial[]} trials @param {Pick<Series, "name" | "colour" | "symbol" | "size">} style @returns {Series} */
+function points(trials, style) {
+  return { kind: "points", x: trials.map(({ number }) => number), y: trials.map(({ value }) => value), ...style };
 }
 
 const MOST_LINES = 300;
@@ -157,80 +111,49 @@ export function parallelFigure() {
   return figurePanel(
     "Parallel coordinates",
     "One line a finished trial, from its parameters to its value. The better the trial, the stronger its line; the best is orange.",
-    (study, trials, colours) => {
+    (study, trials) => {
       const better = comparing(study);
       const done = finished(trials)
         .sort((one, other) => (better(Number(one.value), Number(other.value)) ? 1 : -1))
         .slice(-MOST_LINES);
-      if (done.length < 2) return nothing("Waiting for a second trial to end.");
-      const name = metricOf(study);
+      if (done.length < 2) return "Waiting for a second trial to end.";
       const axes = [
         ...dimensionsOf(study).map(([pointer, dimension]) => axisOf(pointer, dimension, done)),
-        axisOfValues(name, done),
+        axisOfValues(metricOf(study), done),
       ];
-      const traces = done.map((trial, index) => {
-        const isBest = index === done.length - 1;
-        const at = axes.flatMap(({ places }, axis) => (places[index] === null ? [] : [axis]));
-        return /** @type {Trace} */ ({
-          x: at,
-          y: at.map((axis) => axes[axis].places[index]),
-          mode: "lines+markers",
-          line: { color: isBest ? colours.best : colours.accent, width: isBest ? 3 : 1.5 },
-          marker: { size: isBest ? 7 : 3 },
-          opacity: isBest ? 1 : 0.08 + 0.72 * (index / done.length) ** 2,
-          text: at.map((axis) => `trial ${trial.number}, ${axes[axis].label}: ${axes[axis].words[index]}`),
-          hovertemplate: "%{text}<extra></extra>",
-        });
-      });
-      const { margin, ...base } = baseLayout(colours, 380);
-      const plain = { showgrid: false, zeroline: false, fixedrange: true };
-      return {
-        traces,
-        layout: {
-          ...base,
-          margin: { ...margin, l: 40, r: 40, t: 16, b: 48 },
-          showlegend: false,
-          hovermode: "closest",
-          xaxis: {
-            ...plain,
-            range: [-0.35, axes.length - 0.65],
-            tickvals: axes.map((_, index) => index),
-            ticktext: axes.map(({ label }) => label),
-            tickfont: { color: colours.ink },
-            automargin: true,
-          },
-          yaxis: { ...plain, range: [-0.06, 1.06], showticklabels: false },
-          shapes: axes.map((_, index) => ({
-            type: "line",
-            x0: index,
-            x1: index,
-            y0: 0,
-            y1: 1,
-            layer: "below",
-            line: { color: colours.line, width: 1.5 },
-          })),
-          annotations: axes.flatMap(({ ticks }, index) =>
-            ticks.map(([place, text]) => ({
-              x: index,
-              y: place,
-              text,
-              showarrow: false,
-              xanchor: "left",
-              xshift: 5,
-              font: { size: 11, color: colours.muted },
-              bgcolor: colours.surface,
-              borderpad: 1,
-              opacity: 0.85,
-            })),
-          ),
+      return [
+        {
+          summary: `${counted(done.length, "finished trial")} by ${axes.map(({ label }) => label).join(", ")}.`,
+          height: 380,
+          x: { range: [-0.2, axes.length - 0.55], ticks: axes.map(({ label }, index) => [index, label]), named: true },
+          y: { range: [-0.04, 1.04], hidden: true },
+          reading: "nearest",
+          series: done.map((trial, index) => trialLine(trial, index, done.length, axes)),
+          uprights: axes.map(({ ticks }, x) => ({ x, ticks })),
         },
-        summary: `${counted(done.length, "finished trial")} by ${axes.map(({ label }) => label).join(", ")}.`,
-      };
+      ];
     },
   );
 }
 
-/** @typedef {{label: string, places: (number | null)[], words: string[], ticks: [number, string][]}} ParallelAxis places: 0 to 1, null where a trial has no such parameter */
+/** @param {Trial} trial @param {number} index from the worst @param {number} length @param {ParallelAxis[]} axes @returns {Series} */
+function trialLine({ number }, index, length, axes) {
+  const isBest = index === length - 1;
+  const at = axes.flatMap(({ places }, axis) => (places[index] === null ? [] : [axis]));
+  return {
+    name: `trial ${number}`,
+    unnamed: true,
+    ...(isBest
+      ? { colour: "best", width: 3, size: 3.5 }
+      : { colour: "accent", width: 1.5, size: 1.5, opacity: 0.08 + 0.72 * (index / length) ** 2 }),
+    dots: true,
+    x: at,
+    y: at.map((axis) => axes[axis].places[index]),
+    words: at.map((axis) => `${axes[axis].label}: ${axes[axis].words[index]}`),
+  };
+}
+
+/** @typedef {{label: string, places: (number | null)[], words: string[], ticks: [value: number, label: string][]}} ParallelAxis places: 0 to 1, null where a trial has no such parameter */
 
 /** @param {string} name @param {Trial[]} trials @returns {ParallelAxis} */
 function axisOfValues(name, trials) {
@@ -292,108 +215,94 @@ function scaled(label, values, low, high, shown, log = false) {
 export function slicesFigure() {
   return figurePanel(
     "Slices",
-    "The value of each finished trial against one parameter at a time; darker points came later.",
-    (study, trials, colours) => {
+    "The value of each finished trial against one parameter at a time; stronger points came later.",
+    (study, trials) => {
       const done = finished(trials);
-      if (!done.length) return nothing("Waiting for the first trial to end.");
-      const dimensions = dimensionsOf(study);
-      const columns = Math.min(dimensions.length, innerWidth < 640 ? 1 : 3);
-      const rows = Math.ceil(dimensions.length / columns);
-      /** @type {Layout} */
-      const layout = {
-        ...baseLayout(colours, Math.max(300, 240 * rows)),
-        showlegend: false,
-        hovermode: "closest",
-        ...{ grid: { rows, columns, pattern: "independent", xgap: 0.16, ygap: 0.3 } },
-      };
+      if (!done.length) return "Waiting for the first trial to end.";
       const most = Math.max(1, ...done.map(({ number }) => number));
-      const traces = dimensions.map(([pointer, dimension], index) => {
-        const at = index ? String(index + 1) : "";
-        const used = done.filter((trial) => valueAt(trial, pointer) !== undefined);
-        const numeric = isNumeric(dimension);
-        Object.assign(layout, {
-          [`xaxis${at}`]: {
-            ...baseAxis(colours),
-            title: { text: parameterName(pointer), standoff: 4 },
-            showgrid: false,
-            ...(numeric ? (dimension.log ? { type: "log", dtick: "D2" } : {}) : { type: "category" }),
-          },
-          [`yaxis${at}`]: { ...baseAxis(colours), nticks: 5, tickformat: ".3~f" },
-        });
-        return /** @type {Trace} */ ({
-          x: used.map((trial) => (numeric ? valueAt(trial, pointer) : valueLabel(valueAt(trial, pointer)))),
-          y: used.map(({ value }) => value),
-          text: used.map(({ number }) => `trial ${number}`),
-          xaxis: `x${at}`,
-          yaxis: `y${at}`,
-          mode: "markers",
-          marker: {
-            size: 8,
-            color: used.map(({ number }) => number / most),
-            colorscale: [
-              [0, colours.train],
-              [1, colours.accent],
-            ],
-            opacity: 0.85,
-          },
-          hovertemplate: "%{text}: %{y:.4f} at %{x}<extra></extra>",
-        });
-      });
-      const names = dimensions.map(([pointer]) => parameterName(pointer)).join(", ");
-      return { traces, layout, summary: `${metricOf(study)} of ${counted(done.length, "trial")} against ${names}.` };
+      return dimensionsOf(study).map(([pointer, dimension]) => slice(study, pointer, dimension, done, most));
     },
   );
 }
 
-/** Timeline of trials with their outcomes. */
-export function timelineFigure() {
-  return figurePanel("Timeline", "When each trial ran: one bar a trial, by what came of it.", (_, trials, colours) => {
-    const started = trials.filter(({ started_at: at }) => at);
-    if (!started.length) return nothing("No trial has started yet.");
-    const first = Math.min(...started.map(({ started_at: at }) => Date.parse(at ?? "")));
-    /** @type {Record<string, string>} */
-    const colourOf = {
-      succeeded: colours.accent,
-      pruned: colours.train,
-      failed: colours.best,
-      cancelled: colours.line,
-      running: colours.hues[3],
-    };
-    const kinds = Object.keys(colourOf).filter((kind) => started.some(({ status }) => status === kind));
-    const seconds = (/** @type {string | null} */ at) => ((at ? Date.parse(at) : Date.now()) - first) / 1000;
-    const traces = kinds.map((kind) => {
-      const some = started.filter(({ status }) => status === kind);
-      return /** @type {Trace} */ ({
-        type: "bar",
-        orientation: "h",
-        name: kind,
-        y: some.map(({ number }) => number),
-        base: some.map(({ started_at: at }) => seconds(at)),
-        x: some.map(({ started_at: from, finished_at: to }) => Math.max(0.05, seconds(to) - seconds(from))),
-        marker: { color: colourOf[kind] },
-        hovertemplate: "trial %{y}: %{x:.1f} s",
-      });
-    });
-    return {
-      traces,
-      layout: {
-        ...baseLayout(colours, Math.min(640, Math.max(220, 90 + 9 * started.length))),
-        barmode: "overlay",
-        bargap: 0.25,
-        hovermode: "closest",
-        xaxis: {
-          ...baseAxis(colours),
-          title: { text: "seconds since the first trial", standoff: 8 },
-          rangemode: "tozero",
-        },
-        yaxis: { ...baseAxis(colours), title: { text: "trial", standoff: 10 }, autorange: "reversed", showgrid: false },
+/**
+ * @param {Study} study
+ * @param {string} pointer
+ * @param {import("./labels.js").Dimension} dimension
+ * @param {Trial[]} done
+ * @param {number} most the last number of a trial
+ * @returns {Figure}
+ */
+function slice(study, pointer, dimension, done, most) {
+  const used = done.filter((trial) => valueAt(trial, pointer) !== undefined);
+  const values = used.map((trial) => valueAt(trial, pointer));
+  const numeric = isNumeric(dimension);
+  const names = numeric ? [] : [...new Set(values.map(valueLabel))];
+  const name = parameterName(pointer);
+  return {
+    summary: `${metricOf(study)} of ${counted(used.length, "trial")} against ${name}.`,
+    height: 240,
+    x: numeric
+      ? { title: name, log: dimension.log }
+      : { title: name, named: true, range: [-0.5, names.length - 0.5], ticks: names.map((each, at) => [at, each]) },
+    y: { read: metric },
+    reading: "nearest",
+    series: [
+      {
+        name,
+        kind: "points",
+        colour: "accent",
+        x: values.map((value) => (numeric ? Number(value) : names.indexOf(valueLabel(value)))),
+        y: used.map(({ value }) => value),
+        opacities: used.map(({ number }) => 0.2 + 0.75 * (number / most)),
+        words: used.map(({ number }, index) => `trial ${number}, ${valueLabel(values[index])}`),
       },
-      summary: `${counted(started.length, "trial")}: ${kinds.map((kind) => `${started.filter(({ status }) => status === kind).length} ${kind}`).join(", ")}.`,
-    };
-  });
+    ],
+  };
 }
 
-/** @param {string} lacks @returns {Figure} */
-function nothing(lacks) {
-  return { traces: [], layout: {}, summary: "", lacks };
+/** @type {Record<string, string>} */
+const OUTCOME_COLOURS = { succeeded: "accent", pruned: "train", failed: "best", cancelled: "line", running: "hue-4" };
+
+/** Timeline of trials with their outcomes. */
+export function timelineFigure() {
+  return figurePanel("Timeline", "When each trial ran: one bar a trial, by what came of it.", (_, trials) => {
+    const started = trials.filter(({ started_at: at }) => at);
+    if (!started.length) return "No trial has started yet.";
+    const first = Math.min(...started.map(({ started_at: at }) => Date.parse(at ?? "")));
+    const seconds = (/** @type {string | null} */ at) => ((at ? Date.parse(at) : Date.now()) - first) / 1000;
+    const outcomes = Object.keys(OUTCOME_COLOURS).map((status) => ({
+      status,
+      some: started.filter((trial) => trial.status === status),
+    }));
+    const present = outcomes.filter(({ some }) => some.length > 0);
+    const numbers = started.map(({ number }) => number);
+    return [
+      {
+        summary: `${counted(started.length, "trial")}: ${present.map(({ status, some }) => `${some.length} ${status}`).join(", ")}.`,
+        height: Math.min(640, Math.max(220, 90 + 9 * started.length)),
+        x: { title: "seconds since the first trial", zero: true },
+        y: {
+          title: "trial",
+          read: () => "",
+          whole: true,
+          reversed: true,
+          range: [Math.min(...numbers) - 0.6, Math.max(...numbers) + 0.6],
+        },
+        reading: "nearest",
+        series: present.map(({ status, some }) => ({
+          name: status,
+          kind: "spans",
+          colour: OUTCOME_COLOURS[status],
+          x: some.map(({ started_at: at }) => seconds(at)),
+          end: some.map(({ finished_at: at }) => seconds(at)),
+          y: some.map(({ number }) => number),
+          words: some.map(
+            ({ number, started_at: from, finished_at: to }) =>
+              `trial ${number}, ${briefDuration(seconds(to) - seconds(from))}`,
+          ),
+        })),
+      },
+    ];
+  });
 }

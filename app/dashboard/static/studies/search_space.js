@@ -40,7 +40,28 @@ const BOUNDS = {
   max_bin: { low: 31, high: 255, log: true },
   num_iterations: { low: 50, high: 1000, log: true },
 };
-const FIRST = ["num_leaves", "min_data_in_leaf", "learning_rate"];
+/** Bounds of linear scorers and networks where they differ. @type {typeof BOUNDS} */
+const NETWORK_BOUNDS = {
+  learning_rate: { low: 0.0005, high: 0.1, log: true },
+  weight_decay: { low: 0.00001, high: 0.1, log: true },
+  dropout: { low: 0, high: 0.5, log: false },
+  epochs: { low: 20, high: 200, log: true },
+  batch_documents: { low: 64, high: 4096, log: true },
+};
+/** The layers of a network, which are chosen as a whole. */
+const HIDDEN = "/scorer/hidden";
+/** Layers that are proposed, from small to large. */
+const LAYERS = ["16", "32", "64, 32", "128, 64", "128, 64, 32"];
+/** Schema of the parameters of each scorer, their path, and those that are searched at first. @type {Record<string, {schema: string, path: string, first: string[]}>} */
+const SCORERS = {
+  trees: {
+    schema: "Hyperparameters",
+    path: "/hyperparameters",
+    first: ["num_leaves", "min_data_in_leaf", "learning_rate"],
+  },
+  linear: { schema: "LinearScorer", path: "/scorer", first: ["learning_rate", "weight_decay"] },
+  mlp: { schema: "MlpScorer", path: "/scorer", first: ["learning_rate", "hidden", "dropout", "weight_decay"] },
+};
 const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
 
 /**
@@ -49,14 +70,12 @@ const LOSSES = ["lambdarank", "ndcg-loss2++", "xe-ndcg"];
  * @param {HTMLElement} add
  * @param {SchemasByName} schemas
  * @param {Schemas["LossDescription"][]} losses
- * @returns {{value: () => Record<string, Json>}} the search space as it is sent
+ * @returns {{value: () => Record<string, Json>, offer: (scorer: string) => void}} value: the search space as it is
+ *   sent; offer: proposes the parameters of another scorer
  */
 export function searchSpace(place, more, add, schemas, losses) {
-  const { properties = {} } = schemas.Hyperparameters;
-  const known = Object.entries(properties)
-    .filter(([name]) => name !== "auto")
-    .map(([name, property]) => proposalOf(parameterOf(name, property)))
-    .filter((proposal) => proposal !== null);
+  /** @type {Proposal[]} */
+  let known = [];
   /** @type {Proposal} */
   const loss = {
     pointer: "/loss",
@@ -66,26 +85,38 @@ export function searchSpace(place, more, add, schemas, losses) {
     off: true,
     words: "Whole losses, each at its defaults.",
   };
-  const first = FIRST.flatMap((name) => known.find(({ pointer }) => pointer.endsWith(`/${name}`)) ?? []);
-  replace(place, ...[...first, loss].map(row));
-  offer();
+  offer("trees");
 
   add.addEventListener("click", () => {
     const proposal = known.find(({ pointer }) => pointer === more.value);
     if (!proposal) return;
     const made = row(proposal);
     place.append(made);
-    offer();
+    offerMore();
     made.querySelector("input")?.focus();
   });
 
-  function offer() {
+  /** @param {string} scorer */
+  function offer(scorer) {
+    const { schema, path, first } = SCORERS[scorer];
+    const { properties = {} } = schemas[schema];
+    known = Object.entries(properties)
+      .filter(([name]) => name !== "auto" && name !== "kind")
+      .map(([name, property]) => proposalOf(parameterOf(name, property), path))
+      .filter((proposal) => proposal !== null);
+    const searched = first.flatMap((name) => known.find(({ pointer }) => pointer === `${path}/${name}`) ?? []);
+    replace(place, ...[...searched, loss].map(row));
+    offerMore();
+  }
+
+  function offerMore() {
     const there = new Set(findAll(place, "fieldset", HTMLFieldSetElement).map(({ dataset }) => dataset.parameter));
     const left = known.filter(({ pointer }) => !there.has(pointer));
     replace(more, ...left.map(({ pointer }) => h("option", { value: pointer }, parameterName(pointer))));
   }
 
   return {
+    offer,
     value: () =>
       Object.fromEntries(
         findAll(place, "fieldset", HTMLFieldSetElement)
@@ -95,15 +126,22 @@ export function searchSpace(place, more, add, schemas, losses) {
   };
 }
 
-/** Return how a declared parameter may be searched, null where it has no range. @param {Parameter} parameter @returns {Proposal | null} */
-function proposalOf({ name, type, minimum, maximum, choices, default: standard, description }) {
-  const pointer = `/hyperparameters/${name}`;
+/**
+ * Return how a declared parameter may be searched, null where it has no range.
+ *
+ * @param {Parameter} parameter
+ * @param {string} path of the parameters
+ * @returns {Proposal | null}
+ */
+function proposalOf({ name, type, minimum, maximum, choices, default: standard, description }, path) {
+  const pointer = `${path}/${name}`;
   const words = description.replaceAll("`", "");
+  if (pointer === HIDDEN) return { pointer, type: "choice", choices: LAYERS, words };
   if (type === "boolean") return { pointer, type: "choice", choices: ["true", "false"], words };
   if (choices?.length) return { pointer, type: "choice", choices: choices.map(String), words };
   if (type !== "integer" && type !== "number") return null;
   const usual = typeof standard === "number" && standard > 0 ? standard : 1;
-  const bounds = BOUNDS[name] ?? {
+  const bounds = (path === "/scorer" ? NETWORK_BOUNDS : BOUNDS)[name] ?? {
     low: Math.max(minimum ?? 0, usual / 4),
     high: Math.min(maximum ?? Infinity, usual * 4),
     log: false,
@@ -180,12 +218,18 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
   return node;
 }
 
+/** @param {string} value @param {string | undefined} parameter pointer @returns {Json} */
+function typedChoice(value, parameter) {
+  if (parameter === HIDDEN) return value.split(",").map(Number);
+  return value === "true" ? true : value === "false" ? false : value;
+}
+
 /** Read one row. An invalid bound is sent as typed, and the server's response explains why. @param {HTMLElement} row @returns {Json} */
 function dimensionOf(row) {
   const { kind = "", parameter } = row.dataset;
   if (kind === "choice") {
     const values = findAll(row, "[data-choice]:checked", HTMLInputElement).map(({ dataset }) => dataset.choice ?? "");
-    const typed = values.map((value) => (value === "true" ? true : value === "false" ? false : value));
+    const typed = values.map((value) => typedChoice(value, parameter));
     return { type: kind, choices: parameter === "/loss" ? values.map((name) => ({ name })) : typed };
   }
   /** @param {string} part */

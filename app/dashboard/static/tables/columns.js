@@ -5,7 +5,7 @@
 import { projectTag } from "../forms/labels.js";
 import { datasetPage, jobPage } from "../page/addresses.js";
 import { h } from "../page/dom.js";
-import { timeElement } from "../page/format.js";
+import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 
 /** @typedef {import("./list.js").ListColumn} ListColumn */
@@ -44,6 +44,47 @@ export const JOB = {
   fields: ["job_id"],
   cell: ({ job_id: id }) => id && h("a", { class: "quiet-link", href: jobPage(id) }, "Job"),
 };
+
+/** Fields that rows of uploaded data need whichever columns are shown. */
+export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
+
+/**
+ * Columns of what is uploaded and read: its name, how far the reading is, and counts of its statistics.
+ *
+ * @param {(id: string) => string} page of one
+ * @param {string[]} counts names of the statistics
+ * @returns {ListColumn[]}
+ */
+export function dataColumns(page, counts) {
+  return [
+    {
+      key: "name",
+      label: "Name",
+      sort: "name",
+      cell: ({ id, name }) => h("a", { class: "name", href: page(id), title: name }, name),
+    },
+    {
+      key: "status",
+      label: "Status",
+      sort: "status",
+      cell: ({ id, name, status, problem }) => [
+        h("span", { class: "status", "data-status": status }, status),
+        status === "pending" && h("progress", { "aria-label": `Reading ${name}` }),
+        problem && " ",
+        problem && h("a", { class: "name", href: page(id), title: problem.detail }, problem.title),
+      ],
+    },
+    ...counts.map((name) => ({
+      key: name,
+      label: name[0].toUpperCase() + name.slice(1),
+      sort: name,
+      number: true,
+      fields: [`statistics.${name}`],
+      cell: (/** @type {{statistics: Record<string, number> | null}} */ { statistics }) =>
+        statistics && count(statistics[name]),
+    })),
+  ];
+}
 
 /** @param {string} list page that is narrowed by the project @returns {ListColumn} */
 export function projectColumn(list) {

@@ -4,7 +4,7 @@
  * @module
  */
 import { conditionalReader, get, Problem } from "../page/api.js";
-import { elementById, emptyState, h, problemBox, replace } from "../page/dom.js";
+import { elementById, emptyState, h, problemBox, replace, scrollRegion } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 import { columnChooser } from "./column_chooser.js";
 import { ID } from "./columns.js";
@@ -19,6 +19,7 @@ import {
   parameters,
   showPager,
 } from "./paged_list.js";
+import { offerSkip } from "./skip.js";
 import { tickedRows } from "./ticked_rows.js";
 
 const LIMIT = 50;
@@ -63,6 +64,7 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
  * @property {string[]} fields of an item that every row needs
  * @property {ListColumn[]} columns the first one heads the rows and is always shown; the id follows the last
  * @property {(items: any[]) => ListColumn[]} [found] further columns, such as the metrics that the items have
+ * @property {boolean} [folds] leaves out what belongs to another item, unless a filter asks for it
  * @property {string} [after] key of the column before them
  * @property {(item: any) => string} name of an item, for its box and its button
  * @property {((ticked: Ticked) => any)[]} [actions] make the buttons and links for ticked rows
@@ -94,6 +96,7 @@ export function showList(list) {
   const form = elementById("filters", HTMLFormElement);
   const again = listTable(elementById(list.kind), form, { ...list, columns: [...list.columns, ID] });
   followFilters(form, again);
+  offerSkip(elementById(list.kind));
   for (const parameter of ["dataset", "dataset_id"])
     if (list.filters.includes(parameter)) offerDatasetFilter(form, parameter).catch(() => {});
   offerProjectFilter(form).catch(() => {});
@@ -103,6 +106,11 @@ export function showList(list) {
 /** Parameters that narrow a list. @param {List} list */
 function narrowing({ filters }) {
   return [...filters, "project", "prefix"];
+}
+
+/** Check whether the address asks for some rows by more than their dataset or project: none of these is folded. */
+export function unfolds() {
+  return [...parameters().keys()].some((name) => ["kind", "status", "text", "tag", "prefix"].includes(name));
 }
 
 /** What a list shows in place of an empty table. @param {List} list */
@@ -130,7 +138,7 @@ function listTable(place, form, list) {
   const selection = list.actions && tickedRows(place, list, { redraw: () => draw(), filters, again: () => again() });
   const head = h("tr");
   const table = h("table", { class: "list" }, h("thead", {}, head));
-  const scroll = h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, table);
+  const scroll = scrollRegion(label, table);
   const chooser = columnChooser(chosen);
   const node = h("div", { class: "panel list-panel" }, scroll);
   csvSource(table, allRows);
@@ -156,6 +164,7 @@ function listTable(place, form, list) {
       const value = asked.get(name);
       if (value) query.set(name, value);
     }
+    if (list.folds && !unfolds()) query.set("folded", "true");
     const [sort, metric] = (asked.get("sort") ?? "").split(/:(.*)/);
     if (sort) query.set("sort", sort);
     if (metric) query.set("metric", metric);
@@ -236,7 +245,14 @@ function listTable(place, form, list) {
     drawHead(visible);
     arrange(items, visible);
     if (!place.contains(node)) replace(place, node);
+    fit();
   }
+
+  /** A table that fits scrolls with the page below a heading that stays; a wider one scrolls sideways. */
+  function fit() {
+    node.toggleAttribute("data-wide", table.offsetWidth > node.clientWidth);
+  }
+  addEventListener("resize", fit);
 
   /** @param {ListColumn[]} visible */
   function drawHead(visible) {

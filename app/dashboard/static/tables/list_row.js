@@ -16,7 +16,7 @@ import { announce, h, replace, setAttribute } from "../page/dom.js";
  */
 export function listRow(first, list, selection, again) {
   const row = h("tr");
-  const node = h("tbody", { [`data-${list.noun}`]: first.id }, row);
+  const node = h("tbody", { [`data-${list.noun.replace(" ", "-")}`]: first.id }, row);
   const open =
     list.details &&
     h("button", { type: "button", class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");

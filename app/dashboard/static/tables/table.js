@@ -4,7 +4,7 @@
  */
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { h, replace, setAttribute } from "../page/dom.js";
+import { h, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
@@ -101,7 +101,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   const body = h("tbody");
   const all = h("button", { type: "button", class: "quiet small", click: showAll });
   const foot = columns.some((column) => column.foot) && h("tfoot", { "aria-hidden": "true" });
-  const table = /** @type {HTMLTableElement} */ (h("table", {}, h("thead", {}, h("tr", {}, ...headings)), body, foot));
+  const table = /** @type {HTMLTableElement} */ (h("table", {}, tableHead(...headings), body, foot));
   csvSource(table, () => [
     columns.map((column) => column.label),
     ...inOrder().map((row) => columns.map((column) => column.value(row))),
@@ -109,7 +109,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   const node = h(
     "div",
     { class: "sortable" },
-    h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, table),
+    scrollRegion(label, table),
     h("div", { class: "table-foot" }, all, csvButton(table, label)),
   );
 
@@ -275,11 +275,7 @@ export function longerTable(label, heads, address, row) {
   }
 
   read();
-  const table = /** @type {HTMLTableElement} */ (h("table", {}, h("thead", {}, h("tr", {}, ...heads)), body));
+  const table = /** @type {HTMLTableElement} */ (h("table", {}, tableHead(...heads), body));
   csvSource(table, readAll);
-  return [
-    h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, table),
-    below,
-    h("div", { class: "table-foot" }, csvButton(table, label)),
-  ];
+  return [scrollRegion(label, table), below, h("div", { class: "table-foot" }, csvButton(table, label))];
 }

@@ -3,12 +3,13 @@
  * @module
  */
 import { get, Problem } from "../page/api.js";
-import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { elementById, h, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
+import { change, outcome } from "../settings/labels.js";
 import { longerTable } from "../tables/table.js";
 
 const PAGE = 50;
-const HEADS = ["Time", "Key", "Method", "Path", "Status", "Address", "Request"];
+const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
 
 const place = elementById("audit");
 const select = elementById("key", HTMLSelectElement);
@@ -46,16 +47,20 @@ function show() {
 
 /** @param {Schemas["AuditEntry"]} entry */
 function row({ at, key_id: key, method, path, status, request_id: request, address }) {
-  const outcome = h("td", {}, String(status));
-  setAttribute(outcome, "class", status >= 400 && "unusual");
+  const { verb, id, owners, href } = change({ method, path });
   return h(
     "tr",
     {},
     h("td", {}, timeElement(at)),
     h("th", { scope: "row", title: key }, key ? (names.get(key) ?? key) : "none"),
-    h("td", {}, method),
-    h("td", {}, h("code", {}, path)),
-    outcome,
+    h(
+      "td",
+      { title: `${method} ${path}` },
+      `${verb} `,
+      id && (href ? h("a", { href }, id) : h("code", {}, id)),
+      owners,
+    ),
+    h("td", { class: status >= 400 && "unusual", title: `HTTP status ${status}` }, outcome(status)),
     h("td", {}, address ?? "–"),
     h("td", {}, h("code", { title: request }, request.slice(0, 8))),
   );

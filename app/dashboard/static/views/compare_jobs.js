@@ -3,7 +3,7 @@
  * @module
  */
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { MOST_COMPARED } from "../jobs/actions.js";
+import { MOST_BANDS, MOST_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";
 import { comparedTable, differingSettings, names, withoutPrefix } from "../jobs/compared_table.js";
 import { historiesReader } from "../jobs/curves.js";
@@ -116,7 +116,7 @@ async function show(ranking, drawn, histories) {
   table.update(ranking, rows, settings);
   replace(missing, absentLabel(ranking.missing.length));
   replace(repeats, repeatsPanel(ranking));
-  await Promise.all([diagnostics.update(lines), times.update(lines), showCutoffs(drawn, called)]);
+  await Promise.all([diagnostics.update(lines), times.update(lines), showCutoffs(drawn.slice(0, MOST_BANDS), called)]);
   await showActions(ranking);
 }
 

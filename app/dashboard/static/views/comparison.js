@@ -7,6 +7,7 @@ import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { comparedQuery } from "../evaluation/compared_documents.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
+import { MOST_BANDS } from "../jobs/actions.js";
 import { contractLabel, metricTabs, presetLabel } from "../evaluation/metrics.js";
 import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
@@ -15,7 +16,7 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, loaded, showMissing } from "../page/content.js";
-import { elementById, findAll, h, replace, setAttribute } from "../page/dom.js";
+import { elementById, findAll, h, replace, setAttribute, tableHead } from "../page/dom.js";
 import { count, metric as fourDigits, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
@@ -59,7 +60,7 @@ function verdictMatrix({ systems, pairs }, choose) {
       h(
         "table",
         { class: "matrix" },
-        h("thead", {}, h("tr", {}, h("td", { class: "hint" }, "row against column"), ...systems.map(column))),
+        tableHead(h("td", { class: "hint" }, "row against column"), ...systems.map(column)),
         h("tbody", {}, ...systems.map(row)),
       ),
     );
@@ -154,7 +155,7 @@ function list(title, queries, names, open) {
       h(
         "table",
         {},
-        h("thead", {}, h("tr", {}, head("Query"), system(names[0]), system(names[1]), head("Difference", "number"))),
+        tableHead(head("Query"), system(names[0]), system(names[1]), head("Difference", "number")),
         h("tbody", {}, ...queries.map(row)),
       ),
     ),
@@ -246,9 +247,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
   function showQuery(queryId, byUser = true) {
     changed.show(queryId);
     open(queryId);
-    both
-      .show(queryId, pair, current)
-      .then(() => byUser && both.node.scrollIntoView({ block: "nearest", behavior: "smooth" }));
+    both.show(queryId, pair, current).then(() => byUser && both.node.scrollIntoView({ block: "nearest" }));
   }
 
   showPlot(metric);
@@ -321,7 +320,7 @@ function draw(comparison) {
   const means = meansOf(comparison, (metric) => matrix?.show(metric, current.pair));
   const current = chosen(comparison);
   const cutoffs = cutoffPanel("95% intervals of each system by itself, as bands; the tests decide whether two differ.");
-  cutoffs.update(systems);
+  cutoffs.update(systems.slice(0, MOST_BANDS));
   document.title = `${title} · Rankery`;
 
   /** Show a pair; the metric and the query stay where they can. @param {Pair} pair */

@@ -5,12 +5,23 @@
 import { datasetActions, PARTS, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";
 import { findingsPanel } from "../datasets/findings.js";
+import { mendingForm } from "../datasets/mending.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loaded, showMissing } from "../page/content.js";
-import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import {
+  announce,
+  elementById,
+  h,
+  problemBox,
+  replace,
+  scrollRegion,
+  setAttribute,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -119,32 +130,33 @@ function problemCauses(problem, causes, begun) {
     h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalLabel(causes))),
     canIgnore &&
       h("p", { class: "hint" }, "The upload is kept. It can be read again without the columns that you ignore."),
-    h(
-      "div",
-      { class: "scroll", role: "region", "aria-label": "Problems by cause and column", tabindex: "0" },
+    scrollRegion(
+      "Problems by cause and column",
       h(
         "table",
         {},
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            ...["Column", "Cause", "Count", "Lines", "Found"].map((words) =>
-              h("th", { scope: "col", class: words === "Count" && "number" }, words),
-            ),
-            h("td", {}),
+        tableHead(
+          ...["Column", "Cause", "Count", "Lines", "Found"].map((words) =>
+            h("th", { scope: "col", class: words === "Count" && "number" }, words),
           ),
+          h("td", {}),
         ),
         h("tbody", {}, ...rows),
       ),
     ),
     canIgnore && actions,
     problem.errors.length > 0 &&
-      h("details", { class: "more" }, h("summary", {}, "Problems by place"), ...placeTable(problem)),
+      h(
+        "details",
+        { class: "more", open: problem.errors.length <= FEW_ERRORS },
+        h("summary", {}, "Problems by place"),
+        ...placeTable(problem),
+      ),
   );
 }
+
+/** As many are shown beside their causes. */
+const FEW_ERRORS = 10;
 
 /** @param {Cause[]} causes */
 function totalLabel(causes) {
@@ -181,17 +193,12 @@ function placeTable({ errors, more }) {
   );
   return [
     file && h("p", { class: "hint" }, "In ", h("code", {}, file), "."),
-    h(
-      "div",
-      { class: "scroll", role: "region", "aria-label": "Problems by place", tabindex: "0" },
+    scrollRegion(
+      "Problems by place",
       h(
         "table",
         {},
-        h(
-          "thead",
-          {},
-          h("tr", {}, ...columns.map((column) => h("th", { scope: "col", class: column.class }, column.label))),
-        ),
+        tableHead(...columns.map((column) => h("th", { scope: "col", class: column.class }, column.label))),
         h(
           "tbody",
           {},
@@ -395,8 +402,12 @@ function contents(dataset) {
   }
   if (!problem) return [];
   const faulty = /** @type {FaultyFile} */ ({ ...problem, errors: problem.errors ?? [] });
-  if (problem.causes?.length) return [problemCauses(faulty, problem.causes, again)];
-  return [faulty.errors.length ? problemTable(faulty) : problemBox(problem)];
+  const shown = problem.causes?.length
+    ? problemCauses(faulty, problem.causes, again)
+    : faulty.errors.length
+      ? problemTable(faulty)
+      : problemBox(problem);
+  return [shown, mendingForm(dataset, JSON.parse(place.dataset.usualNames ?? "{}"))];
 }
 
 /** Return links to the evaluations, comparisons and rankings of the dataset. */

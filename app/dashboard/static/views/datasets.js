@@ -3,47 +3,21 @@
  * @module
  */
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
+import { rolesPanel } from "../datasets/roles.js";
 import { severityCounts } from "../figures/marks.js";
 import { followChoices, followDialogs, onSubmit, payloadOf } from "../forms/forms.js";
-import { acceptDrops, contentsOf, sentWatcher, upload } from "../forms/upload.js";
+import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
 import { Away, creator, Problem, request } from "../page/api.js";
-import { announce, confirmed, elementById, find, h } from "../page/dom.js";
+import { announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
-import { projectColumn, timeColumn } from "../tables/columns.js";
+import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
-
-const FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [
-  {
-    key: "name",
-    label: "Name",
-    sort: "name",
-    cell: ({ id, name }) => h("a", { class: "name", href: datasetPage(id), title: name }, name),
-  },
-  {
-    key: "status",
-    label: "Status",
-    sort: "status",
-    cell: ({ id, name, status, problem }) => [
-      h("span", { class: "status", "data-status": status }, status),
-      status === "pending" && h("progress", { "aria-label": `Reading ${name}` }),
-      problem && " ",
-      problem && h("a", { class: "name", href: datasetPage(id), title: problem.detail }, problem.title),
-    ],
-  },
-  ...["queries", "documents", "features"].map((name) => ({
-    key: name,
-    label: name[0].toUpperCase() + name.slice(1),
-    sort: name,
-    number: true,
-    fields: [`statistics.${name}`],
-    cell: (/** @type {{statistics: Record<string, number> | null}} */ { statistics }) =>
-      statistics && count(statistics[name]),
-  })),
+  ...dataColumns(datasetPage, ["queries", "documents", "features"]),
   {
     key: "length",
     label: "Documents per query",
@@ -148,9 +122,7 @@ function deleteTicked({ ids, items, clear, again }) {
  * @param {(dataset: Schemas["Dataset"]) => void} uploaded
  */
 function uploadForm(form, uploaded) {
-  const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
-  const progress = find(form, ".upload-progress");
-
+  previewFiles(form);
   acceptDrops(form, (layout) => {
     const choice = find(form, `[name="layout"][value="${layout}"]`, HTMLInputElement);
     choice.checked = true;
@@ -161,26 +133,25 @@ function uploadForm(form, uploaded) {
   });
 
   onSubmit(form, async () => {
-    const transfer = upload("/v1/datasets", contentsOf(form), sentWatcher(progress));
-    addEventListener("beforeunload", keep);
-    stop.onclick = transfer.abort;
-    stop.hidden = false;
-    try {
-      const dataset = await transfer.done;
-      removeEventListener("beforeunload", keep);
-      if (dataset) uploaded(dataset);
-      else announce("The upload was stopped.");
-    } finally {
-      removeEventListener("beforeunload", keep);
-      stop.hidden = true;
-      progress.hidden = true;
-    }
+    const dataset = await sendUpload(form, "/v1/datasets", contentsOf(form));
+    if (dataset) uploaded(dataset);
   });
 }
 
-/** Ask before the page is left, which would end the upload. @param {Event} event */
-function keep(event) {
-  event.preventDefault();
+/** Show the first rows of the first chosen file; the roles of its columns are those of all parts. @param {HTMLFormElement} form */
+function previewFiles(form) {
+  const named = elementById("table-columns", HTMLDetailsElement);
+  const panel = rolesPanel(elementById("roles"), JSON.parse(form.dataset.usualNames ?? "{}"), (isTable) => {
+    named.hidden = isTable;
+    find(named, "fieldset", HTMLFieldSetElement).disabled = isTable;
+  });
+  form.addEventListener("change", ({ target }) => {
+    if (!(target instanceof HTMLInputElement) || (target.type !== "file" && target.name !== "layout")) return;
+    const [chosen] = findAll(form, 'input[type="file"]:enabled:not([name$="_query"])', HTMLInputElement).flatMap(
+      ({ files }) => [...(files ?? [])],
+    );
+    panel.show(chosen);
+  });
 }
 
 const adding = elementById("add-dialog", HTMLDialogElement);
@@ -194,7 +165,7 @@ const again = showList({
   kind: "datasets",
   noun: "dataset",
   filters: ["status"],
-  fields: FIELDS,
+  fields: DATA_FIELDS,
   columns: COLUMNS,
   name: ({ name }) => name,
   actions: [deleteTicked],

@@ -5,6 +5,7 @@
 import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
+import { clickEstimates } from "../evaluation/click_estimates.js";
 import { diagnosticsPanel } from "../evaluation/diagnostics.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
 import { contractLabel, metricTabs, presetLabel } from "../evaluation/metrics.js";
@@ -27,7 +28,7 @@ import {
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, showMissing } from "../page/content.js";
-import { elementById, h, replace } from "../page/dom.js";
+import { elementById, h, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Evaluation"]} Evaluation */
@@ -98,7 +99,7 @@ function metricNumbers({ metrics, contract }) {
     "section",
     { class: "panel numbers" },
     h("div", { class: "panel-head" }, h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
-    h("div", { class: "scroll", role: "region", "aria-label": "Numbers", tabindex: "0" }, metricTable(names, metrics)),
+    scrollRegion("Numbers", metricTable(names, metrics)),
     h("h3", {}, "What they mean ", contract && h("small", {}, presetLabel(contract))),
     h("dl", { class: "conventions" }, ...meanings(names, metrics)),
   );
@@ -112,7 +113,7 @@ function metricTable(names, metrics) {
   return h(
     "table",
     {},
-    h("thead", {}, h("tr", {}, ...heads.map(head))),
+    tableHead(...heads.map(head)),
     h("tbody", {}, ...names.map((name) => row(name, metrics[name]))),
   );
 }
@@ -223,6 +224,7 @@ function draw(evaluation) {
     ...byMetric(evaluation, names),
     byCutoff(evaluation),
     metricNumbers(evaluation),
+    clickEstimates(evaluation),
     diagnostics && diagnosticsPanel(diagnostics),
     queryValues(evaluation),
   );

@@ -10,7 +10,7 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObject } from "../page/addresses.js";
 import { Away, conditionalReader, Problem, request } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
-import { announce, confirmed, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, confirmed, elementById, h, panel, problemBox, replace, setAttribute, setText } from "../page/dom.js";
 import { count, duration, metric, short, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
@@ -30,6 +30,10 @@ const readTrainings = conditionalReader();
 /** @type {((experiment: Experiment, trainings: Training[]) => void) | null} */
 let view = null;
 let lastStatus = "";
+/** @type {Experiment | null} */
+let shown = null;
+/** @type {Training[]} */
+let trainings = [];
 
 const again = poll(refresh, (problem) =>
   showMissing(place, problem, {
@@ -40,11 +44,13 @@ const again = poll(refresh, (problem) =>
   }),
 );
 
-async function refresh() {
+/** @param {boolean} mayDiffer */
+async function refresh(mayDiffer) {
   const experiment = await read(experimentApi(id));
-  const { items } = await readTrainings(experimentApi(id, "/trainings"));
+  if (mayDiffer || experiment !== shown) trainings = (await readTrainings(experimentApi(id, "/trainings"))).items;
+  shown = experiment;
   view ??= build(experiment);
-  view(experiment, items);
+  view(experiment, trainings);
   if (lastStatus && lastStatus !== experiment.status) announce(`${experiment.paper}: ${experiment.status}.`);
   lastStatus = experiment.status;
   return isRunning(experiment);
@@ -210,10 +216,8 @@ function estimatePanel(estimate) {
   ];
   const table = sortableTable(columns, { label: "Measured trainings" });
   table.show(estimate.measured);
-  return h(
-    "section",
-    { class: "panel", "aria-label": "Estimate" },
-    h("h2", {}, "Estimate"),
+  return panel(
+    "Estimate",
     tileList([
       ["Trainings", count(estimate.runs)],
       ["Trees at most", count(estimate.trees)],

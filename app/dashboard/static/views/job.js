@@ -3,6 +3,7 @@
  * @module
  */
 import { pagePath, urlOf } from "../page/addresses.js";
+import { hasClickResult } from "../clicks/results.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { bar, progressBar, severityCounts } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
@@ -36,6 +37,11 @@ const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "handed back" };
 
 /** Kinds of jobs whose details are more than a problem or a sentence. */
 const DETAILED = new Set(["train", "reproduce", "auto-train", "evaluate"]);
+
+/** @param {Job} job */
+function isDetailed(job) {
+  return DETAILED.has(job.kind) || (hasClickResult(job) && job.result !== null);
+}
 
 /** Check whether a job was tried more than once, or will be. @param {{attempts?: Attempt[]}} job */
 function hasHistory({ attempts = [] }) {
@@ -382,7 +388,7 @@ async function build(first) {
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
     bar.update(job);
-    inside.hidden = !DETAILED.has(job.kind) && !job.problem && !outcomeDetail(job);
+    inside.hidden = !isDetailed(job) && !job.problem && !outcomeDetail(job);
     actions.update(job);
     ranks.update(job);
     attempts.update(job);

@@ -7,16 +7,16 @@ import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
-import { doubts, isActive, iterationWord, marks, trains } from "../jobs/labels.js";
+import { doubts, isActive, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
-import { compareJobs, datasetPage, jobPage, modelPage } from "../page/addresses.js";
+import { compareJobs, datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { conditionalReader, messageOf, Problem, request } from "../page/api.js";
-import { announce, elementById, h, setAttribute } from "../page/dom.js";
+import { announce, h } from "../page/dom.js";
 import { count, counted, duration, metric } from "../page/format.js";
 import { projectColumn, timeColumn } from "../tables/columns.js";
-import { showList } from "../tables/list.js";
+import { showList, unfolds } from "../tables/list.js";
 
 /** Of one request. */
 const MOST_CANCELLED = 200;
@@ -28,26 +28,19 @@ const FIELDS = [
 
 /** @type {import("../tables/list.js").ListColumn[]} */
 const COLUMNS = [
-  {
-    key: "name",
-    label: "Name",
-    sort: "name",
-    cell: (job) => h("a", { class: "name", href: jobPage(job.id), title: job.title }, job.title),
-  },
-  { key: "kind", label: "Kind", sort: "kind", cell: (job) => job.kind_label },
+  { key: "name", label: "Name", sort: "name", fields: ["spec.number", "spec.study_id"], cell: name },
   {
     key: "status",
     label: "Status",
     sort: "status",
+    fields: ["problem.title", "problem.detail", "spec.kind"],
     cell: (job) => [
       jobStatus(job),
-      ...severities(doubts(job))
-        .slice(0, 1)
-        .map(([severity, number]) => h("span", { class: "tag plain" }, severityLabel(severity, number))),
-      ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
+      ...tags(job).map((words) => h("span", { class: "tag plain" }, words)),
+      progress(job),
     ],
   },
-  { key: "progress", label: "Progress", fields: ["problem.title", "problem.detail", "spec.kind"], cell: progress },
+  { key: "kind", label: "Kind", sort: "kind", cell: (job) => job.kind_label },
   {
     key: "metric",
     label: "Metric",
@@ -57,6 +50,8 @@ const COLUMNS = [
     cell: ({ main_metric: main }) =>
       main && [h("strong", {}, metric(main.value)), h("small", {}, ` ${main.name} ${main.data}`)],
   },
+  { key: "loss", label: "Loss", fields: ["spec.loss"], cell: ({ spec }) => spec?.loss?.name },
+  { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
   timeColumn("created", "Submitted"),
   {
     key: "duration",
@@ -66,7 +61,6 @@ const COLUMNS = [
     cell: ({ started_at: started, finished_at: finished }) =>
       started && finished && duration((Date.parse(finished) - Date.parse(started)) / 1000),
   },
-  { key: "loss", label: "Loss", fields: ["spec.loss"], cell: ({ spec }) => spec?.loss?.name },
   {
     key: "scorer",
     label: "Scorer",
@@ -74,7 +68,6 @@ const COLUMNS = [
     fields: ["spec.scorer"],
     cell: (job) => (trains(job) ? kindName(job.spec?.scorer?.kind ?? "trees") : null),
   },
-  { key: "dataset", label: "Datasets", fields: ["dataset_names"], cell: datasets },
   timeColumn("started", "Started", { optional: true }),
   timeColumn("finished", "Ended", { optional: true }),
   { key: "priority", label: "Priority", optional: true, cell: ({ priority }) => priority },
@@ -99,23 +92,39 @@ const COLUMNS = [
 
 /** @typedef {import("../jobs/labels.js").Job} Job */
 
-/** Show the progress of an active job, why a job failed, or how far it came. @param {Job} job */
-function progress(job) {
-  if (isActive(job)) {
-    const bar = progressBar();
-    bar.update(job);
-    return bar.node;
-  }
-  if (job.problem) return h("span", { class: "name", title: job.problem.detail }, job.problem.title);
-  const iterations = trains(job) && job.progress?.iteration;
-  return iterations ? h("span", { class: "hint" }, counted(iterations, iterationWord(job))) : null;
+/** Name a job; the last trial of a study represents all of them and links to the others. @param {Job} job */
+function name({ id, title, kind, spec }) {
+  const earlier = kind === "trial" && !unfolds() && spec?.study_id ? Number(spec.number) : 0;
+  return [
+    h("a", { class: "name", href: jobPage(id), title }, title),
+    earlier > 0 && h("a", { class: "folded", href: studyPage(String(spec.study_id)) }, `and ${count(earlier)} earlier`),
+  ];
 }
 
 /** @param {Job} job */
+function tags(job) {
+  const worst = severities(doubts(job)).slice(0, 1);
+  return [...worst.map(([severity, number]) => severityLabel(severity, number)), ...marks(job)];
+}
+
+/** Show the progress of an active job, or why a job failed. @param {Job} job */
+function progress(job) {
+  if (!isActive(job))
+    return job.problem && h("small", { class: "name why", title: job.problem.detail }, job.problem.title);
+  const bar = progressBar();
+  bar.update(job);
+  return bar.node;
+}
+
+/** Name the first dataset of a job, and count the others. @param {Job} job */
 function datasets({ dataset_names: names }) {
-  return Object.entries(names)
-    .map(([id, name], index) => [index > 0 && ", ", h("a", { class: "quiet-link", href: datasetPage(id) }, name)])
-    .flat();
+  const [first, ...others] = Object.entries(names);
+  if (!first) return null;
+  const [id, name] = first;
+  return [
+    h("a", { class: "quiet-link name few", href: datasetPage(id), title: name }, name),
+    others.length > 0 && h("small", { title: others.map(([, other]) => other).join(", ") }, ` +${others.length}`),
+  ];
 }
 
 /**
@@ -204,24 +213,6 @@ showList({
   details,
   isActive,
   announcement: ({ title, status }) => `${title}: ${status}.`,
+  folds: true,
   empty: ["Add judged data or make a synthetic dataset, then train a model on it.", "/datasets#add", "Add a dataset"],
 });
-followKinds(elementById("kinds"));
-
-/** Links of kinds, which keep the other filters and what is ticked. @param {HTMLElement} kinds */
-function followKinds(kinds) {
-  const kind = new URLSearchParams(location.search).get("kind") || "";
-  for (const link of kinds.querySelectorAll("a")) {
-    const follow = () => {
-      const query = new URLSearchParams(location.search);
-      query.delete("cursor");
-      if (link.dataset.kind) query.set("kind", link.dataset.kind);
-      else query.delete("kind");
-      setAttribute(link, "href", `/jobs${query.size ? `?${query}` : ""}`);
-    };
-    follow();
-    // Updated at each click, to include filters that changed meanwhile.
-    link.addEventListener("click", follow);
-    if (link.dataset.kind === kind) setAttribute(link, "aria-current", "page");
-  }
-}

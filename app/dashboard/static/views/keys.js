@@ -87,7 +87,8 @@ function revokeButton(key) {
   if (stateOf(key) !== "active") return h("span", { class: "hint" }, key.id);
   const words = {
     question: `Revoke ${key.name}?`,
-    consequence: "Programs that use it and browsers that signed in with it are refused from now on. Its jobs go on.",
+    consequence:
+      "Programs that use it and browsers that signed in with it are refused from now on. It cannot be restored. Its jobs go on.",
     yes: "Revoke",
     no: "Keep it",
   };

@@ -4,6 +4,7 @@
  */
 import { datasetName } from "../datasets/dataset.js";
 import { resultFindings } from "../datasets/findings.js";
+import { clickEstimates } from "../evaluation/click_estimates.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
 import { followJob, unfinished } from "../jobs/actions.js";
@@ -27,6 +28,7 @@ function modelHead(model) {
     name,
     version,
     aliases,
+    title,
     job_id: job,
     dataset_id: dataset,
     loss,
@@ -45,7 +47,7 @@ function modelHead(model) {
     h(
       "div",
       { class: "page-head" },
-      h("h1", {}, reference, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
+      h("h1", {}, title ?? reference, ...aliases.map((alias) => h("span", { class: "tag" }, `@${alias}`))),
       h(
         "div",
         { class: "actions" },
@@ -62,6 +64,7 @@ function modelHead(model) {
     h(
       "p",
       { class: "job-meta" },
+      title && `${reference} · `,
       loss?.name || source,
       dataset && [" on ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))],
       " · ",
@@ -113,7 +116,7 @@ function saidPanel(model) {
 function lineagePanel(model) {
   const { lineage, sha256, source } = model;
   const head = h("h2", {}, "Lineage");
-  const checksum = fact("sha-256 of its text", h("code", { class: "digest" }, sha256));
+  const checksum = fact("SHA-256 of its text", h("code", { class: "digest" }, sha256));
   const imported = source === "imported";
   const automatic = lineage?.spec.kind === "auto-train";
   if (!lineage)
@@ -229,6 +232,7 @@ async function aboutView(model) {
     isNetwork(model.kind) && networkPanel(model),
     model.kind === "sum" && membersPanel(model),
     settings(model),
+    clickEstimates({ model_id: model.id }),
     lineagePanel(model),
   ];
 }
@@ -293,7 +297,7 @@ open();
 async function open() {
   try {
     const model = await get(modelApi(ref));
-    document.title = `${model.name}:${model.version} · Rankery`;
+    document.title = `${model.title ?? `${model.name}:${model.version}`} · Rankery`;
     replace(place, ...modelHead(model));
     replace(views, ...VIEWS.map(({ name, label }) => h("a", { href: `#view=${name}`, "data-view": name }, label)));
     views.hidden = false;

@@ -26,8 +26,12 @@ const COLUMNS = [
     key: "name",
     label: "Model",
     sort: "name",
-    cell: (model) =>
-      h("a", { class: "name", href: modelPage(reference(model)), title: reference(model) }, reference(model)),
+    fields: ["title"],
+    cell: (model) => {
+      const shown = reference(model);
+      const link = h("a", { class: "name", href: modelPage(shown), title: model.title ?? shown }, model.title ?? shown);
+      return model.title ? h("span", { class: "titled" }, link, " ", h("small", {}, shown)) : link;
+    },
   },
   { key: "aliases", label: "Aliases", cell: aliases },
   {

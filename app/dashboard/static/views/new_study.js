@@ -6,7 +6,7 @@ import { chooseDataset, offerUnchosen } from "../forms/choices.js";
 import { followChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { openPage, studyPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
-import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
+import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { searchSpace } from "../studies/search_space.js";
 
@@ -33,13 +33,20 @@ async function prepare() {
     elementById("base-loss"),
     ...losses.map(({ name }) => h("option", { value: name, selected: name === "lambdarank" }, name)),
   );
-  space = searchSpace(
+  const scorer = elementById("base-scorer", HTMLSelectElement);
+  const made = searchSpace(
     elementById("search-space"),
     elementById("more-parameters", HTMLSelectElement),
     elementById("add-parameter"),
     schemas,
     losses,
   );
+  space = made;
+  scorer.addEventListener("change", () => {
+    // Trees are what the service takes where no scorer is named.
+    setAttribute(scorer, "data-pointer", scorer.value !== "trees" && "/base/scorer/kind");
+    made.offer(scorer.value);
+  });
 }
 
 async function offerDatasets() {

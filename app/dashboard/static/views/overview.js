@@ -1,14 +1,16 @@
 /**
- * `/`: jobs without a worker, active jobs, recent results, failures, champions and workers.
+ * `/`: champions, recent verdicts, what runs and waits, the last failure, and the first steps of an empty service.
  * @module
  */
-import { verdictChip } from "../evaluation/verdict.js";
+import { recentVerdicts, verdictList } from "../evaluation/recent_verdicts.js";
 import { progressBar } from "../figures/marks.js";
+import { failureLine } from "../jobs/failures.js";
 import { statusWord } from "../jobs/labels.js";
-import { jobPage, modelPage } from "../page/addresses.js";
+import { championList } from "../models/champions.js";
+import { jobPage } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
-import { announce, elementById, findAll, h, problemBox, replace, setAttribute, setText, svg } from "../page/dom.js";
-import { count, counted, metric, timeElement } from "../page/format.js";
+import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { keyedList } from "../tables/table.js";
 
@@ -45,174 +47,6 @@ function jobLine(first) {
       bar.update(job);
     },
   };
-}
-
-/** Key of the dismissed failures in local storage, as the API knows keys and not people. */
-const DISMISSED = "rankery.dismissed-failures";
-const MOST_DISMISSED = 200;
-
-/** @returns {string[]} ids of jobs */
-function dismissed() {
-  try {
-    const kept = JSON.parse(localStorage.getItem(DISMISSED) ?? "[]");
-    return Array.isArray(kept) ? kept : [];
-  } catch {
-    return []; // storage may be forbidden, or hold what another version kept
-  }
-}
-
-/** @param {string[]} ids */
-function keepDismissed(ids) {
-  try {
-    localStorage.setItem(DISMISSED, JSON.stringify(ids.slice(-MOST_DISMISSED)));
-  } catch {
-    announce("This browser keeps nothing, so the failure will be shown again.");
-  }
-}
-
-/** The last failures, without those dismissed here. @param {import("../jobs/labels.js").Job[]} jobs */
-function failureList(jobs) {
-  const hidden = new Set(dismissed());
-  const left = jobs.filter(({ id }) => !hidden.has(id)).slice(0, SHOWN);
-  const gone = jobs.filter(({ id }) => hidden.has(id)).length;
-  const again = () => failureAction([], "All failures are shown again.");
-  return [
-    left.length > 0
-      ? h("ul", { class: "plain-list" }, ...left.map(failure))
-      : h("p", { class: "hint" }, gone ? "Nothing has failed since." : "Nothing has failed."),
-    gone > 0 &&
-      h(
-        "p",
-        { class: "hint" },
-        `${count(gone)} dismissed in this browser. `,
-        h("button", { type: "button", class: "quiet small", click: again }, "Show again"),
-      ),
-  ];
-}
-
-/** @param {Job} job */
-function failure(job) {
-  const dismiss = () => failureAction([...dismissed(), job.id], `${job.title} was dismissed.`);
-  return h(
-    "li",
-    { class: "failure", "data-job": job.id },
-    h("a", { class: "job-title quiet-link", href: jobPage(job.id) }, job.title),
-    h("button", { type: "button", class: "quiet small", "aria-label": `Dismiss ${job.title}`, click: dismiss }, "×"),
-    h("p", { class: "reason" }, job.problem?.detail || job.problem?.title || "No reason is on record."),
-    h("p", { class: "job-meta" }, job.kind_label, " · ", timeElement(job.finished_at || job.created_at)),
-  );
-}
-
-/** @param {string[]} ids @param {string} words */
-function failureAction(ids, words) {
-  keepDismissed(ids);
-  announce(words);
-  replace(at("failures"), ...failureList(shown.failed.items));
-  findAll(at("failures"), "button", HTMLButtonElement)[0]?.focus();
-}
-
-/**
- * Return the last comparisons and promotions, the newest first.
- *
- * @typedef {object} Result
- * @property {string} at moment
- * @property {string} href
- * @property {string} title
- * @property {Child} [chip]
- * @property {string} [verdict]
- * @property {string | null | undefined} sentence
- * @param {Schemas["ComparisonEntry"][]} comparisons
- * @param {Job[]} promotions
- */
-function resultList(comparisons, promotions) {
-  /** @type {Result[]} */
-  const entries = [
-    ...comparisons.map(({ id, sentence, verdict, created_at: at }) => ({
-      at,
-      chip: verdict && verdictChip(verdict),
-      href: `/comparisons/${encodeURIComponent(id)}`,
-      title: "Comparison",
-      sentence,
-    })),
-    ...promotions
-      .filter((job) => job.status === "succeeded" || job.status === "refused")
-      .map((job) => ({
-        at: job.finished_at ?? job.created_at,
-        href: jobPage(job.id),
-        title: job.title,
-        verdict: job.status === "refused" ? "refused" : "promoted",
-        sentence: job.result?.sentence ?? job.problem?.detail,
-      })),
-  ].sort((one, other) => other.at.localeCompare(one.at));
-  if (!entries.length) return h("p", { class: "hint" }, "Nothing has been compared or promoted yet.");
-  return h("ul", { class: "plain-list" }, ...entries.slice(0, SHOWN).map(resultEntry));
-}
-
-/** @param {Result} result */
-function resultEntry({ at: moment, href, title, chip, verdict, sentence }) {
-  return h(
-    "li",
-    { class: "recent-result", "data-verdict": verdict },
-    h("a", { class: "quiet-link", href }, sentence),
-    h(
-      "p",
-      { class: "job-meta" },
-      chip || (verdict && h("span", { class: "tag" }, verdict)),
-      " ",
-      title,
-      " · ",
-      timeElement(moment),
-    ),
-  );
-}
-
-/** @param {Schemas["AliasedModel"][]} aliases */
-function championList(aliases) {
-  if (!aliases.length)
-    return h(
-      "p",
-      { class: "hint" },
-      "No model has the alias champion yet. Give it to the version of a model that is in use, on the page of that model.",
-    );
-  /** @param {Schemas["AliasedModel"]} aliased */
-  const entry = ({ name, version, updated_at: moved, metrics, trend }) => {
-    const [main] = Object.entries(metrics || {});
-    return h(
-      "li",
-      { class: "champion" },
-      h("a", { class: "job-title quiet-link", href: modelPage(`${name}:${version}`) }, `${name}:${version}`),
-      h("p", { class: "job-meta" }, "made champion ", timeElement(moved)),
-      trend && sparkline(trend, version),
-      main
-        ? h("span", { class: "job-figure" }, h("strong", {}, metric(main[1])), h("small", {}, `${main[0]} test`))
-        : h("span", { class: "hint" }, "not tested"),
-    );
-  };
-  return h("ul", { class: "plain-list" }, ...aliases.map(entry));
-}
-
-const SPARK = { width: 96, height: 28, margin: 4 };
-
-/**
- * Draw the metric of a champion over the versions of its name, with the champion's own as a dot.
- *
- * @param {NonNullable<Schemas["AliasedModel"]["trend"]>} trend
- * @param {number} champion
- */
-function sparkline({ metric: name, versions, values }, champion) {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const across = (SPARK.width - 2 * SPARK.margin) / (values.length - 1);
-  const down = (SPARK.height - 2 * SPARK.margin) / (high - low || 1);
-  const points = values.map((value, index) => [SPARK.margin + index * across, SPARK.margin + (high - value) * down]);
-  const words = `${name} on the same test data: ${metric(values[0])} of version ${versions[0]} to ${metric(values.at(-1))} of version ${versions.at(-1)}`;
-  const [x, y] = points[versions.indexOf(champion)] ?? [];
-  return svg(
-    "svg",
-    { class: "sparkline", viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: "img", "aria-label": words },
-    svg("title", {}, words),
-    svg("polyline", { points: points.map((point) => point.map((each) => each.toFixed(1)).join(",")).join(" ") }),
-    x !== undefined && svg("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 3 }),
-  );
 }
 
 /** @type {Record<string, string>} */
@@ -263,43 +97,46 @@ function workerList(workers) {
 /** @param {Schemas["WorkerAtWork"]} worker */
 function worker({ name, lane, processes, started_at: started, jobs }) {
   const free = processes - jobs.length;
+  const at = h("span", {}, "Started ", timeElement(started));
   return h(
     "li",
     { class: "worker", "data-worker": name },
     h("p", {}, h("strong", {}, lane === "training" ? "Trainings" : "Short jobs"), " ", h("code", {}, name)),
-    h("p", { class: "job-meta" }, counted(processes, "job"), " at a time · started ", timeElement(started)),
-    ...jobs.map(({ id, kind_label: label, worker: process, started_at: began }) =>
-      h(
-        "p",
-        {},
+    h(
+      "p",
+      { class: "job-meta" },
+      ...jobs.flatMap(({ id, kind_label: label, worker: process, started_at: began }) => [
         h("a", { href: jobPage(id), title: `In the process ${process}` }, label),
         " begun ",
         timeElement(began),
-      ),
+        " · ",
+      ]),
+      free > 0 && `${jobs.length ? `${free} more can run` : `Free for ${counted(processes, "job")}`} · `,
+      at,
     ),
-    free > 0 && h("p", { class: "hint" }, jobs.length ? `${free} more can run` : "waits for work"),
   );
 }
 
 /** @typedef {[done: boolean, name: string, words: string, href: string, action: string]} Step */
 
-/** @param {Counts} counts */
-function firstSteps({ datasets, models, comparisons }) {
+/** Return what is left to do on the way to a champion. @param {Counts} counts @param {boolean} hasChampion */
+function firstSteps({ datasets, models, comparisons }, hasChampion) {
   /** @type {Step[]} */
   const steps = [
-    [
-      datasets > 0,
-      "Add data",
-      "Upload judged queries, or have some made up to try things out.",
-      "/datasets#add",
-      "Add a dataset",
-    ],
+    [datasets > 0, "Add data", "Upload judged queries, or have some generated.", "/datasets#add", "Add a dataset"],
     [
       models > 0,
-      "Train a model",
-      "Find the best one within some minutes, or choose its loss.",
+      "Find the best model",
+      "Within the minutes that you give, or train with a loss of your choice.",
       "/train",
-      "New training",
+      "Find the best model",
+    ],
+    [
+      hasChampion,
+      "Put a model in use",
+      "The alias champion names the version that your search engine asks for.",
+      "/models",
+      "Choose a model",
     ],
     [
       comparisons > 0,
@@ -307,6 +144,13 @@ function firstSteps({ datasets, models, comparisons }) {
       "Query by query, with a test of whether the difference is real.",
       "/comparisons#compare",
       "Compare",
+    ],
+    [
+      datasets > 0,
+      "Learn from clicks",
+      "A log of searches and clicks makes labels, or trains without any.",
+      "/guide/how-to/clicks/",
+      "Read how",
     ],
   ];
   const left = steps.filter(([done]) => !done);
@@ -330,7 +174,8 @@ function firstSteps({ datasets, models, comparisons }) {
 
 const ACTIVE_SHOWN = 8;
 const SHOWN = 5;
-const READ = 25; // failures, among which some are dismissed
+/** Failures that are counted. */
+const READ = 25;
 const ACTIVE_FIELDS =
   "kind,kind_label,title,status,progress,attempt,cancel_requested,resumable_from,created_at,started_at,finished_at";
 const ENDED_FIELDS = "kind,kind_label,title,status,result.sentence,problem,created_at,finished_at";
@@ -341,7 +186,7 @@ const BUSY = {
 };
 /** Asked for when a count has changed, else after a change now and then. */
 const CALM = {
-  failed: `/v1/jobs?status=failed&limit=${READ}&fields=${ENDED_FIELDS}`,
+  failed: `/v1/jobs?status=failed&limit=${READ}&fields=${ENDED_FIELDS},dataset_names`,
   workers: "/v1/workers",
   champions: `/v1/aliases?alias=champion&limit=${SHOWN}`,
   comparisons: `/v1/comparisons?limit=${SHOWN}&fields=sentence,verdict,created_at`,
@@ -386,10 +231,8 @@ async function refresh(mayDiffer) {
   if (changed("counts")) showCounts(found.counts);
   if (changed("counts", "workers")) replace(at("banner"), waitingBanner(found.counts.waiting, found.workers.items));
   if (changed("running", "queued")) showActive([...found.running.items, ...found.queued.items], found.counts.jobs);
-  if (changed("failed")) replace(at("failures"), ...failureList(found.failed.items));
-  if (changed("comparisons", "promotions"))
-    replace(at("results"), resultList(found.comparisons.items, found.promotions.items));
-  if (changed("champions")) replace(at("champions"), championList(found.champions.items));
+  if (changed("failed")) showFailures(found.failed);
+  if (changed("comparisons", "promotions", "champions", "counts")) showDecisions(found);
   if (changed("workers")) replace(at("workers"), workerList(found.workers.items));
   shown = found;
   page.removeAttribute("aria-busy");
@@ -404,24 +247,44 @@ async function readAll(sources) {
 /** @param {Counts} counts */
 function showCounts(counts) {
   const { jobs, datasets, models, evaluations, comparisons, rankings } = counts;
-  /** @type {[name: string, number: number, href: string][]} */
-  const tiles = [
-    ["Running", jobs.running, "/jobs?status=running"],
-    ["Queued", jobs.queued, "/jobs?status=queued"],
-    ["Failed", jobs.failed, "/jobs?status=failed"],
-    ["Datasets", datasets, "/datasets"],
-    ["Models", models, "/models"],
-    ["Evaluations", evaluations, "/evaluations"],
-    ["Comparisons", comparisons, "/comparisons"],
-    ["Rankings", rankings, "/rankings"],
+  /** @type {[number: number, one: string, href: string][]} */
+  const there = [
+    [jobs.running, "running", "/jobs?status=running"],
+    [jobs.queued, "queued", "/jobs?status=queued"],
+    [jobs.failed, "failed", "/jobs?status=failed"],
+    [datasets, "dataset", "/datasets"],
+    [models, "model", "/models"],
+    [evaluations, "evaluation", "/evaluations"],
+    [comparisons, "comparison", "/comparisons"],
+    [rankings, "ranking", "/rankings"],
   ];
+  /** @param {number} number @param {string} one @param {string} href */
+  const link = (number, one, href) => {
+    const words = href.includes("status") || number === 1 ? one : `${one}s`;
+    return h("a", { class: "count", href, "data-count": one }, h("strong", {}, count(number)), ` ${words}`);
+  };
+  replace(at("counts"), ...there.filter(([number]) => number > 0).map((each) => link(...each)));
+}
+
+/** @param {{items: Job[], next_cursor: string | null}} failed */
+function showFailures({ items, next_cursor: next }) {
   replace(
-    at("counts"),
-    ...tiles.map(([name, number, href]) =>
-      h("a", { class: "count", href, "data-count": name }, h("strong", {}, count(number)), " ", name),
-    ),
+    at("failures"),
+    failureLine(items, next !== null, () => {
+      replace(at("failures"));
+      announce("The failures were dismissed.");
+    }),
   );
-  replace(at("first"), firstSteps(counts));
+}
+
+/** Show champions and verdicts, and where there are none, the steps to them. @param {Record<string, any>} found */
+function showDecisions({ champions, comparisons, promotions, counts }) {
+  const verdicts = recentVerdicts(comparisons.items, promotions.items).slice(0, SHOWN);
+  replace(at("champions"), championList(champions.items));
+  replace(at("results"), verdictList(verdicts));
+  at("champions-panel").hidden = !champions.items.length;
+  at("results-panel").hidden = !verdicts.length;
+  replace(at("first"), firstSteps(counts, champions.items.length > 0));
 }
 
 /** @param {Job[]} jobs @param {{running: number, queued: number}} counts */

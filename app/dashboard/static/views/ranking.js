@@ -20,7 +20,7 @@ import {
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
-import { elementById, emptyState, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { elementById, emptyState, h, problemBox, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /**
@@ -161,20 +161,13 @@ function rankedQuery({ id }, dataset) {
     ];
     if (features) heads.push([""]);
     const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
-    return h(
-      "div",
-      { class: "scroll", role: "region", "aria-label": "Documents in their order", tabindex: "0" },
+    return scrollRegion(
+      "Documents in their order",
       h(
         "table",
         { class: "ranked" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            ...heads.map(([words, kind]) => h(words ? "th" : "td", { scope: words && "col", class: kind }, words)),
-          ),
+        tableHead(
+          ...heads.map(([words, kind]) => h(words ? "th" : "td", { scope: words && "col", class: kind }, words)),
         ),
         h("tbody", {}, ...rows),
       ),

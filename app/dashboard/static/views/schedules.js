@@ -4,12 +4,15 @@
  */
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
+import { offerUndo } from "../lifecycle/undo.js";
 import { datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
 import { announce, confirmed, elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
+import { localTime, timesBuilder } from "../schedules/builder.js";
+import { cronWords } from "../schedules/cron.js";
 import { longerTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Schedule"]} Schedule */
@@ -34,13 +37,14 @@ const STATES = {
 };
 
 /** @type {Record<string, string>} what a run does with the model that its job names */
-const DOES = { train: "trains", "auto-train": "finds the best", study: "tunes" };
+const DOES = { train: "Trains", "auto-train": "Finds the best", study: "Tunes" };
 
 const place = elementById("schedules");
 const dialog = elementById("schedule-dialog", HTMLDialogElement);
 const form = elementById("schedule-form", HTMLFormElement);
 const training = elementById("training", HTMLSelectElement);
 const create = creator();
+const times = timesBuilder();
 /** @type {Map<string, ReturnType<typeof card>>} */
 const cards = new Map();
 
@@ -87,6 +91,7 @@ async function refresh() {
 
 function openForm() {
   dialog.showModal();
+  times.show();
   offerTrainings().catch((error) => showError(form, error));
 }
 
@@ -112,6 +117,12 @@ async function offerTrainings() {
 async function scheduledJob(id) {
   const job = await get(/** @type {const} */ (`/v1/jobs/${encodeURIComponent(id)}`));
   return byDatasetNames(await requestOf(job), job.dataset_names);
+}
+
+/** @param {Partial<Schedule>} asked the fields of a deleted schedule */
+async function scheduledAgain(asked) {
+  const { body } = await request("/v1/schedules", { method: "POST", json: asked });
+  return `${body.name} was scheduled again, without its runs.`;
 }
 
 /** @param {Schedule} first */
@@ -142,13 +153,16 @@ function card(first) {
   async function remove() {
     const words = {
       question: `Delete the schedule ${schedule.name}?`,
-      consequence: "It does not run again, and its runs are forgotten. Its jobs and models stay.",
+      consequence:
+        "It does not run again, and its runs are forgotten, also where it is made again by Undo. Its jobs and models stay.",
       yes: "Delete",
       no: "Keep it",
     };
     if (!(await confirmed(words))) return;
     await request(path, { method: "DELETE" });
-    announce(`${schedule.name} was deleted.`);
+    const { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project } = schedule;
+    const asked = { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project };
+    offerUndo({ words: `${name} was deleted.`, ids: [], create: () => scheduledAgain(asked) });
   }
 
   function showRuns() {
@@ -195,17 +209,17 @@ function card(first) {
 }
 
 /** @param {Schedule} schedule @returns {Child[]} */
-function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_run_at: next }) {
+function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_runs: next }) {
   const what = job.model_name
     ? `${DOES[String(job.kind)] ?? job.kind} ${job.model_name}`
-    : `looks for drift of ${job.model}`;
+    : `Looks for drift of ${job.model}`;
   return [
-    h("code", {}, cron),
-    ` ${timezone} · ${what}`,
+    h("span", { title: cron }, cronWords(cron)),
+    ` (${timezone}) · ${what}`,
     promote && ` and promotes it to @${promote.alias} through its gate`,
-    onlyNew && " · only on new data",
-    " · next ",
-    next ? timeElement(next) : "never",
+    onlyNew && " · Only on new data",
+    next.length ? " · Next runs: " : " · No next run",
+    next.map((moment) => localTime(moment, timezone)).join(" · "),
   ].filter((part) => part !== false && part !== null);
 }
 

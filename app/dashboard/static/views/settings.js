@@ -5,6 +5,7 @@
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace, setAttribute } from "../page/dom.js";
 import { chooseTheme, chosenTheme } from "../page/chosen_theme.js";
+import { settingLabel } from "../settings/labels.js";
 import { searchField, sortableTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Setting"]} Setting */
@@ -42,7 +43,11 @@ function settingsTable(items) {
     [
       { label: "Variable", value: ({ name }) => name, cell: ({ name }) => h("code", {}, name) },
       { label: "Value", value: ({ value }) => value, cell: shownValue },
-      { label: "Default", value: (setting) => setting.default, cell: (setting) => setting.default || "–" },
+      {
+        label: "Default",
+        value: (setting) => setting.default,
+        cell: (setting) => h("span", { class: "wrap" }, settingLabel(setting.name, setting.default) || "–"),
+      },
       {
         label: "Meaning",
         value: ({ description }) => description,
@@ -64,6 +69,7 @@ function settingsTable(items) {
 }
 
 /** @param {Setting} setting */
-function shownValue({ value, changed }) {
-  return h("span", { class: changed ? "unusual wrap" : "wrap" }, value || "–");
+function shownValue({ name, value, changed }) {
+  const label = settingLabel(name, value);
+  return h("span", { class: changed ? "unusual wrap" : "wrap", title: label !== value && value }, label || "–");
 }

@@ -6,7 +6,7 @@ import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, Problem, request } from "../page/api.js";
 import { loaded } from "../page/content.js";
-import { announce, confirmed, elementById, h, problemBox, replace } from "../page/dom.js";
+import { announce, confirmed, elementById, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { longerTable } from "../tables/table.js";
 
@@ -87,11 +87,7 @@ function table({ kinds, total_bytes: total }) {
   const head = heads.map((words, index) =>
     h(words ? "th" : "td", { scope: words && "col", class: index > 0 && words && "number" }, words),
   );
-  return h(
-    "div",
-    { class: "scroll", role: "region", "aria-label": "Storage by kind", tabindex: "0" },
-    h("table", {}, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...kinds.map(row))),
-  );
+  return scrollRegion("Storage by kind", h("table", {}, tableHead(...head), h("tbody", {}, ...kinds.map(row))));
 }
 
 function showTrash() {

@@ -7,7 +7,18 @@ import { bars } from "../figures/marks.js";
 import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, pageObject } from "../page/addresses.js";
 import { conditionalReader, get } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
-import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import {
+  announce,
+  elementById,
+  h,
+  panel,
+  problemBox,
+  replace,
+  scrollRegion,
+  setAttribute,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { count, counted, duration, fixed, metric, percent, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { studyActions } from "../studies/actions.js";
@@ -34,6 +45,10 @@ const actions = studyActions(id, () => again());
 /** @type {((study: Study, trials: Trial[]) => void) | null} */
 let view = null;
 let lastStatus = "";
+/** @type {Study | null} */
+let shown = null;
+/** @type {Trial[]} */
+let trials = [];
 
 const again = poll(refresh, (problem) =>
   showMissing(place, problem, {
@@ -44,9 +59,11 @@ const again = poll(refresh, (problem) =>
   }),
 );
 
-async function refresh() {
+/** @param {boolean} mayDiffer */
+async function refresh(mayDiffer) {
   const study = await read(studyApi(id));
-  const trials = await readTrials();
+  if (mayDiffer || study !== shown) trials = await readTrials();
+  shown = study;
   view ??= await build(study);
   view(study, trials);
   if (lastStatus && lastStatus !== study.status) announce(`${study.name}: ${study.status}.`);
@@ -202,17 +219,12 @@ function concluded(study) {
     { class: "finding-panel", "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
     h("h2", {}, "Best against default ", helpLink("how-to/studies/", "Studies")),
     h("p", { class: "sentence" }, conclusion.sentence),
-    h(
-      "div",
-      { class: "scroll", role: "region", "aria-label": "Best against default", tabindex: "0" },
+    scrollRegion(
+      "Best against default",
       h(
         "table",
         { class: "against" },
-        h(
-          "thead",
-          {},
-          h("tr", {}, h("td", {}), head(`trial ${conclusion.winner_number}`), head("default"), head("difference")),
-        ),
+        tableHead(h("td", {}), head(`trial ${conclusion.winner_number}`), head("default"), head("difference")),
         h(
           "tbody",
           {},
@@ -300,10 +312,8 @@ function questionPanel(study) {
     budget.seconds !== null && duration(budget.seconds),
     budget.patience !== null && `${counted(budget.patience, "trial")} without a new best`,
   ];
-  return h(
-    "section",
-    { class: "panel", "aria-label": "Question" },
-    h("h2", {}, "Question"),
+  return panel(
+    "Question",
     h(
       "dl",
       { class: "study-question" },

@@ -1,69 +1,236 @@
 /**
- * `/train`: the form that submits an automatic training.
+ * `/train`: the form that submits trainings: automatic ones, and those with one loss. Its fields come from the schemas
+ * of jobs and the catalogues of losses and scorers.
  * @module
  */
-import { chooseDataset, labelMapOf, offerContracts, offerLabelMap, offerReady } from "../forms/choices.js";
-import { fillControls, keepDataset, readEarlier } from "../forms/earlier.js";
-import { onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { offerContracts, readOffered } from "../forms/choices.js";
+import { budgetLabel, costLabel, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
+import { fillControls, readEarlier } from "../forms/earlier.js";
+import { followFolds } from "../forms/folds.js";
+import { followChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { choose, chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
+import { gridOf, MOST, offerLosses } from "../forms/parameter_fields.js";
 import { fillFields } from "../forms/schema_fields.js";
+import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
 import { requestOf } from "../jobs/specification.js";
-import { jobPage, openPage } from "../page/addresses.js";
-import { creator, get } from "../page/api.js";
-import { elementById, find, h } from "../page/dom.js";
+import { compareJobs, jobPage, openPage } from "../page/addresses.js";
+import { creator, get, Problem } from "../page/api.js";
+import { elementById, find, findAll, h, setText } from "../page/dom.js";
+import { count } from "../page/format.js";
 
-const form = elementById("best-model", HTMLFormElement);
-const trained = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
-const test = find(form, '[data-pointer="/test_dataset_id"]', HTMLSelectElement);
-const simple = find(form, '[name="simple"]', HTMLInputElement);
-const create = creator();
+/** @typedef {Record<string, Json>} Request */
+/** @typedef {import("../forms/cost.js").Measured} Measured */
 
-onSubmit(form, async () => {
-  const prefer = simple.checked ? "simple" : "best";
-  const { id } = await create("/v1/jobs", { kind: "auto-train", ...payloadOf(form), prefer });
-  openPage(jobPage(id));
-});
+const form = elementById("train", HTMLFormElement);
+const button = find(form, 'button[type="submit"]');
+const createAll = manyCreator();
+let training = /** @type {() => Schemas["Dataset"] | undefined} */ (() => undefined);
+/** @type {Measured[] | null} null before they were read */
+let measured = null;
+
+onSubmit(form, send);
+followChoices(form);
 await prepare().catch((error) => showError(form, error));
+const showChanges = followFolds(form);
+for (const event of ["input", "change"]) form.addEventListener(event, show);
 form.removeAttribute("aria-busy");
+show();
+readMeasured().then(
+  (found) => {
+    measured = found;
+    showCost();
+  },
+  () => {}, // without earlier trainings nothing is known of the cost
+);
 
-async function prepare() {
-  const [{ schemas }, { presets }, earlier] = await Promise.all([
-    get("/v1/job-schemas"),
-    get("/v1/metrics"),
-    readEarlier("auto-train"),
-  ]);
-  fillFields(form, schemas);
-  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
-  await offerDatasets(earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset"));
-  if (!earlier) return;
-  const { budget_seconds: seconds = null, metric = null, prefer } = earlier.spec;
-  fillControls(form, { ...(await requestOf(earlier)), budget_seconds: seconds, metric });
-  simple.checked = prefer !== "best";
+function show() {
+  showGrid();
+  showChanges();
+  showCost();
 }
 
-/** @param {string | null} asked the dataset to train on */
-async function offerDatasets(asked) {
-  const datasets = await offerReady([trained, test], asked);
-  elementById("no-datasets").hidden = datasets.length > 0;
-  form.hidden = datasets.length === 0;
-  if (datasets.length > 1) trained.prepend(h("option", { value: "", selected: true }, "Choose a dataset"));
-  test.prepend(h("option", { value: "", selected: true }, "none"));
-  chooseDataset([trained], asked);
-  keepDataset(trained);
-  trained.addEventListener("change", takeTestData);
-  form.addEventListener("change", showLabels);
-  takeTestData();
-  showLabels();
+async function prepare() {
+  const [{ schemas }, { items }, { items: scorers }, earlier] = await Promise.all([
+    get("/v1/job-schemas"),
+    get("/v1/losses"),
+    get("/v1/scorers"),
+    readEarlier(),
+  ]);
+  if (earlier) tick("goal", earlier.kind === "auto-train" ? "best" : "loss");
+  fillFields(form, schemas);
+  offerScorers(scorers);
+  offerLosses(items);
+  form.dispatchEvent(new Event("change"));
+  form.addEventListener("change", showSizes);
+  showSizes();
+  const asked = earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset");
+  [training] = await Promise.all([offerData(form, asked), offerMetrics()]);
+  find(form, '[list="known-models"]').addEventListener("focus", offerModels, { once: true });
+  find(form, '[name="clicked"]').addEventListener("change", offerClicks, { once: true });
+  if (earlier) await fillFrom(earlier);
+}
 
-  /** Choose the test data that came in the same upload. */
-  function takeTestData() {
-    test.value = "";
-    const parts = datasets.find(({ id }) => id === trained.value)?.parts;
-    chooseDataset([test], parts?.test ?? null);
+/** Fill the form from an earlier training. @param {Schemas["Job"]} earlier */
+async function fillFrom(earlier) {
+  const request = await requestOf(earlier);
+  if (earlier.kind === "auto-train") {
+    const { budget_seconds: seconds = null, metric = null } = earlier.spec;
+    choose(form, "test", String(request.test_dataset_id ?? ""));
+    fillControls(form, { ...request, budget_seconds: seconds, metric });
+    return;
   }
+  const { scorer } = request;
+  chooseScorer(scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
+  // An earlier training has its own sizes.
+  tick("sizes", "defaults");
+  chooseHeldOut(form, request);
+  turn("early", Boolean(request.early_stopping));
+  turn("distributed", Boolean(request.distribution));
+  if (request.clicks) await offerClicks();
+  turn("clicked", Boolean(request.clicks));
+  fillControls(form, request, ["/dataset_id", "/loss/name", "/clicks/correction"]);
+}
 
-  /** Ask for other labels where the datasets have some that no loss can use. */
-  function showLabels() {
-    const used = datasets.filter(({ id }) => id === trained.value || id === test.value);
-    offerLabelMap(labelMapOf(form), used);
+/** Set a check box. @param {string} name @param {boolean} on */
+function turn(name, on) {
+  const box = find(form, `[name="${name}"]`, HTMLInputElement);
+  box.checked = on;
+  box.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+/** Set a radio button, whatever was chosen before. @param {string} name @param {string} value */
+function tick(name, value) {
+  const choice = find(form, `[name="${name}"][value="${value}"]`, HTMLInputElement);
+  choice.checked = true;
+  choice.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+const PLACE = /^\/jobs\/\d+/;
+
+/** @returns {(requests: Request[], repeats: number) => Promise<Schemas["Job"][]>} */
+function manyCreator() {
+  const create = creator();
+  return async (requests, repeats) => {
+    if (requests.length === 1 && repeats === 1) return [await create("/v1/jobs", requests[0])];
+    try {
+      const again = repeats === 1 ? {} : { repeats: { count: repeats } };
+      return (await create("/v1/jobs/batch", { jobs: requests, ...again })).jobs;
+    } catch (error) {
+      throw error instanceof Problem ? ofTheForm(error) : error;
+    }
+  };
+}
+
+/** The problem with each mistake once, at its place in the form that all the jobs come from. @param {Problem} problem */
+function ofTheForm({ status, title, message, errors }) {
+  const distinct = new Map(
+    errors
+      .map(({ pointer, detail }) => ({ pointer: pointer.replace(PLACE, ""), detail }))
+      .map((error) => [error.pointer + error.detail, error]),
+  );
+  return new Problem(status, { title, detail: message, errors: [...distinct.values()] });
+}
+
+/** Show the defaults of size fields as placeholders. */
+function showSizes() {
+  const chosen = new FormData(form).get("sizes") === "auto";
+  for (const control of findAll(elementById("sizes"), "input", HTMLInputElement)) {
+    control.dataset.usual ??= control.placeholder;
+    control.placeholder = chosen ? "chosen" : control.dataset.usual;
   }
+}
+
+async function send() {
+  if (goalOf(form) === "best") {
+    const [{ id }] = await createAll([{ kind: "auto-train", ...payloadOf(form) }], 1);
+    return openPage(jobPage(id));
+  }
+  const { size, requests } = gridOf(form);
+  if (size > MOST)
+    throw new Problem(422, {
+      title: "Too many trainings",
+      detail: `The grid has ${count(size)} points; at most ${MOST} trainings are submitted together.`,
+    });
+  const jobs = await createAll(
+    requests().map((request) => ({ kind: "train", ...request })),
+    repeatsOf(),
+  );
+  return openPage(jobs.length === 1 ? jobPage(jobs[0].id) : compareJobs(jobs.map(({ id }) => id)));
+}
+
+/** Return how often each training is repeated; what is not a number of repeats is refused by the service. */
+function repeatsOf() {
+  const field = elementById("repeats", HTMLInputElement);
+  return field.matches(":disabled") ? 1 : Number(field.value.trim() || 1);
+}
+
+/** Show the number of trainings. */
+function showGrid() {
+  const words = elementById("grid");
+  const isGrid = goalOf(form) === "loss";
+  const { size, axes } = isGrid ? gridOf(form) : { size: 1, axes: [] };
+  words.hidden = size < 2;
+  const product = axes.map(([name, number]) => `${number} of ${name}`).join(" × ");
+  setText(
+    words,
+    size < 2
+      ? ""
+      : `${count(size)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MOST ? ` The limit is ${MOST}.` : ""}`,
+  );
+  setText(button, size < 2 ? "Start training" : `Start ${count(size)} trainings`);
+}
+
+/** Show what the training will cost, as far as it is known. */
+function showCost() {
+  const place = elementById("cost");
+  const request = /** @type {any} */ (payloadOf(form));
+  const statistics = training()?.statistics;
+  if (goalOf(form) === "best") return setText(place, budgetLabel(String(request.budget_seconds / 60 || "")));
+  if (!statistics || !measured) return setText(place, "");
+  const scorer = request.scorer?.kind ?? TREES;
+  if (scorer === "sum") return setText(place, "A sum scores its models once and fits their weights: seconds.");
+  const iterations = Number((scorer === TREES ? request.hyperparameters?.num_iterations : request.scorer?.epochs) ?? 0);
+  const { documents, features } = statistics;
+  const plan = { scorer, documents, features, iterations: iterations || null, runs: runsOf(request.validation) };
+  const near = nearest(plan, measured);
+  setText(place, costLabel(plan, near, gridOf(form).size * (repeatsOf() || 1)));
+  if (near && near.bytes === undefined) {
+    near.bytes = null;
+    readMemory(near.id).then(
+      (bytes) => {
+        near.bytes = bytes;
+        showCost();
+      },
+      () => {}, // the time alone is shown
+    );
+  }
+}
+
+async function offerMetrics() {
+  const { items, presets } = await get("/v1/metrics");
+  const names = items.map((each) => (typeof each === "string" ? each : each.name));
+  setText(elementById("known-metrics"), `Known metrics: ${names.join(", ")}; a cutoff follows an @.`);
+  offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
+}
+
+/** Offer the newest models, once one is to be named. */
+async function offerModels() {
+  const models = (await readOffered().catch(() => [])).filter(({ reference, name }) => reference === name);
+  elementById("known-models").append(
+    ...models.map(({ reference, detail }) => h("option", { value: reference }, detail)),
+  );
+}
+
+/** Offer the click logs and the jobs that estimated propensities, once clicks are to be learnt from. */
+async function offerClicks() {
+  const logs = find(form, "[data-click-logs]", HTMLSelectElement);
+  if (logs.options.length > 1) return;
+  const [known, jobs] = await Promise.all([
+    get("/v1/click-logs?limit=200").catch(() => ({ items: [] })),
+    get("/v1/jobs?kind=propensity&status=succeeded&limit=50&fields=title").catch(() => ({ items: [] })),
+  ]);
+  logs.append(...known.items.map(({ id, name }) => h("option", { value: id }, name)));
+  find(form, "[data-propensity-jobs]").append(
+    ...jobs.items.map(({ id, title }) => h("option", { value: id }, `${title}, ${id}`)),
+  );
 }

@@ -127,7 +127,7 @@ function card(first) {
   async function remove() {
     const words = {
       question: "Delete this webhook?",
-      consequence: `${webhook.url} hears of nothing any more. What waits for it is dropped.`,
+      consequence: `${webhook.url} hears of nothing any more. What waits for it is dropped. It cannot be restored, as its secret is deleted, too; Disable keeps it.`,
       yes: "Delete",
       no: "Keep it",
     };

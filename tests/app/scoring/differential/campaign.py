@@ -39,13 +39,13 @@ class Outcome:
     """What became of the requests of a form.
 
     Attributes:
-        bodies: How many there were.
-        accepted: How many were scored.
-        refused: How many were refused.
+        bodies: Number of bodies.
+        accepted: Number of requests with this outcome.
+        refused: Number of requests with this outcome.
         stricter: How many of those by a rule that the reference does not have.
         fast: Bodies that the fast path read.
-        scores: How many scores were compared.
-        faults: How many were answered 5xx.
+        scores: Number of compared scores.
+        faults: Number of 5xx responses.
         differences: Seed and difference of each request that was read in different ways.
     """
 

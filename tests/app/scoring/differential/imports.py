@@ -36,7 +36,7 @@ class ImportedModel:
     """A model of LightGBM, and what its last column is.
 
     Attributes:
-        name: Of the stored model.
+        name: Name of the stored model.
         booster: The model.
         categories: The values of the last column, which are its categories; empty where numbers are sent, of
             features and codes.

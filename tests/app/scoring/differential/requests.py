@@ -93,7 +93,7 @@ def cell(generator: random.Random) -> float:
     towards = generator.choice((-np.inf, middle, np.inf))
     if generator.random() < 0.3:
         return float(np.nextafter(np.float32(middle), np.float32(towards)))
-    # LightGBM puts a threshold a step above the middle, but for that beside 0.
+    # LightGBM puts a threshold a step above the middle, except for that beside 0.
     threshold = middle if abs(middle) == _ZERO else np.nextafter(middle, np.inf)
     return float(np.nextafter(threshold, towards))
 

@@ -28,7 +28,7 @@ def uniform(seed: int) -> Iterator[float]:
 
 
 def draw_sessions() -> list[Session]:
-    """Draw lists of users who go on with 0.85 and click documents of higher numbers more often."""
+    """Draw lists of users who continue with 0.85 and click documents of higher numbers more often."""
     numbers, sessions = uniform(40), []
     for _ in range(LISTS):
         query = int(next(numbers) * QUERIES)

@@ -103,7 +103,7 @@ def active_job(store: Store, _: Author, story: Story) -> tuple[str, str]:
 
 
 def continued_training(store: Store, _: Author, story: Story) -> tuple[str, str]:
-    """Queue a training that goes on from the model, by its reference."""
+    """Queue a training that continues from the model, by its reference."""
     with store.begin() as tx:
         return "job", tx.jobs.add("train", {"init_model": story.model.reference}).id
 
@@ -292,7 +292,7 @@ def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: St
 
 
 def test_unknown_ids_are_missing(store: Store, story: Story) -> None:
-    """They are no mistake: the same request may be sent again."""
+    """They are not a mistake: the same request may be sent again."""
     ids = ("job_00000000000000000000", story.training.id)
     assert deleted(store, "job", *ids).missing == [ids[0]]
     assert deleted(store, "job", *ids).missing == list(ids)

@@ -72,7 +72,7 @@ def test_its_jobs_can_be_deleted_then(store: Store, story: Story, experiment_id:
 def test_a_training_in_the_trash_is_trained_again(
     store: Store, story: Story, experiment_id: str, *, is_restored_first: bool
 ) -> None:
-    """Its job is forgotten when the experiment goes on, and when the job is freed."""
+    """Its job is forgotten when the experiment continues, and when the job is freed."""
     delete(store, "experiment", experiment_id, TO_TRASH)
     delete(store, "job", story.training.id, TO_TRASH)
     with store.begin() as tx:
@@ -108,7 +108,7 @@ def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
 def test_retention_takes_an_experiment_and_leaves_its_jobs(
     store: Store, story: Story, experiment_id: str
 ) -> None:
-    """So many days after its end; one that goes on stays, however old it is."""
+    """So many days after its end; a running one stays, however old it is."""
     long_ago = utc_now() - timedelta(days=40)
     with store.begin() as tx:
         going_on = tx.experiments.add(

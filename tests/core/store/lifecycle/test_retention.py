@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import update
 from sqlalchemy.orm import object_session
 
-from core.store import Job, Model, Store, StoreSettings
+from core.store import Job, Model, Store, StoreSettings, new_id
 from core.store.clock import utc_now
 from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
 from core.store.lifecycle.retention import RetentionPolicy, Upkeep
 from core.store.lifecycle.storage import measure_storage
+from core.store.repositories.interleavings import assigned_lists
 from core.store.trash.kinds import KINDS
 from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
@@ -222,3 +223,55 @@ def test_the_policy_is_that_of_the_settings(settings: StoreSettings) -> None:
     )
     assert list(found.days.items()) == [("model", 60), ("job", 90)]
     assert (found.audit_days, found.trash_days) == (None, 7)
+
+
+def test_old_served_rankings_go(store: Store) -> None:
+    """With their events, after the days of the setting; newer ones stay."""
+    with store.begin() as tx:
+        rows = [served(place) for place in range(3)]
+        tx.served.add(rows)
+        tx.served.record(
+            [{"ranking_id": row["id"], "place": 0, "action": "click", "at": utc_now()} for row in rows]
+        )
+    Upkeep(RetentionPolicy({}, None, 7, 1.0), HOUR).run(store, UNHURRIED)
+    with store.read() as tx:
+        assert len(list(tx.served.lists("web", None, None, utc_now()))) == 3
+    Upkeep(RetentionPolicy({}, None, 7, -1.0), HOUR).run(store, UNHURRIED)
+    with store.begin() as tx:
+        assert list(tx.served.lists("web", None, None, utc_now())) == []
+        tx.served.add(rows)  # a ranking of the same id has no events
+        assert all(not found.actions for found in tx.served.lists("web", None, None, utc_now()))
+
+
+def test_old_interleaved_lists_go_and_the_verdict_stays(store: Store) -> None:
+    """What users saw is deleted; the number of lists, and the credits of clicked ones, stay."""
+    with store.begin() as tx:
+        options = {"method": "team_draft", "length": 2, "seed": 1, "unit": "user", "click_window_seconds": 0}
+        made = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)
+        content = {"query": "secret", "documents": ["d", "e"], "teams": [0, 1], "rankers": 2}
+        rows = [
+            {"id": f"lst_{place}", "interleaving_id": made.id, "assignment": f"{place}", "user": f"u{place}"}
+            | {"content": content, "created_at": utc_now()}
+            for place in range(3)
+        ]
+        tx.interleavings.add_lists(rows)
+        tx.interleavings.record_clicks(tx.interleavings.shown_list(made.id, "lst_1"), [1])
+        before = tx.interleavings.credits(made.id, utc_now()), tx.interleavings.counts(made.id)
+    for days in (1.0, None):
+        Upkeep(RetentionPolicy({}, None, 7, 90, days), HOUR).run(store, UNHURRIED)
+        with store.connect() as connection:
+            assert assigned_lists(connection, made.id, ["0"]) == {"0": ("lst_0", ["d", "e"])}
+    for _ in range(2):
+        Upkeep(RetentionPolicy({}, None, 7, 90, -1.0), HOUR).run(store, UNHURRIED)
+        with store.begin() as tx:
+            assert (tx.interleavings.credits(made.id, utc_now()), tx.interleavings.counts(made.id)) == before
+            left = tx.interleavings.shown_list(made.id, "lst_1")
+            assert (left.content, left.clicks, left.user) == ({}, None, "u1")
+        with store.connect() as connection:
+            assert assigned_lists(connection, made.id, ["0", "1"]) == {}
+
+
+def served(place: int) -> dict[str, Any]:
+    """Return a ranking that was served now."""
+    row = {"id": new_id("srv_"), "name": "web", "version": 1, "user": None, "session": None}
+    return row | {"content": {"query": f"q{place}", "documents": ["a"]}, "created_at": utc_now()}

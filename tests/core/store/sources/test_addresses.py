@@ -158,7 +158,7 @@ def test_a_redirect_may_be_signed() -> None:
 
 
 def test_the_setting_takes_prefixes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is no address is refused when the process starts."""
+    """What is not an address is refused when the process starts."""
     monkeypatch.setenv("RANKERY_SOURCES", "s3://clicks/2026, ir_datasets:,hf://datasets, https://ex.org")
     assert len(StoreSettings().sources) == 4
     for wrong in ("clicks", "s3://key:secret@clicks", "*", "https://*.example.org/", "file:///"):

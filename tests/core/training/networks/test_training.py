@@ -51,15 +51,16 @@ def specification(**changes: Any) -> TrainingSpec:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("cuts", [1, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_resumed_training_ends_in_the_same_bytes(
-    kind: str, data: tuple[RankingDataset, RankingDataset]
+    kind: str, cuts: int, data: tuple[RankingDataset, RankingDataset]
 ) -> None:
-    """From the file of a checkpoint at any of four random epochs, with early stopping."""
+    """From the file of a checkpoint at random epochs, with early stopping."""
     spec = specification(scorer=KINDS[kind], early_stopping={"metric": "ndcg@5", "rounds": 15})
     snapshots: list[bytes] = []
     whole = train_network(spec, *data, on_iteration=lambda _, take: snapshots.append(take().to_bytes()))
-    epochs = np.random.default_rng(7).permutation(len(snapshots))[:4]
+    epochs = np.random.default_rng(7).permutation(len(snapshots))[:cuts]
     for epoch in epochs:
         resumed = train_network(spec, *data, resume=NetworkCheckpoint.from_bytes(snapshots[epoch]))
         assert resumed.content == whole.content

@@ -1,0 +1,144 @@
+"""Make click logs of rankings that the service served, and of lists that it interleaved."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import Body
+from pydantic import AwareDatetime, Field
+from starlette.responses import Response
+
+from app.clicks.schemas import ACTIONS, ClickLog
+from app.clicks.uploads import accepted_log
+from app.http.caller import UseCaller
+from app.http.idempotency import UseIdempotency
+from app.http.labels import NewProject
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.responses import ACCEPTED
+from app.http.route import JsonRoute, Router
+from app.http.schemas import DatasetName, Id, ModelReference, RequestModel
+from app.http.services import UseServices
+from app.served.routes import UseListWriter
+from core.clicks.reading.options import log_options
+from core.errors import InvalidInput
+from core.store.clock import utc_now
+from core.store.served_logs import InterleavedLists, ServedPeriod, queue_served_log
+
+_EXAMPLES: Any = {
+    "all": {"summary": "All that is kept of a model", "value": {"model": "web"}},
+    "period": {
+        "summary": "A week of one version, with purchases",
+        "value": {
+            "model": "web:3",
+            "since": "2026-05-01T00:00:00Z",
+            "until": "2026-05-08T00:00:00Z",
+            "actions": {"click": 1, "purchase": 5},
+        },
+    },
+}
+
+
+class ServedLogRequest(RequestModel):
+    """Served rankings that become a click log."""
+
+    model: ModelReference = Field(description="A name for all its versions, or one version", examples=["web"])
+    since: AwareDatetime | None = Field(
+        None, strict=False, description="Start of the period; null for all that is kept"
+    )
+    until: AwareDatetime | None = Field(None, strict=False, description="End of the period; now when null")
+    name: DatasetName | None = Field(None, description="For people; `served by` the model when left out")
+    actions: dict[str, float] | None = Field(
+        None, max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]
+    )
+    project: NewProject = None
+
+    def period(self) -> tuple[datetime | None, datetime]:
+        """Return start and end of the period.
+
+        Raises:
+            InvalidInput: It ends before it starts.
+        """
+        until = self.until or utc_now()
+        if self.since is not None and self.since >= until:
+            raise InvalidInput.at("/since", "must be before the end of the period")
+        return self.since, until
+
+
+class InterleavedLogRequest(RequestModel):
+    """An interleaving whose lists become a click log."""
+
+    interleaving_id: Id = Field(description="The interleaving")
+    name: DatasetName | None = Field(None, description="For people; that of the interleaving when left out")
+    project: NewProject = None
+
+
+_INTERLEAVED_EXAMPLES: Any = {
+    "lists": {"summary": "All its lists", "value": {"interleaving_id": "itl_01k9x2m4q7c8v5n3b6r1"}}
+}
+
+# Before that of uploads, whose description in the OpenAPI document covers imports.
+router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
+
+
+@router.post(
+    "/served",
+    summary="Make a click log of served rankings",
+    status_code=ACCEPTED,
+    response_model=ClickLog,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def make_served_log(
+    body: Annotated[ServedLogRequest, Body(openapi_examples=_EXAMPLES)],
+    services: UseServices,
+    writer: UseListWriter,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Make a click log of the rankings that a model served with `keep`, and of the events on them.
+
+    A job makes it. Each list has the version that ranked, the time, the hashed user, and propensities of 1: a
+    version always ranks alike.
+    """
+    since, until = body.period()
+    options = {} if body.actions is None else {"actions": body.actions}
+    log_options(options)
+    writer.flush()
+    with idempotency.begin(services.store) as tx:
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        period = ServedPeriod.of_model(tx, body.model, since, until)
+        project = tx.projects.of_new(body.project, tx.models.resolve(body.model).project)
+        name = body.name or f"served by {body.model}"
+        log, job = queue_served_log(tx, name, period, options, key_id=caller.key_id, project=project)
+        created = idempotency.keep(tx, accepted_log(log))
+    services.submitted(job)
+    return created
+
+
+@router.post(
+    "/interleaved",
+    summary="Make a click log of interleaved lists",
+    status_code=ACCEPTED,
+    response_model=ClickLog,
+    responses=problems(404, 409, *BODY_PROBLEMS),
+)
+def make_interleaved_log(
+    body: Annotated[InterleavedLogRequest, Body(openapi_examples=_INTERLEAVED_EXAMPLES)],
+    services: UseServices,
+    writer: UseListWriter,
+    caller: UseCaller,
+    idempotency: UseIdempotency,
+) -> Response:
+    """Make a click log of the lists that an interleaving showed, and of the clicks on them.
+
+    A job makes it, of lists whose time for clicks is over. Documents of team draft have the `team` that
+    contributed them: the position of the ranker, from 0.
+    """
+    writer.flush()
+    with idempotency.begin(services.store) as tx:
+        tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
+        row = tx.interleavings.get(body.interleaving_id)
+        project = tx.projects.of_new(body.project, row.project)
+        lists, name = InterleavedLists(row.id), body.name or row.name
+        log, job = queue_served_log(tx, name, lists, {}, key_id=caller.key_id, project=project)
+        created = idempotency.keep(tx, accepted_log(log))
+    services.submitted(job)
+    return created

@@ -1,0 +1,184 @@
+/**
+ * Results of click models: the comparison on held-out lists, and the parameters of the best model.
+ * @module
+ */
+import { rankLines } from "../figures/rank_lines.js";
+import { withCode } from "../page/content.js";
+import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { count, fixed, percent } from "../page/format.js";
+
+/** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} AtRank */
+/**
+ * @typedef {object} Compared
+ * @property {string} model
+ * @property {string} label
+ * @property {number} log_likelihood
+ * @property {number} perplexity
+ * @property {number} conditional_perplexity
+ * @property {AtRank[]} by_rank
+ * @property {{value: number, lower: number | null, upper: number | null}} [difference]
+ */
+/** @typedef {{rank?: number, last_click?: number, value: number, lower?: number, upper?: number}} ParameterRow */
+/** @typedef {{model: string, label: string, parameters: Record<string, ParameterRow[]>, findings: string[]}} FittedModel */
+/**
+ * @typedef {object} ClickModelResult
+ * @property {string} best
+ * @property {string} sentence
+ * @property {{models: Compared[], held_out_lists: number, unseen_share: number}} comparison
+ * @property {FittedModel} click_model
+ */
+
+/** @param {ClickModelResult} result @returns {Child[]} */
+export function clickModelResult({ sentence, comparison, click_model: model }) {
+  return [
+    h("p", { class: "sentence" }, ...withCode(sentence)),
+    comparisonTable(comparison),
+    perplexities(comparison.models),
+    fittedModel(model),
+  ];
+}
+
+/** @param {ClickModelResult["comparison"]} comparison */
+function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }) {
+  const heads = ["Model", "Log-likelihood", "Below the best", "Perplexity", "Given clicks above"];
+  /** @param {string} words @param {Child} [detail] */
+  const number = (words, detail) => h("td", { class: "number" }, words, detail);
+  /** @param {Compared} row @param {number} place */
+  const row = (row, place) =>
+    h(
+      "tr",
+      { class: place === 0 && "main" },
+      h("th", { scope: "row" }, h("strong", {}, row.model), h("small", {}, ` ${row.label}`)),
+      number(fixed(row.log_likelihood, 5)),
+      row.difference
+        ? number(fixed(-row.difference.value, 5), h("small", {}, ends(row.difference)))
+        : h("td", { class: "number" }, "best"),
+      number(fixed(row.perplexity, 4)),
+      number(fixed(row.conditional_perplexity, 4)),
+    );
+  return h(
+    "section",
+    { class: "rows", "aria-label": "Models compared" },
+    h("h3", {}, "Models compared"),
+    scrollRegion(
+      "Models in numbers",
+      h(
+        "table",
+        { class: "click-table" },
+        tableHead(...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && "number" }, words))),
+        h("tbody", {}, ...models.map(row)),
+      ),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      `Means of ${count(lists)} held-out lists. A perplexity of 1 is perfect, 2 is a coin.`,
+      unseen > 0 && ` ${percent(unseen, 1)} of their impressions are of pairs that the other lists lack.`,
+    ),
+  );
+}
+
+/** " 0.00042 to 0.00113". @param {{lower: number | null, upper: number | null}} difference */
+function ends({ lower, upper }) {
+  return lower === null || upper === null ? "" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
+}
+
+/** @param {Compared[]} models */
+function perplexities(models) {
+  const lines = models.map(({ model, by_rank: ranks }) => ({
+    name: model,
+    points: ranks.map(({ rank, perplexity }) => ({ x: rank, y: perplexity })),
+  }));
+  const words = models.map(({ model, perplexity }) => `${model} ${fixed(perplexity, 4)}`);
+  return rankLines(lines, {
+    caption: "Perplexity by rank, lower is better",
+    axis: "Rank",
+    summary: `Perplexity by rank; means: ${words.join(", ")}.`,
+    include: [1],
+  });
+}
+
+/** The parameters of one model by rank with intervals, and its findings. @param {FittedModel} model */
+export function fittedModel({ model, label, parameters, findings }) {
+  const single = Object.entries(parameters).filter(([, rows]) => rows.length === 1 && rows[0].rank === undefined);
+  const by = Object.entries(parameters).filter(([, rows]) => rows.length > 0 && rows[0].rank !== undefined);
+  return h(
+    "section",
+    { class: "rows", "aria-label": "Parameters" },
+    h("h3", {}, `Parameters of ${model}`, h("small", {}, ` ${label}, of all lists`)),
+    findings.length > 0 &&
+      h("ul", { class: "click-notes" }, ...findings.map((words) => h("li", {}, ...withCode(words)))),
+    single.length > 0 &&
+      h(
+        "dl",
+        { class: "facts" },
+        ...single.map(([name, [row]]) => h("div", {}, h("dt", {}, plain(name)), h("dd", {}, withInterval(row)))),
+      ),
+    h("div", { class: "columns" }, ...by.map(([name, rows]) => parameterFigure(name, rows))),
+    by.length > 0 && parameterTable(by),
+    !Object.keys(parameters).length &&
+      h("p", { class: "hint" }, "This model has no parameters that all queries share."),
+  );
+}
+
+/** @param {string} name */
+function plain(name) {
+  const words = name.replaceAll("_", " ");
+  return words[0].toUpperCase() + words.slice(1);
+}
+
+/** @param {ParameterRow} row */
+function withInterval({ value, lower, upper }) {
+  return lower === undefined || upper === undefined
+    ? fixed(value, 3)
+    : `${fixed(value, 3)} (${fixed(lower, 3)} to ${fixed(upper, 3)})`;
+}
+
+/** @param {string} name @param {ParameterRow[]} rows */
+function parameterFigure(name, rows) {
+  const clicks = [...new Set(rows.map((row) => row.last_click))];
+  const shown = clicks.length > 4 ? clicks.slice(0, 4) : clicks;
+  const lines = shown.map((click) => ({
+    name: click === undefined ? plain(name) : click === 0 ? "no click above" : `last click at ${click}`,
+    points: rows
+      .filter((row) => row.last_click === click)
+      .map(({ rank = 0, value, lower, upper }) => ({ x: rank, y: value, lower, upper })),
+  }));
+  return rankLines(lines, {
+    caption: plain(name),
+    axis: "Rank",
+    summary: `${plain(name)} by rank, from ${fixed(rows[0].value, 3)} to ${fixed(rows[rows.length - 1].value, 3)}.`,
+    include: [0],
+  });
+}
+
+/** @param {[string, ParameterRow[]][]} parameters */
+function parameterTable(parameters) {
+  const rows = parameters.flatMap(([name, values]) =>
+    values.map((row) =>
+      h(
+        "tr",
+        {},
+        h("th", { scope: "row" }, plain(name)),
+        h("td", { class: "number" }, count(row.rank)),
+        h("td", { class: "number" }, row.last_click === undefined ? "" : count(row.last_click)),
+        h("td", { class: "number" }, withInterval(row)),
+      ),
+    ),
+  );
+  const heads = ["Parameter", "Rank", "Last click", "Value, 95% interval"];
+  return h(
+    "details",
+    { class: "more" },
+    h("summary", {}, "In numbers"),
+    scrollRegion(
+      "Parameters in numbers",
+      h(
+        "table",
+        {},
+        tableHead(...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && "number" }, words))),
+        h("tbody", {}, ...rows),
+      ),
+    ),
+  );
+}

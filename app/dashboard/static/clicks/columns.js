@@ -1,0 +1,44 @@
+/**
+ * Column roles of a long table: the header is read in the browser, and each role is a select of its columns.
+ * @module
+ */
+import { firstRecords } from "../forms/text_file.js";
+import { find, findAll, h, replace, scrollRegion, tableHead } from "../page/dom.js";
+
+const PREVIEWED = 5;
+
+/**
+ * Offer the columns of a table in the selects of the roles, with a preview of its first rows; hide the part of the form
+ * where the file is not a table.
+ *
+ * @param {HTMLElement} place with a select for each role, which has the usual names of its column
+ * @param {string} text the beginning of the file
+ */
+export function offerColumns(place, text) {
+  const isTable = !/^\s*[[{]/.test(text);
+  const [names = [], ...rows] = isTable ? firstRecords(text, PREVIEWED + 1) : [];
+  place.hidden = names.length < 2;
+  const detected = new Set();
+  for (const select of findAll(place, "select", HTMLSelectElement)) {
+    const usual = (select.dataset.usual ?? "").split(" ");
+    const name = usual.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
+    const column = name.find((each) => !detected.has(each)) ?? "";
+    detected.add(column);
+    replace(select, h("option", { value: "" }, "none"), ...names.map((each) => h("option", { value: each }, each)));
+    select.value = column;
+  }
+  replace(find(place, ".preview"), preview(names, rows));
+}
+
+/** @param {string[]} names @param {string[][]} rows */
+function preview(names, rows) {
+  return scrollRegion(
+    "First rows of the file",
+    h(
+      "table",
+      {},
+      tableHead(...names.map((name) => h("th", { scope: "col" }, name))),
+      h("tbody", {}, ...rows.map((row) => h("tr", {}, ...row.map((cell) => h("td", {}, cell))))),
+    ),
+  );
+}

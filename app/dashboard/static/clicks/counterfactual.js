@@ -1,0 +1,127 @@
+/**
+ * The result of a counterfactual evaluation: estimates, support and verdicts.
+ * @module
+ */
+import { estimatorName } from "./estimators.js";
+import { whiskers } from "../figures/whiskers.js";
+import { modelPage, rankingPage } from "../page/addresses.js";
+import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { count, counted, percent } from "../page/format.js";
+
+/**
+ * @typedef {object} SystemEstimate
+ * @property {string} name
+ * @property {number} value
+ * @property {number} lower
+ * @property {number} upper
+ * @property {number} effective_sample_size
+ * @property {number} largest_weight
+ * @property {number} clipped
+ * @property {number} unsupported
+ * @property {string | null} missing
+ */
+/** @typedef {{first: string, second: string, value: number, better: string | null, sentence: string}} Difference */
+/**
+ * @typedef {object} CounterfactualResult
+ * @property {string} metric
+ * @property {string} estimator
+ * @property {number} lists
+ * @property {number} clusters
+ * @property {SystemEstimate[]} systems
+ * @property {Difference[]} differences
+ */
+
+/** @param {CounterfactualResult} result @param {import("../jobs/labels.js").Job} job */
+export function counterfactualResult(result, { spec }) {
+  const asked = /** @type {{system: string, model_id?: string | null, ranking_id?: string | null}[]} */ (
+    /** @type {unknown} */ (spec.systems ?? [])
+  );
+  /** @param {string} name */
+  const pageOf = (name) => {
+    const system = asked.find((each) => each.system === name);
+    return system?.model_id ? modelPage(name) : system?.ranking_id && rankingPage(system.ranking_id);
+  };
+  return estimates(result, pageOf);
+}
+
+/**
+ * Show estimates, their differences and their support.
+ *
+ * @param {CounterfactualResult} result
+ * @param {(name: string) => string | null | undefined} pageOf the page of a ranking
+ * @returns {Child[]}
+ */
+export function estimates({ metric, estimator, lists, clusters, systems, differences }, pageOf) {
+  /** @param {string} name */
+  const named = (name) => {
+    const href = pageOf(name);
+    return href ? h("a", { href }, name) : h("span", {}, name);
+  };
+  const rows = systems.map(({ name, value, lower, upper }, index) => ({
+    name: named(name),
+    detail: index === 0 ? "what users saw" : undefined,
+    main: index === 0,
+    interval: { mean: value, lower, upper },
+  }));
+  return [
+    h("ul", { class: "click-verdicts" }, ...differences.map(verdict)),
+    whiskers(`Estimated ${metric}`, [{ rows }]),
+    h(
+      "p",
+      { class: "hint" },
+      `Estimated ${metric} by ${estimatorName(estimator)}, a mean of ${counted(lists, "list")}; intervals by bootstrap over ${count(clusters)} ${clusters === lists ? "lists" : "users"}.`,
+    ),
+    supportTable(systems, named),
+  ];
+}
+
+/** @param {Difference} difference */
+function verdict({ better, sentence }) {
+  const state = better ? "succeeded" : sentence.startsWith("No verdict") ? "refused" : "cancelled";
+  const words = better ? "better" : state === "refused" ? "no verdict" : "no difference";
+  return h("li", {}, h("span", { class: "status", "data-status": state }, words), h("p", {}, sentence));
+}
+
+/** Return whether the log supports an estimate, or why not. @param {string | null} missing */
+export function supportLabel(missing) {
+  return missing ? h("span", { class: "missing-support" }, `none: ${missing}`) : "supported";
+}
+
+/** @param {SystemEstimate[]} systems @param {(name: string) => Node} named */
+function supportTable(systems, named) {
+  const heads = ["Ranking", "Effective sample size", "Largest weight", "Clipped", "Never shown", "Verdict"];
+  const least = 100;
+  /** @param {SystemEstimate} system */
+  const row = ({ name, effective_sample_size: effective, largest_weight: largest, clipped, unsupported, missing }) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, named(name)),
+      h("td", { class: "number" }, count(Math.round(effective))),
+      h("td", { class: "number" }, percent(largest, 1)),
+      h("td", { class: "number" }, percent(clipped, 1)),
+      h("td", { class: "number" }, percent(unsupported, 1)),
+      h("td", {}, supportLabel(missing)),
+    );
+  return h(
+    "section",
+    { class: "rows", "aria-label": "Support by the log" },
+    h("h3", {}, "Support by the log"),
+    scrollRegion(
+      "Support of each ranking",
+      h(
+        "table",
+        { class: "click-table" },
+        tableHead(
+          ...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && index < 5 && "number" }, words)),
+        ),
+        h("tbody", {}, ...systems.map(row)),
+      ),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      `There is a verdict where the effective sample size is ${least} or more, at most 20% of the ranking's weight was never shown there, and no weight is above 10% of all.`,
+    ),
+  );
+}

@@ -1,0 +1,118 @@
+/**
+ * The forms on the page of a click log: what is estimated, judged, trained and evaluated by it.
+ * @module
+ */
+import { estimatorOptions } from "./estimators.js";
+import { asSystem, offerUnchosen, readOffered } from "../forms/choices.js";
+import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { jobPage, openPage } from "../page/addresses.js";
+import { creator, get } from "../page/api.js";
+import { elementById, find, findAll, h, replace } from "../page/dom.js";
+
+/** @typedef {Record<string, any>} Payload */
+
+/** Forms by the name of their dialog: the kind of the job, and how its request is made of the payload. */
+/** @type {Record<string, [kind: string, request: (payload: Payload, logId: string) => Payload]>} */
+const FORMS = {
+  models: ["click-model", (payload, id) => ({ ...payload, click_log_id: id })],
+  propensities: ["propensity", (payload, id) => ({ ...payload, click_log_id: id })],
+  judge: ["judge", (payload, id) => ({ ...payload, click_log_id: id })],
+  train: [
+    "train",
+    ({ clicks: { affine, ...clicks }, ...payload }, id) => ({ ...payload, clicks: { ...clicks, ...affine, log: id } }),
+  ],
+  estimate: [
+    "counterfactual",
+    (payload, id) => ({ ...payload, systems: (payload.systems ?? []).map(asSystem), click_log_id: id }),
+  ],
+};
+
+/** Follow the forms of the page, whose choices are read when a form is opened. @param {string} logId */
+export function followForms(logId) {
+  const create = creator();
+  const estimator = find(elementById("estimate-form"), 'select[name="estimator"]');
+  replace(estimator, ...estimatorOptions("examination"));
+  /** @type {Record<string, () => void>} */
+  const prepare = {};
+  for (const [name, [kind, request]] of Object.entries(FORMS)) {
+    const form = elementById(`${name}-form`, HTMLFormElement);
+    followChoices(form);
+    onSubmit(form, async () => {
+      const { id } = await create("/v1/jobs", { kind, ...request(payloadOf(form), logId) });
+      openPage(jobPage(id));
+    });
+    prepare[name] = () => offerChoices(form, logId).catch((error) => showError(form, error));
+  }
+  followDialogs(prepare);
+}
+
+/** @param {HTMLFormElement} form @param {string} logId */
+async function offerChoices(form, logId) {
+  form.setAttribute("aria-busy", "true");
+  const lists = form.querySelectorAll('[data-list="propensities"], [data-list="affine"]');
+  const list = form.querySelector("datalist");
+  await Promise.all([
+    offerDatasets(form),
+    lists.length && offerPropensities(form, logId),
+    list && readOffered().then((systems) => replace(list, ...systems.map(option))),
+  ]);
+  form.removeAttribute("aria-busy");
+}
+
+/** @param {{reference: string, name: string, detail: string}} system */
+function option({ reference, name, detail }) {
+  return h("option", { value: reference }, reference === name ? detail : `${name}, ${detail}`);
+}
+
+/** @param {HTMLFormElement} form */
+async function offerDatasets(form) {
+  await offerUnchosen(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null);
+  for (const select of findAll(form, 'select[data-list="optional"]', HTMLSelectElement)) {
+    await offerUnchosen([select], null);
+    if (select.options[0]?.value) select.prepend(h("option", { value: "" }));
+    select.options[0].textContent = "None";
+    select.value = "";
+  }
+}
+
+/**
+ * Offer the propensities that jobs on the log have estimated, and those that a simulation knows: as numbers, and with
+ * intercepts for the affine correction.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} logId
+ */
+async function offerPropensities(form, logId) {
+  const kinds = ["propensity", "simulate-clicks"];
+  const fields =
+    "title,kind,created_at,spec.click_log_id,result.method,result.propensities,result.intercepts,result.truth";
+  const pages = await Promise.all(
+    kinds.map((kind) => get(`/v1/jobs?kind=${kind}&status=succeeded&limit=200&fields=${fields}`)),
+  );
+  const jobs = pages
+    .flatMap((page) => /** @type {any[]} */ (page.items))
+    .filter(({ spec }) => spec.click_log_id === logId);
+  for (const select of findAll(form, "select[data-list]", HTMLSelectElement)) {
+    const { list = "" } = select.dataset;
+    if (!(list in NO_PROPENSITIES)) continue;
+    const options = jobs.flatMap((job) => propensityOption(job, list));
+    replace(select, ...(options.length ? options : [h("option", { value: "" }, NO_PROPENSITIES[list])]));
+  }
+}
+
+/** @type {Record<string, string>} */
+const NO_PROPENSITIES = {
+  propensities: "Estimate propensities first",
+  affine: "Estimate propensities by trust-em first",
+};
+
+/** @param {any} job with some of its fields @param {string} list */
+function propensityOption({ result, created_at: time }, list) {
+  const { propensities, slopes, intercepts } = result.truth ?? { ...result, slopes: result.propensities };
+  if (list === "affine" && !intercepts) return [];
+  const value = list === "affine" ? { propensities: slopes, intercepts } : propensities;
+  const words = result.method
+    ? `${result.method}, ${new Date(time).toLocaleString("en")}`
+    : "the simulation, true ones";
+  return [h("option", { value: JSON.stringify(value) }, words)];
+}

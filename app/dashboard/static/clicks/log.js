@@ -1,0 +1,144 @@
+/**
+ * Names and counts of click logs.
+ * @module
+ */
+import { bars, histogram, tileList } from "../figures/marks.js";
+import { rankLines } from "../figures/rank_lines.js";
+import { h } from "../page/dom.js";
+import { count, counted, percent, size, timeElement } from "../page/format.js";
+
+/** @typedef {Schemas["ClickLog"]} ClickLog */
+
+/**
+ * What a log holds, in numbers; those of a simulated log lack what is read from a file.
+ *
+ * @typedef {object} LogStatistics
+ * @property {number} lists
+ * @property {number} impressions
+ * @property {number} clicks
+ * @property {number} clicked_lists
+ * @property {number} queries
+ * @property {number} documents
+ * @property {number} pairs
+ * @property {number | null} users
+ * @property {string[] | null} versions
+ * @property {number} ctr
+ * @property {{rank: number, impressions: number, clicks: number}[]} ranks
+ * @property {boolean} has_propensities
+ * @property {string | null} first_at
+ * @property {string | null} last_at
+ * @property {number} [rank_base]
+ * @property {boolean} [rank_base_detected]
+ * @property {Record<string, number>} [actions]
+ */
+
+/** @type {Record<string, string>} */
+const FORMATS = {
+  table: "table",
+  ubi: "User Behavior Insights",
+  sessions: "sessions",
+  metarank: "Metarank",
+  "open-bandit": "Open Bandit",
+};
+
+/** Return the source of a log: "clicks.csv, 1.2 GB, table". @param {ClickLog} log */
+export function logSource({ source, size_bytes: bytes }) {
+  if (source.kind === "simulation") return `simulated by ${source.user_model}`;
+  const file = source.filename ?? source.files ?? source.source;
+  return [file, bytes && size(bytes), FORMATS[String(source.format)]].filter(Boolean).join(", ") || "upload";
+}
+
+/** @param {ClickLog} log @returns {LogStatistics | null} */
+export function statisticsOf({ statistics }) {
+  return /** @type {any} */ (statistics);
+}
+
+/** @param {LogStatistics} statistics */
+export function logTiles(statistics) {
+  const { lists, impressions, clicks, queries, documents, users, rank_base: base } = statistics;
+  /** @type {(import("../figures/marks.js").Tile | false)[]} */
+  const entries = [
+    ["Lists", count(lists), `${percent(statistics.clicked_lists, lists || 1)} with a click`],
+    ["Impressions", count(impressions)],
+    ["Clicks", count(clicks), `${percent(clicks, impressions || 1)} of the impressions`],
+    ["Queries", count(queries), `${counted(statistics.pairs, "pair")} with a document`],
+    ["Documents", count(documents)],
+    ["Users", users === null ? "unknown" : count(users), users === null && "lists are resampled instead"],
+    base !== undefined && [
+      "Ranks begin at",
+      count(base),
+      statistics.rank_base_detected ? "in the file, as detected" : "in the file, as requested",
+    ],
+  ];
+  return tileList(entries.filter((entry) => entry !== false));
+}
+
+/** "from 3 days ago to 2 hours ago", nothing where the log has no times. @param {LogStatistics} statistics */
+export function periodLabel({ first_at: first, last_at: last }) {
+  return first && last ? ["from ", timeElement(first), " to ", timeElement(last)] : [];
+}
+
+/** Impressions and click rates by rank. @param {LogStatistics} statistics */
+export function ranksPanel({ ranks }) {
+  const shown = ranks.filter(({ impressions }) => impressions > 0);
+  if (!shown.length) return null;
+  const columns = ranks.map(({ rank, impressions, clicks }) => ({
+    label: String(rank),
+    count: impressions,
+    title: `Rank ${rank}: ${counted(impressions, "impression")}, ${counted(clicks, "click")}`,
+  }));
+  const rates = shown.map(({ rank, impressions, clicks }) => ({ x: rank, y: clicks / impressions }));
+  const words = shown.map(({ rank, impressions, clicks }) => `rank ${rank} ${percent(clicks, impressions)}`);
+  const [first] = shown;
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, "Clicks by rank"),
+    h(
+      "div",
+      { class: "columns" },
+      rankLines([{ name: "Share of impressions with a click", points: rates }], {
+        caption: "Share of impressions with a click",
+        axis: "Rank",
+        summary: `Share of impressions with a click: ${words.join(", ")}.`,
+        include: [0],
+        format: (value) => `${Number((100 * value).toFixed(1))}%`,
+      }),
+      histogram(columns, {
+        caption: "Impressions",
+        axis: "Rank",
+        summary: `Impressions from rank ${first.rank} (${count(first.impressions)}) to rank ${ranks.length} (${count(ranks[ranks.length - 1].impressions)}).`,
+      }),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      "A fall by rank is relevance and position bias together; a click model or propensities separate them.",
+    ),
+  );
+}
+
+/** Counts of actions with their weights, nothing for a log without names of actions. @param {ClickLog} log */
+export function actionsPanel(log) {
+  const { source } = log;
+  const actions = Object.entries(statisticsOf(log)?.actions ?? {});
+  if (actions.length < 2) return null;
+  const options = /** @type {{actions?: Record<string, number>} | undefined} */ (source.options);
+  const weights = options?.actions ?? { click: 1 };
+  /** @param {[string, number]} entry @returns {[Child, number]} */
+  const row = ([name, number]) => [
+    h("span", {}, name, h("small", {}, name in weights ? ` weight ${weights[name]}` : " no weight")),
+    number,
+  ];
+  return h(
+    "section",
+    { class: "panel" },
+    h("h2", {}, "Actions"),
+    bars("Rows of the file by action", actions.map(row)),
+    h(
+      "p",
+      { class: "hint" },
+      "An action with a weight above 0 makes an impression clicked. Upload the log again to change weights.",
+    ),
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * The jobs on a click log, and the propensities that they have estimated, by method.
+ * @module
+ */
+import { rankLines } from "../figures/rank_lines.js";
+import { jobPage } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { loaded, withCode } from "../page/content.js";
+import { h, panel, replace } from "../page/dom.js";
+import { fixed, timeElement } from "../page/format.js";
+
+const KINDS = ["click-model", "propensity", "judge", "train", "counterfactual", "simulate-clicks"];
+const FIELDS = [
+  ...["title", "kind", "kind_label", "status", "created_at", "spec.click_log_id", "spec.clicks"],
+  ...["sentence", "method", "propensities", "lower", "upper", "truth"].map((name) => `result.${name}`),
+];
+
+/** @typedef {any} LogJob a job with some of its fields */
+
+/** Panels of the propensities by method, empty where there are none, and of the newest jobs. @param {string} logId */
+export function jobPanels(logId) {
+  const figure = h("section", { class: "panel", "aria-label": "Propensities by method", hidden: true });
+  const list = h("div", {});
+  loaded(list, async () => {
+    const pages = await Promise.all(KINDS.map((kind) => get(`/v1/jobs?kind=${kind}&limit=100&fields=${FIELDS}`)));
+    const jobs = pages
+      .flatMap(({ items }) => /** @type {LogJob[]} */ (items))
+      .filter(({ spec }) => spec.click_log_id === logId || spec.clicks?.log === logId)
+      .sort((one, other) => other.created_at.localeCompare(one.created_at));
+    const drawn = propensities(jobs);
+    figure.hidden = !drawn;
+    replace(figure, h("h2", {}, "Propensities by method"), drawn);
+    if (!jobs.length) return [h("p", { class: "hint" }, "None yet.")];
+    return [h("ul", { class: "plain-list log-jobs" }, ...jobs.map(jobLine))];
+  });
+  return [figure, panel("Jobs on it", list)];
+}
+
+/** The latest estimate of each method, and the truth of a simulation. @param {LogJob[]} jobs the latest first */
+function propensities(jobs) {
+  /** @type {Map<string, import("../figures/rank_lines.js").Line>} */
+  const lines = new Map();
+  for (const { kind, result } of jobs) {
+    const isTruth = kind === "simulate-clicks";
+    const values = /** @type {number[] | undefined} */ (isTruth ? result?.truth?.propensities : result?.propensities);
+    const name = isTruth ? "true, of the simulation" : result?.method;
+    if (!values || lines.has(name)) continue;
+    lines.set(name, {
+      name,
+      kind: isTruth ? "limit" : "dots",
+      points: values.map((y, index) => ({
+        x: index + 1,
+        y,
+        lower: result.lower?.[index],
+        upper: result.upper?.[index],
+      })),
+    });
+  }
+  const all = [...lines.values()].sort((one, other) => Number(one.kind === "limit") - Number(other.kind === "limit"));
+  if (!all.some(({ kind }) => kind === "dots")) return null;
+  const words = all.map(({ name, points }) => `${name} ${fixed(points[points.length - 1].y ?? 0, 3)}`);
+  return rankLines(all, {
+    caption: "How often each rank is examined, relative to rank 1",
+    axis: "Rank",
+    summary: `Propensities of the last rank: ${words.join(", ")}.`,
+    include: [0, 1],
+  });
+}
+
+/** @param {LogJob} job */
+function jobLine({ id, title, kind_label: label, status, created_at: time, result }) {
+  return h(
+    "li",
+    {},
+    h("span", { class: "status", "data-status": status }, status),
+    h(
+      "div",
+      {},
+      h("a", { href: jobPage(id) }, `${label}: ${title}`),
+      h("small", {}, " ", timeElement(time)),
+      result?.sentence && h("p", { class: "hint" }, ...withCode(result.sentence)),
+    ),
+  );
+}

@@ -1,0 +1,246 @@
+/**
+ * What the pages of jobs on click logs show of their results, by the kind of the job.
+ * @module
+ */
+import { bars, tileList } from "../figures/marks.js";
+import { rankLines } from "../figures/rank_lines.js";
+import { whiskers } from "../figures/whiskers.js";
+import { clickLogPage, datasetPage } from "../page/addresses.js";
+import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { count, counted, fixed, percent } from "../page/format.js";
+import { clickModelResult, fittedModel } from "./click_models.js";
+import { counterfactualResult } from "./counterfactual.js";
+
+/** @typedef {import("../jobs/labels.js").Job} Job */
+/** @typedef {(result: any, job: Job) => Child[]} Shown */
+
+/** @type {Record<string, Shown>} */
+const RESULTS = {
+  "click-model": clickModelResult,
+  judge: judgmentResult,
+  propensity: propensityResult,
+  "simulate-clicks": simulationResult,
+  counterfactual: counterfactualResult,
+};
+
+/** Whether the page of a job has a part for clicks. @param {Job} job */
+export function hasClickResult({ kind, spec }) {
+  return kind in RESULTS || (kind === "train" && isOnClicks(spec));
+}
+
+/** @param {JobSpecification} spec */
+function isOnClicks({ clicks }) {
+  return typeof clicks === "object" && clicks !== null;
+}
+
+/** @returns {{node: HTMLElement, update: (job: Job) => void}} */
+export function clickResult() {
+  const node = h("div", { class: "click-result", hidden: true });
+  let shown = "";
+  return {
+    node,
+    update(job) {
+      const state = JSON.stringify(job.result);
+      if (state === shown) return;
+      shown = state;
+      const show = RESULTS[job.kind] ?? naiveComparison;
+      const content = job.result ? show(job.result, job) : [];
+      node.hidden = content.length === 0;
+      replace(node, ...content, logLink(job));
+    },
+  };
+}
+
+/** @param {Job} job */
+function logLink({ spec, result }) {
+  const made = /** @type {{click_log_id?: string} | null} */ (result)?.click_log_id;
+  const clicks = /** @type {{log?: string} | null | undefined} */ (spec.clicks);
+  const id = made ?? spec.click_log_id ?? clicks?.log;
+  return id && h("p", {}, h("a", { href: clickLogPage(String(id)) }, "Click log"));
+}
+
+/**
+ * @typedef {object} JudgmentResult
+ * @property {string} dataset_id
+ * @property {{judged: number, left_out: number, cuts: number[], by_grade: number[], certain_share: number}} judgments
+ * @property {import("./click_models.js").FittedModel} click_model
+ * @property {Agreement} [agreement]
+ */
+/**
+ * @typedef {object} Agreement
+ * @property {number} pairs
+ * @property {number | null} kappa
+ * @property {number | null} weighted_kappa
+ * @property {number} queries
+ * @property {number | null} kendall_tau
+ * @property {number | null} kendall_lower
+ * @property {number | null} kendall_upper
+ */
+
+/** @param {JudgmentResult} result @returns {Child[]} */
+function judgmentResult({ dataset_id: dataset, judgments, click_model: model, agreement }) {
+  const { judged, left_out: left, cuts, by_grade: grades, certain_share: certain } = judgments;
+  /** @param {number} grade @returns {Child} */
+  const limits = (grade) =>
+    h(
+      "span",
+      {},
+      `Grade ${grade}`,
+      h("small", {}, grade ? ` above ${fixed(cuts[grade - 1], 4)}` : " up to the first cut"),
+    );
+  return [
+    h(
+      "p",
+      { class: "sentence" },
+      `${counted(judged, "pair")} of query and document judged; both ends of the interval have the same grade for ${percent(certain, 1)}.`,
+    ),
+    left > 0 && h("p", { class: "hint" }, `${counted(left, "pair")} with fewer impressions were left out.`),
+    h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
+    bars(
+      "Pairs by grade, with the relevances that the grade begins above",
+      grades.map((number, grade) => [limits(grade), number]),
+    ),
+    agreement && agreementPart(agreement),
+    fittedModel(model),
+  ];
+}
+
+/** @param {Agreement} agreement */
+function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau }) {
+  const { kendall_tau: kendall, kendall_lower: lower, kendall_upper: upper } = tau;
+  const interval = lower === null || upper === null ? "" : `${fixed(lower, 3)} to ${fixed(upper, 3)}`;
+  const number = (/** @type {number | null} */ value) => (value === null ? "–" : fixed(value, 3));
+  return h(
+    "section",
+    { class: "rows", "aria-label": "Agreement with judgments" },
+    h("h3", {}, "Agreement with the judged dataset"),
+    tileList([
+      ["Pairs in both", count(pairs)],
+      ["Cohen's kappa", number(kappa), "1 is the same grades"],
+      ["Weighted kappa", number(weighted), "by squared difference"],
+      ["Kendall's tau", number(kendall), interval || `of ${counted(queries, "query", "queries")}`],
+    ]),
+  );
+}
+
+/**
+ * @typedef {object} PropensityResult
+ * @property {string} method
+ * @property {number[]} propensities
+ * @property {number[] | null} lower
+ * @property {number[] | null} upper
+ * @property {number[] | null} [intercepts]
+ * @property {number[] | null} [intercepts_lower]
+ * @property {number[] | null} [intercepts_upper]
+ * @property {number[]} impressions
+ * @property {number} pairs
+ * @property {string} units
+ * @property {number} failed_resamples
+ * @property {string} sentence
+ */
+
+/** @param {PropensityResult} result @returns {Child[]} */
+function propensityResult({ method, propensities, lower, upper, impressions, pairs, units, sentence, ...rest }) {
+  const { intercepts, intercepts_lower: lowest, intercepts_upper: highest } = rest;
+  const points = propensities.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
+  /** @param {number} index @param {number[] | null} [from] @param {number[] | null} [to] */
+  const interval = (index, from = lower, to = upper) =>
+    from && to ? `${fixed(from[index], 3)} to ${fixed(to[index], 3)}` : "–";
+  const ofIntercepts = intercepts ? ["Click on irrelevant", "95% interval"] : [];
+  const heads = ["Rank", "Propensity", "95% interval", ...ofIntercepts, "Impressions used"];
+  /** @param {number} value @param {number} index */
+  const cells = (value, index) => [
+    count(index + 1),
+    fixed(value, 4),
+    interval(index),
+    ...(intercepts ? [fixed(intercepts[index], 4), interval(index, lowest, highest)] : []),
+    count(impressions[index]),
+  ];
+  return [
+    h("p", { class: "sentence" }, sentence),
+    rankLines([{ name: method, points }], {
+      caption: intercepts
+        ? `Clicks that relevance adds at each rank, relative to rank 1, by ${method}`
+        : `How often each rank is examined, relative to rank 1, by ${method}`,
+      axis: "Rank",
+      summary: `Propensities: ${propensities.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ")}.`,
+      include: [0, 1],
+    }),
+    intercepts &&
+      rankLines(
+        [
+          {
+            name: "intercept",
+            points: intercepts.map((y, index) => ({
+              x: index + 1,
+              y,
+              lower: lowest?.[index],
+              upper: highest?.[index],
+            })),
+          },
+        ],
+        {
+          caption: "Probability of a click on an irrelevant document",
+          axis: "Rank",
+          summary: `Intercepts: ${intercepts.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ")}.`,
+          include: [0],
+        },
+      ),
+    scrollRegion(
+      "Propensities",
+      h(
+        "table",
+        { class: "click-table" },
+        tableHead(...heads.map((words) => h("th", { scope: "col", class: "number" }, words))),
+        h(
+          "tbody",
+          {},
+          ...propensities.map((value, index) =>
+            h("tr", {}, ...cells(value, index).map((words) => h("td", { class: "number" }, words))),
+          ),
+        ),
+      ),
+    ),
+    h(
+      "p",
+      { class: "hint" },
+      `From ${counted(pairs, "pair")} of query and document. Intervals are bootstrapped over ${units}.`,
+      rest.failed_resamples > 0 && ` ${counted(rest.failed_resamples, "resample")} had too few clicks.`,
+    ),
+  ];
+}
+
+/** @param {{truth: {propensities: number[], examination: number[]}}} result @returns {Child[]} */
+function simulationResult({ truth: { propensities } }) {
+  return [
+    rankLines([{ name: "True propensity", points: propensities.map((y, index) => ({ x: index + 1, y })) }], {
+      caption: "True propensities: how often each rank is examined, relative to rank 1",
+      axis: "Rank",
+      summary: `True propensities: ${propensities.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ")}.`,
+      include: [0, 1],
+    }),
+    h("p", { class: "hint" }, "Estimates of this log's propensities can be compared with them."),
+  ];
+}
+
+/** @typedef {{metric: string, data: string | null, corrected: number | null, naive: number | null, sentence: string}} Naive */
+
+/** The corrected model beside the naive one of a training on clicks. @param {{naive?: Naive}} result @returns {Child[]} */
+function naiveComparison({ naive }) {
+  if (!naive) return [];
+  /** @param {number | null} mean */
+  const interval = (mean) => ({ mean, lower: null, upper: null });
+  return [
+    h("h3", {}, "Correction of position bias"),
+    h("p", { class: "sentence" }, naive.sentence),
+    naive.corrected !== null &&
+      whiskers(`${naive.metric}, corrected and naive`, [
+        {
+          rows: [
+            { name: "corrected", detail: "this model", main: true, interval: interval(naive.corrected) },
+            { name: "naive", detail: "the same clicks as they are", interval: interval(naive.naive) },
+          ],
+        },
+      ]),
+  ];
+}

@@ -1,0 +1,159 @@
+/**
+ * Roles of the columns of a table: a guess by names and values, and the request for those that the service would not
+ * find by itself.
+ * @module
+ */
+
+/** @typedef {Record<string, string[]>} UsualNames by role, as the service has them */
+/** @typedef {Record<string, string | string[]>} Columns the request's `columns` */
+
+export const FEATURE = "features";
+/** Roles of one column. @type {[role: string, label: string][]} */
+const SINGLE = [
+  ["label", "label"],
+  ["query", "query"],
+  ["document", "document"],
+  ["query_weight", "query weight"],
+  ["document_weight", "document weight"],
+  ["query_text", "query text"],
+  ["document_title", "document title"],
+  ["document_url", "document URL"],
+];
+/** Roles of any number of columns. @type {[role: string, label: string][]} */
+const SEVERAL = [
+  [FEATURE, "feature"],
+  ["categorical_features", "category"],
+  ["query_columns", "query column"],
+  ["document_columns", "document column"],
+  ["ignore", "left out"],
+];
+export const ROLES = [...SINGLE, ...SEVERAL];
+const SINGLE_ROLES = SINGLE.map(([role]) => role);
+/** Only columns of text have these roles by a usual name. */
+const TEXTS = ["query_text", "document_title", "document_url"];
+/** Parts of names that are not usual ones, for roles that a table must have. @type {[role: string, pattern: RegExp][]} */
+const LIKELY = [
+  ["label", /label|relevan|grade|judg|rating|gain/i],
+  ["query", /quer|search|qid|keyword|term/i],
+  ["document", /doc|sku|item|product|asin|url/i],
+];
+
+/**
+ * Return the role that the service gives each column by itself.
+ *
+ * @param {string[]} header
+ * @param {string[][]} rows
+ * @param {UsualNames} usual
+ */
+export function automaticRoles(header, rows, usual) {
+  const texts = header.map((_, column) => isText(rows, column));
+  /** @type {string[]} */
+  const roles = header.map((_, column) => (texts[column] ? "query_columns" : FEATURE));
+  for (const role of SINGLE_ROLES) {
+    const found = header.findIndex(
+      (name, column) =>
+        usual[role]?.includes(name.toLowerCase().replace(/[- ]/g, "_")) &&
+        !SINGLE_ROLES.includes(roles[column]) &&
+        (texts[column] || !TEXTS.includes(role)),
+    );
+    if (found >= 0) roles[found] = role;
+  }
+  return roles;
+}
+
+/**
+ * Return the likely role of each column.
+ *
+ * @param {string[]} header
+ * @param {string[][]} rows
+ * @param {UsualNames} usual
+ */
+export function guessedRoles(header, rows, usual) {
+  const roles = automaticRoles(header, rows, usual);
+  for (const [role, pattern] of LIKELY) {
+    if (roles.includes(role)) continue;
+    const found = header.findIndex(
+      (name, column) =>
+        pattern.test(name) &&
+        !SINGLE_ROLES.includes(roles[column]) &&
+        (role === "label" ? isGrade(rows, column) : role !== "document" || isText(rows, column)),
+    );
+    if (found >= 0) roles[found] = role;
+  }
+  const query = roles.indexOf("query");
+  return roles.map((role, column) =>
+    role === "query_columns" && query >= 0 && varies(rows, column, query) ? "document_columns" : role,
+  );
+}
+
+/**
+ * Return the role of each column as an earlier upload asked for.
+ *
+ * @param {string[]} header
+ * @param {string[][]} rows
+ * @param {UsualNames} usual
+ * @param {Columns} columns
+ */
+export function rolesOf(header, rows, usual, columns) {
+  const asked = new Map(
+    Object.entries(columns).flatMap(([role, names]) => [names].flat().map((name) => [String(name), role])),
+  );
+  const free = Object.fromEntries(Object.entries(usual).filter(([role]) => !(role in columns)));
+  return automaticRoles(header, rows, free).map((role, column) => asked.get(header[column]) ?? role);
+}
+
+/**
+ * Return what the request has to name: the roles that differ from those that the service gives by itself.
+ *
+ * @param {string[]} header
+ * @param {string[]} roles
+ * @param {string[]} automatic
+ * @returns {Columns}
+ */
+export function columnsOf(header, roles, automatic) {
+  /** @type {Columns} */
+  const columns = {};
+  const changed = header.map((_, column) => roles[column] !== automatic[column]);
+  for (const [column, name] of header.entries()) {
+    const role = roles[column];
+    if (!changed[column] || role === FEATURE) continue;
+    if (SINGLE_ROLES.includes(role)) columns[role] = name;
+    else columns[role] = [...[columns[role] ?? []].flat(), name];
+  }
+  // Another column than the service would take is not a feature before all features are named.
+  if (roles.some((role, column) => changed[column] && role === FEATURE))
+    columns[FEATURE] = header.filter((_, column) => roles[column] === FEATURE);
+  return columns;
+}
+
+/** Return the problems of roles, such as a label that is missing. @param {string[]} roles */
+export function roleProblems(roles) {
+  const missing = ["label", "query"].filter((role) => !roles.includes(role)).map((role) => `No column is the ${role}.`);
+  const twice = SINGLE.filter(([role]) => roles.filter((each) => each === role).length > 1).map(
+    ([, label]) => `Several columns are the ${label}.`,
+  );
+  return [...missing, ...twice];
+}
+
+/** Check whether most values are not numbers: a few texts among numbers are mistakes. @param {string[][]} rows @param {number} column */
+function isText(rows, column) {
+  const values = rows.map((row) => row[column].trim()).filter((value) => value !== "" && !/^nan$/i.test(value));
+  return values.filter((value) => Number.isNaN(Number(value))).length > values.length / 2;
+}
+
+/** Check whether values are few small whole numbers. @param {string[][]} rows @param {number} column */
+function isGrade(rows, column) {
+  const values = new Set(rows.map((row) => row[column].trim()));
+  return values.size <= 32 && [...values].every((value) => value === "" || /^\d{1,2}(\.0*)?$/.test(value));
+}
+
+/** Check whether a column has several values in one query. @param {string[][]} rows @param {number} column @param {number} query */
+function varies(rows, column, query) {
+  /** @type {Map<string, string>} */
+  const values = new Map();
+  return rows.some((row) => {
+    const known = values.get(row[query]);
+    values.set(row[query], row[column]);
+    return known !== undefined && known !== row[column];
+  });
+}

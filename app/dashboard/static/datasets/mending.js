@@ -1,0 +1,83 @@
+/**
+ * The form that uploads a mended file in place of one that could not be read.
+ * @module
+ */
+import { rolesPanel } from "./roles.js";
+import { onSubmit } from "../forms/forms.js";
+import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
+import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
+import { datasetApi, datasetPage } from "../page/addresses.js";
+import { request } from "../page/api.js";
+import { find, h } from "../page/dom.js";
+import { pausePolling } from "../page/poll.js";
+
+/** @typedef {Schemas["Dataset"]} Dataset */
+
+/**
+ * Return the form for a dataset that was uploaded and cannot be read; null for others. The new dataset has the same
+ * name, options and roles. The broken one goes to the trash once the new file has arrived.
+ *
+ * @param {Dataset} dataset
+ * @param {import("./guess.js").UsualNames} usual
+ * @returns {HTMLFormElement | null}
+ */
+export function mendingForm(dataset, usual) {
+  const { source, name } = dataset;
+  if (source.kind !== "upload" || "query_sizes_filename" in source) return null;
+  const { columns, ...options } = /** @type {Record<string, any>} */ (source.options ?? {});
+  const roles = h("div", { class: "previewed", hidden: true });
+  const file = h("input", { type: "file", name: "file", "data-pointer": "/file" });
+  /** @type {HTMLFormElement} */
+  const form = h(
+    "form",
+    { class: "form panel mending", novalidate: true, "aria-label": "Upload the mended file" },
+    h("h2", {}, "Upload the mended file"),
+    h(
+      "p",
+      { class: "hint" },
+      `It is read as ${name} was: same name, same options, same roles of columns. It replaces this dataset, which goes to the trash.`,
+    ),
+    h("div", { class: "summary", hidden: true }),
+    h("label", { class: "field drop" }, "File", file),
+    roles,
+    h(
+      "div",
+      { class: "upload-progress", hidden: true },
+      h("progress", { max: 1, value: 0, "aria-label": "Upload" }),
+      h("p", { class: "hint", "aria-live": "off" }),
+    ),
+    h(
+      "div",
+      { class: "actions" },
+      h("button", { class: "primary", type: "submit" }, "Upload and replace"),
+      h("button", { type: "button", class: "quiet", "data-action": "abort", hidden: true }, "Stop"),
+    ),
+  );
+  const panel = rolesPanel(roles, usual);
+  file.addEventListener("change", () => panel.show(file.files?.[0], columns));
+  acceptDrop(form);
+  onSubmit(form, async () => {
+    const contents = contentsOf(form);
+    const given = { name, format: source.format, project: dataset.project, ...options };
+    const all = { ...given, ...(find(form, ".previewed").hidden && { columns }) };
+    const sent = new FormData();
+    for (const [field, value] of Object.entries(all))
+      if (value !== null && value !== undefined)
+        sent.append(field, typeof value === "string" ? value : JSON.stringify(value));
+    for (const [field, value] of contents) sent.append(field, value);
+    const mended = await sendUpload(form, "/v1/datasets", sent);
+    if (mended) await replaced(dataset, mended.id);
+  });
+  return form;
+}
+
+/** Delete the broken dataset, and open the one that takes its place. @param {Dataset} broken @param {string} id */
+async function replaced(broken, id) {
+  const words = `The broken ${broken.name} was deleted.`;
+  await pausePolling();
+  const deleted = await request(datasetApi(broken.id), { method: "DELETE" }).then(
+    () => trashed(words, [broken.id]),
+    () => ({ words: `The broken ${broken.name} could not be deleted.`, ids: [] }),
+  );
+  openAfterDeletion(datasetPage(id), deleted);
+}

@@ -1,0 +1,110 @@
+/**
+ * The first rows of a file before it is uploaded: its format, its columns, and lines that cannot be read.
+ *
+ * Formats are detected as the service does; it alone decides what is read.
+ * @module
+ */
+import { delimiterOf, recordsOf } from "../forms/text_file.js";
+import { count, counted } from "../page/format.js";
+
+/** @typedef {{line: number, detail: string, text: string}} Fault */
+/**
+ * @typedef {object} Preview
+ * @property {"table" | "letor" | "json" | "other"} kind
+ * @property {string[]} header names of the columns
+ * @property {string[][]} rows the first ones, one cell a column
+ * @property {string[][]} sample more of them, to tell numbers from texts
+ * @property {Fault[]} faults
+ * @property {number} records that were looked at
+ */
+
+export const SHOWN_ROWS = 10;
+const SAMPLE_ROWS = 500;
+const MOST_FAULTS = 5;
+const LETOR_FEATURES = 6;
+const LETOR = /^\s*\S+\s+qid:\S/;
+const PAIR = /\s-?\d+:\S/;
+
+/**
+ * Read the beginning of a text of judged data.
+ *
+ * @param {string} text whole lines
+ * @returns {Preview}
+ */
+export function previewOf(text) {
+  const lines = text.replace(/^\uFEFF/, "");
+  const first = lines.split("\n", 50).find((line) => line.trim() && !line.startsWith("#")) ?? "";
+  if (/^\s*[{[]/.test(first)) return empty("json");
+  if (LETOR.test(first)) return letorPreview(lines);
+  if (PAIR.test(first)) return empty("other");
+  const delimiter = delimiterOf(first);
+  return delimiter ? tablePreview(lines, delimiter) : empty("other");
+}
+
+/** @param {Preview["kind"]} kind @returns {Preview} */
+function empty(kind) {
+  return { kind, header: [], rows: [], sample: [], faults: [], records: 0 };
+}
+
+/** @param {string} text @param {string} delimiter @returns {Preview} */
+function tablePreview(text, delimiter) {
+  const [head, ...records] = recordsOf(text, delimiter);
+  const header = head.cells.map((name) => name.trim());
+  const faults = records
+    .filter(({ cells }) => cells.length !== header.length)
+    .map(({ line, cells, text: found }) => ({
+      line,
+      detail: columnsFault(line, cells.length, header.length),
+      text: found,
+    }));
+  const whole = records.filter(({ cells }) => cells.length === header.length).map(({ cells }) => cells);
+  return {
+    kind: "table",
+    header,
+    rows: whole.slice(0, SHOWN_ROWS),
+    sample: whole.slice(0, SAMPLE_ROWS),
+    faults: faults.slice(0, MOST_FAULTS),
+    records: records.length,
+  };
+}
+
+/** "Line 12 has 7 columns, 8 expected". @param {number} line @param {number} found @param {number} expected */
+export function columnsFault(line, found, expected) {
+  return `Line ${count(line)} has ${counted(found, "column")}, ${count(expected)} expected`;
+}
+
+/** @param {string} text @returns {Preview} */
+function letorPreview(text) {
+  const lines = text.split("\n").map((line, at) => ({ line: at + 1, text: line.replace(/\r$/, "") }));
+  const data = lines.filter(({ text: line }) => line.trim() && !line.startsWith("#"));
+  const faults = data.flatMap(({ line, text: found }) => {
+    const detail = letorFault(found);
+    return detail ? [{ line, detail: `Line ${count(line)} ${detail}`, text: found }] : [];
+  });
+  const read = data.filter(({ text: line }) => !letorFault(line)).slice(0, SHOWN_ROWS);
+  const pairs = read.map(
+    ({ text: line }) => new Map([...line.split("#")[0].matchAll(/\s(\d+):(\S+)/g)].map((pair) => [pair[1], pair[2]])),
+  );
+  const ids = [...new Set(pairs.flatMap((each) => [...each.keys()]))].slice(0, LETOR_FEATURES);
+  return {
+    kind: "letor",
+    header: ["label", "query", ...ids.map((id) => `f${id}`), "comment"],
+    rows: read.map(({ text: line }, at) => [
+      line.trim().split(/\s+/)[0],
+      /qid:(\S+)/.exec(line)?.[1] ?? "",
+      ...ids.map((id) => pairs[at].get(id) ?? ""),
+      line.split("#")[1]?.trim() ?? "",
+    ]),
+    sample: [],
+    faults: faults.slice(0, MOST_FAULTS),
+    records: data.length,
+  };
+}
+
+/** Return what a line of LETOR text lacks, null where nothing. @param {string} line */
+function letorFault(line) {
+  const [label, query] = line.trim().split(/\s+/);
+  if (label === "" || Number.isNaN(Number(label))) return `begins with “${label}”, a label expected, such as 2`;
+  if (!query?.startsWith("qid:")) return `has “${query ?? ""}” after the label, qid: and a query expected`;
+  return null;
+}

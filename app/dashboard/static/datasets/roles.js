@@ -1,0 +1,135 @@
+/**
+ * The first rows of a chosen file, with a select for the role of each column.
+ * @module
+ */
+import { automaticRoles, columnsOf, guessedRoles, roleProblems, ROLES, rolesOf } from "./guess.js";
+import { previewOf } from "./preview.js";
+import { readStart } from "../forms/text_file.js";
+import { h, replace, setText, tableHead } from "../page/dom.js";
+import { count, counted } from "../page/format.js";
+
+/** @typedef {import("./guess.js").Columns} Columns */
+/** @typedef {import("./preview.js").Preview} Preview */
+
+const MOST_COLUMNS = 60;
+
+/**
+ * @param {HTMLElement} place
+ * @param {import("./guess.js").UsualNames} usual
+ * @param {(isTable: boolean) => void} [shown] called with whether roles are chosen here
+ * @returns {{show: (file: File | undefined, columns?: Columns) => Promise<void>}} shows a file, with the roles of an
+ *   earlier upload where they are given
+ */
+export function rolesPanel(place, usual, shown = () => {}) {
+  let turn = 0;
+  return {
+    async show(file, columns) {
+      const mine = ++turn;
+      const text = file ? await readStart(file).catch(() => null) : null;
+      if (mine !== turn) return;
+      const preview = text === null ? null : previewOf(text);
+      replace(place, ...(preview ? content(preview, usual, columns) : []));
+      place.hidden = !place.hasChildNodes();
+      shown(preview?.kind === "table");
+    },
+  };
+}
+
+/** @param {Preview} preview @param {import("./guess.js").UsualNames} usual @param {Columns} [columns] */
+function content(preview, usual, columns) {
+  if (preview.kind === "json")
+    return [h("p", { class: "error", role: "alert" }, "JSON lines are not read. Write them as CSV or Parquet first.")];
+  if (preview.kind === "other") return [];
+  const faults = preview.faults.length > 0 && faultList(preview);
+  const isTable = preview.kind === "table";
+  return [faults, isTable ? roleTable(preview, usual, columns) : table(preview, preview.header.length)].filter(
+    (each) => each !== false,
+  );
+}
+
+/** @param {Preview} preview */
+function faultList({ faults }) {
+  return h(
+    "div",
+    { class: "problem", role: "group", "aria-label": "Lines that cannot be read" },
+    h("strong", {}, "The service will refuse these lines"),
+    h(
+      "ul",
+      { class: "fault-list" },
+      ...faults.map(({ detail, text }) => h("li", {}, `${detail}: `, h("code", { class: "fault-text" }, text))),
+    ),
+  );
+}
+
+/** @param {Preview} preview @param {import("./guess.js").UsualNames} usual @param {Columns} [columns] */
+function roleTable(preview, usual, columns) {
+  const { header, sample, records } = preview;
+  const automatic = automaticRoles(header, sample, usual);
+  const roles = columns ? rolesOf(header, sample, usual, columns) : guessedRoles(header, sample, usual);
+  const field = h("input", { type: "hidden", "data-pointer": "/columns", "data-type": "json" });
+  const words = h("p", { class: "hint", role: "status" });
+  const show = () => {
+    const asked = columnsOf(header, roles, automatic);
+    field.value = Object.keys(asked).length ? JSON.stringify(asked) : "";
+    const problems = roleProblems(roles);
+    words.classList.toggle("error", problems.length > 0);
+    setText(
+      words,
+      problems.join(" ") ||
+        `${columns ? "As before" : "A guess, to be corrected here"}: ${summary(header, roles, records)}`,
+    );
+  };
+  /** @param {number} column */
+  const select = (column) =>
+    h(
+      "select",
+      {
+        "aria-label": `Role of ${header[column]}`,
+        change: ({ target }) => {
+          if (target instanceof HTMLSelectElement) roles[column] = target.value;
+          show();
+        },
+      },
+      ...ROLES.map(([role, label]) => h("option", { value: role, selected: role === roles[column] }, label)),
+    );
+  // Columns with another role than a feature come first where not all fit.
+  const order = [...header.keys()];
+  if (header.length > MOST_COLUMNS)
+    order.sort((one, other) => Number(roles[one] === "features") - Number(roles[other] === "features"));
+  show();
+  return h("div", { class: "roles" }, words, table(preview, MOST_COLUMNS, order, select), field);
+}
+
+/** "Label grade, query search; 4 features." @param {string[]} header @param {string[]} roles @param {number} records */
+function summary(header, roles, records) {
+  const named = ROLES.filter(([role]) => ["label", "query", "document"].includes(role) && roles.includes(role));
+  const parts = named.map(([role, label]) => `${label} ${header[roles.indexOf(role)]}`);
+  const features = roles.filter((role) => role === "features" || role === "categorical_features").length;
+  return `${parts.join(", ")}; ${counted(features, "feature")}. ${counted(records, "row")} looked at.`;
+}
+
+/**
+ * @param {Preview} preview
+ * @param {number} most columns
+ * @param {number[]} [order] of the columns
+ * @param {(column: number) => HTMLElement} [control] above each column
+ */
+function table({ header, rows }, most, order = [...header.keys()], control) {
+  const columns = order.slice(0, most);
+  const more = header.length - columns.length;
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "scroll preview", role: "region", "aria-label": "First rows", tabindex: "0" },
+      h(
+        "table",
+        {},
+        tableHead(...columns.map((column) => h("th", { scope: "col" }, header[column], control?.(column)))),
+        h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((column) => h("td", {}, row[column]))))),
+      ),
+    ),
+    more > 0 && h("p", { class: "hint" }, `And ${count(more)} more columns, as guessed.`),
+  );
+}

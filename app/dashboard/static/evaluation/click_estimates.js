@@ -1,0 +1,103 @@
+/**
+ * Estimates from click logs of a model or ranking, beside its metrics on judgments.
+ * @module
+ */
+import { supportLabel } from "../clicks/counterfactual.js";
+import { estimatorName } from "../clicks/estimators.js";
+import { clickLogPage, jobPage } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { failureBox, helpLink } from "../page/content.js";
+import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { metric, timeElement } from "../page/format.js";
+
+const FIELDS = [
+  "created_at",
+  "spec.systems",
+  "spec.click_log_id",
+  "result.metric",
+  "result.estimator",
+  "result.systems",
+];
+
+/** @typedef {import("../clicks/counterfactual.js").SystemEstimate} SystemEstimate */
+
+/**
+ * Return a panel of the newest counterfactual evaluations of a system, hidden where there is none.
+ *
+ * @param {{model_id?: string | null, ranking_id?: string | null}} system
+ */
+export function clickEstimates({ model_id: model, ranking_id: ranking }) {
+  const node = h("section", { class: "panel numbers", "aria-label": "Estimated from clicks", hidden: true });
+  show();
+  return node;
+
+  async function show() {
+    try {
+      replace(node, ...(await parts()));
+    } catch (error) {
+      replace(node, h("h2", {}, "Estimated from clicks"), failureBox(error, show));
+    }
+    node.hidden = !node.hasChildNodes();
+  }
+
+  /** @returns {Promise<Child[]>} */
+  async function parts() {
+    const query = new URLSearchParams({ kind: "counterfactual", status: "succeeded", limit: "100" });
+    const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS}`);
+    const found = /** @type {any[]} */ (items).flatMap(ownEstimate);
+    if (!found.length) return [];
+    const logs = await get("/v1/click-logs?limit=200&fields=name");
+    const names = new Map(logs.items.map(({ id, name }) => [id, name]));
+    const heads = ["Click log", "Metric", "Estimate", "95% interval", "Logged ranking", "Estimator", "Support", "Job"];
+    const body = h(
+      "table",
+      {},
+      tableHead(...heads.map((words, place) => h("th", { scope: "col", class: numeric(place) }, words))),
+      h("tbody", {}, ...found.map((estimate) => row(estimate, names))),
+    );
+    return [
+      h(
+        "div",
+        { class: "panel-head" },
+        h("h2", {}, "Estimated from clicks"),
+        helpLink("how-to/clicks/#counterfactual", "Counterfactual evaluation"),
+      ),
+      scrollRegion("Estimates", body),
+    ];
+  }
+
+  /** @param {any} job a job with some of its fields */
+  function ownEstimate(job) {
+    const own = job.spec.systems.find(
+      (/** @type {any} */ one) => (model && one.model_id === model) || (ranking && one.ranking_id === ranking),
+    );
+    /** @type {SystemEstimate[]} */
+    const [logged, ...systems] = own ? job.result.systems : [];
+    const estimate = systems.find(({ name }) => name === own.system);
+    return estimate ? [{ job, logged, estimate }] : [];
+  }
+}
+
+/**
+ * @param {{job: any, logged: SystemEstimate, estimate: SystemEstimate}} found
+ * @param {Map<string, string>} logs names by id
+ */
+function row({ job: { id, created_at: at, spec, result }, logged, estimate }, logs) {
+  const { value, lower, upper, missing } = estimate;
+  const cells = [
+    h("a", { href: clickLogPage(spec.click_log_id) }, logs.get(spec.click_log_id) ?? "log"),
+    result.metric,
+    missing ? metric(value) : h("strong", {}, metric(value)),
+    `${metric(lower)} to ${metric(upper)}`,
+    metric(logged.value),
+    estimatorName(result.estimator),
+    supportLabel(missing),
+    h("a", { href: jobPage(id) }, timeElement(at)),
+  ];
+  return h("tr", {}, ...cells.map((cell, place) => h("td", { class: numeric(place) }, cell)));
+}
+
+/** @param {number} place */
+function numeric(place) {
+  return place >= 2 && place <= 4 && "number";
+}

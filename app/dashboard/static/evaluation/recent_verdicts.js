@@ -1,0 +1,54 @@
+/**
+ * The last verdicts: comparisons, promotions, and promotions that a gate refused.
+ * @module
+ */
+import { jobPage } from "../page/addresses.js";
+import { h } from "../page/dom.js";
+import { timeElement } from "../page/format.js";
+import { verdictChip } from "./verdict.js";
+
+/** @typedef {import("../jobs/labels.js").Job} Job */
+/** @typedef {{at: string, href: string, title: string, verdict: string | null, sentence: string}} Recent */
+
+/**
+ * Return comparisons and promotions as entries, the latest first.
+ *
+ * @param {Schemas["ComparisonEntry"][]} comparisons
+ * @param {Job[]} promotions
+ * @returns {Recent[]}
+ */
+export function recentVerdicts(comparisons, promotions) {
+  const decided = promotions.filter(({ status }) => status === "succeeded" || status === "refused");
+  return [
+    ...comparisons.map(({ id, sentence, verdict, created_at: at }) => ({
+      at,
+      href: `/comparisons/${encodeURIComponent(id)}`,
+      title: "Comparison",
+      verdict: verdict ?? null,
+      sentence: sentence ?? "",
+    })),
+    ...decided.map((job) => ({
+      at: job.finished_at ?? job.created_at,
+      href: jobPage(job.id),
+      title: `Gate of ${job.title}`,
+      verdict: job.status === "refused" ? "refused" : "promoted",
+      sentence: job.result?.sentence ?? job.problem?.detail ?? "",
+    })),
+  ].sort((one, other) => other.at.localeCompare(one.at));
+}
+
+/** @param {Recent[]} entries */
+export function verdictList(entries) {
+  return h("ul", { class: "plain-list" }, ...entries.map(entry));
+}
+
+/** @param {Recent} entry */
+function entry({ at, href, title, verdict, sentence }) {
+  return h(
+    "li",
+    { class: "recent-result", "data-verdict": verdict },
+    verdictChip(verdict),
+    h("a", { class: "quiet-link", href }, sentence),
+    h("p", { class: "job-meta" }, title, " · ", timeElement(at)),
+  );
+}

@@ -1,0 +1,87 @@
+/**
+ * Pointers over a figure: moving reads it, dragging selects a part of it.
+ * @module
+ */
+import { h } from "../page/dom.js";
+
+/** @typedef {{left: number, right: number, top: number, bottom: number}} Box in pixels */
+
+const LEAST_PIXELS = 6;
+/** A box that is thinner selects along the other axis alone. */
+const THIN_PIXELS = 20;
+
+/**
+ * @param {HTMLElement} plot
+ * @param {{area: () => Box | null, read: (place: [x: number, y: number]) => void, select: (box: Box) => void,
+ *   leave: () => void}} callbacks area: where values are drawn
+ */
+export function dragging(plot, { area, read, select, leave }) {
+  const selection = h("div", { class: "selection", hidden: true });
+  plot.append(selection);
+  /** @type {[x: number, y: number] | null} */
+  let origin = null;
+  /** @type {Box | null} */
+  let box = null;
+
+  /** @param {PointerEvent} event @returns {[x: number, y: number]} */
+  function placeOf(event) {
+    const { left, top } = plot.getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top];
+  }
+
+  plot.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    origin = placeOf(event);
+    plot.setPointerCapture(event.pointerId);
+  });
+  plot.addEventListener("pointermove", (event) => {
+    const place = placeOf(event);
+    const edges = area();
+    box = origin && edges && boxOf(origin, place, edges);
+    selection.hidden = !box;
+    if (!box) return read(place);
+    leave();
+    for (const [name, pixels] of Object.entries(inset(box))) selection.style.setProperty(name, `${pixels}px`);
+  });
+  plot.addEventListener("pointerup", (event) => {
+    const selected = box;
+    end();
+    if (selected) select(selected);
+    else read(placeOf(event));
+  });
+  plot.addEventListener("pointercancel", end);
+  plot.addEventListener("pointerleave", () => {
+    if (!origin) leave();
+  });
+
+  function end() {
+    origin = box = null;
+    selection.hidden = true;
+  }
+}
+
+/**
+ * Return the box between two places, as high or as wide as the area where it is thin; null where both are one place.
+ *
+ * @param {[x: number, y: number]} one
+ * @param {[x: number, y: number]} other
+ * @param {Box} area
+ * @returns {Box | null}
+ */
+export function boxOf(one, other, area) {
+  const [width, height] = [Math.abs(one[0] - other[0]), Math.abs(one[1] - other[1])];
+  if (Math.max(width, height) < LEAST_PIXELS) return null;
+  /** @param {0 | 1} axis @param {number} low @param {number} high */
+  const ends = (axis, low, high) =>
+    [Math.min(one[axis], other[axis]), Math.max(one[axis], other[axis])].map((at) => Math.min(high, Math.max(low, at)));
+  const [left, right] =
+    width < THIN_PIXELS && height > width ? [area.left, area.right] : ends(0, area.left, area.right);
+  const [top, bottom] =
+    height < THIN_PIXELS && width >= height ? [area.top, area.bottom] : ends(1, area.top, area.bottom);
+  return right > left && bottom > top ? { left, right, top, bottom } : null;
+}
+
+/** @param {Box} box */
+function inset({ left, right, top, bottom }) {
+  return { left, top, width: right - left, height: bottom - top };
+}

@@ -1,0 +1,169 @@
+/**
+ * A figure as SVG: its axes and the marks of its series.
+ * @module
+ */
+import { svg } from "../page/dom.js";
+import { CHARACTER_PIXELS, FONT_PIXELS, placesOf, shortened, SLANT_DEGREES } from "./frame.js";
+import { groupOf } from "./legend.js";
+import { bandPath, isolated, linePath, symbolPath, thinned } from "./shapes.js";
+
+/** @typedef {import("./frame.js").Figure} Figure */
+/** @typedef {import("./frame.js").Frame} Frame */
+/** @typedef {import("./frame.js").Series} Series */
+/** @typedef {import("./frame.js").Upright} Upright */
+/** @typedef {import("./shapes.js").Place} Place */
+
+const STROKE_PIXELS = 10;
+const CAP_PIXELS = 4;
+const DOT_PIXELS = 2.5;
+const SYMBOL_PIXELS = 4;
+/** Share of the distance between two spans that a bar takes. */
+const BAR = 0.75;
+
+/**
+ * @param {Figure} figure
+ * @param {Series[]} shown
+ * @param {Frame} frame
+ */
+export function drawing(figure, shown, frame) {
+  const { width, height, start, end, top, bottom } = frame;
+  const size = { width: end - start, height: bottom - top };
+  // A nested drawing cuts off what is beyond its edges.
+  const area = svg(
+    "svg",
+    { class: "area", x: start, y: top, ...size, viewBox: `${start} ${top} ${size.width} ${size.height}` },
+    ...shown.map((series) => mark(series, frame)),
+  );
+  return svg(
+    "svg",
+    { class: "drawing", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    ...axes(figure, frame),
+    area,
+    ...(figure.uprights ?? []).flatMap((upright) => inside(upright, frame)),
+  );
+}
+
+/** Return the ticks of a vertical axis within the figure, right of it. @param {Upright} upright @param {Frame} frame */
+function inside({ x, ticks }, frame) {
+  const most = Math.floor((frame.x(1) - frame.x(0) - 10) / CHARACTER_PIXELS);
+  return ticks.map(([value, label]) =>
+    svg("text", { class: "inside", x: frame.x(x) + 5, y: frame.y(value), dy: "0.35em" }, shortened(label, most)),
+  );
+}
+
+/** @param {Figure} figure @param {Frame} frame */
+function axes({ x, y, right, uprights = [] }, { start, end, top, bottom, slanted, ticks, x: at, height }) {
+  /** @param {string} kind @param {{x1: number, x2: number, y1: number, y2: number}} ends */
+  const line = (kind, ends) => svg("line", { class: kind, ...ends });
+  /** @param {string} words @param {Attributes} attributes */
+  const text = (words, attributes) => svg("text", attributes, words);
+  return [
+    ...ticks.y.map((tick) => line("grid", { x1: start, x2: end, y1: tick.at, y2: tick.at })),
+    !uprights.length && line("axis", { x1: start, x2: end, y1: bottom, y2: bottom }),
+    ...uprights.map((each) => line("axis", { x1: at(each.x), x2: at(each.x), y1: top, y2: bottom })),
+    ...(uprights.length ? [] : ticks.x).map((tick) =>
+      line("axis", { x1: tick.at, x2: tick.at, y1: bottom, y2: bottom + 4 }),
+    ),
+    ...ticks.y.map(({ at: place, label }) =>
+      text(label, { x: start - 7, y: place, dy: "0.35em", "text-anchor": "end" }),
+    ),
+    ...ticks.right.map(({ at: place, label }) => text(label, { x: end + 7, y: place, dy: "0.35em" })),
+    ...ticks.x.map(({ at: place, label }) =>
+      slanted
+        ? text(label, {
+            "text-anchor": "end",
+            transform: `translate(${place + 4} ${bottom + 14}) rotate(-${SLANT_DEGREES})`,
+          })
+        : text(label, { x: place, y: bottom + 17, "text-anchor": "middle" }),
+    ),
+    y.title && text(y.title, { class: "title y-title", x: 0, y: FONT_PIXELS - 2 }),
+    right?.title &&
+      ticks.right.length > 0 &&
+      text(right.title, { class: "title", x: end + 7, y: FONT_PIXELS - 2, "text-anchor": "end" }),
+    x.title && text(x.title, { class: "title x-title", x: (start + end) / 2, y: height - 5, "text-anchor": "middle" }),
+  ].filter((node) => node instanceof Node);
+}
+
+/** @param {Series} series @param {Frame} frame */
+function mark(series, frame) {
+  const { kind = "line", colour, width = 2, dash, opacity, opacities, symbol = "circle", upright } = series;
+  const places = placesOf(series, frame);
+  const found = places.filter((place) => place !== null);
+  /** @type {Record<string, () => (Node | false)[]>} */
+  const marks = {
+    line: () => lines(series, places),
+    step: () => [svg("path", { class: "line", d: linePath(places, true), "stroke-width": width })],
+    points: () => [
+      ...(upright ? found.map(([x]) => ruler(x, frame)) : []),
+      svg("path", { class: "whisker", d: intervals(series, frame) }),
+      ...found.map((place, index) =>
+        svg("path", {
+          class: symbol,
+          d: symbolPath(symbol, place, series.size ?? SYMBOL_PIXELS),
+          opacity: opacities?.[index],
+        }),
+      ),
+    ],
+    band: () => [svg("path", { class: "band", d: bandPath(side(series, "high", frame), side(series, "low", frame)) })],
+    spans: () => spans(series, found, frame),
+    strokes: () => [
+      svg("path", {
+        class: "whisker",
+        d: series.x.map((x) => `M${frame.x(x).toFixed(1)} ${frame.bottom}v-${STROKE_PIXELS}`).join(""),
+      }),
+    ],
+  };
+  return svg(
+    "g",
+    { class: "series", "data-series": groupOf(series), "data-colour": colour, "stroke-dasharray": dash, opacity },
+    ...marks[kind]().filter((node) => node instanceof Node),
+  );
+}
+
+/** @param {Series} series @param {(Place | null)[]} places */
+function lines({ width = 2, dots, size = DOT_PIXELS }, places) {
+  const kept = thinned(places);
+  const marked = dots ? kept : isolated(kept);
+  return [
+    svg("path", { class: "line", d: linePath(kept), "stroke-width": width }),
+    marked.length > 0 &&
+      svg("path", { class: "circle", d: marked.map((place) => place && symbolPath("circle", place, size)).join("") }),
+  ];
+}
+
+/** @param {number} x @param {Frame} frame */
+function ruler(x, { top, bottom }) {
+  return svg("line", { class: "ruler", x1: x, x2: x, y1: top, y2: bottom });
+}
+
+/** Return one side of intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Place[]} */
+function side({ x, right, low = [], high = [], ...series }, key, frame) {
+  const places = placesOf({ ...series, x, right, y: key === "low" ? low : high }, frame);
+  return places.filter((place) => place !== null);
+}
+
+/** @param {Series} series @param {Frame} frame */
+function intervals(series, frame) {
+  const lower = side(series, "low", frame);
+  const cap = `h${2 * CAP_PIXELS}`;
+  return side(series, "high", frame)
+    .map(([x, high], index) => {
+      const low = lower[index][1];
+      return `M${x} ${high}V${low}M${x - CAP_PIXELS} ${high}${cap}M${x - CAP_PIXELS} ${low}${cap}`;
+    })
+    .join("");
+}
+
+/** @param {Series} series @param {Place[]} places @param {Frame} frame */
+function spans({ end = [] }, places, frame) {
+  const height = Math.max(2, BAR * Math.abs(frame.y(1) - frame.y(0)));
+  return places.map(([x, y], index) =>
+    svg("rect", {
+      x,
+      y: y - height / 2,
+      width: Math.max(1, frame.x(end[index] ?? null) - x),
+      height,
+      rx: Math.min(2, height / 3),
+    }),
+  );
+}

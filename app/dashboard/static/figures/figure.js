@@ -1,0 +1,166 @@
+/**
+ * A figure described as data: drawn as SVG, read by pointer and arrow keys, enlarged by dragging or by the plus key.
+ * @module
+ */
+import { announce, h, replace, setAttribute, svg } from "../page/dom.js";
+import { dragging } from "./dragging.js";
+import { drawing } from "./drawing.js";
+import { frameOf, wholeRange } from "./frame.js";
+import { figureLegend, groupOf, swatch } from "./legend.js";
+import { nearestStop, stopsOf, wordsOf } from "./reading.js";
+
+/** @typedef {import("./frame.js").Figure} Figure */
+/** @typedef {import("./frame.js").Series} Series */
+/** @typedef {import("./reading.js").Stop} Stop */
+
+const STEP_OF_PAGE = 10;
+const READOUT_GAP_PIXELS = 14;
+
+/**
+ * @returns {{node: HTMLElement, plot: HTMLElement, draw: (figure: Figure) => void, highlight: (group: string | null) => void}}
+ *   plot: the image, which has the text alternative; highlight: let all series but those of a group fade
+ */
+export function figureView() {
+  const readout = h("div", { class: "readout", "aria-hidden": "true", hidden: true });
+  const pointer = svg("svg", { class: "pointer", "aria-hidden": "true" });
+  const plot = h(
+    "div",
+    { class: "plot", role: "img", tabindex: "0", "aria-keyshortcuts": "ArrowLeft ArrowRight Plus -", keydown: pressed },
+    h("div", {}),
+    pointer,
+    readout,
+  );
+  const whole = h("button", { type: "button", class: "quiet small", hidden: true, click: () => look({}) }, "Show all");
+  const legend = figureLegend(redraw);
+  const node = h("div", { class: "figure" }, h("div", { class: "figure-head" }, legend.node, whole), plot);
+  /** @type {Figure | null} */
+  let figure = null;
+  /** @type {import("./frame.js").View} */
+  let view = {};
+  /** @type {import("./frame.js").Frame | null} */
+  let frame = null;
+  /** @type {Stop[] | null} */
+  let stops = null;
+  let current = -1;
+  let width = 0;
+  /** @type {string | null} */
+  let highlighted = null;
+
+  new ResizeObserver(() => plot.clientWidth !== width && redraw()).observe(plot);
+  dragging(plot, {
+    area: () => frame && { left: frame.start, right: frame.end, top: frame.top, bottom: frame.bottom },
+    read: (place) => read(nearestStop(known(), place)),
+    select: (box) => frame && look(frame.within(box)),
+    leave: () => read(-1),
+  });
+  plot.addEventListener("dblclick", () => look(wider()));
+  plot.addEventListener("blur", () => read(-1));
+
+  /** @param {Figure} newFigure */
+  function draw(newFigure) {
+    if (newFigure.key !== figure?.key) view = {};
+    figure = newFigure;
+    setAttribute(plot, "aria-label", figure.summary);
+    redraw();
+  }
+
+  function redraw() {
+    width = plot.clientWidth;
+    if (!figure) return;
+    legend.show(figure.series);
+    whole.hidden = Object.keys(view).length === 0;
+    if (!width) return;
+    const shown = seen();
+    frame = frameOf(figure, shown, width, view);
+    stops = null;
+    plot.firstElementChild?.replaceWith(drawing(figure, shown, frame));
+    highlight(highlighted);
+    read(current);
+  }
+
+  function seen() {
+    return figure?.series.filter(legend.isShown) ?? [];
+  }
+
+  function known() {
+    if (figure && frame) stops ??= stopsOf(figure, seen(), frame);
+    return stops ?? [];
+  }
+
+  /** @param {import("./frame.js").View} newView */
+  function look(newView) {
+    view = newView;
+    current = -1;
+    redraw();
+  }
+
+  /** Return the whole figure, or what is beyond the edges of the whole figure. @returns {import("./frame.js").View} */
+  function wider() {
+    const range = wholeRange(seen());
+    return Object.keys(view).length || !figure?.x.range || !range ? {} : { x: range };
+  }
+
+  /** Show the values at a stop, and return them as a sentence. @param {number} index -1 for no stop */
+  function read(index) {
+    const stop = index < 0 ? undefined : known()[index];
+    current = stop ? index : -1;
+    readout.hidden = !stop;
+    replace(pointer);
+    for (const group of plot.querySelectorAll(".series.read")) group.classList.remove("read");
+    if (!stop || !figure || !frame) return "";
+    const { title, rows } = wordsOf(stop, figure, frame);
+    replace(
+      readout,
+      h("strong", {}, title),
+      ...rows.map(({ series, words }) =>
+        h("span", {}, swatch(series), figure?.series.length === 1 ? "" : h("span", {}, series.name), h("b", {}, words)),
+      ),
+    );
+    replace(
+      pointer,
+      stop.y === null && svg("line", { class: "ruler", x1: stop.left, x2: stop.left, y1: frame.top, y2: frame.bottom }),
+      ...stop.points.map(({ series, place: [cx, cy] }) =>
+        svg("g", { class: "series", "data-colour": series.colour }, svg("circle", { class: "circle", cx, cy, r: 4 })),
+      ),
+    );
+    if (stop.y !== null)
+      plot.querySelector(`.series[data-series="${CSS.escape(groupOf(stop.points[0].series))}"]`)?.classList.add("read");
+    const x = Math.min(stop.points[0].place[0], frame.end);
+    const left = x > frame.width / 2 ? x - readout.offsetWidth - READOUT_GAP_PIXELS : x + READOUT_GAP_PIXELS;
+    const most = Math.max(0, frame.width - readout.offsetWidth);
+    readout.style.setProperty("left", `${Math.min(most, Math.max(0, left))}px`);
+    readout.style.setProperty("top", `${Math.max(0, (stop.y ?? frame.top + 30) - 24)}px`);
+    return `${title}: ${rows.map(({ series, words }) => `${series.name} ${words}`.trim()).join(", ")}`;
+  }
+
+  /** @param {KeyboardEvent} event */
+  function pressed(event) {
+    const last = known().length - 1;
+    /** @type {Record<string, number>} */
+    const next = {
+      ArrowRight: current + 1,
+      ArrowLeft: current < 0 ? last : current - 1,
+      PageDown: current + STEP_OF_PAGE,
+      PageUp: current - STEP_OF_PAGE,
+      Home: 0,
+      End: last,
+    };
+    if (event.key === "Escape" && current >= 0) read(-1);
+    else if (event.key === "-") look(wider());
+    else if (event.key === "+" && current >= 0) look(frame?.around(known()[current].left) ?? {});
+    else if (event.key in next && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      announce(read(Math.min(last, Math.max(0, next[event.key]))));
+    } else return;
+    event.preventDefault();
+  }
+
+  /** @param {string | null} group */
+  function highlight(group) {
+    highlighted = group;
+    plot.classList.toggle("highlighted", group !== null);
+    for (const each of plot.querySelectorAll(".area > .series"))
+      each.classList.toggle("highlight", each.getAttribute("data-series") === group);
+  }
+
+  return { node, plot, draw, highlight };
+}

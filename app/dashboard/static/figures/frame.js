@@ -1,0 +1,264 @@
+/**
+ * The frame of a figure: the scales of its axes, its margins, and where values are in pixels.
+ * @module
+ */
+import { exactScale, extent, linearScale } from "./scales.js";
+
+/** @typedef {import("./scales.js").Scale} Scale */
+/** @typedef {[low: number, high: number]} Range */
+
+/**
+ * @typedef {object} Axis
+ * @property {string} [title]
+ * @property {Range} [range] its ends; what is beyond them is cut off
+ * @property {boolean} [zero] whether 0 is on it
+ * @property {boolean} [whole] whether it has ticks at integers only
+ * @property {boolean} [log]
+ * @property {boolean} [reversed]
+ * @property {boolean} [hidden] whether it has no ticks, as a vertical one with axes within the figure
+ * @property {[value: number, label: string][]} [ticks] as many as fit are shown
+ * @property {boolean} [named] whether all of `ticks` are shown, slanted where they do not fit
+ * @property {string} [absent] label of a place left of a horizontal axis, for points without x
+ * @property {(value: number) => string} [format] a tick in words
+ * @property {(value: number) => string} [read] a value in words, where it is read
+ */
+
+/**
+ * @typedef {object} Series
+ * @property {string} name
+ * @property {string} [group] name in the legend, of several series
+ * @property {"line" | "step" | "points" | "band" | "spans" | "strokes"} [kind] line by default; a band is between `low`
+ *   and `high`, spans are bars from `x` to `end`, strokes are short lines on the horizontal axis
+ * @property {string} colour `accent`, `train`, `best`, `muted`, `line`, `ink` or `hue-1` to `hue-10`
+ * @property {(number | null)[]} x ascending for lines; null only where the axis has a place for absent values
+ * @property {(number | null)[]} y
+ * @property {(number | null)[]} [low] lower ends of intervals
+ * @property {(number | null)[]} [high]
+ * @property {(number | null)[]} [end] right ends of spans
+ * @property {boolean} [dots] whether the points of a line have dots
+ * @property {"circle" | "diamond" | "cross"} [symbol]
+ * @property {number} [size] radius of dots and symbols in pixels
+ * @property {number} [width] of the line in pixels
+ * @property {string | null} [dash] as `stroke-dasharray`
+ * @property {number} [opacity]
+ * @property {number[]} [opacities] of each point
+ * @property {boolean} [right] whether the right axis is its own
+ * @property {boolean} [upright] whether a dotted line goes through its points from top to bottom
+ * @property {boolean} [quiet] whether its values are not read
+ * @property {boolean} [unnamed] whether the legend leaves it out
+ * @property {string[]} [words] of each point, where it is read
+ */
+
+/**
+ * @typedef {object} Figure
+ * @property {string} summary text alternative
+ * @property {string} [key] a figure with another key is shown whole
+ * @property {number} [height] in pixels
+ * @property {Axis} x
+ * @property {Axis} y
+ * @property {Axis} [right]
+ * @property {Series[]} series those that come later are drawn over earlier ones
+ * @property {Upright[]} [uprights] vertical axes within the figure
+ * @property {"all" | "nearest"} [reading] whether all series are read at one x, or one point
+ */
+
+/** @typedef {{x: number, ticks: [value: number, label: string][]}} Upright */
+/** Ranges that were selected instead of all values. @typedef {{x?: Range, y?: Range, right?: Range}} View */
+/** @typedef {{at: number, label: string}} Tick at: in pixels */
+
+export const HEIGHT = 280;
+export const FONT_PIXELS = 12;
+export const CHARACTER_PIXELS = 6.6;
+const TITLE_PIXELS = 20;
+const INSET_PIXELS = 6;
+const ABSENT_PIXELS = 64;
+const EDGE_PIXELS = 14;
+const LABEL_GAP_PIXELS = 12;
+const X_TICK_PIXELS = 66;
+const Y_TICK_PIXELS = 48;
+const MOST_CHARACTERS = 22;
+export const SLANT_DEGREES = 32;
+const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
+
+/** @typedef {ReturnType<typeof framed>} Frame */
+
+/**
+ * Return the frame of a figure.
+ *
+ * @param {Figure} figure
+ * @param {Series[]} shown those of its series that are not hidden
+ * @param {number} width in pixels
+ * @param {View} view
+ */
+export function frameOf(figure, shown, width, view) {
+  const frame = framed(figure, shown, width, view, 0);
+  const [first] = frame.slanted ? frame.ticks.x : [];
+  const lacking = first ? first.label.length * CHARACTER_PIXELS * Math.cos(SLANT_RADIANS) - first.at : 0;
+  return lacking > 0 ? framed(figure, shown, width, view, lacking) : frame;
+}
+
+/** @param {Figure} figure @param {Series[]} shown @param {number} width @param {View} view @param {number} margin more, on the left */
+function framed(figure, shown, width, view, margin) {
+  const { height = HEIGHT } = figure;
+  const left = shown.filter((series) => !series.right);
+  const right = shown.filter((series) => series.right);
+  const most = Math.max(2, Math.floor(height / Y_TICK_PIXELS));
+  const y = yScale(figure.y, left, view, view.y, most);
+  const secondary = figure.right && right.length ? yScale(figure.right, right, view, view.right, most - 1) : null;
+  const top = figure.y.title || secondary ? TITLE_PIXELS + 6 : 10;
+  const start = margin + (figure.y.hidden ? EDGE_PIXELS : longest(labels(figure.y, y)) * CHARACTER_PIXELS + 12);
+  const end =
+    width - (secondary ? longest(labels(figure.right ?? {}, secondary)) * CHARACTER_PIXELS + 12 : EDGE_PIXELS);
+  const x = xScale(figure.x, shown, view.x, Math.max(2, Math.floor((end - start) / X_TICK_PIXELS)));
+  const first = start + (figure.x.absent ? ABSENT_PIXELS : 0) + INSET_PIXELS;
+  /** @param {number | null} value */
+  const atX = (value) =>
+    value === null ? start + ABSENT_PIXELS / 2 : first + x.share(value) * (end - INSET_PIXELS - first);
+  const { ticks, slanted } = xTicks(figure.x, x, atX, end - first);
+  const below = slanted ? longest(ticks) * CHARACTER_PIXELS * Math.sin(SLANT_RADIANS) + 14 : TITLE_PIXELS;
+  const bottom = height - below - (figure.x.title ? TITLE_PIXELS : 0);
+  /** @param {number} value @param {boolean} [ofRight] */
+  const atY = (value, ofRight = false) => {
+    const share = (ofRight && secondary ? secondary : y).share(value);
+    return figure.y.reversed ? top + share * (bottom - top) : bottom - share * (bottom - top);
+  };
+  return {
+    width,
+    height,
+    ...{ top, bottom, start, end, slanted },
+    x: atX,
+    y: atY,
+    ticks: {
+      x: figure.x.absent ? [{ at: atX(null), label: figure.x.absent }, ...ticks] : ticks,
+      y: figure.y.hidden ? [] : labels(figure.y, y).map(({ value, label }) => ({ at: atY(value), label })),
+      right: secondary
+        ? labels(figure.right ?? {}, secondary).map(({ value, label }) => ({ at: atY(value, true), label }))
+        : [],
+    },
+    /** A value of the horizontal axis in words. @param {number | null} value */
+    words(value) {
+      if (value === null) return figure.x.absent ?? "";
+      const tick = figure.x.ticks?.find(([at]) => at === value);
+      return tick ? tick[1] : (figure.x.read ?? figure.x.format ?? x.format)(value);
+    },
+    /** The middle half around a place. @param {number} at in pixels @returns {View} */
+    around(at) {
+      const quarter = (end - first) / 4;
+      const ends = [at - quarter, at + quarter].map((pixel) => clipped((pixel - first) / (end - INSET_PIXELS - first)));
+      return { x: rangeOf(x, ends) };
+    },
+    /** What a rectangle selects. @param {{left: number, right: number, top: number, bottom: number}} box in pixels @returns {View} */
+    within(box) {
+      const across = [box.left, box.right].map((pixel) => clipped((pixel - first) / (end - INSET_PIXELS - first)));
+      const upwards = [box.bottom, box.top].map((pixel) => clipped((bottom - pixel) / (bottom - top)));
+      const along = figure.y.reversed ? upwards.map((share) => 1 - share).reverse() : upwards;
+      if (along[1] - along[0] === 1) return { x: rangeOf(x, across) };
+      return { x: rangeOf(x, across), y: rangeOf(y, along), right: secondary ? rangeOf(secondary, along) : undefined };
+    },
+  };
+}
+
+/** Return the places of the points, null where one has no value. @param {Series} series @param {Frame} frame @returns {(import("./shapes.js").Place | null)[]} */
+export function placesOf({ x, y, right }, frame) {
+  return x.map((value, index) => {
+    const height = y[index];
+    return height === null || height === undefined ? null : [frame.x(value), frame.y(height, right)];
+  });
+}
+
+/** @param {number} share */
+const clipped = (share) => Math.min(1, Math.max(0, share));
+
+/** @param {Scale} scale @param {number[]} shares @returns {Range} */
+function rangeOf(scale, [low, high]) {
+  return [scale.value(low), scale.value(high)];
+}
+
+/** Return the range of all horizontal values. @param {Series[]} shown @returns {Range | null} */
+export function wholeRange(shown) {
+  return extent(valuesOf(shown, ["x", "end"]));
+}
+
+/** @param {Series[]} shown @param {("x" | "y" | "low" | "high" | "end")[]} keys @param {Range} [within] of the horizontal axis */
+function* valuesOf(shown, keys, within) {
+  for (const { x, ...series } of shown) {
+    for (const key of keys) {
+      const values = key === "x" ? x : (series[key] ?? []);
+      if (!within) yield* values;
+      else yield* values.filter((_, index) => isWithin(x[index], within));
+    }
+  }
+}
+
+/** @param {number | null} value @param {Range} range */
+function isWithin(value, [low, high]) {
+  return value === null || (value >= low && value <= high);
+}
+
+/** @param {Axis} axis @param {Series[]} shown @param {Range | undefined} selected @param {number} most */
+function xScale(axis, shown, selected, most) {
+  const found = selected ?? axis.range ?? wholeRange(shown) ?? [0, 1];
+  const low = axis.zero && !selected && !axis.range ? Math.min(0, found[0]) : found[0];
+  return exactScale(low, found[1], { most, whole: axis.whole, log: axis.log });
+}
+
+/**
+ * Return a scale with round ends that holds what is seen of the series.
+ *
+ * @param {Axis} axis
+ * @param {Series[]} shown
+ * @param {View} view
+ * @param {Range | undefined} selected
+ * @param {number} most
+ */
+function yScale(axis, shown, view, selected, most) {
+  const range = selected ?? axis.range;
+  if (range) return exactScale(...range, { most, whole: axis.whole });
+  const drawn = shown.filter(({ kind }) => kind !== "strokes");
+  const values = valuesOf(drawn, ["y", "low", "high"], view.x);
+  return linearScale(axis.zero ? [0, ...values] : values, most);
+}
+
+/** @param {Axis} axis @param {Scale} scale */
+function labels({ ticks, format }, scale) {
+  if (!ticks) return scale.ticks.map((value) => ({ value, label: (format ?? scale.format)(value) }));
+  const [low, high] = [scale.low - 1e-9, scale.high + 1e-9];
+  return ticks.filter(([value]) => value >= low && value <= high).map(([value, label]) => ({ value, label }));
+}
+
+/** @param {{label: string}[]} ticks */
+function longest(ticks) {
+  return Math.max(0, ...ticks.map(({ label }) => label.length));
+}
+
+/**
+ * @param {Axis} axis
+ * @param {Scale} scale
+ * @param {(value: number) => number} at
+ * @param {number} length
+ * @returns {{ticks: Tick[], slanted: boolean}}
+ */
+function xTicks(axis, scale, at, length) {
+  const found = labels(axis, scale).map(({ value, label }) => ({ at: at(value), label: shortened(label) }));
+  const slanted = Boolean(axis.named) && longest(found) * CHARACTER_PIXELS > length / Math.max(1, found.length) - 8;
+  return { ticks: axis.named ? found : apart(found), slanted };
+}
+
+/** Return the ticks whose labels do not touch that of one before. @param {Tick[]} ticks */
+function apart(ticks) {
+  /** @type {Tick[]} */
+  const kept = [];
+  let free = -Infinity;
+  for (const tick of ticks) {
+    const half = (tick.label.length * CHARACTER_PIXELS) / 2;
+    if (tick.at - half < free) continue;
+    kept.push(tick);
+    free = tick.at + half + LABEL_GAP_PIXELS;
+  }
+  return kept;
+}
+
+/** @param {string} label */
+export function shortened(label, most = MOST_CHARACTERS) {
+  return label.length > most ? `${label.slice(0, most - 1)}…` : label;
+}

@@ -1,0 +1,99 @@
+/**
+ * The legend of a figure, whose entries hide and show series, and pieces of lines as a figure has them.
+ * @module
+ */
+import { h, replace, svg } from "../page/dom.js";
+import { symbolPath } from "./shapes.js";
+
+/** @typedef {import("./frame.js").Series} Series */
+
+const HUES = 10;
+const DASH = "6 4";
+
+/**
+ * Return how a line of many is drawn: ten hues, and dashes from the eleventh on.
+ *
+ * @param {number} index
+ */
+export function lineStyle(index) {
+  return { colour: `hue-${(index % HUES) + 1}`, dash: index < HUES ? null : DASH };
+}
+
+/**
+ * Return a piece of a series.
+ *
+ * @param {Pick<Series, "colour" | "kind" | "dash" | "symbol" | "opacity">} series
+ */
+export function swatch({ colour, kind = "line", dash, symbol = "circle", opacity }) {
+  const isArea = kind === "band" || kind === "spans";
+  return svg(
+    "svg",
+    { class: "swatch series", viewBox: "0 0 18 10", "data-colour": colour, opacity, "aria-hidden": "true" },
+    kind === "points"
+      ? svg("path", { class: symbol, d: symbolPath(symbol, [9, 5], 4) })
+      : isArea
+        ? svg("rect", { class: kind, x: 2, y: 0, width: 14, height: 10, rx: 2 })
+        : svg("path", { class: "line", d: "M0 5H18", "stroke-width": 3, "stroke-dasharray": dash && "5 3" }),
+  );
+}
+
+/** Return the name of a series in the legend. @param {Series} series */
+export function groupOf({ group, name }) {
+  return group ?? name;
+}
+
+/**
+ * @param {() => void} changed called after series were hidden or shown
+ */
+export function figureLegend(changed) {
+  const node = h("ul", { class: "figure-legend", "aria-label": "Legend", hidden: true });
+  /** @type {Set<string>} */
+  const hidden = new Set();
+  let known = "";
+  /** @type {string[]} */
+  let names = [];
+
+  /** @param {Series[]} series */
+  function show(series) {
+    const first = new Map(series.filter(({ unnamed }) => !unnamed).map((each) => [groupOf(each), each]));
+    names = [...first.keys()];
+    node.hidden = names.length < 2;
+    const state = JSON.stringify([...first].map(([name, { colour, kind }]) => [name, colour, kind, hidden.has(name)]));
+    if (state === known) return;
+    known = state;
+    const focused = node.contains(document.activeElement) && document.activeElement?.getAttribute("data-name");
+    replace(node, ...[...first].map(([name, each]) => h("li", {}, entry(name, each))));
+    if (focused)
+      /** @type {HTMLElement | null} */ (node.querySelector(`[data-name="${CSS.escape(focused)}"]`))?.focus();
+  }
+
+  /** @param {string} name @param {Series} series */
+  function entry(name, series) {
+    const attributes = { "aria-pressed": String(!hidden.has(name)), "data-name": name };
+    return h(
+      "button",
+      { type: "button", ...attributes, click: () => toggle(name), dblclick: () => isolate(name) },
+      swatch(series),
+      name,
+    );
+  }
+
+  /** @param {string} name */
+  function toggle(name) {
+    if (!hidden.delete(name)) hidden.add(name);
+    changed();
+  }
+
+  /** Show one series alone, or all where it already is. @param {string} name */
+  function isolate(name) {
+    const others = names.filter((each) => each !== name);
+    const alone = others.every((each) => hidden.has(each));
+    hidden.clear();
+    if (!alone) others.forEach((each) => hidden.add(each));
+    changed();
+  }
+
+  /** @param {Series} series */
+  const isShown = (series) => !hidden.has(groupOf(series));
+  return { node, show, isShown };
+}

@@ -1,0 +1,151 @@
+/**
+ * Values by rank or by count as dots, lines and intervals, drawn as SVG whose places are in per cent.
+ * @module
+ */
+import { h, svg } from "../page/dom.js";
+import { count } from "../page/format.js";
+import { linearScale } from "./scales.js";
+
+/** @typedef {import("./scales.js").Scale} Scale */
+/** @typedef {{x: number, y: number | null, lower?: number | null, upper?: number | null}} Point */
+/** @typedef {{name: string, points: Point[], kind?: "dots" | "line" | "limit"}} Line kind: a limit is dashed */
+
+const MOST_NAMED = 12;
+/** Between the dots of several lines at one rank, in per cent of the width. */
+const APART = 0.9;
+
+/**
+ * Return a figure of lines on one scale, with a legend where there are several.
+ *
+ * @param {Line[]} lines
+ * @param {object} words
+ * @param {string} words.caption
+ * @param {string} words.axis name of the horizontal axis
+ * @param {string} words.summary for those who do not see it
+ * @param {number[]} [words.include] values that the vertical axis must have room for
+ * @param {(value: number) => string} [words.format] of a value; that of the axis if absent
+ */
+export function rankLines(lines, { caption, axis, summary, include = [], format }) {
+  const points = lines.flatMap((line) => line.points);
+  const y = linearScale([...points.flatMap((point) => [point.y, point.lower, point.upper]), ...include]);
+  const x = horizontal(points.map((point) => point.x));
+  const words = format ?? y.format;
+  const dotted = lines.filter(({ kind = "dots" }) => kind === "dots").length;
+  const ticks = y.ticks.map((tick) => svg("line", { class: "tick", x1: 0, x2: "100%", ...height(y, tick) }));
+  return h(
+    "figure",
+    { class: "rank-lines" },
+    h("figcaption", {}, caption),
+    lines.length > 1 && legend(lines),
+    h(
+      "div",
+      { class: "rank-lines-plot" },
+      svg(
+        "svg",
+        { class: "rank-lines-values", "aria-hidden": "true" },
+        ...y.ticks.map((tick) =>
+          svg("text", { x: "100%", y: at(1 - y.share(tick)), "text-anchor": "end" }, words(tick)),
+        ),
+      ),
+      svg(
+        "svg",
+        { class: "rank-lines-area", role: "img", "aria-label": summary },
+        ...ticks,
+        ...lines.map((line, index) => drawn(line, index, dotted, x, y, words)),
+      ),
+      svg(
+        "svg",
+        { class: "rank-lines-places", "aria-hidden": "true" },
+        ...x.ticks.map((tick) => svg("text", { x: at(x.share(tick)), y: "1em", "text-anchor": "middle" }, count(tick))),
+      ),
+    ),
+    h("p", { class: "histogram-axis", "aria-hidden": "true" }, axis),
+  );
+}
+
+/** Few whole numbers each have a tick and half a step at the ends; many have round ticks. @param {number[]} values */
+function horizontal(values) {
+  const [first, last] = [Math.min(...values), Math.max(...values)];
+  if (last - first < MOST_NAMED) {
+    const ticks = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+    return { ticks, share: (/** @type {number} */ value) => (value - first + 0.5) / (last - first + 1) };
+  }
+  const scale = linearScale([0, last], 5);
+  return { ticks: scale.ticks.slice(1, -1), share: scale.share };
+}
+
+/** @param {number} share */
+function at(share) {
+  return `${(100 * share).toFixed(3)}%`;
+}
+
+/** @param {Scale} scale @param {number} value */
+function height(scale, value) {
+  const place = at(1 - scale.share(value));
+  return { y1: place, y2: place };
+}
+
+/**
+ * @param {Line} line
+ * @param {number} index
+ * @param {number} number of lines with dots, which come first
+ * @param {{share: (value: number) => number}} x
+ * @param {Scale} y
+ * @param {(value: number) => string} words
+ */
+function drawn({ name, points, kind = "dots" }, index, number, x, y, words) {
+  const shift = kind === "dots" ? (index - (number - 1) / 2) * (APART / 100) : 0;
+  const known = points.flatMap((point) => (typeof point.y === "number" ? [{ ...point, y: point.y }] : []));
+  /** @param {number} value */
+  const place = (value) => at(x.share(value) + shift);
+  const steps = known.slice(1).map((point, before) =>
+    svg("line", {
+      class: "step",
+      x1: place(known[before].x),
+      x2: place(point.x),
+      y1: at(1 - y.share(known[before].y)),
+      y2: at(1 - y.share(point.y)),
+    }),
+  );
+  const dots = known.map((point) => {
+    const range = typeof point.lower === "number" && typeof point.upper === "number";
+    const interval = range ? ` (${words(point.lower ?? 0)} to ${words(point.upper ?? 0)})` : "";
+    return svg(
+      "g",
+      {},
+      svg("title", {}, `${name} at ${count(point.x)}: ${words(point.y)}${interval}`),
+      range &&
+        svg("line", {
+          class: "range",
+          x1: place(point.x),
+          x2: place(point.x),
+          y1: at(1 - y.share(point.lower ?? 0)),
+          y2: at(1 - y.share(point.upper ?? 0)),
+        }),
+      svg("line", { class: "dot", x1: place(point.x), x2: place(point.x), ...height(y, point.y) }),
+    );
+  });
+  return svg("g", { class: kind, "data-colour": colour(kind, index) }, ...steps, ...(kind === "dots" ? dots : []));
+}
+
+/** @param {Line["kind"]} kind @param {number} index */
+function colour(kind, index) {
+  return kind === "limit" ? "muted" : `hue-${(index % 10) + 1}`;
+}
+
+/** @param {Line[]} lines */
+function legend(lines) {
+  /** @param {Line} line @param {number} index */
+  const entry = ({ name, kind }, index) =>
+    h(
+      "li",
+      {},
+      svg(
+        "svg",
+        { class: `swatch ${kind ?? ""}`, "data-colour": colour(kind, index), "aria-hidden": "true" },
+        svg("line", { x1: 0, x2: "100%", y1: "50%", y2: "50%" }),
+      ),
+      name,
+    );
+  return h("ul", { class: "line-chips" }, ...lines.map(entry));
+}

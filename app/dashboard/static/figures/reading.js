@@ -1,0 +1,118 @@
+/**
+ * The values of a figure at a place: what the pointer or the arrow keys read.
+ * @module
+ */
+import { placesOf } from "./frame.js";
+
+/** @typedef {import("./frame.js").Figure} Figure */
+/** @typedef {import("./frame.js").Frame} Frame */
+/** @typedef {import("./frame.js").Series} Series */
+/** @typedef {import("./shapes.js").Place} Place */
+
+/** @typedef {{series: Series, index: number, place: Place}} Point */
+/**
+ * @typedef {object} Stop
+ * @property {number} left in pixels
+ * @property {number} right
+ * @property {number | null} y null where all series are read
+ * @property {Point[]} points
+ */
+
+/** A series is read at its nearest point up to this distance. */
+const NEAR_PIXELS = 20;
+
+/**
+ * Return what can be read one after the other, from left to right.
+ *
+ * @param {Figure} figure
+ * @param {Series[]} shown
+ * @param {Frame} frame
+ * @returns {Stop[]}
+ */
+export function stopsOf({ reading = "all" }, shown, frame) {
+  const points = shown
+    .filter(({ quiet, kind }) => !quiet && kind !== "band" && kind !== "strokes")
+    .map((series) => pointsOf(series, frame));
+  const stops = reading === "all" ? columns(points) : points.flat().map((point) => single(point, frame));
+  return stops.sort((one, other) => one.left - other.left);
+}
+
+/** @param {Series} series @param {Frame} frame @returns {Point[]} those within the frame */
+function pointsOf(series, frame) {
+  return placesOf(series, frame).flatMap((place, index) => {
+    const isSeen = place && place[0] >= frame.start && place[0] <= frame.end;
+    return isSeen ? [{ series, index, place }] : [];
+  });
+}
+
+/** @param {Point} point @param {Frame} frame @returns {Stop} */
+function single(point, frame) {
+  const { series, index, place } = point;
+  const end = series.end?.[index];
+  return { left: place[0], right: end === undefined ? place[0] : frame.x(end), y: place[1], points: [point] };
+}
+
+/** @param {Point[][]} series @returns {Stop[]} one for each place of any series, with the nearest point of all */
+function columns(series) {
+  const places = [...new Set(series.flatMap((points) => points.map(({ place }) => place[0])))].sort(
+    (one, other) => one - other,
+  );
+  const next = series.map(() => 0);
+  return places.map((at) => ({
+    left: at,
+    right: at,
+    y: null,
+    points: series.flatMap((points, number) => {
+      // Places ascend, and so do the points of a series.
+      while (distance(points[next[number] + 1], at) <= distance(points[next[number]], at)) next[number] += 1;
+      const point = points[next[number]];
+      return distance(point, at) <= NEAR_PIXELS ? [point] : [];
+    }),
+  }));
+}
+
+/** @param {Point | undefined} point @param {number} at */
+function distance(point, at) {
+  return point ? Math.abs(point.place[0] - at) : Infinity;
+}
+
+/**
+ * Return the index of the stop that is nearest to a place, or -1 where there is none.
+ *
+ * @param {Stop[]} stops
+ * @param {Place} place
+ */
+export function nearestStop(stops, [x, y]) {
+  let [nearest, least] = [-1, Infinity];
+  stops.forEach((stop, index) => {
+    const across = Math.max(stop.left - x, x - stop.right, 0);
+    const distance = stop.y === null ? across : Math.hypot(across, stop.y - y);
+    if (distance < least) [nearest, least] = [index, distance];
+  });
+  return nearest;
+}
+
+/**
+ * Return the words of a stop: its place, and each series with its value there.
+ *
+ * @param {Stop} stop
+ * @param {Figure} figure
+ * @param {Frame} frame
+ * @returns {{title: string, rows: {series: Series, words: string}[]}}
+ */
+export function wordsOf({ points, left }, figure, frame) {
+  const origin = points.find(({ place }) => place[0] === left) ?? points[0];
+  const at = frame.words(origin.series.x[origin.index]);
+  return {
+    title:
+      origin.series.words?.[origin.index] ??
+      [figure.x.absent === at ? "" : figure.x.title, at].filter(Boolean).join(" "),
+    rows: points.map(({ series, index, place }) => {
+      const axis = (series.right && figure.right) || figure.y;
+      const value = Number(series.y[index]);
+      const words = axis.read ? axis.read(value) : String(Number(value.toPrecision(5)));
+      const aside = place[0] === left ? "" : ` at ${frame.words(series.x[index])}`;
+      return { series, words: axis.hidden ? "" : words + aside };
+    }),
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * Scales of axes: from values to shares of a length and back, with round ticks.
+ * @module
+ */
+import { count, fixed, short } from "../page/format.js";
+
+const STEPS = [1, 2, 2.5, 5, 10];
+const MOST_DIGITS = 6;
+const FEWEST_TICKS = 3;
+const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
+
+/**
+ * @typedef {object} Scale
+ * @property {number} low
+ * @property {number} high
+ * @property {number[]} ticks
+ * @property {(value: number) => number} share where a value is between the ends, 0 to 1
+ * @property {(share: number) => number} value what is at a share, the inverse
+ * @property {(value: number) => string} format
+ */
+
+/** Return a share as a tick: "2.5%". @param {number} value */
+export function shareLabel(value) {
+  return `${short(100 * value)}%`;
+}
+
+/**
+ * Return the least and the largest of the values that are numbers.
+ *
+ * @param {Iterable<number | null | undefined>} values
+ * @returns {[low: number, high: number] | null} null for no number
+ */
+export function extent(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) {
+    if (typeof value !== "number" || !Number.isFinite(value)) continue;
+    if (value < low) low = value;
+    if (value > high) high = value;
+  }
+  return low <= high ? [low, high] : null;
+}
+
+/**
+ * Return a linear scale with round ends and round ticks.
+ *
+ * @param {Iterable<number | null | undefined>} values what must have room
+ * @param {number} [most] ticks
+ * @returns {Scale}
+ */
+export function linearScale(values, most = 5) {
+  const [smallest, largest] = extent(values) ?? [0, 1];
+  const width = largest - smallest || Math.abs(largest) || 1;
+  const step = roundStep(width / most);
+  const first = Math.floor(smallest / step + 1e-9);
+  const last = Math.max(first + 1, Math.ceil(largest / step - 1e-9));
+  return between(first * step, last * step, step);
+}
+
+/**
+ * Return a scale with exact ends and round ticks between them.
+ *
+ * @param {number} low
+ * @param {number} high
+ * @param {{most?: number, whole?: boolean, log?: boolean}} [options] most: ticks; whole: ticks at integers only; log: a
+ *   logarithmic scale, where both ends are above 0
+ * @returns {Scale}
+ */
+export function exactScale(low, high, { most = 5, whole = false, log = false } = {}) {
+  if (!(high > low)) [low, high] = log && low > 0 ? [low / 2, low * 2] : [low - 0.5, low + 0.5];
+  if (log && low > 0) return logScale(low, high, most);
+  /** @param {number} number */
+  const withTicks = (number) => {
+    const step = roundStep((high - low) / number);
+    return between(low, high, whole ? Math.max(1, Number.isInteger(step) ? step : 2 * step) : step);
+  };
+  const scale = withTicks(most);
+  return scale.ticks.length < FEWEST_TICKS ? withTicks(2 * most) : scale;
+}
+
+/** @param {number} low @param {number} high @param {number} step @returns {Scale} */
+function between(low, high, step) {
+  const first = Math.ceil(low / step - 1e-9);
+  const last = Math.floor(high / step + 1e-9);
+  const digits = digitsOf(step);
+  const largest = Math.max(Math.abs(low), Math.abs(high));
+  return {
+    low,
+    high,
+    ticks: Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => (first + index) * step),
+    share: (value) => (value - low) / (high - low),
+    value: (share) => low + share * (high - low),
+    format: (value) => tickLabel(value, digits, largest),
+  };
+}
+
+/** @param {number} value @param {number} digits @param {number} largest of the scale */
+function tickLabel(value, digits, largest) {
+  if (largest >= 1e5) return COMPACT.format(value);
+  if (digits > MOST_DIGITS) return value ? value.toExponential(1) : "0";
+  return digits || largest < 1000 ? fixed(value, digits) : count(Math.round(value));
+}
+
+/**
+ * Return a logarithmic scale with ticks at 1, 2 and 5 of each power of ten, or at the powers alone where that is enough.
+ *
+ * @param {number} low
+ * @param {number} high
+ * @param {number} most
+ * @returns {Scale}
+ */
+function logScale(low, high, most) {
+  const width = Math.log(high / low);
+  /** @param {number[]} steps */
+  const ticksAt = (steps) => {
+    const powers = Array.from(
+      { length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 },
+      (_, index) => Math.floor(Math.log10(low)) + index,
+    );
+    return powers
+      .flatMap((power) => steps.map((step) => Number(`${step}e${power}`)))
+      .filter((tick) => tick >= low * (1 - 1e-9) && tick <= high * (1 + 1e-9));
+  };
+  const fine = ticksAt([1, 2, 5]);
+  const ticks = fine.length <= most ? fine : ticksAt([1]);
+  return {
+    low,
+    high,
+    ticks: ticks.length > 1 ? ticks : fine.length > 1 ? fine : [low, high],
+    share: (value) => Math.log(value / low) / width,
+    value: (share) => low * Math.exp(share * width),
+    format: (value) => short(Number(value.toPrecision(3))),
+  };
+}
+
+/** @param {number} rough */
+function roundStep(rough) {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return power * (STEPS.find((step) => step * power >= rough * (1 - 1e-9)) ?? 10);
+}
+
+/** Return the decimals that distinguish neighbouring ticks. @param {number} step */
+function digitsOf(step) {
+  for (let digits = 0; digits <= MOST_DIGITS; digits += 1) {
+    if (Math.abs(step - Number(step.toFixed(digits))) < 1e-9 * step) return digits;
+  }
+  return MOST_DIGITS + 1;
+}

@@ -1,0 +1,146 @@
+/**
+ * The time and memory of a training before it starts, from earlier trainings of the service.
+ *
+ * Time grows with documents × features × iterations, memory with documents × features: the work of a histogram of
+ * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs.
+ * @module
+ */
+import { get } from "../page/api.js";
+import { count, counted, duration, size } from "../page/format.js";
+
+/**
+ * @typedef {object} Plan
+ * @property {string} scorer kind
+ * @property {number} documents that are learnt from
+ * @property {number} features
+ * @property {number | null} iterations null where the service chooses them
+ * @property {number} runs trainings on as many documents, such as folds
+ */
+/**
+ * @typedef {object} Measured
+ * @property {string} id of the job
+ * @property {string} title
+ * @property {string} scorer kind
+ * @property {number} documents
+ * @property {number} features
+ * @property {number} iterations
+ * @property {number} runs
+ * @property {number} seconds
+ * @property {number | null} [bytes] most memory; undefined before it was read
+ */
+
+/** Trainings that are looked at, newest first. */
+const RECENT = 100;
+/** A factor of size beyond which an estimate is rough. */
+const FAR = 10;
+
+/**
+ * Return the training that is nearest in size, of the same kind of scorer.
+ *
+ * @param {Plan} plan
+ * @param {Measured[]} measured newest first
+ * @returns {Measured | null}
+ */
+export function nearest(plan, measured) {
+  const distance = (/** @type {Measured} */ each) => Math.abs(Math.log(cells(plan) / cells(each)));
+  const alike = measured.filter(({ scorer }) => scorer === plan.scorer);
+  return alike.reduce(
+    (best, each) => (best && distance(best) <= distance(each) ? best : each),
+    /** @type {Measured | null} */ (null),
+  );
+}
+
+/**
+ * Scale what a training took to another one. Memory is never less than measured, as part of it is the same for all.
+ *
+ * @param {Plan} plan
+ * @param {Measured} measured
+ * @returns {{seconds: number, bytes: number | null, isRough: boolean}}
+ */
+export function scaled(plan, measured) {
+  const ratio = cells(plan) / cells(measured);
+  const steps = ((plan.iterations ?? measured.iterations) * plan.runs) / (measured.iterations * measured.runs);
+  return {
+    seconds: measured.seconds * ratio * steps,
+    bytes: measured.bytes ? measured.bytes * Math.max(1, ratio) : null,
+    isRough: ratio > FAR || ratio < 1 / FAR,
+  };
+}
+
+/** @param {{documents: number, features: number}} data */
+function cells({ documents, features }) {
+  return Math.max(1, documents) * Math.max(1, features);
+}
+
+/**
+ * Return the sentence about the cost of one or several trainings.
+ *
+ * @param {Plan} plan
+ * @param {Measured | null} measured
+ * @param {number} trainings
+ */
+export function costLabel(plan, measured, trainings) {
+  if (!measured) return "Time and memory: unknown before the service has finished a training of this kind.";
+  const { seconds, bytes, isRough } = scaled(plan, measured);
+  const about = isRough ? "Very roughly" : "About";
+  const memory = bytes ? ` and ${size(bytes)} of memory${trainings > 1 ? " each" : ""}` : "";
+  const all = trainings > 1 ? ` for ${counted(trainings, "training")}` : "";
+  const { title, documents, iterations } = measured;
+  return `${about} ${duration(Math.max(1, seconds * trainings))}${memory}${all}, as ${title} with ${counted(documents, "document")} and ${count(iterations)} iterations took ${duration(Math.max(1, measured.seconds))}.`;
+}
+
+/**
+ * Return the sentence about the cost of an automatic training.
+ *
+ * @param {string} budget minutes, as typed
+ */
+export function budgetLabel(budget) {
+  const minutes = Number(budget || "5");
+  if (!(minutes > 0)) return "";
+  return `About ${duration(60 * minutes)} of search, less where all candidates were tried. Those that would exceed the memory limit are left out.`;
+}
+
+/** @returns {Promise<Measured[]>} finished trainings, newest first */
+export async function readMeasured() {
+  const fields = "title,spec,started_at,finished_at,progress";
+  const [{ items }, datasets] = await Promise.all([
+    get(`/v1/jobs?kind=train&status=succeeded&limit=${RECENT}&fields=${fields}`),
+    get("/v1/datasets?status=ready&limit=200&fields=statistics.documents,statistics.features"),
+  ]);
+  const sizes = new Map(datasets.items.map(({ id, statistics }) => [id, statistics]));
+  return items.flatMap((job) => measuredOf(job, sizes.get(job.spec.dataset_id ?? "")) ?? []);
+}
+
+/**
+ * @param {Schemas["Job"]} job
+ * @param {{documents: number, features: number} | null | undefined} statistics of its dataset
+ * @returns {Measured | null} null where its size or time is unknown
+ */
+export function measuredOf({ id, title, spec, progress, started_at: start, finished_at: end }, statistics) {
+  const iterations = progress?.iteration;
+  const scorer = spec.scorer?.kind ?? "trees";
+  if (!statistics || !iterations || !start || !end || scorer === "sum" || spec.clicks || spec.distribution) return null;
+  return {
+    id,
+    title,
+    scorer: String(scorer),
+    documents: statistics.documents,
+    features: statistics.features,
+    iterations,
+    runs: runsOf(spec.validation),
+    seconds: (Date.parse(end) - Date.parse(start)) / 1000,
+  };
+}
+
+/** Return trainings on all queries that a validation needs: (k − 1) / k of them for each of k folds. @param {any} validation */
+export function runsOf(validation) {
+  const folds = Number(validation?.folds);
+  return folds > 1 && !validation.fold ? folds : 1;
+}
+
+/** Read the most memory that a training had. @param {string} id @returns {Promise<number | null>} */
+export async function readMemory(id) {
+  const { attempts } = await get(`/v1/jobs/${encodeURIComponent(id)}`);
+  const peaks = (attempts.at(-1)?.phases ?? []).flatMap(({ peak_memory_bytes: bytes }) => bytes ?? []);
+  return peaks.length ? Math.max(...peaks) : null;
+}

@@ -1,0 +1,109 @@
+/**
+ * Options folded by topic, each with a summary of what differs from the defaults.
+ * @module
+ */
+import { elementById, find, findAll, setAttribute, setText } from "../page/dom.js";
+import { count } from "../page/format.js";
+
+/** @typedef {{label: string, value: string}} Change */
+/** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
+
+const MOST_NAMED = 4;
+/** Choices whose value is in controls beside them, and groups of check boxes. */
+const ELSEWHERE = ["several", "own numbers"];
+const GROUPS = '[data-type="several"], [data-type="checked"], [data-also]';
+
+/**
+ * Return the summary of a topic: "2 changed: learning rate 0.05, leaves per tree 15".
+ *
+ * @param {Change[]} changes
+ */
+export function changesLabel(changes) {
+  if (!changes.length) return "defaults";
+  const named = changes.slice(0, MOST_NAMED).map(({ label, value }) => `${lowered(label)} ${value}`.trim());
+  const more = changes.length - named.length;
+  return `${count(changes.length)} changed: ${[...named, ...(more ? [`${count(more)} more`] : [])].join(", ")}`;
+}
+
+/** "Learning rate" within a sentence; "L2 penalty" stays. @param {string} label */
+function lowered(label) {
+  return /^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
+}
+
+/**
+ * Keep the summaries of all topics to their controls, and let a button unfold all of them.
+ *
+ * @param {HTMLFormElement} form
+ * @returns {() => void} shows what was changed by a script
+ */
+export function followFolds(form) {
+  const folds = findAll(form, "[data-fold]", HTMLDetailsElement);
+  const show = () => {
+    for (const fold of folds) {
+      const changes = changesOf(fold);
+      const place = find(fold, ".fold-changes");
+      setText(place, changesLabel(changes));
+      setAttribute(place, "data-changed", changes.length > 0);
+    }
+  };
+  for (const event of ["input", "change"]) form.addEventListener(event, show);
+  unfoldAll(form);
+  show();
+  return show;
+}
+
+/** @param {HTMLFormElement} form */
+function unfoldAll(form) {
+  const button = elementById("unfold", HTMLButtonElement);
+  button.addEventListener("click", () => {
+    const open = button.getAttribute("aria-pressed") !== "true";
+    for (const details of findAll(form, "details", HTMLDetailsElement)) details.open = open;
+    setAttribute(button, "aria-pressed", String(open));
+    setText(button, open ? "Fold all" : "Show all");
+  });
+}
+
+/** @param {HTMLElement} fold @returns {Change[]} */
+function changesOf(fold) {
+  const groups = findAll(fold, GROUPS, HTMLElement).filter((group) => !group.matches(":disabled"));
+  const ticked = groups.flatMap((group) => {
+    const values = findAll(group, "input:checked:not(:disabled)", HTMLInputElement).map(({ value }) => value);
+    return values.length ? [{ label: groupLabel(group), value: values.join(", ") }] : [];
+  });
+  const controls = /** @type {Control[]} */ (findAll(fold, "input, select, textarea", HTMLElement));
+  const single = controls.filter((control) => !control.closest(GROUPS)).flatMap((control) => changeOf(control) ?? []);
+  return [...single, ...ticked];
+}
+
+/** @param {Control} control @returns {Change | null} null where it is at its default */
+function changeOf(control) {
+  if (control.matches(":disabled") || control.type === "hidden") return null;
+  if (control instanceof HTMLInputElement && (control.type === "radio" || control.type === "checkbox")) {
+    if (control.checked === control.defaultChecked || (control.type === "radio" && !control.checked)) return null;
+    if (control.type === "radio") return { label: groupLabel(control.closest("fieldset")), value: labelOf(control) };
+    return { label: control.dataset.name ?? labelOf(control), value: control.checked ? "" : "off" };
+  }
+  if (control instanceof HTMLSelectElement) {
+    const usual = [...control.options].find((option) => option.defaultSelected) ?? control.options[0];
+    if (!usual || control.value === usual.value || ELSEWHERE.includes(control.value)) return null;
+    return { label: labelOf(control), value: control.selectedOptions[0]?.textContent ?? control.value };
+  }
+  const typed = control.value.trim();
+  if (!typed || typed === control.defaultValue.trim()) return null;
+  return { label: labelOf(control), value: typed };
+}
+
+/** @param {Control} control */
+function labelOf(control) {
+  const label = control.labels?.[0];
+  const own = [...(label?.childNodes ?? [])].filter((node) => node.nodeType === Node.TEXT_NODE);
+  const text = own.map((node) => node.textContent ?? "").join(" ");
+  return text.replace(/\s+/g, " ").trim() || control.getAttribute("aria-label") || control.name;
+}
+
+/** @param {HTMLElement | null} group */
+function groupLabel(group) {
+  const legend = group?.querySelector(":scope > legend");
+  const text = legend?.firstChild?.textContent ?? group?.getAttribute("aria-label") ?? "";
+  return text.trim();
+}

@@ -1,0 +1,200 @@
+/**
+ * Training, validation and test data of one form: which queries are held out, and how.
+ * @module
+ */
+import { chooseDataset, offerLabelMap, offerReady } from "./choices.js";
+import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { counted } from "../page/format.js";
+
+/** @typedef {Schemas["Dataset"]} Dataset */
+/** @typedef {Record<string, Json>} Request */
+/** @typedef {{value: string, queries: number}[]} Values */
+
+// The service's own bound.
+const MOST_FOLDS = 100;
+/** Ways to test on part of the training data, which automatic trainings do not have. */
+const WAYS = { fraction: "held-out queries", fold: "one of several folds", column: "queries by a column" };
+
+/**
+ * Offer the ready datasets, keep the ways to hold out to the chosen one, and ask for labels to replace.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string | null} asked the dataset to train on
+ * @returns {Promise<() => Dataset | undefined>} returns the chosen training data
+ */
+export async function offerData(form, asked) {
+  const trained = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
+  const validated = find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement);
+  const tested = testSelect(form);
+  const datasets = await offerReady([trained, validated, tested], asked);
+  elementById("no-datasets").hidden = datasets.length > 0;
+  form.hidden = datasets.length === 0;
+  for (const select of datasets.length > 1 ? [trained, validated] : [])
+    select.prepend(h("option", { value: "", selected: true }, "Choose a dataset"));
+  tested.prepend(
+    h("option", { value: "", selected: true }, "nothing"),
+    h(
+      "optgroup",
+      { label: "Part of the training data", "data-ways": true },
+      ...Object.entries(WAYS).map(([value, words]) => h("option", { value }, words)),
+    ),
+  );
+  chooseDataset([trained], asked);
+
+  const chosen = () => datasets.find(({ id }) => id === trained.value);
+  const follow = () => {
+    offerColumns(form, chosen());
+    takeSiblings(form, datasets, chosen());
+  };
+  const showLabels = () => offerLabelMap(elementById("label-map", HTMLFieldSetElement), used(form, datasets));
+  trained.addEventListener("change", follow);
+  form.addEventListener("change", () => {
+    offerWays(form);
+    showLabels();
+  });
+  follow();
+  offerWays(form);
+  showLabels();
+  return chosen;
+}
+
+/** @param {HTMLFormElement} form */
+function testSelect(form) {
+  return find(form, 'select[name="test"]', HTMLSelectElement);
+}
+
+/** Return the goal of the form. @param {HTMLFormElement} form */
+export function goalOf(form) {
+  return String(new FormData(form).get("goal"));
+}
+
+/** Offer parts of the training data where the goal has them. A dataset alone is sent by its id. @param {HTMLFormElement} form */
+function offerWays(form) {
+  const select = testSelect(form);
+  const group = find(select, "[data-ways]", HTMLOptGroupElement);
+  group.disabled = goalOf(form) !== "loss";
+  if (group.disabled && select.value in WAYS) choose(form, "test", "");
+  setAttribute(select, "data-pointer", !(select.value in WAYS) && "/test_dataset_id");
+}
+
+/**
+ * Offer the columns of the training data to hold out queries by, with their values.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Dataset | undefined} dataset the one trained on
+ */
+function offerColumns(form, dataset) {
+  const columns = dataset?.statistics?.query_columns || {};
+  const names = Object.keys(columns);
+  for (const part of ["validation", "test"]) {
+    const select = find(form, `[data-columns="${part}"]`, HTMLSelectElement);
+    replace(select, ...names.map((name) => h("option", { value: name }, name)));
+    const show = () => offerValues(form, part, columns[select.value] || []);
+    select.onchange = show;
+    show();
+  }
+  offerWay(form, "validation", "column", names.length > 0);
+  const option = find(testSelect(form), '[value="column"]', HTMLOptionElement);
+  option.hidden = option.disabled = names.length === 0;
+  if (option.disabled && option.selected) choose(form, "test", "");
+  const folds = names.filter((name) => columns[name].length > 1 && columns[name].length <= MOST_FOLDS);
+  offerWay(form, "validation", "fold_column", folds.length > 0);
+  replace(find(form, "[data-fold-columns]"), ...folds.map((name) => h("option", { value: name }, name)));
+}
+
+/**
+ * Show or hide one of a part's ways; where it is chosen and hidden, held-out queries are chosen instead.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} part
+ * @param {string} way
+ * @param {boolean} offered
+ */
+function offerWay(form, part, way, offered) {
+  const choice = find(form, `[name="${part}"][value="${way}"]`, HTMLInputElement);
+  if (choice.parentElement) choice.parentElement.hidden = !offered;
+  if (!offered && choice.checked) choose(form, part, "fraction");
+}
+
+/** @param {HTMLFormElement} form @param {string} part @param {Values} values */
+function offerValues(form, part, values) {
+  const place = find(form, `[data-values="${part}"]`);
+  for (const old of place.querySelectorAll("label")) old.remove();
+  place.append(...values.map(box));
+}
+
+/** @param {Values[number]} entry */
+function box({ value, queries }) {
+  const words = h("span", { class: "name", title: value }, value || "(empty)");
+  return h(
+    "label",
+    { class: "check" },
+    h("input", { type: "checkbox", value }),
+    words,
+    h("small", {}, counted(queries, "query", "queries")),
+  );
+}
+
+/**
+ * Set a choice of the form, as a user would: a select, or one of several radio buttons.
+ *
+ * @param {HTMLFormElement} form
+ * @param {string} name
+ * @param {string} value
+ */
+export function choose(form, name, value) {
+  const select = form.querySelector(`select[name="${name}"]`);
+  if (select instanceof HTMLSelectElement) {
+    if (select.value === value) return;
+    select.value = value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+    return;
+  }
+  const choice = find(form, `[name="${name}"][value="${value}"]`, HTMLInputElement);
+  if (choice.checked) return;
+  choice.checked = true;
+  choice.dispatchEvent(new Event("change", { bubbles: true }));
+}
+
+/**
+ * Choose what came in the same upload, and undo what was chosen so for another dataset.
+ *
+ * @param {HTMLFormElement} form
+ * @param {Dataset[]} datasets
+ * @param {Dataset | undefined} dataset
+ */
+function takeSiblings(form, datasets, dataset) {
+  const sibling = (/** @type {string} */ part) =>
+    datasets.find(({ id }) => id === dataset?.parts?.[part] && id !== dataset?.id);
+  const [validation, test] = ["validation", "test"].map(sibling);
+  const isUndone = form.dataset.siblings === "taken";
+  if (validation) {
+    choose(form, "validation", "dataset");
+    find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement).value = validation.id;
+  } else if (isUndone) choose(form, "validation", "fraction");
+  if (test || isUndone) choose(form, "test", test?.id ?? "");
+  const taken = [validation, test].flatMap((each) => each?.name ?? []);
+  form.dataset.siblings = taken.length ? "taken" : "";
+  const words = elementById("siblings");
+  words.hidden = taken.length === 0;
+  setText(words, taken.length ? `Came in the same upload: ${taken.join(", ")}.` : "");
+}
+
+/** Return the datasets that the job would use. @param {HTMLFormElement} form @param {Dataset[]} datasets */
+function used(form, datasets) {
+  const selects = findAll(form, 'select[data-pointer$="dataset_id"]', HTMLSelectElement);
+  const ids = new Set(selects.filter((select) => !select.matches(":disabled")).map((select) => select.value));
+  return datasets.filter(({ id }) => ids.has(id));
+}
+
+/** Choose the ways to hold out that a request has. @param {HTMLFormElement} form @param {Request} request */
+export function chooseHeldOut(form, { validation, test, test_dataset_id: dataset }) {
+  choose(form, "validation", wayOf(validation));
+  choose(form, "test", dataset ? String(dataset) : test ? wayOf(test) : "");
+}
+
+/** @param {Json | undefined} part */
+function wayOf(part) {
+  if (!part || typeof part !== "object") return "none";
+  return ["fraction", "column", "fold_column", "fold", "folds"].find((way) => way in part) || "dataset";
+}

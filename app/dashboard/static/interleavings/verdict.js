@@ -1,0 +1,150 @@
+/**
+ * The verdict of an interleaving: sentence, the test so far, and credit.
+ * @module
+ */
+import { rankLines } from "../figures/rank_lines.js";
+import { whiskers } from "../figures/whiskers.js";
+import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { count, counted, fixed, percent } from "../page/format.js";
+
+/** @typedef {Schemas["Interleaving"]} Interleaving */
+/** @typedef {Schemas["InterleavingVerdict"]} Verdict */
+/** @typedef {Schemas["PairVerdict"]} Pair */
+
+/** @type {Record<Pair["conclusion"], string>} colours of statuses of jobs */
+const STATES = { first: "succeeded", second: "succeeded", equal: "cancelled", undecided: "running" };
+
+/**
+ * Return the decided units that a test with a fixed number needs, (z(error / 2) + z(miss))² / 4d².
+ *
+ * @param {number} error
+ * @param {number} miss
+ * @param {number} difference
+ */
+export function sampleSize(error, miss, difference) {
+  const z = normalQuantile(1 - error / 2) + normalQuantile(1 - miss);
+  return Math.ceil(z ** 2 / (4 * difference ** 2));
+}
+
+/** Return the quantile of the normal distribution, by bisection of its integral. @param {number} share above one half */
+function normalQuantile(share) {
+  let [low, high] = [0, 10];
+  for (let step = 0; step < 60; step += 1) {
+    const middle = (low + high) / 2;
+    if (normalShare(middle) < share) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+const STEPS = 400;
+
+/** Return the share of the normal distribution below a value from 0, by Simpson's rule. @param {number} value */
+function normalShare(value) {
+  /** @param {number} x */
+  const density = (x) => Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI);
+  const width = value / STEPS;
+  let sum = density(0) + density(value);
+  for (let step = 1; step < STEPS; step += 1) sum += (step % 2 ? 4 : 2) * density(step * width);
+  return 0.5 + (sum * width) / 3;
+}
+
+/** What the rankers of a pair are called by the test. @param {Pair} pair */
+export function conclusionLabel({ conclusion, first, second }) {
+  if (conclusion === "first") return `${first} is better`;
+  if (conclusion === "second") return `${second} is better`;
+  return conclusion;
+}
+
+/** @param {Pair} pair */
+export function conclusionChip(pair) {
+  return h("span", { class: "status", "data-status": STATES[pair.conclusion] }, conclusionLabel(pair));
+}
+
+/**
+ * The share of the units that prefer the first ranker after each number of units, between the shares with which the test
+ * ends.
+ *
+ * @param {Pair} pair
+ * @param {Interleaving["unit"]} unit
+ */
+export function testFigure({ first, second, path, decided, preferring_first: preferring }, unit) {
+  if (path.length < 2) return null;
+  const winning = path.filter((look) => look.winning_share !== null);
+  /** @param {string} name @param {(share: number) => number} limit */
+  const limits = (name, limit) => ({
+    name,
+    kind: /** @type {const} */ ("limit"),
+    points: winning.map(({ decided: x, winning_share: share }) => ({ x, y: limit(share ?? 1) })),
+  });
+  const share = {
+    name: `preferring ${first}`,
+    kind: /** @type {const} */ ("line"),
+    points: path.map((look) => ({ x: look.decided, y: look.preferring_first / look.decided })),
+  };
+  const others = winning.length
+    ? [
+        limits(`above: ${first} is better`, (limit) => limit),
+        limits(`below: ${second} is better`, (limit) => 1 - limit),
+      ]
+    : [];
+  return rankLines([share, ...others], {
+    caption: `Share of decided ${unit}s that prefer ${first}, and where the test ends`,
+    axis: `Decided ${unit}s`,
+    summary: `${percent(preferring, decided)} of ${count(decided)} decided ${unit}s prefer ${first}.`,
+    include: [0.3, 0.5, 0.7],
+    format: (value) => `${Math.round(100 * value)}%`,
+  });
+}
+
+/** @param {Pair[]} pairs */
+export function creditTable(pairs) {
+  const heads = ["Pair", "Wins", "Losses", "Ties", "Decided", "Prefer the first", "p at any time", "Conclusion"];
+  /** @param {Child} words */
+  const number = (words) => h("td", { class: "number" }, words);
+  /** @param {Pair} pair */
+  const row = (pair) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, `${pair.first} against ${pair.second}`),
+      ...[pair.wins, pair.losses, pair.ties, pair.decided].map((value) => number(count(value))),
+      number(pair.decided ? percent(pair.preferring_first, pair.decided) : "–"),
+      number(Number(pair.sequential_p.toPrecision(2))),
+      h("td", {}, conclusionChip(pair)),
+    );
+  return scrollRegion(
+    "Credit by pair",
+    h(
+      "table",
+      {},
+      tableHead(
+        ...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && index < 7 && "number" }, words)),
+      ),
+      h("tbody", {}, ...pairs.map(row)),
+    ),
+  );
+}
+
+/** Differences of credit with their intervals, nothing before the first click. @param {Pair[]} pairs */
+export function deltaFigure(pairs) {
+  const rows = pairs
+    .filter(({ delta }) => delta !== null)
+    .map(({ first, second, delta, delta_lower: lower, delta_upper: upper }) => ({
+      name: first,
+      detail: `against ${second}`,
+      interval: { mean: delta, lower, upper },
+    }));
+  return rows.length > 0 && whiskers("Share of wins above one half", [{ rows }], { reference: 0 });
+}
+
+/** "about 340 more decided users" @param {Pair[]} pairs @param {Interleaving["unit"]} unit */
+export function neededLabel(pairs, unit) {
+  const needed = Math.max(0, ...pairs.map((pair) => pair.needed ?? 0));
+  return needed > 0 ? `about ${counted(needed, `more decided ${unit}`)}` : "";
+}
+
+/** @param {number} difference */
+export function differenceLabel(difference) {
+  return `${fixed(100 * (0.5 + difference), 0)}% of the decided for one ranker`;
+}

@@ -1,0 +1,76 @@
+/**
+ * Champions: models in use, with their metric over the versions of their name.
+ * @module
+ */
+import { compareWith, modelPage } from "../page/addresses.js";
+import { h, svg } from "../page/dom.js";
+import { metric, timeElement } from "../page/format.js";
+
+/** @typedef {Schemas["AliasedModel"]} Champion */
+/** @typedef {NonNullable<Champion["trend"]>} Trend */
+
+const SPARK = { width: 160, height: 36, margin: 4 };
+
+/** @param {Champion[]} champions */
+export function championList(champions) {
+  return h("ul", { class: "plain-list" }, ...champions.map(champion));
+}
+
+/** @param {Champion} champion */
+function champion({ name, version, updated_at: moved, metrics, trend }) {
+  const reference = `${name}:${version}`;
+  const [main] = Object.entries(metrics ?? {});
+  const newer = newest(trend, version);
+  return h(
+    "li",
+    { class: "champion" },
+    h("a", { class: "job-title quiet-link", href: modelPage(reference) }, reference),
+    h(
+      "p",
+      { class: "job-meta" },
+      "In use since ",
+      timeElement(moved),
+      newer && [
+        ` · Version ${newer.version} has ${metric(newer.value)}: `,
+        h("a", { href: compareWith([reference, `${name}:${newer.version}`]) }, "compare"),
+      ],
+    ),
+    trend && sparkline(trend, version),
+    main
+      ? h("span", { class: "job-figure" }, h("strong", {}, metric(main[1])), h("small", {}, `${main[0]} test`))
+      : h("span", { class: "hint" }, "Not tested"),
+  );
+}
+
+/**
+ * Return the newest version with its value where it is newer than the champion.
+ *
+ * @param {Trend | null | undefined} trend
+ * @param {number} champion
+ */
+export function newest(trend, champion) {
+  const version = trend?.versions.at(-1);
+  return trend && version !== undefined && version > champion ? { version, value: trend.values.at(-1) } : null;
+}
+
+/**
+ * Draw the metric over the versions, with the champion's own as a dot.
+ *
+ * @param {Trend} trend
+ * @param {number} version of the champion
+ */
+function sparkline({ metric: name, versions, values }, version) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const across = (SPARK.width - 2 * SPARK.margin) / (values.length - 1);
+  const down = (SPARK.height - 2 * SPARK.margin) / (high - low || 1);
+  const points = values.map((value, index) => [SPARK.margin + index * across, SPARK.margin + (high - value) * down]);
+  const words = `${name} on the same test data: ${metric(values[0])} of version ${versions[0]} to ${metric(values.at(-1))} of version ${versions.at(-1)}`;
+  const [x, y] = points[versions.indexOf(version)] ?? [];
+  return svg(
+    "svg",
+    { class: "sparkline", viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: "img", "aria-label": words },
+    svg("title", {}, words),
+    svg("polyline", { points: points.map((point) => point.map((each) => each.toFixed(1)).join(",")).join(" ") }),
+    x !== undefined && svg("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 3 }),
+  );
+}

@@ -1,0 +1,193 @@
+/**
+ * The form of a gate: a comparison on judgments, an estimate from a click log, an interleaving.
+ * @module
+ */
+import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
+import { offerUnchosen } from "../forms/choices.js";
+import { followChoices, payloadOf } from "../forms/forms.js";
+import { get } from "../page/api.js";
+import { h, replace } from "../page/dom.js";
+import { short } from "../page/format.js";
+
+/** @param {Schemas["Gate"] | null} gate @param {() => void} cancel */
+export function gateForm(gate, cancel) {
+  const dataset = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/dataset_id" }));
+  const clicks = clickRules(gate);
+  const form = /** @type {HTMLFormElement} */ (
+    h(
+      "form",
+      { class: "form", novalidate: true },
+      h("div", { class: "summary", hidden: true }),
+      ...judgmentRules(gate, dataset),
+      clicks.node,
+      h(
+        "div",
+        { class: "actions" },
+        h("button", { type: "submit", class: "primary small" }, "Set gate"),
+        h("button", { type: "button", class: "quiet small", click: cancel }, "Cancel"),
+      ),
+    )
+  );
+  followChoices(form);
+  return { form, dataset, offerClicks: clicks.offer };
+}
+
+/** The request of a form; what goes with judgments is left out without them. @param {HTMLFormElement} form */
+export function gatePayload(form) {
+  const payload = payloadOf(form);
+  if (payload.dataset_id) return payload;
+  const { metric, max_slice_drop, better_than_baselines, ...rest } = payload;
+  return rest;
+}
+
+/** @param {Schemas["Gate"] | null} gate @param {HTMLSelectElement} dataset */
+function judgmentRules(gate, dataset) {
+  return [
+    h(
+      "div",
+      { class: "grid" },
+      field("Compared on the queries of", dataset),
+      field("Metric", text("/metric", gate?.metric ?? "ndcg@10")),
+      field(
+        "A version must be",
+        select("/require", gate?.require, [
+          ["not_worse", "not shown to be worse"],
+          ["better", "shown to be better"],
+        ]),
+      ),
+      field("p-value below", text("/p", gate ? short(gate.p) : "0.05", "number"), "shows a difference"),
+      field(
+        "Largest drop in a segment",
+        text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
+        "any amount unless given",
+      ),
+    ),
+    check(
+      "/better_than_baselines",
+      gate?.better_than_baselines,
+      "Also shown to be better than rankings without training",
+    ),
+  ];
+}
+
+/**
+ * The rules on clicks, and what offers their logs and datasets.
+ *
+ * @param {Schemas["Gate"] | null} gate
+ */
+function clickRules(gate) {
+  const rule = gate?.counterfactual ?? null;
+  const log = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/counterfactual/click_log_id" }));
+  const features = /** @type {HTMLSelectElement} */ (h("select", { "data-pointer": "/counterfactual/dataset_id" }));
+  const normalised = check("/counterfactual/normalised", rule?.normalised, "Divide by the mean weight");
+  normalised.dataset.when = NORMALISED_WHEN;
+  const estimation = /** @type {HTMLFieldSetElement} */ (
+    h(
+      "fieldset",
+      { class: "inner" },
+      h("legend", {}, "Estimate from the click log"),
+      ...estimationFields(rule, features),
+      normalised,
+    )
+  );
+  const follow = () => {
+    estimation.hidden = estimation.disabled = !log.value;
+  };
+  log.addEventListener("change", follow);
+  follow();
+  const node = h(
+    "details",
+    { class: "more", open: Boolean(rule || gate?.interleaving) },
+    h("summary", {}, "Clicks of users"),
+    h(
+      "div",
+      { class: "grid" },
+      field(
+        "An interleaving must",
+        select("/interleaving", gate?.interleaving ?? "", [
+          ["", "decide nothing"],
+          ["better", "show that users prefer the new version"],
+          ["not_worse", "not show that users prefer the version in place"],
+        ]),
+      ),
+      field("Estimated on the click log", log),
+    ),
+    estimation,
+  );
+  return { node, offer };
+
+  async function offer() {
+    const { items } = await get("/v1/click-logs?status=ready&limit=200");
+    replace(
+      log,
+      h("option", { value: "" }, items.length ? "None" : "There is none yet"),
+      ...items.map(({ id, name }) => h("option", { value: id, selected: id === rule?.click_log_id }, name)),
+    );
+    await offerUnchosen([features], rule?.dataset_id ?? null);
+    if (rule) features.value = rule.dataset_id;
+    follow();
+  }
+}
+
+/** @param {NonNullable<Schemas["Gate"]["counterfactual"]> | null} rule @param {HTMLSelectElement} features */
+function estimationFields(rule, features) {
+  const examination = field(
+    "Examination by rank",
+    text("/counterfactual/examination", rule?.examination?.join(" ") ?? "", "numbers"),
+    "probabilities from rank 1, such as 1 0.6 0.5",
+  );
+  examination.dataset.when = "estimator=examination";
+  const estimator = h(
+    "select",
+    { name: "estimator", "data-pointer": "/counterfactual/estimator" },
+    ...estimatorOptions(rule?.estimator ?? "item_position"),
+  );
+  return [
+    h("div", { class: "row" }, field("Dataset with the features", features), field("Estimator", estimator)),
+    h(
+      "div",
+      { class: "grid" },
+      field(
+        "Metric",
+        text("/counterfactual/metric", rule?.metric ?? "dcg@10"),
+        "dcg@k, precision@k, rbp@k or clicks@k",
+      ),
+      examination,
+      field("Largest weight", text("/counterfactual/clip", rule?.clip ?? "", "number"), "any unless given"),
+      field(
+        "Loss that must be excluded",
+        text("/counterfactual/margin", short(rule?.margin ?? 0), "number"),
+        "0: shown to be better",
+      ),
+    ),
+  ];
+}
+
+/** @param {string} pointer @param {string | number} value @param {string} [type] */
+function text(pointer, value, type) {
+  return h("input", {
+    type: "text",
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-pointer": pointer,
+    "data-type": type,
+    value: value ?? "",
+  });
+}
+
+/** @param {string} pointer @param {string | undefined} chosen @param {string[][]} options */
+function select(pointer, chosen, options) {
+  const all = options.map(([value, words]) => h("option", { value, selected: value === chosen }, words));
+  return h("select", { "data-pointer": pointer }, ...all);
+}
+
+/** @param {string} pointer @param {boolean | undefined} checked @param {string} words */
+function check(pointer, checked, words) {
+  const box = h("input", { type: "checkbox", "data-pointer": pointer, checked: checked ?? false });
+  return h("label", { class: "check" }, box, words);
+}
+
+/** @param {string} words @param {HTMLElement} control @param {string} [hint] */
+function field(words, control, hint) {
+  return h("label", { class: "field" }, words, control, hint && h("small", { class: "below" }, hint));
+}

@@ -1,0 +1,45 @@
+/**
+ * Menus of the header's sections: they open under the pointer and by the arrow keys, and are not stops of the Tab key.
+ * @module
+ */
+import { find, findAll, setAttribute } from "./dom.js";
+
+/** Follow the sections that have more than one page. */
+export function followMenus() {
+  for (const section of findAll(document, ".section:has(.menu-items)", HTMLElement)) follow(section);
+}
+
+/** @param {HTMLElement} section */
+function follow(section) {
+  const entry = find(section, "a", HTMLAnchorElement);
+  const menu = find(section, ".menu-items");
+  const links = findAll(menu, "a", HTMLAnchorElement);
+
+  /** @param {boolean} open */
+  function show(open) {
+    menu.hidden = !open;
+    setAttribute(entry, "aria-expanded", String(open));
+  }
+
+  /** @param {KeyboardEvent} event */
+  function onKey(event) {
+    const place = links.findIndex((link) => link === document.activeElement);
+    if (event.key === "Escape" && !menu.hidden) {
+      entry.focus();
+      show(false);
+    } else if (event.key === "ArrowDown" || (event.key === "ArrowUp" && !menu.hidden)) {
+      show(true);
+      const next = place + (event.key === "ArrowDown" ? 1 : -1);
+      links[(next + links.length) % links.length].focus();
+    } else return;
+    event.preventDefault();
+  }
+
+  section.addEventListener("pointerenter", ({ pointerType }) => pointerType === "mouse" && show(true));
+  section.addEventListener("pointerleave", () => !menu.contains(document.activeElement) && show(false));
+  section.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!(relatedTarget instanceof Node && section.contains(relatedTarget))) show(false);
+  });
+  section.addEventListener("keydown", onKey);
+  show(false);
+}

@@ -1,0 +1,67 @@
+/**
+ * Keyboard shortcuts: the dialog that lists them, and G with a letter, which opens a page.
+ * @module
+ */
+import { openPage } from "./addresses.js";
+import { h } from "./dom.js";
+
+/** Pages by the key that follows G. @type {Record<string, [name: string, path: string]>} */
+const PAGES = {
+  o: ["Overview", "/"],
+  d: ["Datasets", "/datasets"],
+  j: ["Jobs", "/jobs"],
+  t: ["New training", "/train"],
+  m: ["Models", "/models"],
+  e: ["Evaluations", "/evaluations"],
+  c: ["Comparisons", "/comparisons"],
+  a: ["Aliases", "/aliases"],
+  s: ["Settings", "/settings"],
+};
+const WAIT_MILLISECONDS = 1500;
+
+/** When G was pressed. */
+let begun = -Infinity;
+
+/**
+ * Open the page that a key belongs to, if G came shortly before.
+ *
+ * @param {KeyboardEvent} event without modifiers, and not in a field
+ * @returns {boolean} whether the key was used
+ */
+export function goByKey({ key, timeStamp }) {
+  const page = timeStamp - begun < WAIT_MILLISECONDS && Object.hasOwn(PAGES, key) ? PAGES[key] : null;
+  begun = key === "g" ? timeStamp : -Infinity;
+  if (page) openPage(page[1]);
+  return page !== null;
+}
+
+/** Open the dialog. */
+export function openShortcuts() {
+  const close = h("button", { class: "quiet" }, "Close");
+  /** @param {string} words @param {string[]} keys @param {string} [between] */
+  const line = (words, keys, between = " ") =>
+    h("div", {}, h("dt", {}, words), h("dd", {}, ...keys.flatMap((key, at) => [at > 0 && between, h("kbd", {}, key)])));
+  const dialog = h(
+    "dialog",
+    { "aria-labelledby": "shortcuts-title" },
+    h(
+      "form",
+      { method: "dialog" },
+      h("h2", { id: "shortcuts-title" }, "Keyboard shortcuts"),
+      h(
+        "dl",
+        { class: "shortcuts" },
+        line("Search", ["/", "Ctrl K"], " or "),
+        line("This list", ["?"]),
+        ...Object.entries(PAGES).map(([key, [name]]) => line(name, ["G", key.toUpperCase()])),
+        line("Menu of a section", ["↓"]),
+        line("Search, theme and help", ["←", "→"]),
+        line("Close a dialog or menu", ["Esc"]),
+      ),
+      h("div", { class: "actions end" }, close),
+    ),
+  );
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}

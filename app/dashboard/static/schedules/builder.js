@@ -1,0 +1,71 @@
+/**
+ * The times of a schedule: choices that write a cron expression, and its next due times as the service counts them.
+ * @module
+ */
+import { get, Problem } from "../page/api.js";
+import { elementById, h, replace } from "../page/dom.js";
+import { CHOICES, choiceOf, cronOf } from "./cron.js";
+
+const TYPING_MILLISECONDS = 250;
+
+/** Keep the choices, the expression and the due times of the form together. @returns {{show: () => void}} */
+export function timesBuilder() {
+  const repeat = elementById("repeat", HTMLSelectElement);
+  const at = elementById("at", HTMLInputElement);
+  const cron = elementById("cron", HTMLInputElement);
+  const timezone = elementById("timezone", HTMLInputElement);
+  const due = elementById("due");
+  let typing = 0;
+  let asked = 0;
+  const options = CHOICES.map(([value, words]) => h("option", { value }, words));
+  replace(repeat, ...options, h("option", { value: "" }, "As the expression says"));
+  for (const control of [repeat, at]) control.addEventListener("input", choose);
+  for (const control of [cron, timezone])
+    control.addEventListener("input", () => {
+      clearTimeout(typing);
+      typing = setTimeout(show, TYPING_MILLISECONDS);
+    });
+
+  function choose() {
+    if (repeat.value) cron.value = cronOf(repeat.value, at.value);
+    show();
+  }
+
+  async function show() {
+    const choice = choiceOf(cron.value);
+    repeat.value = choice?.repeat ?? "";
+    at.disabled = !choice;
+    if (choice) at.value = choice.time;
+    const turn = ++asked;
+    const zone = timezone.value.trim() || "UTC";
+    const words = await dueWords(cron.value, zone);
+    if (turn === asked) replace(due, words);
+  }
+  return { show };
+}
+
+/** @param {string} cron @param {string} timezone @returns {Promise<string>} */
+async function dueWords(cron, timezone) {
+  if (!cron.trim()) return "";
+  try {
+    const { items } = await get(`/v1/schedules/due-times?${new URLSearchParams({ cron, timezone })}`);
+    return `Next runs: ${items.map((moment) => localTime(moment, timezone)).join(" · ")}`;
+  } catch (error) {
+    if (error instanceof Problem && error.status === 422) return error.message;
+    return "";
+  }
+}
+
+/** Return a moment on the clock of a time zone: "Tue 6 Jan 2026, 03:00". @param {string} moment @param {string} timeZone */
+export function localTime(moment, timeZone) {
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    weekday: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+  });
+  return format.format(new Date(moment));
+}

@@ -1,0 +1,59 @@
+/**
+ * Cron expressions as words, and of the choices that most schedules need.
+ * @module
+ */
+
+const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/** Choices by value: the words, and the expression at a minute and an hour. */
+/** @type {Record<string, [words: string, fields: string]>} */
+const REPEATS = {
+  hour: ["Every hour", "M * * * *"],
+  day: ["Every day", "M H * * *"],
+  weekdays: ["Monday to Friday", "M H * * 1-5"],
+  ...Object.fromEntries(DAYS.map((day, index) => [String(index), [`Every ${day}`, `M H * * ${index}`]])),
+  month: ["On the first of each month", "M H 1 * *"],
+};
+
+/** The choices as values and words. @type {[value: string, words: string][]} */
+export const CHOICES = ["hour", "day", "weekdays", "1", "2", "3", "4", "5", "6", "0", "month"].map((value) => [
+  value,
+  REPEATS[value][0],
+]);
+
+/** Return the expression of a choice. @param {string} repeat @param {string} time "03:30" */
+export function cronOf(repeat, time) {
+  const [hour, minute] = time.split(":").map(Number);
+  return REPEATS[repeat][1].replace("M", String(minute || 0)).replace("H", String(hour || 0));
+}
+
+/**
+ * Return the choice and the time of an expression, null for one that is not among the choices.
+ *
+ * @param {string} cron
+ * @returns {{repeat: string, time: string} | null}
+ */
+export function choiceOf(cron) {
+  const [minute, hour, ...others] = cron.trim().split(/\s+/);
+  if (!isWithin(minute, 59) || (hour !== "*" && !isWithin(hour, 23))) return null;
+  const fields = ["M", hour === "*" ? "*" : "H", ...others]
+    .join(" ")
+    .replace(/ 7$/, " 0")
+    .replace(/ MON-FRI$/i, " 1-5");
+  const found = Object.entries(REPEATS).find(([, [, each]]) => each === fields);
+  const time = [hour === "*" ? "0" : hour, minute].map((part) => part.padStart(2, "0")).join(":");
+  return found ? { repeat: found[0], time } : null;
+}
+
+/** @param {string | undefined} text @param {number} largest */
+function isWithin(text, largest) {
+  return /^\d{1,2}$/.test(text ?? "") && Number(text) <= largest;
+}
+
+/** Return an expression in words, "Every day at 03:30", itself where it is not among the choices. @param {string} cron */
+export function cronWords(cron) {
+  const choice = choiceOf(cron);
+  if (!choice) return cron;
+  const { repeat, time } = choice;
+  return `${REPEATS[repeat][0]} at ${repeat === "hour" ? `minute ${Number(time.slice(3))}` : time}`;
+}

@@ -1,0 +1,124 @@
+/**
+ * Settings in units that people read, and entries of the audit log as sentences.
+ * @module
+ */
+import { count, counted } from "../page/format.js";
+
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
+/** @type {[seconds: number, one: string][]} */
+const SPANS = [
+  [86_400, "day"],
+  [3600, "hour"],
+  [60, "minute"],
+];
+
+/**
+ * Return the value of a setting by the unit that its name ends with: "32 GiB", "5 minutes", "500 per second".
+ *
+ * @param {string} name of the environment variable
+ * @param {string | null} value as the variable has it
+ */
+export function settingLabel(name, value) {
+  if (!/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/.test(value ?? "") || name.endsWith("_PORT")) return value ?? "";
+  const [, rate] = /_PER_(\w+)$/.exec(name) ?? [];
+  const unit = /_(BYTES|SECONDS|HOURS|DAYS)(_PER_\w+)?$/.exec(name)?.[1] ?? "";
+  const label = (value ?? "").split(",").map((each) => quantity(Number(each), unit));
+  return rate ? `${label.join(", ")} per ${rate.toLowerCase().replace("_", " ")}` : label.join(", ");
+}
+
+/** @param {number} number @param {string} unit */
+function quantity(number, unit) {
+  if (unit === "BYTES") return bytes(number);
+  if (unit === "SECONDS") return span(number);
+  return unit ? counted(number, unit.slice(0, -1).toLowerCase()) : count(number);
+}
+
+/** @param {number} number a multiple of the largest unit that divides it */
+function bytes(number) {
+  let [left, unit] = [number, 0];
+  while (left >= 1024 && left % 1024 === 0 && unit < BINARY.length - 1) [left, unit] = [left / 1024, unit + 1];
+  return `${count(left)} ${BINARY[unit]}`;
+}
+
+/** @param {number} seconds */
+function span(seconds) {
+  const [whole, one] = SPANS.find(([each]) => seconds >= each && seconds % each === 0) ?? [1, "second"];
+  return counted(seconds / whole, one);
+}
+
+/** Words for the last step of a path, which acts on what is before it. */
+/** @type {Record<string, string>} */
+const ACTIONS = {
+  batch: "Added",
+  cancel: "Cancelled",
+  clone: "Cloned",
+  delete: "Deleted",
+  distil: "Distilled",
+  empty: "Emptied",
+  labels: "Labelled",
+  pause: "Paused",
+  redeliver: "Delivered again",
+  reproduce: "Reproduced",
+  restore: "Restored",
+  resume: "Resumed",
+  rollback: "Rolled back",
+  rotate: "Changed the secret of",
+  run: "Ran",
+  synthetic: "Generated",
+  test: "Tested",
+};
+/** @type {Record<string, string>} */
+const METHODS = { POST: "Added", PUT: "Set", PATCH: "Changed", DELETE: "Deleted" };
+/** @type {Record<string, string>} plurals that do not end with a mere s */
+const NOUNS = { aliases: "alias", studies: "study", trash: "trash" };
+/** Kinds that have pages. */
+const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|comparisons|studies)$/;
+
+/**
+ * Return what a request changed: "Set the alias", "champion", " of the model web", with the page of an object that has
+ * one.
+ *
+ * @param {{method: string, path: string}} entry
+ * @returns {{verb: string, id: string | null, owners: string, href: string | null}}
+ */
+export function change({ method, path }) {
+  const steps = path
+    .replace(/^\/v\d+\//, "")
+    .split("/")
+    .filter(Boolean)
+    .map(readable);
+  const action = steps.length > 1 ? ACTIONS[steps.at(-1) ?? ""] : undefined;
+  const objects = action ? steps.slice(0, -1) : steps;
+  const pairs = objects.flatMap((step, index) => (index % 2 === 0 ? [[noun(step), objects[index + 1] ?? null]] : []));
+  const [what, id] = pairs.at(-1) ?? ["", null];
+  const owners = pairs.slice(0, -1).map(([kind, of]) => ` of the ${kind} ${of}`);
+  const article = id || owners.length ? "the" : /^[aeiou]/.test(what ?? "") ? "an" : "a";
+  const gone = method === "DELETE" || action === ACTIONS.delete;
+  const page = pairs.length === 1 && id && !gone && PAGES.test(objects[0]);
+  return {
+    verb: `${action ?? METHODS[method] ?? method} ${article} ${what}`,
+    id,
+    owners: owners.reverse().join(""),
+    href: page ? `/${objects[0]}/${encodeURIComponent(id)}` : null,
+  };
+}
+
+/** @param {string} step of a path, percent-encoded where it is well formed */
+function readable(step) {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
+}
+
+/** @param {string} kind */
+function noun(kind) {
+  return NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
+}
+
+/** Return what became of a request by its HTTP status. @param {number} status */
+export function outcome(status) {
+  if (status < 400) return "Done";
+  return status < 500 ? "Refused" : "Failed";
+}

@@ -1,0 +1,19 @@
+/**
+ * The link that skips to the first row of a list, the second stop of the Tab key.
+ * @module
+ */
+import { find, h } from "../page/dom.js";
+
+/** @param {HTMLElement} place of the list */
+export function offerSkip(place) {
+  const link = h("a", { class: "skip", href: `#${place.id}`, click }, "Skip to the first row");
+  find(document, ".skip").after(link);
+
+  /** @param {Event} event */
+  function click(event) {
+    const first = place.querySelector("tbody :is(a, button, input)");
+    if (!(first instanceof HTMLElement)) return;
+    event.preventDefault();
+    first.focus();
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * `/aliases`: the models that an alias means, by name, with their metrics and where each is tried and moved.
+ * @module
+ */
+import { modelPage } from "../page/addresses.js";
+import { get } from "../page/api.js";
+import { elementById, emptyState, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { metric, timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+
+/** @typedef {Schemas["AliasedModel"]} Aliased */
+
+const TYPING_MILLISECONDS = 200;
+const LIMIT = 50;
+
+const field = elementById("alias", HTMLInputElement);
+const place = elementById("aliases");
+field.value = new URLSearchParams(location.search).get("alias") ?? field.value;
+let shown = "";
+let typing = 0;
+
+const again = poll(refresh, (problem) => replace(place, problemBox(problem)));
+elementById("filters").addEventListener("submit", (event) => event.preventDefault());
+field.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(narrow, TYPING_MILLISECONDS);
+});
+
+function narrow() {
+  const alias = field.value.trim();
+  history.replaceState(null, "", `${location.pathname}${alias ? `?${new URLSearchParams({ alias })}` : ""}`);
+  again();
+}
+
+async function refresh() {
+  const alias = field.value.trim() || "champion";
+  const { items } = await get(
+    /** @type {const} */ (`/v1/aliases?${new URLSearchParams({ alias, limit: `${LIMIT}` })}`),
+  );
+  const state = JSON.stringify([alias, items]);
+  if (state === shown) return false;
+  shown = state;
+  place.removeAttribute("aria-busy");
+  replace(place, items.length ? table(items) : nothing(alias));
+  return false;
+}
+
+/** @param {string} alias */
+function nothing(alias) {
+  const words = `No model has the alias ${alias}. Give it to the version that is in use, on the page of the model.`;
+  return emptyState("Nothing has this alias", words, "/models", "Models");
+}
+
+/** @param {Aliased[]} items */
+function table(items) {
+  const heads = ["Model", "Alias", "Metric", "Gate", "Since", ""];
+  return h(
+    "div",
+    { class: "panel list-panel", "data-wide": true },
+    scrollRegion(
+      "Aliases",
+      h(
+        "table",
+        { class: "list" },
+        tableHead(...heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words))),
+        h("tbody", {}, ...items.map(row)),
+      ),
+    ),
+  );
+}
+
+/** @param {Aliased} aliased */
+function row({ name, version, alias, gated, metrics, updated_at: moved }) {
+  const page = modelPage(`${name}:${version}`);
+  const [main] = Object.entries(metrics ?? {});
+  return h(
+    "tr",
+    {},
+    h("th", { scope: "row" }, h("a", { class: "name", href: page }, `${name}:${version}`)),
+    h("td", {}, h("a", { class: "quiet-link", href: `${page}#view=aliases` }, `${name}@${alias}`)),
+    h("td", {}, main ? `${main[0]} ${metric(main[1])}` : h("span", { class: "missing" }, "not tested")),
+    h("td", {}, gated ? "gated" : "none"),
+    h("td", {}, timeElement(moved)),
+    h(
+      "td",
+      {},
+      h("a", { class: "quiet-link", href: `${page}#view=try`, "aria-label": `Try ${name}:${version}` }, "Try it"),
+    ),
+  );
+}

@@ -1,0 +1,138 @@
+/**
+ * `/click-logs`: the list of click logs, and the forms that upload and simulate one.
+ * @module
+ */
+import { offerColumns } from "../clicks/columns.js";
+import { logSource } from "../clicks/log.js";
+import { severityCounts } from "../figures/marks.js";
+import { offerUnchosen } from "../forms/choices.js";
+import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { readStart } from "../forms/text_file.js";
+import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
+import { clickLogPage, datasetApi, jobPage, openPage } from "../page/addresses.js";
+import { creator, get } from "../page/api.js";
+import { announce, elementById, find, h, replace } from "../page/dom.js";
+import { percent } from "../page/format.js";
+import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
+
+/** Of a file, read for its header and first rows. */
+const HEADER_BYTES = 65_536;
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  ...dataColumns(clickLogPage, ["lists", "impressions", "clicks"]),
+  {
+    key: "rate",
+    label: "Clicked",
+    number: true,
+    fields: ["statistics.impressions", "statistics.clicks"],
+    cell: ({ statistics }) => statistics?.impressions > 0 && percent(statistics.clicks, statistics.impressions),
+  },
+  {
+    key: "findings",
+    label: "Findings",
+    fields: ["findings.severity"],
+    cell: ({ findings }) => findings && severityCounts(findings),
+  },
+  { key: "source", label: "Source", optional: true, fields: ["source", "size_bytes"], cell: logSource },
+  timeColumn("created", "Added"),
+  projectColumn("/click-logs"),
+];
+
+const form = elementById("upload", HTMLFormElement);
+const simulation = elementById("simulate-form", HTMLFormElement);
+const create = creator();
+
+showList({
+  kind: "click-logs",
+  noun: "click log",
+  filters: ["status"],
+  fields: DATA_FIELDS,
+  columns: COLUMNS,
+  name: ({ name }) => name,
+  isActive: ({ status }) => status === "pending",
+  announcement: ({ name, status }) => `Click log ${name} is ${status}.`,
+  empty: ["Upload the log of a search, or simulate clicks to try things out.", "#add", "Upload a click log"],
+});
+followDialogs({ simulate: () => offerSimulation().catch((error) => showError(simulation, error)) });
+followChoices(form);
+acceptDrop(form);
+watchHeader();
+onSubmit(form, send);
+
+/** Offer the columns of the chosen file. */
+function watchHeader() {
+  const file = find(form, 'input[name="file"]', HTMLInputElement);
+  file.addEventListener("change", async () => {
+    const [chosen] = file.files ?? [];
+    const text = chosen && (await readStart(chosen, HEADER_BYTES).catch(() => null));
+    offerColumns(elementById("columns"), text ?? "");
+  });
+}
+
+async function send() {
+  const log = new FormData(form).get("source") === "file" ? await uploaded() : await created();
+  if (log) openPage(clickLogPage(log.id));
+  else announce("The upload was stopped.");
+}
+
+/** Return the payload with weights as numbers, without what the chosen source has no use for. */
+function payload() {
+  const { actions, columns, ...rest } = payloadOf(form);
+  const weights = Object.entries(/** @type {Record<string, string>} */ (actions ?? {}));
+  return {
+    ...rest,
+    ...(weights.length && { actions: Object.fromEntries(weights.map(([name, weight]) => [name, Number(weight)])) }),
+    ...(!elementById("columns").hidden && columns && { columns }),
+  };
+}
+
+/** @returns {Promise<Schemas["ClickLog"]>} */
+function created() {
+  return create("/v1/click-logs", payload());
+}
+
+/** @returns {Promise<Schemas["ClickLog"] | null>} null where the upload was stopped */
+async function uploaded() {
+  const contents = new FormData();
+  for (const [name, value] of Object.entries(payload()))
+    contents.append(name, typeof value === "string" ? value : JSON.stringify(value));
+  for (const [name, value] of contentsOf(form)) if (value instanceof File) contents.append(name, value);
+  const progress = find(form, ".upload-progress");
+  const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
+  const transfer = upload("/v1/click-logs", contents, sentWatcher(progress));
+  stop.onclick = transfer.abort;
+  stop.hidden = false;
+  addEventListener("beforeunload", keep);
+  try {
+    return await transfer.done;
+  } finally {
+    removeEventListener("beforeunload", keep);
+    stop.hidden = true;
+    progress.hidden = true;
+  }
+}
+
+/** Ask before the page is left, which would end the upload. @param {Event} event */
+function keep(event) {
+  event.preventDefault();
+}
+
+async function offerSimulation() {
+  const select = find(simulation, "select[data-list]", HTMLSelectElement);
+  select.addEventListener("change", () => offerFeatures(select.value).catch(() => {}));
+  onSubmit(simulation, async () => {
+    const { id } = await create("/v1/jobs", { kind: "simulate-clicks", ...payloadOf(simulation) });
+    openPage(jobPage(id));
+  });
+  await offerUnchosen([select], new URLSearchParams(location.search).get("dataset"));
+  simulation.removeAttribute("aria-busy");
+  await offerFeatures(select.value);
+}
+
+/** @param {string} id of the chosen dataset, empty for none */
+async function offerFeatures(id) {
+  const names = id ? (await get(datasetApi(id, "/features"))).items.map(({ name }) => name) : [];
+  replace(elementById("feature-names"), ...names.map((name) => h("option", { value: name })));
+}

@@ -1,0 +1,186 @@
+/**
+ * `/interleavings/{id}`: one interleaving: its verdict, the test so far, its rankers, and how lists are shown.
+ * @module
+ */
+import { tileList } from "../figures/marks.js";
+import { creditTable, deltaFigure, differenceLabel, neededLabel, testFigure } from "../interleavings/verdict.js";
+import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
+import { clickLogPage, interleavingApi, modelPage, openPage, pageObject, serviceUrl } from "../page/addresses.js";
+import { conditionalReader, creator } from "../page/api.js";
+import { failureBox, showMissing, snippet } from "../page/content.js";
+import { announce, elementById, h, panel, replace } from "../page/dom.js";
+import { count, duration, timeElement } from "../page/format.js";
+import { poll } from "../page/poll.js";
+
+/** @typedef {Schemas["Interleaving"]} Interleaving */
+/** @typedef {Schemas["InterleavingVerdict"]} Verdict */
+
+const id = pageObject();
+const place = elementById("interleaving");
+const read = conditionalReader();
+const readVerdict = conditionalReader();
+const result = h("div", { class: "view" });
+/** @type {Interleaving | null} */
+let shown = null;
+/** @type {Verdict | null} */
+let shownVerdict = null;
+
+poll(refresh, (problem) =>
+  showMissing(place, problem, {
+    title: "There is no such interleaving",
+    sentence: `No interleaving has the id ${id}.`,
+    href: "/interleavings",
+    action: "All interleavings",
+  }),
+);
+
+async function refresh() {
+  const [interleaving, verdict] = await Promise.all([
+    read(interleavingApi(id)),
+    readVerdict(interleavingApi(id, "/verdict")),
+  ]);
+  if (interleaving !== shown) draw(interleaving);
+  if (verdict !== shownVerdict) {
+    if (shownVerdict && shownVerdict.sentence !== verdict.sentence) announce(verdict.sentence);
+    shownVerdict = verdict;
+    replace(result, ...verdictParts(interleaving, verdict));
+  }
+  return false;
+}
+
+/** @param {Interleaving} interleaving */
+function draw(interleaving) {
+  shown = interleaving;
+  document.title = `${interleaving.name} · Rankery`;
+  place.removeAttribute("aria-busy");
+  replace(
+    place,
+    h(
+      "div",
+      { class: "page-head" },
+      h("h1", {}, interleaving.name),
+      h("div", { class: "actions" }, clickLogButton(), deleteButton(interleaving)),
+    ),
+    h(
+      "p",
+      { class: "job-meta" },
+      `${interleaving.method.replaceAll("_", " ")} · created `,
+      timeElement(interleaving.created_at),
+      " · ",
+      h("code", {}, id),
+    ),
+    result,
+    rankers(interleaving),
+    calls(interleaving),
+  );
+}
+
+/** @param {Interleaving} interleaving @param {Verdict} verdict @returns {Child[]} */
+function verdictParts({ unit, difference }, verdict) {
+  const { sentence, lists, clicked_lists: clicked, waiting_lists: waiting, sample_size: size, pairs } = verdict;
+  const decided = Math.max(0, ...pairs.map((pair) => pair.decided));
+  const figures = pairs.map((pair) => testFigure(pair, unit)).filter((figure) => figure !== null);
+  return [
+    panel(
+      "Verdict",
+      h("p", { class: "sentence" }, sentence),
+      tileList([
+        ["Lists shown", count(lists)],
+        ["Lists with a click", count(clicked), waiting > 0 && `and ${count(waiting)} whose window is open`],
+        [`Decided ${unit}s`, count(decided), neededLabel(pairs, unit)],
+        ["Fixed test", count(size), `for ${differenceLabel(difference)}`],
+      ]),
+    ),
+    figures.length > 0 &&
+      panel(
+        "The test so far",
+        ...figures,
+        h(
+          "p",
+          { class: "hint" },
+          "The test ends where the share crosses a limit, or where a difference of interest is excluded. Looking often does not raise its error.",
+        ),
+      ),
+    clicked > 0 &&
+      panel(
+        "Credit",
+        creditTable(pairs),
+        h("h3", {}, "Share of wins above one half"),
+        deltaFigure(pairs),
+        h("p", { class: "hint" }, "Over all lists with a click; 95% intervals by bootstrap over users."),
+      ),
+  ];
+}
+
+/** The rankers; the aliases of models are where the verdict is put to use. @param {Interleaving} interleaving */
+function rankers({ rankers: names, model_ids: models, unit, click_window_seconds: window, length, error, miss }) {
+  const settings = [
+    `lists of up to ${count(length)} documents`,
+    `decisions by ${unit}`,
+    window > 0 ? `clicks count for ${duration(window)}` : "clicks always count",
+    `error ${error}, miss ${miss}`,
+  ];
+  return panel(
+    "Rankers",
+    h(
+      "ul",
+      { class: "rankers" },
+      ...names.map((name) =>
+        h(
+          "li",
+          {},
+          models ? h("a", { href: modelPage(name) }, name) : name,
+          models && [" · ", h("a", { href: `${modelPage(name)}#view=aliases` }, `Aliases and gates of ${name}`)],
+        ),
+      ),
+    ),
+    h("p", { class: "hint" }, `${settings.join("; ")}.`),
+  );
+}
+
+/** How a search shows lists and sends clicks. @param {Interleaving} interleaving */
+function calls({ rankers: names, model_ids: models }) {
+  const documents = '[{"id": "d1", "features": {"bm25": 12.5}}, {"id": "d2", "features": {"bm25": 9.1}}]';
+  const rankings = `{${names.map((name) => `${JSON.stringify(name)}: ["d1", "d2"]`).join(", ")}}`;
+  const given = models ? `documents=${documents}` : `rankings=${rankings}`;
+  const code = `import rankery
+
+client = rankery.Client(${JSON.stringify(serviceUrl())})
+shown = client.interleaved_list(${JSON.stringify(id)}, "red shoes", user="u-17", ${given})
+client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
+`;
+  return h(
+    "details",
+    { class: "panel as-code" },
+    h("summary", {}, h("h2", {}, "Show lists and send clicks")),
+    h("div", {}, snippet("Python", code)),
+  );
+}
+
+/** What makes a click log of the lists and opens it. */
+function clickLogButton() {
+  const create = creator();
+  const button = h("button", { type: "button", class: "quiet", click: make }, "Make a click log");
+  return button;
+
+  async function make() {
+    button.toggleAttribute("disabled", true);
+    try {
+      const log = await create("/v1/click-logs/interleaved", { interleaving_id: id });
+      openPage(clickLogPage(log.id));
+    } catch (error) {
+      button.toggleAttribute("disabled", false);
+      const box = failureBox(error, () => {
+        box.remove();
+        make();
+      });
+      place.prepend(box);
+    }
+  }
+}
+
+/** @param {Interleaving} interleaving */
+function deleteButton({ name }) {
+  const consequence = "Its lists and clicks are deleted for good; they cannot be restored.";
+  return confirmedDeleteButton(name, interleavingApi(id), consequence, () => openPage("/interleavings"));
+}

@@ -1,0 +1,91 @@
+/**
+ * `/interleavings`: the list of interleavings, and the form that creates one.
+ * @module
+ */
+import { readOffered } from "../forms/choices.js";
+import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { sampleSize } from "../interleavings/verdict.js";
+import { interleavingPage, openPage } from "../page/addresses.js";
+import { creator } from "../page/api.js";
+import { elementById, findAll, h, replace, setText } from "../page/dom.js";
+import { count, percent } from "../page/format.js";
+import { CREATED, projectColumn } from "../tables/columns.js";
+import { showList } from "../tables/list.js";
+
+/** @type {import("../tables/list.js").ListColumn[]} */
+const COLUMNS = [
+  {
+    key: "name",
+    label: "Name",
+    sort: "name",
+    cell: ({ id, name }) => h("a", { class: "name", href: interleavingPage(id), title: name }, name),
+  },
+  { key: "rankers", label: "Rankers", fields: ["rankers"], cell: ({ rankers }) => rankers.join(", ") },
+  {
+    key: "method",
+    label: "Method",
+    sort: "method",
+    fields: ["method"],
+    cell: ({ method }) => method.replaceAll("_", " "),
+  },
+  {
+    key: "difference",
+    label: "Difference",
+    number: true,
+    fields: ["difference"],
+    cell: ({ difference }) => percent(difference, 1),
+  },
+  {
+    key: "size",
+    label: "Sample size",
+    number: true,
+    fields: ["sample_size"],
+    cell: ({ sample_size: size }) => count(size),
+  },
+  CREATED,
+  projectColumn("/interleavings"),
+];
+
+const form = elementById("create-form", HTMLFormElement);
+const create = creator();
+
+showList({
+  kind: "interleavings",
+  noun: "interleaving",
+  filters: [],
+  fields: ["name"],
+  columns: COLUMNS,
+  name: ({ name }) => name,
+  empty: ["Show users lists of two rankers together, and let their clicks decide.", "#create", "Interleave rankers"],
+});
+followChoices(form);
+followDialogs({ create: () => offerModels().catch((error) => showError(form, error)) });
+form.addEventListener("input", showSampleSize);
+onSubmit(form, async () => {
+  const { id } = await create("/v1/interleavings", payloadOf(form));
+  openPage(interleavingPage(id));
+});
+offerWanted();
+showSampleSize();
+
+/** Choose the models that the address names. */
+function offerWanted() {
+  const wanted = new URLSearchParams(location.search).getAll("model");
+  const [field] = findAll(form, '[data-pointer="/models"]', HTMLInputElement);
+  if (wanted.length) field.value = wanted.join(", ");
+}
+
+async function offerModels() {
+  const models = (await readOffered()).filter(({ reference, name }) => reference === name);
+  replace(elementById("offered"), ...models.map(({ reference, detail }) => h("option", { value: reference }, detail)));
+}
+
+/** The sample size of a fixed test, before anything is created. */
+function showSampleSize() {
+  const { error = 0.05, miss = 0.2, difference, unit = "user" } = /** @type {Record<string, any>} */ (payloadOf(form));
+  const numbers = [error, miss, difference].map(Number);
+  const fits = numbers.every((number) => number > 0 && number < 0.5);
+  const size = fits ? count(sampleSize(numbers[0], numbers[1], numbers[2])) : "";
+  const words = `A test with one look needs ${size} decided ${unit}s; this one may be looked at any time. Plan for several times as many lists: most have no click.`;
+  setText(elementById("sample-size"), fits ? words : "");
+}

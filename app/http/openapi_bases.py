@@ -1,0 +1,111 @@
+"""Let the objects of the OpenAPI document refer to the properties that they share."""
+
+import json
+import re
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import Any
+
+Document = dict[str, Any]
+# A reference costs the readers of a document a step: smaller savings stay where they are.
+MIN_SAVED_BYTES = 60
+# A base class also costs a name that no model of the service has.
+_MIN_SAVED_BY_BASE = 400
+_MIN_SHARED = 4
+_WORD = re.compile("[A-Z][^A-Z]*")
+_CLOSED = {"additionalProperties": False}
+
+
+def text_of(value: Any) -> str:
+    """Return a value as compact JSON with sorted keys: equal values have equal texts."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def reference_to(section: str, name: str) -> str:
+    """Return the address of a component."""
+    return f"#/components/{section}/{name}"
+
+
+def extend_objects(schemas: Document) -> None:
+    """Let an object refer to another one that has a part of its properties, beside the rest of them."""
+    objects = {name: schema for name, schema in schemas.items() if _is_open(schema)}
+    parts = {name: _parts(schema) for name, schema in objects.items()}
+    sizes = {name: len("".join(texts)) for name, texts in parts.items()}
+    for name, schema in objects.items():
+        bases = [base for base in objects if parts[base] < parts[name] and sizes[base] >= MIN_SAVED_BYTES]
+        if bases:
+            base = max(bases, key=sizes.__getitem__)
+            _extend(schema, base, [key for key in schema["properties"] if _part(schema, key) in parts[base]])
+
+
+def add_bases(schemas: Document) -> None:
+    """Make a schema of properties that several objects share, where it saves enough; let them refer to it."""
+    users: dict[str, list[str]] = {}
+    for name, schema in schemas.items():
+        if "properties" in schema and (_is_open(schema) or schema.items() >= _CLOSED.items()):
+            for part in _parts(schema):
+                users.setdefault(part, []).append(name)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for part in sorted(users):
+        groups.setdefault(tuple(users[part]), []).append(part)
+    for names, shared in groups.items():
+        if len(shared) >= _MIN_SHARED and _saved_bytes(names, shared) >= _MIN_SAVED_BY_BASE:
+            first = schemas[names[0]]
+            keys = [key for key in _rest(first)["properties"] if _part(_rest(first), key) in shared]
+            base = f"{_common_ending(names)}With{keys[0].title().replace('_', '')}"
+            schemas[base] = _object(_rest(first), keys)
+            for name in names:
+                _extend(schemas[name], base, keys)
+
+
+def _is_open(schema: Document) -> bool:
+    return "properties" in schema and "additionalProperties" not in schema
+
+
+def _parts(schema: Document) -> set[str]:
+    return {_part(schema, key) for key in schema["properties"]}
+
+
+def _part(schema: Document, key: str) -> str:
+    return text_of([key, schema["properties"][key], key in schema.get("required", ())])
+
+
+def _saved_bytes(names: tuple[str, ...], parts: list[str]) -> int:
+    reference = text_of({"allOf": [{"$ref": reference_to("schemas", max(names, key=len))}, {}]})
+    return sum(map(len, parts)) * (len(names) - 1) - len(reference) * (len(names) + 1)
+
+
+def _common_ending(names: Iterable[str]) -> str:
+    """Return the words that all names end with: `TrainRequest` of it and `ScheduledTrainRequest`."""
+    endings = zip(*(reversed(_WORD.findall(name)) for name in names), strict=False)
+    shared = takewhile(lambda words: len(set(words)) == 1, endings)
+    return "".join(reversed([words[0] for words in shared]))
+
+
+def _object(schema: Document, keys: Iterable[str]) -> Document:
+    """Return an object of some properties of another one."""
+    required = [key for key in keys if key in schema.get("required", ())]
+    properties = {key: schema["properties"][key] for key in keys}
+    return {"type": "object", "properties": properties} | ({"required": required} if required else {})
+
+
+def _rest(schema: Document) -> Document:
+    """Return the part of an object that is not a reference."""
+    rest: Document = schema["allOf"][-1] if "allOf" in schema else schema
+    return rest
+
+
+def _extend(schema: Document, base: str, keys: Iterable[str]) -> None:
+    """Replace properties of an object by a reference to the schema that has them.
+
+    `additionalProperties` would refuse those of the base; `unevaluatedProperties` counts them.
+    """
+    if "allOf" not in schema:
+        rest = _object(schema, schema["properties"])
+        for key in rest:
+            del schema[key]
+        schema["allOf"] = [rest]
+        if schema.pop("additionalProperties", True) is False:
+            schema["unevaluatedProperties"] = False
+    own = [key for key in _rest(schema)["properties"] if key not in keys]
+    schema["allOf"][-1:] = [{"$ref": reference_to("schemas", base)}, _object(_rest(schema), own)]

@@ -1,0 +1,261 @@
+"""Interleaved lists: make one of the rankings for a user and query, and keep it."""
+
+import asyncio
+import hashlib
+import math
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from app.http.thread_pools import LOOKUPS, SCORING
+from app.served.users import UserHashes
+from app.served.writer import ListWriter, PendingList
+from core.errors import StoreUnavailable
+from core.interleaving import interleave, seeded_draw
+from core.store import Store, new_id
+from core.store.clock import utc_now
+from core.store.repositories.ids import LENGTH, SHOWN_LIST
+from core.store.repositories.interleavings import assigned_lists
+from core.store.tables import Interleaving
+from core.store.visibility import projects
+
+# Age from which an interleaving is read again in the background, and from which requests wait for that: a
+# deleted one is found out after the latter.
+_REFRESH_SECONDS = 0.5
+_SECONDS = 1.0
+_MOST = 1_000
+_KEPT_SECONDS = 60.0  # a list is then read again: its retention may be over
+_MOST_KEPT = 20_000  # more than the lists that wait to be written
+_MOST_INLINE = 1_000  # ranked documents that are interleaved on the event loop
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A list to show.
+
+    Attributes:
+        ranking_id: Its id.
+        documents: Ids of its documents, best first.
+        kept: Whether the user has been given it before.
+    """
+
+    ranking_id: str
+    documents: list[str]
+    kept: bool
+
+
+@dataclass(frozen=True)
+class KeptLists:
+    """Lists that a user keeps, of some queries.
+
+    Attributes:
+        in_memory: Those in memory, by query.
+        reading: All others, which a thread reads; None where every list is in memory.
+    """
+
+    in_memory: dict[str, Shown]
+    reading: "asyncio.Future[dict[str, Shown]] | None" = None
+
+    async def all(self) -> dict[str, Shown]:
+        """Return all of them by query.
+
+        Raises:
+            StoreUnavailable: The lists cannot be read.
+        """
+        return self.in_memory if self.reading is None else self.in_memory | await self.reading
+
+
+# An interleaving, and the projects in which it is looked up, None for all.
+_Key = tuple[str, tuple[str, ...] | None]
+
+
+class InterleavingCache:
+    """Interleavings in memory for a second, since each list needs one; they never change."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._found: OrderedDict[_Key, tuple[float, Interleaving]] = OrderedDict()
+        self._reading: dict[_Key, asyncio.Future[Interleaving]] = {}
+
+    async def get(self, id: str) -> Interleaving:
+        """Return an interleaving.
+
+        Raises:
+            NotFound: It does not exist.
+        """
+        key = id, projects()
+        at, row = self._found.get(key, (-math.inf, None))
+        age = time.monotonic() - at
+        if row is not None and age <= _REFRESH_SECONDS:
+            return row
+        reading = self._reading.get(key) or self._start_reading(key)
+        return row if row is not None and age <= _SECONDS else await asyncio.shield(reading)
+
+    def _start_reading(self, key: _Key) -> "asyncio.Future[Interleaving]":
+        reading = self._reading[key] = LOOKUPS.start(lambda: self._read(key[0]))
+        reading.add_done_callback(partial(self._take, key, time.monotonic()))
+        return reading
+
+    def _take(self, key: _Key, at: float, done: "asyncio.Future[Interleaving]") -> None:
+        del self._reading[key]
+        self._found.pop(key, None)
+        if not done.cancelled() and done.exception() is None:
+            self._found[key] = at, done.result()
+        if len(self._found) > _MOST:
+            self._found.popitem(last=False)
+
+    def _read(self, id: str) -> Interleaving:
+        with self._store.read() as tx:
+            return tx.interleavings.get(id)
+
+
+class InterleavedLists:
+    """The list that each user keeps for a query of an interleaving.
+
+    A list depends on the seed, the user, the query and the rankings alone, and its id on its documents, too.
+    So two processes make the same list, and of two different ones the database keeps the first: clicks on the
+    other are unknown. Lists are in memory until they are written, and for a minute.
+
+    Args:
+        store: Rows.
+        writer: Writes new lists.
+        users: Hashes users.
+    """
+
+    def __init__(self, store: Store, writer: ListWriter, users: UserHashes) -> None:
+        self._store = store
+        self._writer = writer
+        self._users = users
+        self._lists: OrderedDict[str, tuple[float, Shown]] = OrderedDict()  # by assignment
+        self._lock = threading.Lock()
+
+    async def of(
+        self,
+        row: Interleaving,
+        rankings: Sequence[Sequence[int]],
+        documents: Sequence[str],
+        query: str,
+        user: str | None,
+    ) -> Shown:
+        """Return the list of a query that the user keeps, or a new one; see `look_up` and `new`."""
+        kept = await self.look_up(row, [query], user).all()
+        return kept.get(query) or await self.new(row, rankings, documents, query, user)
+
+    def look_up(self, row: Interleaving, queries: Sequence[str], user: str | None) -> KeptLists:
+        """Return the lists that a user keeps, of some queries; a thread reads those not in memory."""
+        if user is None:
+            return KeptLists({})
+        found = {query: self._found(self._assignment(row, user, query)) for query in queries}
+        in_memory = {query: shown for query, shown in found.items() if shown is not None}
+        absent = {self._assignment(row, user, query): query for query in queries if query not in in_memory}
+        if not absent:
+            return KeptLists(in_memory)
+
+        def read() -> dict[str, Shown]:
+            stored = self._stored(row.id, list(absent))
+            return {absent[assignment]: shown for assignment, shown in stored.items()}
+
+        return KeptLists(in_memory, LOOKUPS.start(read))
+
+    async def new(
+        self,
+        row: Interleaving,
+        rankings: Sequence[Sequence[int]],
+        documents: Sequence[str],
+        query: str,
+        user: str | None,
+    ) -> Shown:
+        """Return a new list, or the one that another request has made for the user and query meanwhile.
+
+        Args:
+            row: The interleaving.
+            rankings: Positions of documents by ranker, best first.
+            documents: Ids of the documents.
+            query: Id of the query.
+            user: The user; None for a new list each time.
+
+        Raises:
+            StoreUnavailable: Too many lists wait to be written.
+        """
+
+        def work() -> Shown:
+            return self._new(row, rankings, documents, query, user)
+
+        is_short = row.method != "optimised" and sum(map(len, rankings)) <= _MOST_INLINE
+        return work() if is_short else await SCORING.run(work)
+
+    def _assignment(self, row: Interleaving, user: str, query: str) -> str:
+        return self._users.of("list", row.id, user, query)
+
+    def _found(self, assignment: str) -> Shown | None:
+        with self._lock:
+            at, shown = self._lists.get(assignment, (0.0, None))
+        return None if shown is None or time.monotonic() - at > _KEPT_SECONDS else shown
+
+    def _stored(self, interleaving_id: str, assignments: Sequence[str]) -> dict[str, Shown]:
+        with self._store.connect() as connection:
+            stored = assigned_lists(connection, interleaving_id, assignments)
+        return {
+            assignment: self._kept(assignment, Shown(*found, kept=True))
+            for assignment, found in stored.items()
+        }
+
+    def _new(
+        self,
+        row: Interleaving,
+        rankings: Sequence[Sequence[int]],
+        documents: Sequence[str],
+        query: str,
+        user: str | None,
+    ) -> Shown:
+        assignment = None if user is None else self._assignment(row, user, query)
+        draw = seeded_draw(row.seed, *((secrets.token_hex(),) if user is None else (user, query)))
+        made = interleave(row.method, rankings, row.length, draw)  # type: ignore[arg-type]
+        ids = [documents[document] for document in made.documents]
+        list_id = new_id(SHOWN_LIST) if assignment is None else _id_of(assignment, ids)
+        shown = Shown(list_id, ids, kept=False)
+        columns = {
+            "id": list_id,
+            "interleaving_id": row.id,
+            "assignment": assignment,
+            "user": None if user is None else self._users.of("user", row.id, user),
+            "content": {"query": query, "documents": ids, **made.to_json()},
+            "created_at": utc_now(),
+        }
+        pending = PendingList("interleavings", columns, lambda: self._forget(assignment))
+        if assignment is not None:
+            return self._kept(assignment, shown, pending)
+        self._queue(pending)
+        return shown
+
+    def _queue(self, pending: PendingList) -> None:
+        if not self._writer.put(pending):
+            raise StoreUnavailable("too many lists wait to be written; try again")
+
+    def _kept(self, assignment: str, shown: Shown, pending: PendingList | None = None) -> Shown:
+        """Queue a list and keep it in memory; return the one of another request if there is one meanwhile."""
+        now = time.monotonic()
+        with self._lock:
+            at, known = self._lists.get(assignment, (0.0, None))
+            if known is not None and now - at <= _KEPT_SECONDS:
+                return known
+            if pending is not None:
+                self._queue(pending)
+            self._lists[assignment] = (now, Shown(shown.ranking_id, shown.documents, kept=True))
+            self._lists.move_to_end(assignment)
+            if len(self._lists) > _MOST_KEPT:
+                self._lists.popitem(last=False)
+        return shown
+
+    def _forget(self, assignment: str | None) -> None:
+        with self._lock:
+            self._lists.pop(assignment or "", None)
+
+
+def _id_of(assignment: str, documents: Sequence[str]) -> str:
+    text = "\x1f".join([assignment, *documents]).encode(errors="surrogatepass")
+    return SHOWN_LIST + hashlib.sha256(text).hexdigest()[:LENGTH]

@@ -1,0 +1,86 @@
+"""Rank the candidates of one request by several models."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from app.scoring.json_candidates import JsonCandidates
+from app.scoring.json_reader import JsonReader
+from app.scoring.served_models import ServedModel, ServedModels
+from app.scoring.threads import run_side_by_side, scoring_work
+from app.settings import ApiSettings
+from core.errors import ScoreNotFinite
+from core.types import Float64Array
+
+
+@dataclass(frozen=True)
+class RankedCandidates:
+    """Candidates of a request as several models score them.
+
+    Attributes:
+        candidates: The candidates.
+        scores: (n_documents,) scores by id of the model.
+    """
+
+    candidates: JsonCandidates
+    scores: dict[str, Float64Array]
+
+    def rankings(self, models: Sequence[str], query: int) -> list[list[int]]:
+        """Return the positions of a query's documents by model, best first; ties keep the input order."""
+        sizes = list(map(len, self.candidates.document_ids))
+        start = sum(sizes[:query])
+        of_query = (self.scores[model][start : start + sizes[query]] for model in models)
+        return [np.argsort(-scores, kind="stable").tolist() for scores in of_query]
+
+
+async def score_by_models(
+    reader: JsonReader,
+    models: Sequence[str],
+    served: ServedModels,
+    settings: ApiSettings,
+    read: tuple[ServedModel, JsonCandidates] | None = None,
+) -> RankedCandidates:
+    """Score the candidates of a request by one or more models at the same time.
+
+    Args:
+        reader: The request.
+        models: Ids of the models.
+        served: Models in memory.
+        settings: Limits of a request.
+        read: A model, and the candidates as it reads them, or None.
+
+    Raises:
+        InvalidInput: The candidates are wrong or too many.
+        NotFound: A model does not exist.
+        ScoreNotFinite: A score is NaN or infinite.
+    """
+    works = []
+    for model_id in models:
+        model = await served.get(model_id)
+        if read is None or not _read_alike(read[0], model):
+            read = model, await reader.read(model, settings)
+        candidates = read[1]
+        works.append(scoring_work(partial(_score, model, candidates), model, candidates.n_documents))
+    scores = await run_side_by_side(works)
+    return RankedCandidates(candidates, dict(zip(models, scores, strict=True)))
+
+
+def _score(model: ServedModel, candidates: JsonCandidates) -> Float64Array:
+    try:
+        return model.score(candidates.features)
+    except ScoreNotFinite as error:
+        names = [name for ids in candidates.document_ids for name in ids]
+        named = f"document {names[error.row]!r}" if error.row < len(names) else None
+        raise error.of(f"{model.name}:{model.version}", named) from error
+
+
+def _read_alike(one: ServedModel, other: ServedModel) -> bool:
+    """Return whether two models read the same features from a request."""
+    return one is other or (
+        one.feature_names == other.feature_names
+        and one.scorer.precision == other.scorer.precision
+        and not one.categories
+        and not other.categories
+    )

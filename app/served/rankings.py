@@ -1,0 +1,78 @@
+"""Keep a share of the rankings that models serve."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.served.users import UserHashes
+from app.served.writer import ListWriter, PendingList
+from core.store import new_id
+from core.store.clock import utc_now
+from core.store.repositories.ids import SERVED_RANKING
+
+MOST_DOCUMENTS = 200  # of a kept ranking
+_DIGITS = 8
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """The viewer of a ranking that is to be kept.
+
+    Attributes:
+        user: Any text that tells users apart, or None.
+        session: Any text that tells their visits apart, or None.
+    """
+
+    user: str | None = None
+    session: str | None = None
+
+
+class RankingLog:
+    """Keep a share of the rankings; of a user, or else of a session, all or none.
+
+    Args:
+        writer: Writes them.
+        users: Hashes users and sessions.
+        share: The share, from 0 to 1.
+    """
+
+    def __init__(self, writer: ListWriter, users: UserHashes, share: float) -> None:
+        self._writer = writer
+        self._users = users
+        self._share = share
+
+    def keep(
+        self, name: str, version: int, viewer: Viewer, rankings: Iterable[tuple[str, Sequence[str]]]
+    ) -> list[str] | None:
+        """Keep the rankings of a request; return their ids, or None if they are not kept.
+
+        Args:
+            name: Name of the model.
+            version: Its version.
+            viewer: Who sees them.
+            rankings: Query and documents, best first, of each.
+        """
+        user = None if viewer.user is None else self._users.of("user", viewer.user)
+        session = None if viewer.session is None else self._users.of("session", viewer.session)
+        if not self._is_drawn(user or session):
+            return None
+        now = utc_now()
+        rows = [
+            {
+                "id": new_id(SERVED_RANKING),
+                "name": name,
+                "version": version,
+                "user": user,
+                "session": session,
+                "content": {"query": query, "documents": list(documents[:MOST_DOCUMENTS])},
+                "created_at": now,
+            }
+            for query, documents in rankings
+        ]
+        if not self._writer.put(*(PendingList("rankings", row) for row in rows)):
+            return None
+        return [str(row["id"]) for row in rows]
+
+    def _is_drawn(self, hashed: str | None) -> bool:
+        digits = secrets.token_hex(_DIGITS) if hashed is None else hashed
+        return int(digits[:_DIGITS], 16) / float(16**_DIGITS) < self._share

@@ -1,0 +1,76 @@
+"""Route that takes events on served rankings."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import Body
+
+from app.http.openapi import BODY_PROBLEMS, problems
+from app.http.route import JsonRoute, Router
+from app.http.services import UseServices, injected
+from app.served.schemas import (
+    EVENT_EXAMPLES,
+    RecordedServedEvents,
+    ServedEvent,
+    ServedEventsRequest,
+    UnknownEvent,
+)
+from app.served.writer import ListWriter
+from core.store.clock import utc_now
+from core.store.repositories.ids import SHOWN_LIST
+
+router = Router(prefix="/v1/served-rankings", tags=["clicks"], route_class=JsonRoute)
+
+UseListWriter = Annotated[ListWriter, injected(ListWriter)]
+
+
+@router.post("/events", summary="Send events on served rankings", responses=problems(*BODY_PROBLEMS))
+def send_served_events(
+    body: Annotated[ServedEventsRequest, Body(openapi_examples=EVENT_EXAMPLES)],
+    services: UseServices,
+    writer: UseListWriter,
+) -> RecordedServedEvents:
+    """Record what users did on rankings that `/rank` kept; an event that is sent again changes nothing.
+
+    Each action on a document counts once. Events that were not recorded are listed with the reason.
+    """
+    ranking_ids = list({event.ranking_id for event in body.events})
+    writer.flush(ranking_ids)
+    with services.store.begin() as tx:
+        tx.announced = False
+        documents = tx.served.documents(ranking_ids)
+        placed = [_place(event, documents) for event in body.events]
+        rows = [
+            _row(event, place, utc_now())
+            for event, place in zip(body.events, placed, strict=True)
+            if isinstance(place, int)
+        ]
+        recorded = tx.served.record(rows)
+    unknown = [
+        UnknownEvent(index=index, reason=place)
+        for index, place in enumerate(placed)
+        if isinstance(place, str)
+    ]
+    return RecordedServedEvents(recorded=recorded, repeated=len(rows) - recorded, unknown=unknown)
+
+
+def _place(
+    event: ServedEvent, documents: Mapping[str, Sequence[str]]
+) -> int | Literal["ranking", "document", "interleaved"]:
+    """Return the position of an event's document, or why there is none."""
+    if event.ranking_id.startswith(SHOWN_LIST):
+        return "interleaved"
+    shown = documents.get(event.ranking_id)
+    if shown is None:
+        return "ranking"
+    return shown.index(event.document_id) if event.document_id in shown else "document"
+
+
+def _row(event: ServedEvent, place: int, now: datetime) -> dict[str, Any]:
+    return {
+        "ranking_id": event.ranking_id,
+        "place": place,
+        "action": event.action,
+        "at": event.at or now,
+    }

@@ -1,0 +1,140 @@
+"""Write lists that users saw in batches, in the background."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import structlog
+
+from core.errors import StoreUnavailable
+from core.store import Store
+
+WRITE_SECONDS = 0.2  # a killed process loses the lists of this time
+MOST_WAITING = 10_000  # lists; while the database is slower, further ones are refused
+_BATCH = 500
+_LOG = structlog.stdlib.get_logger("rankery.served")
+
+
+@dataclass(frozen=True)
+class PendingList:
+    """A list that is to be written.
+
+    Attributes:
+        table: `rankings` for one of a model, `interleavings` for one of an interleaving.
+        row: Its columns.
+        on_excluded: Called where another list of the same user and query was stored instead.
+    """
+
+    table: Literal["rankings", "interleavings"]
+    row: Mapping[str, Any]
+    on_excluded: Callable[[], None] = lambda: None
+
+
+class ListWriter:
+    """Write lists in batches, in a thread.
+
+    Lists of an unreachable database wait for it. `close` writes what waits; a killed process loses it.
+
+    Args:
+        store: Rows.
+        seconds: Seconds between two batches.
+    """
+
+    def __init__(self, store: Store, seconds: float = WRITE_SECONDS) -> None:
+        self._store = store
+        self._seconds = seconds
+        self._waiting: dict[str, PendingList] = {}  # by id, oldest first
+        self._failed = 0
+        self._changed = threading.Condition()
+        self._is_flushing = self._is_closing = False
+        self._thread = threading.Thread(target=self._run, name="list writer", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def put(self, *lists: PendingList) -> bool:
+        """Queue lists; return False, and queue none, where too many wait."""
+        with self._changed:
+            if len(self._waiting) + len(lists) > MOST_WAITING:
+                return False
+            self._waiting.update((each.row["id"], each) for each in lists)
+            if len(self._waiting) == len(lists):
+                self._changed.notify_all()
+        return True
+
+    def flush(self, list_ids: Sequence[str] | None = None) -> None:
+        """Wait until queued lists are written.
+
+        Args:
+            list_ids: Wait only if one of these is queued; None: if any is.
+
+        Raises:
+            StoreUnavailable: They cannot be written now; they stay queued.
+        """
+        with self._changed:
+            goal = self._waiting.keys() & (self._waiting.keys() if list_ids is None else set(list_ids))
+            if not goal:
+                return
+            failed = self._failed
+            self._is_flushing = True
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: not goal & self._waiting.keys() or self._failed > failed)
+            if goal & self._waiting.keys():
+                raise StoreUnavailable("the database takes no lists now; try again")
+
+    def close(self) -> None:
+        """Write what waits, and stop."""
+        if self._thread.is_alive():
+            with self._changed:
+                self._is_closing = True
+                self._changed.notify_all()
+            self._thread.join()
+        if self._waiting:
+            _LOG.error("served.lost", lists=len(self._waiting))
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closing)
+                self._changed.wait_for(lambda: self._is_flushing or self._is_closing, self._seconds)
+                is_last = self._is_closing
+                batch = list(self._waiting.values())[:_BATCH]
+            succeeded = not batch or self._write(batch)
+            with self._changed:
+                if succeeded:
+                    for each in batch:
+                        del self._waiting[each.row["id"]]
+                else:
+                    self._failed += 1
+                self._is_flushing = self._is_flushing and succeeded and bool(self._waiting)
+                self._changed.notify_all()
+                if is_last and not (succeeded and self._waiting):
+                    return
+
+    def _write(self, batch: Sequence[PendingList]) -> bool:
+        """Write a batch; return whether it is done with."""
+        try:
+            self._insert(batch)
+        except StoreUnavailable:
+            _LOG.warning("served.not_written", lists=len(batch), exc_info=True)
+            return False
+        except Exception:  # noqa: BLE001 - else the thread would end
+            if len(batch) == 1:  # it would fail again, and nothing after it would be written
+                _LOG.exception("served.dropped", list_id=batch[0].row["id"])
+                return True
+            # One by one, all of them.
+            return all([self._write([each]) for each in batch])  # noqa: C419
+        return True
+
+    def _insert(self, batch: Sequence[PendingList]) -> None:
+        rankings = [each.row for each in batch if each.table == "rankings"]
+        lists = [each for each in batch if each.table == "interleavings"]
+        with self._store.begin() as tx:
+            tx.announced = False
+            tx.served.add(rankings)
+            added = tx.interleavings.add_lists([each.row for each in lists])
+        for each in lists:
+            if each.row["id"] not in added:
+                each.on_excluded()

@@ -1,0 +1,50 @@
+"""Promotion of models by a counterfactual estimate."""
+
+from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference
+
+_WAYS_OUT = "take a longer log with more of its documents, set a clip, or let users decide by an interleaving"
+
+
+def admits_by_estimates(
+    margin: float, champion: str, challenger: str, result: CounterfactualResult
+) -> tuple[bool, str]:
+    """Return whether estimates let a challenger replace a champion, and why.
+
+    The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only what is
+    shown to be better. Without enough support by the log, nothing is admitted.
+
+    Args:
+        margin: Loss of the metric that must be excluded, at least 0.
+        champion: Name of the champion among the rankings.
+        challenger: Name of the challenger among the rankings.
+        result: Estimates of both, the champion before the challenger.
+    """
+    by = f"by {result.metric}, estimated from clicks"
+    for system in result.systems:
+        if system.name in (champion, challenger) and system.missing:
+            return False, f"no verdict {by}: for {system.name}, {system.missing}; {_WAYS_OUT}"
+    found = next(each for each in result.differences if (each.first, each.second) == (champion, challenger))
+    admitted = found.lower > -margin
+    return admitted, f"{_verdict(found, margin, admitted)} {by}: {_numbers(found, result)}"
+
+
+def _verdict(found: Difference, margin: float, admitted: bool) -> str:
+    champion, challenger = found.first, found.second
+    if found.better == challenger:
+        return f"{challenger} is better than {champion}"
+    if admitted:
+        return f"{challenger} loses less than {margin:g} against {champion}"
+    if found.better == champion:
+        return f"{champion} is better than {challenger}"
+    if margin:
+        return f"it is not excluded that {challenger} loses {margin:g} against {champion}"
+    return f"there is no evidence that {challenger} is better than {champion}"
+
+
+def _numbers(found: Difference, result: CounterfactualResult) -> str:
+    values = {system.name: system.value for system in result.systems}
+    return (
+        f"{values[found.second]:.4f} against {values[found.first]:.4f},"
+        f" difference {found.value:+.4f} [{found.lower:+.4f}, {found.upper:+.4f}],"
+        f" over {result.lists:,} lists"
+    )

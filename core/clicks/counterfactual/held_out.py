@@ -1,0 +1,59 @@
+"""Estimate how a model ranks held-out clicks without the bias of the ranks at which they were shown."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from core.clicks.correction import ClickCorrection
+from core.clicks.counterfactual.estimates import Floor, spread
+from core.data import RankingDataset
+from core.losses.ranks import descending_order
+from core.types import Float64Array, FloatArray
+
+
+@dataclass(frozen=True)
+class HeldOutClicks:
+    """Lists with clicks that a model has not learnt from.
+
+    Attributes:
+        dataset: One query a list, clicks as labels, and the column of shown ranks.
+        correction: A correction with the propensity of each rank.
+        by_rank: (k,) weight of a click at each rank, as of `rank_weights`.
+    """
+
+    dataset: RankingDataset
+    correction: ClickCorrection
+    by_rank: Float64Array
+
+    def values(self, scores: FloatArray) -> Float64Array:
+        """Return Σ click · weight(new rank) / p(shown rank) of each list, (n_queries,).
+
+        An estimate of the metric of relevance (Joachims et al. 2017, equation 6), with propensities that are
+        clipped as in training. Ties keep their order.
+
+        Args:
+            scores: (n_documents,) scores of the model.
+
+        Raises:
+            InvalidInput: The dataset lacks the ranks, or a rank has no propensity.
+        """
+        boundaries = self.dataset.query_boundaries
+        lengths = np.diff(boundaries)
+        queries = np.repeat(np.arange(len(lengths)), lengths)
+        ranks = np.empty(len(scores), np.int64)
+        ranks[descending_order(scores, boundaries)] = np.arange(len(scores)) - boundaries[queries]
+        clicked = np.flatnonzero(self.dataset.labels > 0.0)
+        worth = np.append(self.by_rank, 0.0)[np.minimum(ranks[clicked], len(self.by_rank))]
+        gained = np.bincount(queries[clicked], weights=worth * self._weights, minlength=len(lengths))
+        return np.asarray(gained, np.float64)
+
+    def missing(self) -> str | None:
+        """Return why the clicks support no verdict, or None."""
+        return Floor().missing(*spread(self._weights), 0.0)
+
+    @cached_property
+    def _weights(self) -> Float64Array:
+        """Weights of the clicks, in the order of the documents."""
+        ranks = self.correction.ranks_of(self.dataset)
+        return self.correction.weights(ranks[self.dataset.labels > 0.0])

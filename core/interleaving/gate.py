@@ -1,0 +1,58 @@
+"""Promotion of models by the verdict of an interleaving."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from core.interleaving.sequential import SequentialRule
+from core.interleaving.verdict import PairVerdict, Unit, Verdict, verdict
+
+Preference = Literal["not_worse", "better"]
+
+
+def verdict_of_lists(
+    rankers: Sequence[str],
+    lists: Sequence[tuple[str | None, Sequence[float]]],
+    rule: Mapping[str, Any],
+    unit: Unit,
+    seed: int,
+) -> Verdict:
+    """Return the verdict of stored lists.
+
+    Args:
+        rankers: Names of the rankers.
+        lists: User and credits of each list with a click, in the order in which they were shown.
+        rule: Fields of `SequentialRule`.
+        unit: Unit of the test.
+        seed: Seed of the bootstrap.
+    """
+    worth = np.array([of_list for _, of_list in lists], np.float64).reshape(-1, len(rankers))
+    users = [user for user, _ in lists]
+    return verdict(rankers, worth, users, SequentialRule(**rule), unit=unit, seed=seed)
+
+
+def admits(
+    require: Preference, champion: str, challenger: str, pairs: Sequence[PairVerdict]
+) -> tuple[bool, str]:
+    """Return whether users let a challenger replace a champion, and why.
+
+    Args:
+        require: `better` to admit only one that users prefer, `not_worse` to admit all but one to which they
+            prefer the champion.
+        champion: Name of the champion among the rankers.
+        challenger: Name of the challenger among the rankers.
+        pairs: The pairs of a verdict; empty without an interleaving of both.
+    """
+    pair = next((each for each in pairs if {each.first, each.second} == {champion, challenger}), None)
+    if pair is None:
+        return False, (
+            f"no interleaving compares {challenger} with {champion} on users: create one with both models"
+        )
+    winner = {"first": pair.first, "second": pair.second}.get(pair.conclusion)
+    counted = f"{pair.decided:,} decided units, p ≤ {pair.sequential_p:.2g} at any time"
+    if winner is not None:
+        loser = champion if winner == challenger else challenger
+        return winner == challenger, f"users prefer {winner} to {loser}: {counted}"
+    found = "find both equal" if pair.conclusion == "equal" else "have not decided yet"
+    return require == "not_worse", f"users of {challenger} and {champion} {found}: {counted}"

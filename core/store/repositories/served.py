@@ -1,0 +1,100 @@
+"""Rankings that were served, the events on them, and the key of user hashes."""
+
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from core.store.repositories import ids
+from core.store.repositories.repository import Repository, chunks, insert_absent
+from core.store.tables import HashKey, ServedEvent, ServedRanking
+
+USERS = "users"
+_KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class ServedList:
+    """A served ranking with what was done on it.
+
+    Attributes:
+        ranking: The ranking.
+        actions: Names of the actions by position of the document, from 0.
+    """
+
+    ranking: ServedRanking
+    actions: Mapping[int, list[str]]
+
+
+class ServedRankings(Repository[ServedRanking]):
+    """Rankings that were served, within one transaction."""
+
+    table = ServedRanking
+    kind = "served ranking"
+    id_prefix = ids.SERVED_RANKING
+
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Add rankings, given by their columns; one that exists is left as it is."""
+        insert_absent(self._session, ServedRanking, rows, "id")
+
+    def documents(self, ranking_ids: Iterable[str]) -> dict[str, list[str]]:
+        """Return the documents of rankings by id, without the rankings that do not exist."""
+        wanted = select(ServedRanking.id, ServedRanking.content).where(ServedRanking.id.in_(set(ranking_ids)))
+        return {row.id: row.content["documents"] for row in self._session.execute(wanted)}
+
+    def record(self, events: Sequence[Mapping[str, Any]]) -> int:
+        """Record events, given by the columns of `ServedEvent`; return the number of new ones."""
+        keys = {(event["ranking_id"], event["place"], event["action"]): event for event in events}
+        # In one order, so that two transactions with the same events do not wait for each other.
+        rows = [keys[key] for key in sorted(keys)]
+        return len(insert_absent(self._session, ServedEvent, rows, "ranking_id", "place", "action"))
+
+    def lists(
+        self, name: str, version: int | None, since: datetime | None, until: datetime
+    ) -> Iterator[ServedList]:
+        """Yield the rankings of a model that were served in a period, oldest first, some at a time.
+
+        Args:
+            name: Name of the model.
+            version: Its version, None for all.
+            since: Start of the period, None for all that is kept.
+            until: End of the period.
+        """
+        after = "" if since is None else ids.first_id(ids.SERVED_RANKING, since)
+        rows = select(ServedRanking).where(
+            ServedRanking.name == name, ServedRanking.id < ids.first_id(ids.SERVED_RANKING, until)
+        )
+        if version is not None:
+            rows = rows.where(ServedRanking.version == version)
+        for chunk in chunks(self._session, rows, ServedRanking.id, after):
+            actions = self._actions([ranking.id for ranking in chunk])
+            for ranking in chunk:
+                yield ServedList(ranking, actions.get(ranking.id, {}))
+
+    def _actions(self, ranking_ids: Sequence[str]) -> dict[str, dict[int, list[str]]]:
+        rows = select(ServedEvent).where(ServedEvent.ranking_id.in_(ranking_ids))
+        actions: dict[str, dict[int, list[str]]] = {}
+        for event in self._session.scalars(rows.order_by(ServedEvent.place, ServedEvent.action)):
+            actions.setdefault(event.ranking_id, {}).setdefault(event.place, []).append(event.action)
+        return actions
+
+    def forget_before(self, before: datetime, limit: int) -> int:
+        """Delete the rankings before a time, at most `limit`, with their events; return how many."""
+        old = select(ServedRanking.id).where(ServedRanking.id < ids.first_id(ids.SERVED_RANKING, before))
+        found = list(self._session.scalars(old.order_by(ServedRanking.id).limit(limit)))
+        self._session.execute(delete(ServedEvent).where(ServedEvent.ranking_id.in_(found)))
+        self._session.execute(delete(ServedRanking).where(ServedRanking.id.in_(found)))
+        return len(found)
+
+    def hash_key(self, name: str = USERS) -> bytes:
+        """Return the random key of a purpose, which the first call makes."""
+        key = select(HashKey.key).where(HashKey.name == name)
+        found = self._session.scalar(key)
+        if found is None:
+            made = [{"name": name, "key": secrets.token_hex(_KEY_BYTES)}]
+            insert_absent(self._session, HashKey, made, "name")
+            found = self._session.scalar(key)
+        return bytes.fromhex(str(found))

@@ -1,0 +1,106 @@
+"""Click logs made of served rankings, and of interleaved lists."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, ClassVar
+
+from core.jobs.ingest_clicks import IngestClicksJob
+from core.store.tables import ClickLog, Job
+from core.store.transaction import Transaction
+
+SERVED, INTERLEAVED = "served", "interleaved"  # kinds of the sources of such logs
+FORMAT = "sessions"
+
+
+@dataclass(frozen=True)
+class ServedPeriod:
+    """The served rankings that a click log is made of.
+
+    Attributes:
+        model: Name of the model.
+        version: Its version, None for all.
+        since: Start of the period, None for all that is kept.
+        until: End of the period.
+    """
+
+    kind: ClassVar[str] = SERVED
+
+    model: str
+    version: int | None
+    since: datetime | None
+    until: datetime
+
+    @classmethod
+    def of_model(cls, tx: Transaction, ref: str, since: datetime | None, until: datetime) -> "ServedPeriod":
+        """Return the period of all versions of a name, or of the version that a reference names.
+
+        Raises:
+            NotFound: There is no such model.
+        """
+        model = tx.models.resolve(ref)
+        return cls(model.name, None if ref == model.name else model.version, since, until)
+
+    @classmethod
+    def from_json(cls, source: Mapping[str, Any]) -> "ServedPeriod":
+        """Return the period of the source of a log."""
+        since = source.get("since")
+        return cls(
+            source["model"],
+            source.get("version"),
+            None if since is None else datetime.fromisoformat(since),
+            datetime.fromisoformat(source["until"]),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        since = None if self.since is None else self.since.isoformat()
+        return {
+            "model": self.model,
+            "version": self.version,
+            "since": since,
+            "until": self.until.isoformat(),
+        }
+
+
+@dataclass(frozen=True)
+class InterleavedLists:
+    """The lists of an interleaving that a click log is made of.
+
+    Attributes:
+        interleaving_id: The interleaving.
+    """
+
+    kind: ClassVar[str] = INTERLEAVED
+
+    interleaving_id: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {"interleaving_id": self.interleaving_id}
+
+
+def queue_served_log(
+    tx: Transaction,
+    name: str,
+    lists: ServedPeriod | InterleavedLists,
+    options: Mapping[str, Any],
+    *,
+    key_id: str | None = None,
+    project: str | None = None,
+) -> tuple[ClickLog, Job]:
+    """Record a pending click log of lists that the service stored, and queue the job that makes it.
+
+    Args:
+        tx: The transaction.
+        name: Display name of the log.
+        lists: The lists.
+        options: Options of reading, such as `actions`.
+        key_id: The API key that asks, or None.
+        project: Project of the log, or None.
+    """
+    source = {"kind": lists.kind, **lists.to_json(), "format": FORMAT, "options": dict(options)}
+    log = tx.click_logs.add(name, source, key_id=key_id, project=project)
+    job = tx.enqueue(IngestClicksJob(click_log_id=log.id, name=log.name), key_id)
+    tx.click_logs.attach_job(log.id, job.id)
+    return log, job

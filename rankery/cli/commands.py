@@ -1,0 +1,166 @@
+"""Commands of `rankery` by their first word; the module of a command is imported when it is used.
+
+An import of all takes longer than the help.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+from typer.main import get_group
+
+from rankery.cli.endings import OneSentenceGroup
+from rankery.cli.printing import say
+from rankery.cli.renamed import renamed, replacements
+
+
+class Listed(NamedTuple):
+    """What the help needs of a command.
+
+    Attributes:
+        module: Module below `rankery.cli` that completes the command. Its function or `Typer` has the name
+            of the command, with underscores.
+        line: Description in the help.
+        verbs: Words that may follow.
+    """
+
+    module: str
+    line: str
+    verbs: tuple[str, ...] = ()
+
+
+def _noun(module: str, verbs: str) -> Listed:
+    return Listed(module, verbs, tuple(verbs.split(", ")))
+
+
+PANELS: Mapping[str, Mapping[str, Listed]] = MappingProxyType(
+    {
+        "Everyday": {
+            "serve": Listed("serving", "Start the whole service on this machine."),
+            "demo": Listed("serving", "Train and compare two losses, as an example."),
+            "doctor": Listed("doctor", "Check judged files before they are uploaded."),
+            "train": Listed("train", "Train a model from a file or a dataset."),
+            "tune": Listed("tune", "Search hyperparameters by many trainings."),
+            "evaluate": Listed("evaluate", "Measure a model or TREC runs."),
+            "compare": Listed("compare", "Compare models and rankings, query by query."),
+            "rank": Listed("rank", "Order the documents of a file by a model."),
+            "export": Listed("export", "Write a model for another engine."),
+        },
+        "Processes and images": {
+            "api": Listed("serving", "Run the API and the dashboard alone."),
+            "worker": Listed("serving", "Run a worker alone."),
+            "rank-worker": Listed("serving", "Run a worker of a Dask cluster."),
+            "warm-up": Listed("serving", "Compile the kernels ahead."),
+            "health": _noun("serving", "api, worker"),
+        },
+        "Data and models": {
+            "datasets": _noun(
+                "dataset_transfers",
+                "list, show, folders, doctor, queries, read-again, describe, delete, upload, read, import,"
+                " download, generate",
+            ),
+            "click-logs": _noun(
+                "click_models",
+                "upload, served, interleaved, send-events, list, show, delete, propensities, simulate, fit,"
+                " judge",
+            ),
+            "models": _noun(
+                "inspections",
+                "list, show, promote, rollback, import, download, describe, label, delete, reproduce, distil,"
+                " inspect",
+            ),
+            "aliases": _noun("models", "list, history"),
+            "gates": _noun("gates", "list, show, set, delete"),
+            "mlflow": _noun("mlflow", "export, import"),
+        },
+        "Jobs and results": {
+            "jobs": _noun("jobs", "list, show, wait, cancel, history, candidates, describe, label, delete"),
+            "evaluations": _noun("results", "list, show, delete"),
+            "comparisons": _noun("results", "list, show, delete"),
+            "rankings": _noun("results", "list, download, delete"),
+            "inspections": _noun("results", "list, show, delete"),
+            "studies": _noun("studies", "list, show, pause, resume, cancel, delete"),
+            "papers": _noun("papers", "list, show"),
+            "experiments": _noun("papers", "run, show, list, cancel, delete"),
+        },
+        "Operation": {
+            "schedules": _noun("schedules", "list, show, create, pause, resume, run, delete"),
+            "drift": _noun("drift", "check, list, show"),
+            "interleavings": _noun("interleavings", "create, list, show, send-clicks, verdict, delete"),
+            "projects": _noun("lifecycle", "list"),
+            "trash": _noun("lifecycle", "list, restore, empty"),
+            "storage": _noun("lifecycle", "show"),
+            "events": _noun("events", "list"),
+            "webhooks": _noun("webhooks", "list, show, create, change, test, redeliver, rotate, delete"),
+            "keys": _noun("keys", "create, list, revoke"),
+            "audit": _noun("events", "list"),
+        },
+    }
+)
+_PANEL_OF = {word: panel for panel, commands in PANELS.items() for word in commands}
+_COMMANDS = {word: listed for commands in PANELS.values() for word, listed in commands.items()}
+
+
+class ImportedCommands(Mapping[str, Any]):
+    """Mapping from the first word to the command, which is imported by the first access."""
+
+    def __getitem__(self, word: str) -> Any:
+        return _imported(word)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_COMMANDS)
+
+    def __len__(self) -> int:
+        return len(_COMMANDS)
+
+
+class RankeryGroup(OneSentenceGroup):
+    """The commands of `PANELS`: help and completion list them, and only the command to run is imported."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = ImportedCommands()  # type: ignore[assignment] # no command is added later
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line; an old spelling is replaced, with a line on standard error."""
+        arguments, sentence = renamed(args, {word: listed.verbs for word, listed in _COMMANDS.items()})
+        if sentence is not None and not ctx.resilient_parsing:
+            say(sentence, always=True)
+        return super().parse_args(ctx, arguments)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the first words."""
+        return [*_COMMANDS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command without options, which has the line of the help; None for an unknown word."""
+        if cmd_name not in _COMMANDS:
+            return None
+        line = _COMMANDS[cmd_name].line
+        return TyperCommand(cmd_name, short_help=line, rich_help_panel=_PANEL_OF[cmd_name])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the word, the imported command and the arguments after it.
+
+        The error of a word that is no command any more names the new spellings.
+        """
+        if args[0] not in _COMMANDS and (new := replacements(args[0])):
+            ctx.fail(f"`rankery {args[0]}` is now {', '.join(f'`rankery {one}`' for one in new)}")
+        word, _, rest = super().resolve_command(ctx, args)
+        return word, _imported(str(word)), rest
+
+
+@cache
+def _imported(word: str) -> Any:
+    listed, panel = _COMMANDS[word], _PANEL_OF[word]
+    command = getattr(import_module(f"rankery.cli.{listed.module}"), word.replace("-", "_"))
+    parent = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
+    if isinstance(command, typer.Typer):
+        parent.add_typer(command, name=word, rich_help_panel=panel, short_help=listed.line)
+    else:
+        parent.command(word, rich_help_panel=panel, short_help=listed.line)(command)
+    return get_group(parent).commands[word]

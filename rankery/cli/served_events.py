@@ -1,0 +1,56 @@
+"""Events on lists that users saw, out of a file."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from rankery.errors import FileUnusable
+
+EventsFile = Annotated[
+    Path,
+    typer.Argument(
+        exists=True,
+        dir_okay=False,
+        help='JSON lines, an event each: {"ranking_id": "…", "document_id": "d2", "action": "click"}.',
+    ),
+]
+_MOST_EVENTS = 1_000  # of a request
+_NEEDED = ("ranking_id", "document_id")
+Event = TypeVar("Event")
+
+
+def read_events(path: Path) -> list[dict[str, Any]]:
+    """Read a file of events.
+
+    Raises:
+        FileUnusable: A line is no event; the sentence has its number.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileUnusable(f"{path} cannot be read: {error}") from None
+    return [_event(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def batches(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
+    """Yield events in parts that one request takes."""
+    for first in range(0, len(events), _MOST_EVENTS):
+        yield events[first : first + _MOST_EVENTS]
+
+
+def counts_of_events(counts: Mapping[str, int]) -> str:
+    """Return how many events were recorded, repeated, and so on, as a sentence."""
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
+
+
+def _event(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        event = json.loads(line)
+    except ValueError as error:
+        raise FileUnusable(f"{path.name}, line {number}: no JSON: {error}") from None
+    if not isinstance(event, dict) or not all(isinstance(event.get(name), str) for name in _NEEDED):
+        raise FileUnusable(f"{path.name}, line {number}: an event needs a ranking_id and a document_id")
+    return event

@@ -1,0 +1,55 @@
+"""What axe-core finds that keeps people out of a page."""
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+_SERIOUS = {"serious", "critical"}
+
+# Contrast takes axe five times as long as all its other rules, mostly for texts that look the same. It
+# depends on the colour, size and weight of the text, and on what fills it and the elements around it.
+_PASS_EACH_LOOK_ONCE = """() => {
+  const fills = new Map([[null, ""]]);
+  const fill = (element) => {
+    if (!fills.has(element)) {
+      const style = getComputedStyle(element);
+      const { backgroundColor, backgroundImage, opacity, mixBlendMode, filter, position } = style;
+      const own = [backgroundColor, backgroundImage, opacity, mixBlendMode, filter, position];
+      fills.set(element, `${fill(element.parentElement)}|${own}`);
+    }
+    return fills.get(element);
+  };
+  const look = (element) => {
+    const { color, fontSize, fontWeight, textShadow, webkitTextStroke } = getComputedStyle(element);
+    return [color, fontSize, fontWeight, textShadow, webkitTextStroke, fill(element)].join();
+  };
+  const check = axe._audit.checks["color-contrast"];
+  const passes = check.evaluate;
+  const passed = new Set();
+  check.evaluate = function (element, ...others) {
+    const seen = look(element);
+    if (passed.has(seen)) return true;
+    const result = passes.call(this, element, ...others);
+    if (result === true) passed.add(seen);
+    return result;
+  };
+}"""
+
+
+def barriers(page: Page, within: str | None = None, *, every_text: bool = False) -> list[str]:
+    """List the rules of axe-core that a page breaks, and where.
+
+    Args:
+        page: The page.
+        within: The selector of the part to look at; the whole page without.
+        every_text: Whether to measure the contrast of texts that look like one that has passed, too.
+    """
+    page.evaluate(Axe().axe_script)
+    if not every_text:
+        page.evaluate(_PASS_EACH_LOOK_ONCE)
+    # Axe is asked for nothing else: it looks for the nodes of passed rules as long as for violations.
+    results = page.evaluate("within => axe.run(within ?? document, { resultTypes: ['violations'] })", within)
+    return [
+        f"{rule['id']}: {', '.join(str(node['target']) for node in rule['nodes'])}"
+        for rule in results["violations"]
+        if rule["impact"] in _SERIOUS
+    ]

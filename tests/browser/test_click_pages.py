@@ -1,0 +1,281 @@
+"""Click logs and interleavings: forms, findings, results of jobs, and the story from a log to a promotion."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.appearance import check_pages
+from tests.browser.prepared import Prepared
+from tests.browser.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+
+def click_table(lists: int) -> str:
+    """Write a table of three queries with odd names of columns; `b` is clicked twice as often as `a`."""
+    rows = ["search;terms;sku;place;event;visitor"]
+    for number in range(lists):
+        order = ["a", "b", "c"] if number % 2 else ["b", "a", "c"]
+        head = f"s{number};shoes {number % 3};"
+        rows += [f"{head}{sku};{place};impression;v{number % 40}" for place, sku in enumerate(order, 1)]
+        clicked = "b" if number % 3 else "a"
+        rows.append(f"{head}{clicked};{order.index(clicked) + 1};click;v{number % 40}")
+    return "\n".join([*rows, f"s1;shoes 1;z;;hover;v{lists}", ""])
+
+
+def upload_log(visit: Visit, name: str, lists: int) -> Page:
+    """Upload a log by the form, with the columns that its header has."""
+    page = visit.open("/click-logs#add")
+    form = page.locator("#upload")
+    form.locator('input[name="file"]').set_input_files(
+        {"name": f"{name}.csv", "mimeType": "text/csv", "buffer": click_table(lists).encode()}
+    )
+    columns = form.locator("#columns")
+    expect(columns.get_by_label("Query").locator("option")).to_have_count(7)
+    for role, column in {"Query": "terms", "Document": "sku", "Rank": "place", "Action": "event"}.items():
+        columns.get_by_label(role).select_option(column)
+    columns.get_by_label("List").select_option("search")
+    columns.get_by_label("User").select_option("visitor")
+    form.get_by_role("button", name="Upload").click()
+    page.wait_for_url(re.compile("/click-logs/clk_"))
+    expect(page.locator("#click-log")).to_have_attribute("data-status", "ready")
+    return page
+
+
+def few_resamples(page: Page, step: str) -> None:
+    """Ask for quick intervals in the form that is open."""
+    dialog = page.get_by_role("dialog", name=step)
+    dialog.get_by_text("More", exact=True).click()
+    dialog.get_by_label("Resamples for intervals").fill("5")
+
+
+def start(page: Page, step: str, button: str) -> None:
+    """Send the form that is open, and wait for the job to succeed."""
+    dialog = page.get_by_role("dialog", name=step)
+    dialog.locator("form:not([aria-busy])").wait_for()
+    dialog.get_by_role("button", name=button, exact=True).click()
+    page.wait_for_url(re.compile("/jobs/job_"))
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+
+
+def test_a_log_is_uploaded_and_learnt_from(visit: Visit) -> None:
+    """Columns are chosen from the header; findings have examples, and models are compared in a sentence."""
+    page = upload_log(visit, "May", 120)
+    log = page.url.removeprefix(visit.url)
+    expect(page.locator(".tile").first).to_contain_text("120")
+    finding = page.locator('[data-code="actions-without-weight"]')
+    expect(finding.locator(".example")).to_have_text("hover: 1")
+    expect(
+        page.get_by_role("img", name=re.compile("Share of impressions with a click: rank 1"))
+    ).to_be_visible()
+    expect(page.locator(".rank-lines-area .dot").first).not_to_have_css("stroke", "none")
+    page.get_by_role("link", name="Estimate click models").click()
+    dialog = page.get_by_role("dialog", name="Estimate click models")
+    dialog.locator('input[value="dbn"]').uncheck()
+    few_resamples(page, "Estimate click models")
+    start(page, "Estimate click models", "Estimate")
+    expect(page.locator(".click-result .sentence")).to_contain_text(re.compile("best|distinguished"))
+    table = page.get_by_role("region", name="Models in numbers")
+    expect(table.get_by_role("rowheader")).to_have_count(2)
+    expect(page.get_by_role("img", name=re.compile("Perplexity by rank"))).to_be_visible()
+    check_pages(visit, {"click-log": log, "click-model": page.url.removeprefix(visit.url)}, {})
+    page.get_by_role("link", name="Click log", exact=True).click()
+    expect(page.locator(".log-jobs")).to_contain_text("Click model: May")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("may")
+    option = page.get_by_role("group", name="Click logs").get_by_role("option", name="May")
+    expect(option).to_contain_text("ready")
+
+
+def test_a_wrong_log_is_refused_with_its_place(visit: Visit) -> None:
+    """The weights of actions are numbers; a table without documents is invalid."""
+    visit.refusals_expected = True
+    page = visit.open("/click-logs#add")
+    form = page.locator("#upload")
+    form.locator('input[name="file"]').set_input_files(
+        {"name": "bare.csv", "mimeType": "text/csv", "buffer": b"query,rank,click\nq,1,1\n"}
+    )
+    form.get_by_text("Actions and ranks").click()
+    form.get_by_label("Weights of actions").fill("click = much")
+    form.get_by_role("button", name="Upload").click()
+    expect(form.locator(".field-error")).to_contain_text("weight")
+    form.get_by_label("Weights of actions").fill("click = 1")
+    form.get_by_role("button", name="Upload").click()
+    page.wait_for_url(re.compile("/click-logs/clk_"))
+    expect(page.locator("#click-log")).to_have_attribute("data-status", "invalid")
+    expect(page.get_by_role("group", name="Problem")).to_contain_text("document")
+
+
+def interleave(page: Page, visit: Visit, prepared: Prepared) -> str:
+    """Create an interleaving of two engines by the form, and let users click; return its path."""
+    page = visit.open("/interleavings#create")
+    form = page.locator("#create-form")
+    expect(page.locator("#sample-size")).to_contain_text("785 decided users")
+    form.get_by_label("Name", exact=True).fill("engines")
+    form.get_by_label("rankings that you send").check()
+    form.get_by_label("Names of the rankers").fill("bm25, dense")
+    form.get_by_label("Smallest difference").fill("0.2")
+    expect(page.locator("#sample-size")).to_contain_text("50 decided users")
+    form.get_by_text("More", exact=True).click()
+    form.get_by_label("Clicks count for").fill("0")
+    form.get_by_role("button", name="Create").click()
+    page.wait_for_url(re.compile("/interleavings/itl_"))
+    path = page.url.removeprefix(visit.url)
+    rankings = {"bm25": ["a", "b", "c"], "dense": ["c", "a", "b"]}
+    for user in range(30):
+        body = {"user": f"u{user}", "query": {"id": "shoes"}, "rankings": rankings}
+        shown = prepared.post(f"/v1{path}/lists", json=body)
+        event = {"ranking_id": shown["ranking_id"], "document_id": "c" if user % 7 else "b"}
+        prepared.post(f"/v1{path}/events", json={"events": [event]})
+    return path
+
+
+def test_an_interleaving_reaches_a_verdict(visit: Visit, prepared: Prepared) -> None:
+    """The form shows the sample size ahead; the page has the verdict, the test so far and the credit."""
+    page = visit.page
+    path = interleave(page, visit, prepared)
+    visit.open(path)
+    verdict = page.get_by_role("region", name="Verdict")
+    expect(verdict.locator(".sentence")).to_contain_text("dense is better than bm25")
+    expect(verdict.locator(".tile").filter(has_text="Lists shown")).to_contain_text("30")
+    expect(page.get_by_role("img", name=re.compile("decided users prefer bm25"))).to_be_visible()
+    credit = page.get_by_role("region", name="Credit by pair")
+    expect(credit.locator(".status")).to_have_text("dense is better")
+    check_pages(visit, {"interleaving": path}, {})
+    page.get_by_role("button", name="Delete engines").click()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.wait_for_url(f"{visit.url}/interleavings")
+
+
+def test_estimates_from_clicks_are_on_the_page_of_a_model(visit: Visit, prepared: Prepared) -> None:
+    """With the name of the log; a request that fails is shown with a button that tries again."""
+    data = prepared.test_data()
+    model = prepared.model(1)
+    log = prepared.job(
+        kind="simulate-clicks",
+        dataset_id=data,
+        log_name="June",
+        features=["f1"],
+        lists=2_000,
+        swaps="shuffle",
+    )
+    result = prepared.job(
+        kind="counterfactual",
+        click_log_id=log["click_log_id"],
+        dataset_id=data,
+        systems=[{"model": model}],
+        estimator="examination",
+        examination=log["truth"]["propensities"],
+    )
+    visit.refusals_expected = True
+    page = visit.page
+    jobs = "**/v1/jobs?kind=counterfactual**"
+    page.route(jobs, lambda route: route.fulfill(status=503, body="{}"))
+    visit.open(f"/models/{model}")
+    panel = page.get_by_role("region", name="Estimated from clicks")
+    expect(panel.get_by_role("group", name="Problem")).to_be_visible()
+    page.unroute(jobs)
+    panel.get_by_role("button", name="Try again").click()
+    cells = panel.get_by_role("row").nth(1).get_by_role("cell")
+    expect(cells.first.get_by_role("link", name="June")).to_be_visible()
+    expect(cells.nth(2)).to_have_text(f"{result['systems'][1]['value']:.4f}")
+    visit.fit("click-estimates")
+
+
+@pytest.mark.slow
+def test_the_story_of_clicks(visit: Visit, prepared: Prepared) -> None:
+    """From a log by its doctor, a model, judgments, a training and estimates to a promotion."""
+    judged = prepared.synthetic("clicks judged", queries=60, seed=3)
+    prepared.synthetic("clicks tested", queries=60, seed=4)
+    page = _simulate(visit, judged)
+    log = page.url.removeprefix(visit.url)
+    expect(page.locator(".findings")).to_contain_text("The lists have no users")
+    page.get_by_role("link", name="Estimate click models").click()
+    few_resamples(page, "Estimate click models")
+    start(page, "Estimate click models", "Estimate")
+    expect(page.locator(".click-result .sentence")).to_contain_text("pbm")
+    visit.open(log)
+    page.get_by_role("link", name="Make judgments").click()
+    dialog = page.get_by_role("dialog", name="Make judgments")
+    dialog.locator("form:not([aria-busy])").wait_for()
+    for field in ("Dataset with the features", "Compare the grades with"):
+        dialog.get_by_label(field).select_option(judged)
+    start(page, "Make judgments", "Judge")
+    expect(page.get_by_role("region", name="Agreement with judgments")).to_contain_text("0.")
+    page.get_by_role("link", name="Dataset of the judgments").click()
+    expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
+    for correction in ("none", "ips", "affine"):
+        _train(visit, log, correction)
+    expect(page.locator(".click-result .sentence")).to_contain_text("corrected and")
+    _estimate(visit, log, judged)
+    _interleave_models(visit)
+    _promote(visit)
+
+
+def _simulate(visit: Visit, judged: str) -> Page:
+    page = visit.open("/click-logs#simulate")
+    form = page.locator("#simulate-form:not([aria-busy])")
+    form.get_by_label("Judged dataset").select_option(judged)
+    form.get_by_label("Lists are ranked by the features").fill("f1")
+    form.get_by_label("Ranks swapped at random").select_option("shuffle")
+    form.get_by_label("Lists", exact=True).fill("20000")
+    form.get_by_role("button", name="Simulate").click()
+    page.wait_for_url(re.compile("/jobs/job_"))
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    expect(page.get_by_role("img", name=re.compile("True propensities"))).to_be_visible()
+    page.get_by_role("link", name="Click log", exact=True).click()
+    page.wait_for_url(re.compile("/click-logs/clk_"))
+    return page
+
+
+def _train(visit: Visit, log: str, correction: str) -> None:
+    page = visit.open(f"{log}#train")
+    dialog = page.get_by_role("dialog", name="Train on the clicks")
+    dialog.locator("form:not([aria-busy])").wait_for()
+    dialog.get_by_label("Dataset with the features").select_option(
+        label=_label(dialog.get_by_label("Dataset with the features"), "clicks judged")
+    )
+    tested = dialog.get_by_label("Judged test data")
+    tested.select_option(label=_label(tested, "clicks tested"))
+    dialog.get_by_label("Correction").select_option(correction)
+    dialog.get_by_label("Loss").select_option("mse" if correction == "affine" else "lambdarank")
+    dialog.get_by_label("Iterations").fill("10")
+    start(page, "Train on the clicks", "Train")
+
+
+def _label(select: Locator, beginning: str) -> str:
+    texts = select.locator("option").all_inner_texts()
+    return next(text for text in texts if text.startswith(beginning))
+
+
+def _estimate(visit: Visit, log: str, judged: str) -> None:
+    page = visit.open(f"{log}#estimate")
+    dialog = page.get_by_role("dialog", name="Evaluate new rankings")
+    dialog.locator("form:not([aria-busy])").wait_for()
+    dialog.get_by_label("Models or rankings").fill("clicked:1, clicked:2")
+    dialog.get_by_label("Dataset with the features").select_option(judged)
+    start(page, "Evaluate new rankings", "Evaluate")
+    expect(page.locator(".click-verdicts li")).to_have_count(3)
+    expect(page.get_by_role("region", name="Support of each ranking")).to_contain_text("clicked:2")
+
+
+def _interleave_models(visit: Visit) -> None:
+    page = visit.open("/interleavings?model=clicked:1&model=clicked:2#create")
+    form = page.locator("#create-form")
+    form.get_by_label("Name", exact=True).fill("corrected or naive")
+    form.get_by_role("button", name="Create").click()
+    page.wait_for_url(re.compile("/interleavings/itl_"))
+    expect(page.get_by_role("region", name="Verdict")).to_contain_text("Undecided between")
+
+
+def _promote(visit: Visit) -> None:
+    page = visit.page
+    page.get_by_role("link", name="Aliases and gates of clicked:2").click()
+    page.locator(".alias-form").get_by_role("textbox", name="Name").fill("served")
+    page.get_by_role("button", name="Promote version 2").first.click()
+    expect(page.locator('.alias[data-alias="served"]').get_by_role("heading")).to_contain_text("this version")
+    visit.open("/aliases?alias=served")
+    row = page.locator("#aliases").get_by_role("row").filter(has_text="clicked:2")
+    row.get_by_role("link", name="Try clicked:2").click()
+    page.wait_for_url("**/models/clicked:2*")

@@ -1,0 +1,23 @@
+"""The reference of the interface, drawn by Swagger UI with the colours of this project."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.visit import DESK, LOOKS, PHONE, Visit
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.slow
+@LOOKS
+def test_the_reference_has_no_barrier(visit: Visit) -> None:
+    """Its list of operations has none, an opened operation is readable; links lead to dashboard and guide."""
+    page = visit.open("/docs")
+    expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_count(2)
+    expect(page.locator(".opblock")).not_to_have_count(0)
+    assert visit.barriers() == []
+    operation = "#operations-keys-create_key"
+    page.locator(f"{operation} .opblock-summary-control").click()
+    expect(page.locator(f"{operation} .microlight").first).to_be_visible()
+    assert [barrier for barrier in visit.barriers(operation) if "contrast" in barrier] == []
+    visit.fit("interface", (DESK, PHONE))

@@ -1,0 +1,127 @@
+"""The form for trainings: what is in sight, what is folded, and what it sends."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.actions import fill_training, open_training, start_training
+from tests.browser.prepared import Prepared
+from tests.browser.visit import PHONE, Visit
+
+pytestmark = pytest.mark.browser
+
+DATA = "learnt from.csv"
+
+
+def _spec(visit: Visit, job_id: str) -> dict[str, Any]:
+    spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
+    visit.page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
+    return spec
+
+
+@pytest.mark.parametrize("own_page", [True])
+def test_a_training_is_started_without_scrolling(visit: Visit, prepared: Prepared) -> None:
+    """At 1440 × 900 data, test, goal and Start are in sight for both goals; options are folded."""
+    prepared.dataset(DATA, 1)
+    page = visit.page
+    page.set_viewport_size({"width": 1440, "height": 900})
+    visit.open("/train")
+    page.locator("#train:not([aria-busy])").wait_for()
+    expect(page.get_by_label("Find the best model")).to_be_checked()
+    for goal in ("Find the best model", "Train with one loss"):
+        page.get_by_label(goal).check()
+        for control in (
+            page.get_by_label("Train on"),
+            page.get_by_label("Test on"),
+            page.get_by_role("button", name="Start training"),
+        ):
+            box = control.bounding_box()
+            assert box is not None
+            assert box["y"] + box["height"] <= 900
+        expect(page.locator("details.fold[open]")).to_have_count(0)
+    assert visit.barriers() == []
+    visit.fit("train-folded", (1440, PHONE))
+
+
+def test_the_old_address_leads_to_the_goal(visit: Visit, prepared: Prepared) -> None:
+    """The page of one loss is the same page with that goal, for the dataset that was asked for."""
+    dataset = prepared.dataset(DATA, 1)
+    page = visit.open(f"/train/one-loss?dataset={dataset}")
+    page.locator("#train:not([aria-busy])").wait_for()
+    assert page.url.endswith(f"/train?goal=loss&dataset={dataset}")
+    expect(page.get_by_label("Train with one loss")).to_be_checked()
+    expect(page.get_by_label("Train on")).to_have_value(dataset)
+
+
+def test_topics_show_what_was_changed(visit: Visit, prepared: Prepared) -> None:
+    """A folded topic names the values that differ from the defaults, also those of an earlier training."""
+    prepared.dataset(DATA, 1)
+    page = fill_training(visit, dataset=DATA, model="changed", iterations=3)
+    page.get_by_label("Learning rate").fill("0.05")
+    page.get_by_role("group", name="Validate on").get_by_label("nothing").check()
+    page.get_by_label("Stop early").uncheck()
+    page.get_by_role("button", name="Fold all").click()
+    summary = page.locator("details.fold > summary")
+    expect(summary.filter(has_text="Boosting")).to_contain_text("2 changed: iterations 3, learning rate 0.05")
+    expect(summary.filter(has_text="Validation")).to_contain_text(
+        "2 changed: validate on nothing, early stopping off"
+    )
+    expect(summary.filter(has_text="Features")).to_contain_text("defaults")
+    job_id = start_training(page)
+    _spec(visit, job_id)
+
+    page = visit.open(f"/train?from={job_id}")
+    page.locator("#train:not([aria-busy])").wait_for()
+    expect(summary.filter(has_text="Boosting")).to_contain_text("learning rate 0.05")
+
+
+def test_clicks_and_scores_of_models_are_learnt(visit: Visit, prepared: Prepared) -> None:
+    """A correction of clicks, and the model whose scores are learnt, reach the job as chosen."""
+    model = prepared.model(1)
+    page = fill_training(visit, dataset=DATA, model="of-clicks", iterations=3)
+    page.get_by_label("Learn the scores of").fill(model)
+    spec = _spec(visit, start_training(page))
+    assert spec["labels_from"] == f"model:{model}"
+
+    visit.refusals_expected = True  # the data has no column of ranks
+    page = fill_training(visit, dataset=DATA, model="of-clicks", iterations=3)
+    page.get_by_label("Labels above 0 are clicks").check()
+    page.get_by_label("Correction").select_option("ips")
+    page.get_by_role("textbox", name="Propensities").fill("1, 0.7, 0.5")
+    page.get_by_label("Least propensity").fill("0.2")
+    with page.expect_request("**/v1/jobs") as sent:
+        page.get_by_role("button", name="Start training").click()
+    body = sent.value.post_data_json
+    assert body is not None
+    assert body["clicks"] == {"correction": "ips", "propensities": [1, 0.7, 0.5], "clip": 0.2}
+
+
+def test_a_sum_of_models_is_trained(visit: Visit, prepared: Prepared) -> None:
+    """A sum names its models, and neither a loss nor boosting is sent."""
+    first, second = prepared.model(1), prepared.model(2)
+    page = open_training(visit)
+    page.locator("#scorer").select_option("sum")
+    expect(page.locator("#loss")).to_be_hidden()
+    _choose_data(page, prepared)
+    page.get_by_label("Model name").fill("summed")
+    page.locator("#field-scorer-models").fill(f"{first}, {second}")
+    job_id = start_training(page)
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    spec = _spec(visit, job_id)
+    assert spec["scorer"]["kind"] == "sum"
+    assert len(spec["scorer"]["models"]) == 2
+
+
+def test_the_cost_is_shown_before_the_start(visit: Visit, prepared: Prepared) -> None:
+    """From an earlier training of the same kind: its time, its memory, and which it was."""
+    prepared.model(2)
+    page = open_training(visit)
+    _choose_data(page, prepared)
+    expect(page.locator("#cost")).to_contain_text("of memory, as ")
+    page.get_by_label("Find the best model").check()
+    expect(page.locator("#cost")).to_contain_text("About 5 min of search")
+
+
+def _choose_data(page: Page, prepared: Prepared) -> None:
+    page.get_by_label("Train on").select_option(prepared.dataset(DATA, 1))

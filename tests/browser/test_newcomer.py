@@ -1,0 +1,110 @@
+"""The first visit on the dashboard, following the first steps that the overview of an empty service shows."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from rankery.embedded.stack import EmbeddedStack
+from tests.browser.actions import choose_files, send_upload, wait_until_read
+from tests.browser.prepared import judged_table
+from tests.browser.visit import PHONE, Visit
+
+# `test_overview_and_jobs`, `test_uploads` and `test_automatic_training` look at the single steps.
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+WIDTHS = (1440, PHONE)
+MISTAKE = 40
+
+
+@pytest.fixture(scope="module")
+def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start a service that holds nothing."""
+    with EmbeddedStack(tmp_path_factory.mktemp("empty"), host="127.0.0.1", port=0) as stack:
+        yield stack.url
+
+
+def test_a_newcomer_gets_from_a_file_to_a_model_in_use(visit: Visit) -> None:
+    """Add data with a mistake, mend it, find the best model, read the conclusion, promote, try."""
+    page = visit.open("/")
+    _follow_first_step(visit, page, "Add a dataset")
+    _upload_and_mend(visit, page)
+    page.get_by_role("link", name="Rankery").click()
+    _follow_first_step(visit, page, "Find the best model")
+    _find_the_best(visit, page)
+    page.get_by_role("link", name="Rankery").click()
+    expect(page.locator(".step").first.get_by_role("link")).to_have_text("Choose a model")
+    page.go_back()
+    _promote(visit, page)
+    _try(visit, page)
+    page.get_by_role("link", name="Rankery").click()
+    expect(page.locator("#champions").get_by_role("link", name="shop:1")).to_be_visible()
+    visit.fit("newcomer-9-overview", WIDTHS)
+
+
+def _follow_first_step(visit: Visit, page: Page, name: str) -> None:
+    """Follow the step that the overview emphasises."""
+    link = page.locator(".step").first.get_by_role("link")
+    expect(link).to_have_text(name)
+    visit.fit(f"newcomer-{name}", WIDTHS)
+    link.click()
+
+
+def _upload_and_mend(visit: Visit, page: Page) -> None:
+    lines = judged_table(51).splitlines()
+    right = "\n".join(lines)
+    lines[MISTAKE - 1] += ",7"
+    choose_files(page, file=("shop.csv", "\n".join(lines)))
+    expect(page.locator("#roles")).to_contain_text(f"Line {MISTAKE}")
+    visit.fit("newcomer-1-upload", WIDTHS)
+    send_upload(page)
+    broken = wait_until_read(page, "invalid")
+    visit.fit("newcomer-2-invalid", WIDTHS)
+    form = page.get_by_role("form", name="Upload the mended file")
+    form.locator('input[type="file"]').set_input_files(
+        {"name": "shop.csv", "mimeType": "text/csv", "buffer": right.encode()}
+    )
+    form.get_by_role("button", name="Upload and replace").click()
+    page.wait_for_url(lambda url: broken not in url)
+    wait_until_read(page)
+    expect(page.get_by_role("link", name="Train on it")).to_be_visible()
+    visit.fit("newcomer-3-dataset", WIDTHS)
+
+
+def _find_the_best(visit: Visit, page: Page) -> None:
+    page.locator("#train:not([aria-busy])").wait_for()
+    expect(page.get_by_label("Train on").locator("option:checked")).to_contain_text("shop")
+    page.get_by_label("Model name").fill("shop")
+    page.get_by_label("Budget").fill("1")
+    visit.fit("newcomer-4-train", WIDTHS)
+    page.get_by_role("button", name="Start training").click()
+    page.wait_for_url(re.compile(r"/jobs/job_"))
+    expect(page.locator(".job-heading .status")).to_have_text("succeeded")
+    expect(_conclusion(page).locator(".sentence")).to_contain_text(re.compile(r"ndcg@10 0\.\d{4}"))
+    visit.fit("newcomer-5-conclusion", WIDTHS)
+
+
+def _promote(visit: Visit, page: Page) -> None:
+    _conclusion(page).get_by_role("link", name="Promote").click()
+    form = page.locator(".alias-form")
+    expect(form.get_by_role("heading")).to_have_text("First alias")
+    expect(form.get_by_role("textbox", name="Name")).to_have_value("champion")
+    visit.fit("newcomer-6-promote", WIDTHS)
+    page.get_by_role("button", name="Promote version 1").click()
+    expect(page.locator('.alias[data-alias="champion"]').get_by_role("heading")).to_contain_text(
+        "this version"
+    )
+    visit.fit("newcomer-7-promoted", WIDTHS)
+
+
+def _try(visit: Visit, page: Page) -> None:
+    page.locator("#views").get_by_role("link", name="Try it").click()
+    first = page.locator(".candidates tbody tr[data-document]").first
+    first.get_by_role("button", name="Why").click()
+    expect(page.locator(".reasons:not([hidden])")).to_contain_text("f6")
+    visit.fit("newcomer-8-try", WIDTHS)
+
+
+def _conclusion(page: Page) -> Locator:
+    return page.get_by_role("region", name="Conclusion")

@@ -1,0 +1,56 @@
+"""Promotion by a counterfactual estimate."""
+
+import numpy as np
+import pytest
+
+from core.clicks.counterfactual import CounterfactualResult, admits_by_estimates, counterfactual_result
+from core.clicks.counterfactual.estimates import Estimated, Estimates, SystemEstimate
+
+
+def result(champion: float, challenger: float, missing: str | None = None) -> CounterfactualResult:
+    """Return estimates whose difference has an interval of ±0.02."""
+    spread = np.linspace(-0.01, 0.01, 1_001)
+
+    def estimated(name: str, value: float, sign: float, missing: str | None) -> Estimated:
+        estimate = SystemEstimate(name, value, value - 0.01, value + 0.01, 500.0, 0.01, 0.0, 0.0, missing)
+        return Estimated(estimate, value + sign * spread)
+
+    systems = [
+        estimated("logged", 0.3, 0.0, "the logged ranking decides nothing"),
+        estimated("web:3", champion, -1.0, None),
+        estimated("web:4", challenger, 1.0, missing),
+    ]
+    return counterfactual_result("dcg@10", "item_position", Estimates(900, 200, systems))
+
+
+@pytest.mark.parametrize(
+    ("champion", "challenger", "margin", "admitted", "words"),
+    [
+        (0.4, 0.5, 0.0, True, "web:4 is better than web:3 by dcg@10, estimated from clicks: 0.5000 against"),
+        (0.4, 0.5, 0.05, True, "web:4 is better than web:3 "),
+        (0.4, 0.41, 0.0, False, "there is no evidence that web:4 is better than web:3 "),
+        (0.4, 0.41, 0.05, True, "web:4 loses less than 0.05 against web:3 "),
+        (0.41, 0.4, 0.01, False, "it is not excluded that web:4 loses 0.01 against web:3 "),
+        (0.5, 0.4, 0.0, False, "web:3 is better than web:4 "),
+        (0.5, 0.4, 0.05, False, "web:3 is better than web:4 "),
+        (0.43, 0.4, 0.1, True, "web:4 loses less than 0.1 against web:3 "),
+    ],
+)
+def test_the_interval_must_lie_above_the_margin(
+    champion: float, challenger: float, margin: float, admitted: bool, words: str
+) -> None:
+    """A margin of 0 asks for a better challenger, more for one that does not lose so much."""
+    found, sentence = admits_by_estimates(margin, "web:3", "web:4", result(champion, challenger))
+    assert found == admitted
+    assert sentence.startswith(words)
+    assert sentence.endswith(", over 900 lists")
+
+
+def test_nothing_is_admitted_without_support() -> None:
+    """However much better it seems; the sentence has the reason and the way out."""
+    found, sentence = admits_by_estimates(
+        0.5, "web:3", "web:4", result(0.1, 0.9, "the log does not support 60% of it")
+    )
+    assert not found
+    assert sentence.startswith("no verdict by dcg@10, estimated from clicks: for web:4, the log does not")
+    assert "interleaving" in sentence

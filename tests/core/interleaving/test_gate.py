@@ -1,0 +1,49 @@
+"""Promotion by the verdict of an interleaving."""
+
+import pytest
+
+from core.interleaving import PairVerdict
+from core.interleaving.gate import Preference, admits, verdict_of_lists
+
+RULE = {"error": 0.05, "miss": 0.2, "difference": 0.2}
+
+
+def pairs(wins: int, losses: int, *names: str) -> list[PairVerdict]:
+    """Return the pairs of a verdict in which users preferred the first or the second ranker so often."""
+    lists = [(f"u{n}", [1.0, 0.0]) for n in range(wins)] + [(f"v{n}", [0.0, 1.0]) for n in range(losses)]
+    return list(verdict_of_lists(names or ("web:3", "web:4"), lists, RULE, "user", 0).pairs)
+
+
+@pytest.mark.parametrize(
+    ("wins", "losses", "better", "not_worse", "words"),
+    [
+        (0, 60, True, True, "users prefer web:4 to web:3: "),
+        (60, 0, False, False, "users prefer web:3 to web:4: "),
+        (1, 1, False, True, "users of web:4 and web:3 have not decided yet: 2 decided units"),
+        (300, 300, False, True, "users of web:4 and web:3 find both equal: "),
+    ],
+)
+def test_users_admit_a_challenger(wins: int, losses: int, better: bool, not_worse: bool, words: str) -> None:
+    """`better` needs their preference, `not_worse` only that they do not prefer the champion."""
+    requirements: list[tuple[Preference, bool]] = [("better", better), ("not_worse", not_worse)]
+    for require, expected in requirements:
+        admitted, sentence = admits(require, "web:3", "web:4", pairs(wins, losses))
+        assert admitted == expected
+        assert sentence.startswith(words)
+
+
+def test_the_order_of_the_rankers_does_not_matter() -> None:
+    """The challenger may be the first of them."""
+    found = pairs(60, 0, "web:4", "web:3")
+    assert admits("better", "web:3", "web:4", found) == (
+        True,
+        admits("not_worse", "web:3", "web:4", found)[1],
+    )
+
+
+def test_nothing_is_admitted_without_an_interleaving() -> None:
+    """Nor by one of other models."""
+    for found in ([], pairs(0, 60, "web:1", "web:4")):
+        admitted, sentence = admits("not_worse", "web:3", "web:4", found)
+        assert not admitted
+        assert "create one with both models" in sentence

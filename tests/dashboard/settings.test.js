@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choiceOf, CHOICES, cronOf, cronWords } from "../../app/dashboard/static/schedules/cron.js";
+import { change, outcome, settingLabel } from "../../app/dashboard/static/settings/labels.js";
+
+test("settings have the units of their names", () => {
+  const labels = {
+    RANKERY_MAX_UPLOAD_BYTES: ["34359738368", "32 GiB"],
+    RANKERY_MIN_BODY_BYTES_PER_SECOND: ["1024", "1 KiB per second"],
+    RANKERY_MAX_JSON_BYTES: ["1500", "1,500 B"],
+    RANKERY_STORAGE_PATIENCE_SECONDS: ["300", "5 minutes"],
+    RANKERY_KEEP_ALIVE_SECONDS: ["75", "75 seconds"],
+    RANKERY_WEBHOOK_RETRY_SECONDS: ["5.0,30.0,120.0,86400.0", "5 seconds, 30 seconds, 2 minutes, 1 day"],
+    RANKERY_READS_PER_SECOND: ["500", "500 per second"],
+    RANKERY_TRASH_DAYS: ["7", "7 days"],
+    RANKERY_MAX_RANK_DOCUMENTS: ["10000", "10,000"],
+    RANKERY_COMPILE_AHEAD: ["true", "true"],
+    RANKERY_HOST: ["127.0.0.1", "127.0.0.1"],
+    RANKERY_PORT: ["8000", "8000"],
+    RANKERY_DATA_DIR: ["…", "…"],
+    RANKERY_MAX_STORED_BYTES: ["", ""],
+  };
+  for (const [name, [value, label]] of Object.entries(labels)) assert.equal(settingLabel(name, value), label, name);
+});
+
+const sentence = (method, path) => {
+  const { verb, id, owners } = change({ method, path });
+  return [verb, id].filter(Boolean).join(" ") + owners;
+};
+
+test("an entry of the audit log says what was changed", () => {
+  assert.equal(sentence("POST", "/v1/jobs"), "Added a job");
+  assert.equal(sentence("POST", "/v1/jobs/job_1/cancel"), "Cancelled the job job_1");
+  assert.equal(sentence("DELETE", "/v1/models/web%3A3"), "Deleted the model web:3");
+  assert.equal(sentence("PUT", "/v1/models/web/aliases/champion"), "Set the alias champion of the model web");
+  assert.equal(
+    sentence("PUT", "/v1/models/web/aliases/champion/gate"),
+    "Set the gate of the alias champion of the model web",
+  );
+  assert.equal(sentence("POST", "/v1/evaluations/delete"), "Deleted an evaluation");
+  assert.equal(sentence("PATCH", "/v1/studies/std_1"), "Changed the study std_1");
+  assert.equal(sentence("POST", "/v1/click-logs"), "Added a click log");
+  assert.equal(sentence("DELETE", "/v1/keys/key_%zz"), "Deleted the key key_%zz");
+});
+
+test("what was changed has its page as long as it is there", () => {
+  assert.equal(change({ method: "PATCH", path: "/v1/models/web%3A3" }).href, "/models/web%3A3");
+  assert.equal(change({ method: "DELETE", path: "/v1/models/web%3A3" }).href, null);
+  assert.equal(change({ method: "PATCH", path: "/v1/keys/key_1" }).href, null);
+  assert.deepEqual([204, 422, 503].map(outcome), ["Done", "Refused", "Failed"]);
+});
+
+test("each choice of the form is read from its expression again", () => {
+  for (const [repeat] of CHOICES) {
+    const time = repeat === "hour" ? "00:05" : "23:05";
+    assert.deepEqual(choiceOf(cronOf(repeat, time)), { repeat, time });
+  }
+  assert.equal(cronOf("weekdays", "03:00"), "0 3 * * 1-5");
+  assert.deepEqual(choiceOf("0 3 * * 7"), choiceOf("0 3 * * 0"));
+});
+
+test("expressions have words, those of no choice stay as they are", () => {
+  assert.equal(cronWords("30 3 * * *"), "Every day at 03:30");
+  assert.equal(cronWords("0 3 * * MON-FRI"), "Monday to Friday at 03:00");
+  assert.equal(cronWords("15 * * * *"), "Every hour at minute 15");
+  for (const other of ["*/5 * * * *", "0 3 * 6 *", "at night", "0 25 * * *", ""]) assert.equal(cronWords(other), other);
+});

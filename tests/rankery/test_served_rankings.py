@@ -1,0 +1,144 @@
+"""Kept and interleaved rankings of frames, arrays and files, and the events on them, on a real service."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pandas
+import polars
+import pyarrow as pa
+import pytest
+
+from rankery.client import Client
+from rankery.embedded.stack import EmbeddedStack
+from rankery.errors import DataUnusable, InvalidArgument
+from tests.rankery.cli.commands import run
+
+NAME = "shown-to-users"
+FRAME = pandas.DataFrame(
+    {
+        "query_id": ["p", "q", "p", "q", "q"],
+        "document_id": [11, 12, 13, 14, 15],
+        "bm25": [0.9, 0.1, 0.4, 0.7, 0.3],
+        "age": [0.1, 0.5, 0.8, 0.2, 0.9],
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def client(stack: EmbeddedStack) -> Iterator[Client]:
+    """Two versions of a model, by `bm25` and by `age`; what is made of them is deleted afterwards."""
+    values = np.linspace(0.0, 1.0, 60)
+    parameters = {"objective": "regression", "num_leaves": 16, "min_data_in_leaf": 2, "verbosity": -1}
+    with Client(stack.url) as client:
+        for feature in ("bm25", "age"):
+            features = np.column_stack([values * (name == feature) for name in ("bm25", "age")])
+            data = lightgbm.Dataset(features, values, feature_name=["bm25", "age"])
+            client.import_model(lightgbm.train(parameters, data, 3), NAME).wait()
+        yield client
+        for made in [one for one in client.interleavings() if one.name == NAME]:
+            client.delete_interleaving(made)
+        for log in list(client.click_logs(name=NAME)):
+            log.delete(permanently=True)
+
+
+def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
+    """Every kind of frame and arrays have a `ranking_id` a query; events on them are counted once."""
+    expected = {"p": [11, 13], "q": [14, 15, 12]}
+    ids = []
+    for frame in (FRAME, polars.from_pandas(FRAME), pa.Table.from_pandas(FRAME, preserve_index=False)):
+        ranked = client.rank(f"{NAME}:1", frame, keep=True, user="ann", session="visit 1")
+        shown = ranked if isinstance(ranked, pandas.DataFrame) else ranked.to_pandas()
+        assert shown.groupby("query_id")["document_id"].agg(list).to_dict() == expected
+        assert shown.groupby("query_id")["ranking_id"].nunique().tolist() == [1, 1]
+        ids += shown["ranking_id"].drop_duplicates().tolist()
+    arrays = client.rank_arrays(
+        f"{NAME}:1",
+        FRAME[["bm25", "age"]].to_numpy(),
+        query_ids=FRAME["query_id"].to_numpy(),
+        document_ids=FRAME["document_id"].to_numpy(),
+        keep=True,
+    )
+    ids += list(dict.fromkeys(arrays["ranking_id"]))
+    assert len(set(ids)) == 8
+    explained = client.rank(f"{NAME}:1", FRAME, explain=True, keep=True)
+    assert {"ranking_id", "contribution.bm25"} <= set(explained.columns)
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    events: list[Any] = [(ids[0], "11"), (ids[1], "14", "purchase"), (ids[1], "15", "click", yesterday)]
+    sent = client.send_events(events)
+    assert (sent.recorded, sent.repeated, sent.unknown) == (3, 0, [])
+    assert client.send_events(events[:1]).repeated == 1
+    since = datetime.now(UTC) - timedelta(hours=1)
+    log = client.served_clicks(f"{NAME}:1", NAME, since=since, actions={"click": 1, "purchase": 2}).wait()
+    assert log.statistics is not None
+    assert log.statistics["lists"] >= len(ids)
+    assert log.statistics["clicks"] == 3
+
+
+def test_interleaved_lists_of_frames(client: Client) -> None:
+    """The list of each query, with rows and ids as they came, that queries get, too; clicks follow."""
+    made = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
+    rows = FRAME.set_index(np.arange(len(FRAME)) * 2)
+    shown = client.rank(f"{NAME}:1", rows, interleaving=made, user="bob")
+    assert FRAME["document_id"].to_numpy()[shown["row"]].tolist() == shown["document_id"].tolist()
+    assert FRAME["query_id"].to_numpy()[shown["row"]].tolist() == shown["query_id"].tolist()
+    assert sorted(shown["document_id"]) == sorted(FRAME["document_id"])
+    scores = client.score(f"{NAME}:1", FRAME)
+    np.testing.assert_allclose(scores[shown["row"]], shown["score"])
+    arrays = client.rank_arrays(
+        f"{NAME}:1",
+        FRAME[["bm25", "age"]].to_numpy(),
+        query_ids=FRAME["query_id"].to_numpy(),
+        document_ids=FRAME["document_id"].to_numpy(),
+        interleaving=made,
+        user="bob",
+    )
+    assert arrays["ranking_id"].tolist() == shown["ranking_id"].tolist()
+    fewer = client.rank(f"{NAME}:1", FRAME.iloc[:2], interleaving=made, user="bob")
+    assert fewer["document_id"].tolist() == shown["document_id"].tolist()
+    assert fewer["row"].isna().sum() == fewer["score"].isna().sum() == 3
+    first = shown.iloc[0]
+    assert client.send_clicks(made, [(first["ranking_id"], str(first["document_id"]))]).recorded == 1
+
+
+def test_what_users_cannot_be_shown_is_refused(client: Client) -> None:
+    """With the way out."""
+    without_ids = FRAME[["bm25", "age"]]
+    for options in ({"keep": True}, {"interleaving": "itl_1"}):
+        with pytest.raises(DataUnusable, match="the id of each query: give a column 'query_id'"):
+            client.rank(NAME, without_ids, **options)
+        with pytest.raises(InvalidArgument, match="use rank_arrays"):
+            client.rank(NAME, without_ids.to_numpy(), **options)
+    with pytest.raises(InvalidArgument, match="its own order"):
+        client.rank(NAME, FRAME, interleaving="itl_1", order="rows")
+
+
+def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedStack, tmp_path: Path) -> None:
+    """`rank --keep` prints ids, and `send-events` counts those of a file; a wrong line has its number."""
+    candidates, events = tmp_path / "candidates.csv", tmp_path / "events.ndjson"
+    FRAME.to_csv(candidates, index=False)
+    columns = ("--columns", '{"query": "query_id", "document": "document_id"}')
+    place = ("--data-dir", stack.data_dir)
+    options = ("--keep", "--user", "ann", "--session", "visit 2", *columns, *place)
+    ranked = run("rank", f"{NAME}:1", candidates, *options, "--json").document
+    assert "ranking id" in run("rank", f"{NAME}:1", candidates, *options).output
+    ids = {query["id"]: query["ranking_id"] for query in ranked["queries"]}
+    lines = [{"ranking_id": ids["q"], "document_id": document} for document in ("14", "15", "absent")]
+    events.write_text("\n\n".join(map(json.dumps, lines)))
+    sent = run("click-logs", "send-events", events, *place, "--json").document
+    assert sent == {"recorded": 2, "repeated": 0, "unknown": 1}
+    assert "2 repeated" in run("click-logs", "send-events", events, *place).output
+    made = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
+    given = ("--interleaving", made.id, "--user", "ann", *columns, *place)
+    query = run("rank", f"{NAME}:2", candidates, *given, "--json").document["queries"][0]
+    click = {"ranking_id": query["ranking_id"], "document_id": query["ranking"][0]["id"]}
+    events.write_text(json.dumps(click))
+    sent = run("interleavings", "send-clicks", made.id, events, *place, "--json").document
+    assert sent == {"recorded": 1, "repeated": 0, "late": 0, "unknown": 0}
+    events.write_text(f"{json.dumps(click)}\n[]\n")
+    wrong = run("click-logs", "send-events", events, *place)
+    assert wrong.sentence == "events.ndjson, line 2: an event needs a ranking_id and a document_id"

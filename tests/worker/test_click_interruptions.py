@@ -1,0 +1,160 @@
+"""Jobs on click logs that a worker leaves in each of their phases, and that end with the same content."""
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from app.jobs.requests.counterfactual import CounterfactualRequest
+from app.jobs.submission.counterfactual import counterfactual
+from core.data import synthetic_dataset
+from core.jobs.ingest_clicks import IngestClicksJob
+from core.store import Store
+from core.store.artifacts.keys import click_log_upload_key
+from tests.worker.interruption import hold, on_phases
+from tests.worker.test_click_logs import ingested
+from tests.worker.test_click_models import QUICK
+from tests.worker.test_counterfactual import clicks_on
+from tests.worker.workshop import Workshop
+from worker.job.lease import Lease
+from worker.process.shutdown import StopFlag
+from worker.process.tasks import run_jobs
+
+DOCUMENTS = synthetic_dataset(12, seed=1, documents_per_query=3, n_features=4)
+CLICKS = clicks_on(DOCUMENTS)
+# Ids of what a job makes, and of itself.
+IDS = ("click_log_id", "dataset_id")
+
+Queued = Callable[[Workshop], str]
+
+
+def reading(workshop: Workshop) -> str:
+    """Queue the ingestion of a log."""
+    store = workshop.store
+    with store.begin() as tx:
+        log = tx.click_logs.add("clicks", {"kind": "upload", "filename": "clicks.csv", "format": "auto"})
+        job = tx.enqueue(IngestClicksJob(click_log_id=log.id, name="clicks"))
+        tx.click_logs.attach_job(log.id, job.id)
+    store.artifacts.write_bytes(click_log_upload_key(log.id, "file"), CLICKS.encode())
+    return job.id
+
+
+def simulating(workshop: Workshop) -> str:
+    """Queue a simulation."""
+    dataset_id = workshop.add(DOCUMENTS, "judged")
+    with workshop.store.begin() as tx:
+        log = tx.click_logs.add("simulated", {"kind": "simulation"})
+        spec = {
+            "click_log_id": log.id,
+            "log_name": "simulated",
+            "dataset_id": dataset_id,
+            "rankers": [{"system": "f1", "model_id": None}],
+            "user_model": {"kind": "dbn"},
+            "lists": 200,
+        }
+        job = tx.jobs.add("simulate-clicks", {"kind": "simulate-clicks", **spec})
+        tx.click_logs.attach_job(log.id, job.id)
+    return job.id
+
+
+def on_a_log(kind: str, **spec: Any) -> Queued:
+    """Return a function that queues a job on a log that is ready."""
+
+    def queue(workshop: Workshop) -> str:
+        log_id = ingested(workshop, CLICKS).id
+        with workshop.store.begin() as tx:
+            return tx.jobs.add(kind, {"kind": kind, "click_log_id": log_id, **spec}).id
+
+    return queue
+
+
+def judging(workshop: Workshop) -> str:
+    """Queue judgments."""
+    log_id = ingested(workshop, CLICKS).id
+    features_id = workshop.add(DOCUMENTS, "features")
+    with workshop.store.begin() as tx:
+        dataset = tx.datasets.add("judged", {"kind": "clicks"})
+        given = {"click_log_id": log_id, "dataset_id": dataset.id, "features_dataset_id": features_id}
+        spec = {"kind": "judge", "name": "judged", **given, "options": QUICK, "judgments": {}}
+        job = tx.jobs.add("judge", spec, dataset_ids=[dataset.id, features_id])
+        tx.datasets.attach_job(dataset.id, job.id)
+    return job.id
+
+
+def evaluating(workshop: Workshop) -> str:
+    """Queue a counterfactual evaluation."""
+    dataset_id = workshop.add(DOCUMENTS, "documents")
+    workshop.trained(dataset_id, hyperparameters={"num_iterations": 2, "min_data_in_leaf": 1})
+    asked = {
+        "kind": "counterfactual",
+        "click_log_id": ingested(workshop, CLICKS).id,
+        "dataset_id": dataset_id,
+        "systems": [{"model": "web:1"}],
+        "metric": "dcg@3",
+        "estimator": "item_position",
+    }
+    with workshop.store.begin() as tx:
+        return tx.enqueue(counterfactual(tx, CounterfactualRequest.model_validate(asked))).id
+
+
+def content(store: Store, job_id: str) -> dict[str, Any]:
+    """Return a job's result, and the bytes of the log or dataset that it made, without ids."""
+    with store.read() as tx:
+        job = tx.jobs.get(job_id)
+        assert job.status == "succeeded", job.problem
+        found: dict[str, Any] = {name: value for name, value in (job.result or {}).items() if name not in IDS}
+        keys: list[str] = []
+        if job.kind in ("ingest-clicks", "simulate-clicks"):
+            log = tx.click_logs.get(job.spec["click_log_id"])
+            found |= {"statistics": log.statistics, "findings": log.findings}
+            keys = [row.key for row in tx.artifacts.under(f"{log.folder}/")]
+            assert keys
+        if job.kind == "judge":
+            made = tx.datasets.get(job.spec["dataset_id"])
+            assert made.data_key is not None
+            keys = [made.data_key]
+    files = {key.rsplit("/", 1)[-1]: store.artifacts.read_bytes(key) for key in keys}
+    return {**found, "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}}
+
+
+@pytest.mark.parametrize(
+    ("queue", "phases"),
+    [
+        (reading, 3),
+        (simulating, 3),
+        (on_a_log("click-model", log_name="clicks", models=["pbm", "sdbn"], options=QUICK, held_out=0.3), 4),
+        (on_a_log("propensity", method="all-pairs", positions=3, resamples=3), 2),
+        (judging, 3),
+        (evaluating, 3),
+    ],
+    ids=["ingest-clicks", "simulate-clicks", "click-model", "propensity", "judge", "counterfactual"],
+)
+def test_a_job_that_was_left_in_each_phase(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch, queue: Queued, phases: int
+) -> None:
+    """It ends with the bytes of one that nothing disturbed."""
+    undisturbed_id = queue(workshop)
+    seen: dict[str, None] = {}
+    with monkeypatch.context() as patch:
+        on_phases(patch, lambda _, phase: seen.setdefault(phase))
+        workshop.carry_out(undisturbed_id)
+    assert len(seen) >= phases, seen
+    job_id = queue(workshop)
+    with workshop.store.read() as tx:
+        kind = tx.jobs.get(job_id).kind
+    for each in seen:
+        stop = StopFlag()
+
+        def leave(lease: Lease, phase: str, at: str = each, stop: StopFlag = stop) -> None:
+            if phase == at:
+                stop.set()
+                hold(lease)
+
+        with monkeypatch.context() as patch:
+            on_phases(patch, leave)
+            run_jobs(workshop.store, workshop.settings, stop, "w1", [kind])
+        with workshop.store.read() as tx:
+            assert tx.jobs.get(job_id).status == "queued", each
+    workshop.carry_out(job_id)
+    assert content(workshop.store, job_id) == content(workshop.store, undisturbed_id)

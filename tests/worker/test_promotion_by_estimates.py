@@ -1,0 +1,101 @@
+"""Aliases that move by a counterfactual estimate on a click log: no judgments."""
+
+from typing import Any
+
+import pytest
+
+from app.models.alias_schemas import GateRequest
+from app.models.promotion import gate_rule, promotion
+from core.data import RankingDataset, synthetic_dataset
+from core.errors import InvalidInput
+from core.store import Job
+from core.store.lifecycle.deletion import Actor, DeletionMode, delete_objects
+from core.store.trash.kinds import KINDS
+from tests.worker.test_click_logs import ingested
+from tests.worker.test_counterfactual import clicks_on
+from tests.worker.workshop import Workshop
+
+
+@pytest.fixture
+def dataset() -> RankingDataset:
+    """Queries of three documents."""
+    return synthetic_dataset(12, seed=1, documents_per_query=3, n_features=4)
+
+
+def promote(workshop: Workshop, version: int, **rule: Any) -> Job:
+    """Move the alias through a gate."""
+    asked = GateRequest.model_validate({"counterfactual": {"metric": "dcg@3", **rule}})
+    with workshop.store.begin() as tx:
+        tx.aliases.set_gate("web", "champion", dataset_id=None, rule=gate_rule(tx, asked))
+        row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
+        job = tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate))
+    return workshop.carry_out(job.id)
+
+
+def refusal(job: Job) -> str:
+    """Return why a gate refused."""
+    assert job.status == "refused", job.problem
+    assert job.problem is not None
+    return str(job.problem["detail"])
+
+
+def test_the_alias_moves_by_an_estimate(workshop: Workshop, dataset: RankingDataset) -> None:
+    """When it is shown to be better; the history has the numbers, and the gate holds what it reads."""
+    reversed_labels = dataset.with_labels(dataset.labels.max() - dataset.labels)
+    quick = {"num_iterations": 20, "min_data_in_leaf": 1}
+    workshop.trained(workshop.add(reversed_labels, "reversed"), hyperparameters=quick)
+    dataset_id = workshop.add(dataset, "judged")
+    workshop.trained(dataset_id, hyperparameters=quick)
+    with workshop.store.begin() as tx:
+        tx.aliases.move("web", "champion", 2)
+    log = ingested(workshop, clicks_on(dataset))
+    rule = {"click_log_id": log.id, "dataset_id": dataset_id}
+    assert refusal(promote(workshop, 1, **rule)).startswith("web:2 is better than web:1 by dcg@3, estimated")
+    lenient = promote(workshop, 1, **rule, margin=10.0)
+    assert lenient.status == "succeeded", lenient.problem
+    promoted = promote(workshop, 2, **rule)
+    assert promoted.status == "succeeded", promoted.problem
+    with workshop.store.read() as tx:
+        assert tx.models.resolve("web@champion").version == 2
+        report = tx.aliases.history("web", "champion", None, 1).items[0].report
+    assert report is not None
+    assert [system["name"] for system in report["counterfactual"]["systems"]] == ["logged", "web:1", "web:2"]
+    assert report["counterfactual"]["differences"][2]["better"] == "web:2"
+    assert report["rule"]["counterfactual"]["click_log_id"] == log.id
+    for kind, used in (("click-log", log.id), ("dataset", dataset_id)):
+        (refused,) = delete_objects(
+            workshop.store, KINDS[kind], [used], DeletionMode(trash_days=7), Actor(is_audited=False)
+        ).refused
+        assert "web@champion" in [each.name for each in refused.holders]
+
+
+def test_too_little_support_refuses(workshop: Workshop, dataset: RankingDataset) -> None:
+    """A log of a few lists, and one of other queries."""
+    dataset_id = workshop.add(dataset, "judged")
+    for _ in range(2):
+        workshop.trained(dataset_id)
+    with workshop.store.begin() as tx:
+        tx.aliases.move("web", "champion", 1)
+    rows = clicks_on(dataset).splitlines(keepends=True)
+    few = ingested(workshop, "".join(rows[:40]))
+    rule = {"click_log_id": few.id, "dataset_id": dataset_id, "margin": 10.0}
+    sentence = refusal(promote(workshop, 2, **rule))
+    assert "the effective sample size is" in sentence
+    assert "interleaving" in sentence
+    other = ingested(workshop, "list,query,document,rank,click,propensity\n1,q,d,1,1,1\n")
+    sentence = refusal(promote(workshop, 2, **{**rule, "click_log_id": other.id}))
+    assert "no list of the log has a query that all rankings rank; change the gate" in sentence
+
+
+def test_a_gate_is_checked_when_it_is_set(workshop: Workshop, dataset: RankingDataset) -> None:
+    """Metric, estimator and log, each with its place."""
+    dataset_id = workshop.add(dataset, "judged")
+    log = ingested(workshop, "list,query,document,rank,click\n1,q,d,1,1\n")
+    rule = {"click_log_id": log.id, "dataset_id": dataset_id}
+    for changed, place in (
+        ({"metric": "ndcg@10"}, "/counterfactual/metric"),
+        ({"estimator": "examination"}, "/counterfactual/examination"),
+        ({}, "/counterfactual/estimator"),
+    ):
+        with pytest.raises(InvalidInput, match=f"^{place}: "):
+            promote(workshop, 1, **{**rule, **changed})

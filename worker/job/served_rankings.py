@@ -1,0 +1,121 @@
+"""Write lists that the service stored as a file that becomes a click log."""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from core.errors import DatasetError
+from core.interleaving.lists import InterleavedList
+from core.store import Transaction
+from core.store.clock import utc_now
+from core.store.repositories.served import ServedList
+from core.store.served_logs import INTERLEAVED, SERVED, ServedPeriod
+from core.store.tables import ShownList
+from worker.job.run import JobRun
+
+Session = dict[str, Any]
+_CERTAIN = 1.0  # a version of a model always ranks the same candidates alike
+_LISTS_BETWEEN_CHECKS = 1_000
+
+
+def write_stored_lists(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
+    """Write the lists that the source of a click log names as sessions, a JSON line each.
+
+    Raises:
+        DatasetError: There is no such list.
+        NotFound: The interleaving was deleted.
+    """
+    _WRITERS[source["kind"]](run, source, path)
+
+
+def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
+    """Write the rankings of a period as sessions.
+
+    Without a user, the session counts as one.
+
+    Raises:
+        DatasetError: No ranking was kept.
+    """
+    period = ServedPeriod.from_json(source)
+    with run.store.read() as tx:
+        served = tx.served.lists(period.model, period.version, period.since, period.until)
+        written = _write(run, map(_served_session, served), path)
+    if not written:
+        raise DatasetError.at(
+            f"expected rankings of {period.model} that were served with `keep` in this period, but none were"
+            " kept: RANKERY_RANKING_LOG_SHARE sets the share"
+        )
+
+
+def _write_interleaved(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
+    """Write the lists of an interleaving whose time for clicks is over as sessions.
+
+    Raises:
+        DatasetError: There is no such list.
+        NotFound: The interleaving was deleted.
+    """
+    with run.store.read() as tx:
+        written = _write(run, _interleaved_sessions(tx, source["interleaving_id"]), path)
+    if not written:
+        raise DatasetError.at(
+            "expected lists of the interleaving whose time for clicks is over, but there are none: show"
+            " lists, and wait for `click_window_seconds`"
+        )
+
+
+# By the kind of the source of a log.
+_WRITERS = {SERVED: _write_served, INTERLEAVED: _write_interleaved}
+
+
+def _write(run: JobRun, sessions: Iterator[Session], path: Path) -> int:
+    """Write sessions as JSON lines; return their number."""
+    written = 0
+    with path.open("w", encoding="utf-8") as file:
+        for session in sessions:
+            file.write(json.dumps(session) + "\n")
+            written += 1
+            if written % _LISTS_BETWEEN_CHECKS == 0:
+                run.lease.check()
+    return written
+
+
+def _served_session(served: ServedList) -> Session:
+    ranking = served.ranking
+    documents = [
+        {"id": document, "propensity": _CERTAIN, "actions": served.actions.get(place, [])}
+        for place, document in enumerate(ranking.content["documents"])
+    ]
+    session: Session = {
+        "query": ranking.content["query"],
+        "documents": documents,
+        "time": ranking.created_at.isoformat(),
+        "version": f"{ranking.name}:{ranking.version}",
+    }
+    return _with_user(session, ranking.user or ranking.session)
+
+
+def _interleaved_sessions(tx: Transaction, interleaving_id: str) -> Iterator[Session]:
+    row = tx.interleavings.get(interleaving_id)
+    until = utc_now() - timedelta(seconds=row.click_window_seconds)
+    return map(_interleaved_session, tx.interleavings.lists(row.id, until))
+
+
+def _interleaved_session(shown: ShownList) -> Session:
+    clicks = set(shown.clicks or ())
+    teams = InterleavedList.of_json(shown.content).teams
+    documents = [
+        {"id": document, "team": team, "actions": ["click"] if place in clicks else []}
+        for place, (document, team) in enumerate(zip(shown.content["documents"], teams, strict=True))
+    ]
+    session = {
+        "query": shown.content["query"],
+        "documents": documents,
+        "time": shown.created_at.isoformat(),
+    }
+    return _with_user(session, shown.user)
+
+
+def _with_user(session: Session, user: str | None) -> Session:
+    return session if user is None else {**session, "user": user}
