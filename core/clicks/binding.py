@@ -4,13 +4,15 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from core.clicks.correction import ClickCorrection
-from core.clicks.position_bias import AdditiveBias, PositionBias, RatioBias
-from core.clicks.ratio import RatioObjective, RatioQueries
+from core.clicks.correction import DUAL_STEP, ClickCorrection
+from core.clicks.dual import DualBias, DualObjective
+from core.clicks.position_bias import AdditiveBias, PositionBias, RatioBias, ShownQueries
+from core.clicks.ratio import RatioObjective
 from core.data import RankingDataset
 from core.losses import Loss
 from core.losses.base import GradientAndLoss, Objective, Terms
 from core.losses.options import PairwiseLoss
+from core.losses.softmax import ListNet
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
@@ -28,7 +30,7 @@ class LossBinding:
         loss: The loss.
         dataset: The training data.
         correction: The correction, or None for a dataset that is trained on as it is.
-        step: Learning rate of the terms of the correction `additive`, unless that names one.
+        step: Learning rate of the terms of `additive`, unless the correction names one.
 
     Attributes:
         bias: Position bias that is learnt with the model, or None.
@@ -63,8 +65,15 @@ class LossBinding:
             self._labels = (clicks - intercepts) * correction.weights(ranks)
         elif self._kind == "additive":
             self.bias = AdditiveBias(n_ranks, correction.step or step, correction.regularization)
+        elif self._kind == "dual":
+            self.bias = DualBias(n_ranks, correction.step or DUAL_STEP, correction.clip)
         else:
             self.bias = RatioBias(n_ranks, correction.norm)
+
+    @property
+    def propensities(self) -> tuple[float, ...] | None:
+        """Return the propensity of each rank as learnt so far, or None where none are learnt."""
+        return tuple(self.bias.propensities.tolist()) if isinstance(self.bias, DualBias) else None
 
     def whole(self, first_query: int = 0) -> Objective:
         """Bind the loss to all documents; `first_query` as for `Loss.prepare`."""
@@ -94,14 +103,16 @@ class LossBinding:
     ) -> Objective:
         labels = self._labels[rows]
         weights = None if self._weights is None else self._weights[rows]
-        if self._kind == "ratio":
-            queries = RatioQueries(
+        if self._kind in ("ratio", "dual"):
+            queries = ShownQueries(
                 np.asarray(labels, np.float64),
                 boundaries,
                 np.ones(len(boundaries) - 1) if query_weights is None else query_weights,
                 np.ones(len(labels)) if weights is None else weights,
                 self._places[rows],
             )
+            if isinstance(self.bias, DualBias):
+                return DualObjective(cast("ListNet", self._loss), queries, self.bias)
             return RatioObjective(cast("PairwiseLoss", self._loss), queries, cast("RatioBias", self.bias))
         if self._kind == "affine" and self._loss.name != "mse":
             return _linear(self._loss, np.asarray(labels, np.float64), weights, boundaries, query_weights)

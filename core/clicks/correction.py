@@ -13,12 +13,19 @@ from core.names import first_names
 from core.parameters import Numbers, check, parameter, parameters_of, values_of
 from core.types import Float64Array, Int64Array
 
-CORRECTIONS = ("none", "ips", "additive", "ratio", "affine")
+CORRECTIONS = ("none", "ips", "additive", "ratio", "affine", "dual")
+DUAL_STEP = 1.0
 RANK = "rank"
 # Losses whose terms belong to one document that should be ahead; the weight of a click is that of its term.
 _NOT_WEIGHTED = ("mse", "listmle", "w-listmle")
 _LINEAR = ("mse", "arp-loss1", "listnet")
+_DUAL = ("listnet",)
 _RATIO = ("ranknet", "lambdarank")
+# Options of a loss that a correction supports at one value only.
+_PLAIN: dict[str, dict[str, str | None]] = {
+    "ratio": {"pair_selection": None, "assignment": "hard", "target": "ndcg"},
+    "dual": {"target": "label"},
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,8 @@ class ClickCorrection:
     correction: str = parameter(
         "none",
         "`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust"
-        " bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs",
+        " bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs;"
+        " `dual`: propensities are learnt with the ranker",
         choices=CORRECTIONS,
     )
     log: str | None = parameter(
@@ -46,14 +54,15 @@ class ClickCorrection:
         None, "Probability of a click on an irrelevant document by rank, for affine", minimum=0.0, maximum=1.0
     )
     clip: float = parameter(
-        0.01, "Least propensity that a weight is made of, for ips and affine", minimum=0.0, maximum=1.0
+        0.01, "Least propensity that a weight is made of, for ips, affine and dual", minimum=0.0, maximum=1.0
     )
     regularization: float = parameter(
         0.0, "L2 penalty of the learnt terms, a document, for additive", minimum=0.0, maximum=1e6
     )
     step: float | None = parameter(
         None,
-        "Learning rate of the learnt terms, for additive; that of the trees where left out, 0.1 for networks",
+        "Learning rate of what is learnt beside the model. For additive, that of the trees where left out,"
+        f" 0.1 for networks; for dual {DUAL_STEP:g}, and at most 1",
         minimum=0.0,
         above=True,
         maximum=10.0,
@@ -72,6 +81,8 @@ class ClickCorrection:
             )
         if self.correction == "affine" and len(self.intercepts or ()) != len(self.propensities or ()):
             problems.append(InputProblem("/intercepts", "affine needs one number for each propensity"))
+        if self.correction == "dual" and (self.step or 0.0) > 1.0:
+            problems.append(InputProblem("/step", "must be at most 1 for dual"))
         if problems:
             raise InvalidInput(*problems)
 
@@ -91,18 +102,17 @@ class ClickCorrection:
                 "/correction",
                 f"ips weights clicked documents against others, which {loss.name} does not compare",
             )
-        for correction, losses in (("affine", _LINEAR), ("ratio", _RATIO)):
+        for correction, losses in (("affine", _LINEAR), ("ratio", _RATIO), ("dual", _DUAL)):
             if self.correction == correction and loss.name not in losses:
                 raise InvalidInput.at(
                     "/correction", f"{correction} is defined for {', '.join(losses)}; the loss is {loss.name}"
                 )
-        plain = {"pair_selection": None, "assignment": "hard", "target": "ndcg"}
-        if self.correction == "ratio":
-            odd = [name for name, value in plain.items() if getattr(loss, name, value) != value]
-            if odd:
-                raise InvalidInput.at(
-                    "/correction", f"ratio does not support the loss with {first_names(odd)}"
-                )
+        plain = _PLAIN.get(self.correction, {})
+        odd = [name for name, value in plain.items() if getattr(loss, name, value) != value]
+        if odd:
+            raise InvalidInput.at(
+                "/correction", f"{self.correction} does not support the loss with {first_names(odd)}"
+            )
 
     def ranks_of(self, dataset: RankingDataset) -> Int64Array:
         """Return the rank at which each document was shown, (n_documents,), from 1.

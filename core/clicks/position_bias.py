@@ -1,6 +1,7 @@
 """Position bias that is learnt while a model is trained: terms of scores, or ratios of pairs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,25 @@ _LEAST_RATIO = 1e-16
 _CURVATURE = 1e-3
 
 Arrays = Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class ShownQueries:
+    """Clicks, weights and shown ranks that an objective with a position bias is bound to.
+
+    Attributes:
+        labels: (n_documents,) clicks.
+        boundaries: (n_queries + 1,) offsets.
+        query_weights: (n_queries,) factors.
+        document_weights: (n_documents,) factors of the terms of a document that should be ahead.
+        places: (n_documents,) shown ranks from 0.
+    """
+
+    labels: Float64Array
+    boundaries: Int64Array
+    query_weights: Float64Array
+    document_weights: Float64Array
+    places: Int64Array
 
 
 class PositionBias(Protocol):

@@ -1,10 +1,8 @@
 """Pairs of clicked and unclicked documents, weighted by learnt ratios of propensities."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from core.clicks.position_bias import RatioBias
+from core.clicks.position_bias import RatioBias, ShownQueries
 from core.losses.base import GradientAndLoss, Terms, checked_scores
 from core.losses.lambdarank import LambdaRank
 from core.losses.options import PairwiseLoss
@@ -12,25 +10,6 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 _PAIRS_A_BLOCK = 2**22
 _LEAST_GAP = 0.01
-
-
-@dataclass(frozen=True, eq=False)
-class RatioQueries:
-    """Labels, weights and shown ranks that a ratio objective is bound to.
-
-    Attributes:
-        labels: (n_documents,) clicks.
-        boundaries: (n_queries + 1,) offsets.
-        query_weights: (n_queries,) factors.
-        document_weights: (n_documents,) factors of the pairs that a document should be ahead of.
-        places: (n_documents,) shown ranks from 0.
-    """
-
-    labels: Float64Array
-    boundaries: Int64Array
-    query_weights: Float64Array
-    document_weights: Float64Array
-    places: Int64Array
 
 
 class RatioObjective:
@@ -48,7 +27,7 @@ class RatioObjective:
     """
 
     def __init__(
-        self, loss: PairwiseLoss, queries: RatioQueries, bias: RatioBias, *, xgboost_loss: bool = False
+        self, loss: PairwiseLoss, queries: ShownQueries, bias: RatioBias, *, xgboost_loss: bool = False
     ) -> None:
         self._loss, self._queries, self._bias = loss, queries, bias
         self._sign = 1.0 if xgboost_loss else -1.0

@@ -37,6 +37,7 @@ class TrainedRanker:
         history: One report for each iteration.
         growth: Reason of an early end if it looks suspicious, else None.
         base_trees: Trees of the initial model, 0 without one.
+        propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """
 
     model_text: str
@@ -45,6 +46,7 @@ class TrainedRanker:
     history: list[IterationReport] = field(repr=False)
     growth: Growth | None = None
     base_trees: int = 0
+    propensities: tuple[float, ...] | None = None
 
     @property
     def kept_iterations(self) -> int:
@@ -180,6 +182,7 @@ class _Training:
             self._history.reports,
             growth_of(self._spec, text, best_iteration, self._dataset.n_queries, self._grower),
             self._grower.base_trees,
+            self._grower.propensities,
         )
 
     def _model_text(self, best_iteration: int) -> str:

@@ -113,7 +113,7 @@ class Grower:
         self._shard = shard
         binding = LossBinding(spec.loss, training, spec.clicks, spec.hyperparameters.learning_rate)
         self._objective = binding.whole(shard.first_query if shard is not None else 0)
-        self._bias = binding.bias
+        self._binding, self._bias = binding, binding.bias
         if self._bias is not None and start is not None and start.bias:
             self._bias.restore(start.bias)
         self._total = spec.hyperparameters.num_iterations
@@ -241,6 +241,11 @@ class Grower:
         if self._bias is not None:
             cast("Observed", self._objective).observe()
             self._bias.update()
+
+    @property
+    def propensities(self) -> tuple[float, ...] | None:
+        """Return the propensities learnt with the model by rank, or None."""
+        return self._binding.propensities
 
     def bias_arrays(self) -> dict[str, FloatArray]:
         """Return the position bias that is learnt with the model, for a checkpoint; none without one."""

@@ -59,6 +59,10 @@ class TrainedModel(Protocol):
     def growth(self) -> Growth | None:
         """Return the growth of a training that ended suspiciously early, else None."""
 
+    @property
+    def propensities(self) -> tuple[float, ...] | None:
+        """Return the propensity of each rank where they were learnt with the model, else None."""
+
 
 class TrainingCheckpoint(Protocol):
     """The state of a training after an iteration."""

@@ -121,6 +121,22 @@ def test_without_judgments(workshop: Workshop, correction: str, estimated: bool)
         assert finding["severity"] == "warning"
 
 
+def test_dual_learning(workshop: Workshop) -> None:
+    """A job that learns propensities with the model reports them."""
+    dataset_id = workshop.add(judged(), "judged")
+    log_id, simulation = simulated(workshop, dataset_id, "none")
+    assert simulation.result is not None
+    result = workshop.trained(
+        dataset_id,
+        loss={"name": "listnet"},
+        clicks={"log": log_id, "correction": "dual"},
+        hyperparameters={"num_iterations": 40, "num_leaves": 6, "learning_rate": 0.3},
+        test_dataset_id=dataset_id,
+    )
+    assert result["propensities"] == pytest.approx(simulation.result["truth"]["propensities"], abs=0.2)
+    assert result["naive"]["corrected"] > result["naive"]["naive"]
+
+
 def test_unidentified_propensities(workshop: Workshop) -> None:
     """A log whose ranks never move fails with a way out."""
     dataset_id = workshop.add(judged(), "judged")

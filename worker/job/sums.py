@@ -30,6 +30,7 @@ class TrainedSum:
         best_iteration: Best iteration of its training, 1 for a sum of stored models.
         growth: Growth of trees that ended suspiciously early, else None.
         fitted: Fitted and shrunk weights, or None.
+        propensities: Propensity of each rank, where they were learnt with its trees, else None.
     """
 
     content: bytes
@@ -38,6 +39,7 @@ class TrainedSum:
     best_iteration: int = 1
     growth: Growth | None = None
     fitted: FittedWeights | None = None
+    propensities: tuple[float, ...] | None = None
 
     @property
     def kept_iterations(self) -> int:
@@ -132,7 +134,12 @@ def with_base(base: Member, trained: TrainedModel) -> TrainedSum:
     trees = Member("trees on its residuals", trained.content, trained.feature_names, 1.0)
     added = _sum_of([replace(base, weight=1.0), trees])
     return TrainedSum(
-        write_sum(added), trained.feature_names, trained.history, trained.best_iteration, trained.growth
+        write_sum(added),
+        trained.feature_names,
+        trained.history,
+        trained.best_iteration,
+        trained.growth,
+        propensities=trained.propensities,
     )
 
 

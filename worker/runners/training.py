@@ -173,6 +173,8 @@ def _store(run: JobRun, job: TrainJob, trained: Trained, comparison: NaiveCompar
     result: dict[str, Any] = {"model_id": model_id} | (judged.result if judged else {})
     if comparison is not None:
         result["naive"] = comparison_json(comparison)
+    if ranker.propensities is not None:
+        result["propensities"] = ranker.propensities
     by_folds = _rank_by_folds(run, trained)
     if by_folds is not None and validation is not None:
         validation["cross_validation"]["ranking_id"] = by_folds.id

@@ -55,6 +55,7 @@ class TrainedNetwork:
         best_iteration: The epoch that its weights are of.
         feature_names: Names of the features in column order.
         history: One report an epoch.
+        propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """
 
     content: bytes
@@ -62,6 +63,7 @@ class TrainedNetwork:
     feature_names: tuple[str, ...]
     history: list[IterationReport] = field(repr=False)
     growth: None = None
+    propensities: tuple[float, ...] | None = None
 
     @property
     def kept_iterations(self) -> int:
@@ -168,6 +170,7 @@ class _NetworkTraining:
             self._history.kept,
             self._dataset.feature_names,
             self._history.reports,
+            propensities=self._binding.propensities,
         )
 
     def _run_epochs(self, on_iteration: OnEpoch | None, on_batch: OnBatch | None) -> None:

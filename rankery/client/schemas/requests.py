@@ -204,8 +204,8 @@ class ClickCorrection(TypedDict):
     propensity_job: NotRequired[str | None]
     """A finished job `propensity` whose propensities are taken, and for affine the intercepts"""
 
-    correction: NotRequired[Literal["none", "ips", "additive", "ratio", "affine"]]
-    """`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs"""
+    correction: NotRequired[Literal["none", "ips", "additive", "ratio", "affine", "dual"]]
+    """`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs; `dual`: propensities are learnt with the ranker"""
 
     log: NotRequired[str | None]
     """Click log whose lists are the training data; the training dataset gives their features"""
@@ -220,13 +220,13 @@ class ClickCorrection(TypedDict):
     """Probability of a click on an irrelevant document by rank, for affine"""
 
     clip: NotRequired[float]
-    """Least propensity that a weight is made of, for ips and affine"""
+    """Least propensity that a weight is made of, for ips, affine and dual"""
 
     regularization: NotRequired[float]
     """L2 penalty of the learnt terms, a document, for additive"""
 
     step: NotRequired[float | None]
-    """Learning rate of the learnt terms, for additive; that of the trees where left out, 0.1 for networks"""
+    """Learning rate of what is learnt beside the model. For additive, that of the trees where left out, 0.1 for networks; for dual 1, and at most 1"""
 
     norm: NotRequired[float]
     """Norm p of the ratios, which have the power 1 / (1 + p), for ratio"""

@@ -11,8 +11,9 @@ import xgboost
 
 from core.clicks.binding import BiasedObjective, LossBinding, SignedObjective
 from core.clicks.correction import ClickCorrection, Clipping
-from core.clicks.position_bias import AdditiveBias, RatioBias
-from core.clicks.ratio import RatioObjective, RatioQueries
+from core.clicks.dual import DualBias, DualObjective
+from core.clicks.position_bias import AdditiveBias, RatioBias, ShownQueries
+from core.clicks.ratio import RatioObjective
 from core.data import RankingDataset
 from core.data.texts import Texts
 from core.errors import InvalidInput
@@ -117,7 +118,7 @@ def test_xgboost_unbiased(loss: str, objective: str, norm: float) -> None:
     )
     places = ClickCorrection().ranks_of(dataset) - 1
     bias = RatioBias(DOCUMENTS, norm)
-    queries = RatioQueries(
+    queries = ShownQueries(
         dataset.labels.astype(np.float64), boundaries, np.ones(QUERIES), np.ones(len(places)), places
     )
     ours = RatioObjective(make_loss(loss), queries, bias, xgboost_loss=True)  # type: ignore[arg-type]
@@ -166,7 +167,7 @@ def test_ratio_is_the_loss(name: str, options: dict[str, Any]) -> None:
     loss = make_loss(name, **options)
     expected = loss.prepare(labels, boundaries, by_query, weights).terms(scores, 0)
     places = np.arange(boundaries[-1]) - np.repeat(boundaries[:-1], sizes)
-    queries = RatioQueries(labels, boundaries, by_query, weights, places)
+    queries = ShownQueries(labels, boundaries, by_query, weights, places)
     found = RatioObjective(loss, queries, RatioBias(9, 1.0)).terms(scores, 0)  # type: ignore[arg-type]
     for term in ("value", "gradient", "hessian"):
         np.testing.assert_allclose(getattr(found, term), getattr(expected, term), atol=1e-12)
@@ -175,13 +176,13 @@ def test_ratio_is_the_loss(name: str, options: dict[str, Any]) -> None:
 def test_ratio_of_shown_ranks() -> None:
     """Pairs are divided by t⁺ of the clicked and t⁻ of the other document's shown rank, the paper's way."""
     bias = RatioBias(2, 1.0)
-    queries = RatioQueries(np.array([0.0, 1.0]), np.array([0, 2]), np.ones(1), np.ones(2), np.array([0, 1]))
+    queries = ShownQueries(np.array([0.0, 1.0]), np.array([0, 2]), np.ones(1), np.ones(2), np.array([0, 1]))
     objective = RatioObjective(make_loss("ranknet"), queries, bias)  # type: ignore[arg-type]
     bias.restore({"clicked": np.array([1.0, 0.5]), "unclicked": np.array([0.8, 0.4])})
     terms = objective.terms(np.array([1.0, 0.0]), 0)
     share = 1.0 / (1.0 + np.exp(-1.0))
     assert terms.gradient[1] == pytest.approx(-share / (0.5 * 0.8), rel=1e-12)
-    other = RatioQueries(np.array([1.0, 0.0]), np.array([0, 2]), np.ones(1), np.ones(2), np.array([0, 1]))
+    other = ShownQueries(np.array([1.0, 0.0]), np.array([0, 2]), np.ones(1), np.ones(2), np.array([0, 1]))
     second = RatioObjective(make_loss("ranknet"), other, bias)  # type: ignore[arg-type]
     second.terms(np.array([0.0, 0.0]), 0)
     objective.observe()
@@ -235,6 +236,46 @@ def test_affine_is_unbiased(name: str) -> None:
     np.testing.assert_allclose(expected, truth, atol=1e-12)
 
 
+def test_dual_objective() -> None:
+    """Clicks weigh by the present propensities, and those are fitted to clicks divided by relevance."""
+    loss, stream = make_loss("listnet", sigma=1.5), np.random.default_rng(5)
+    sizes = np.array([3, 0, 2, 4])
+    boundaries, places = np.append(0, np.cumsum(sizes)), np.array([1, 0, 2, 0, 1, 3, 2, 0, 1])
+    clicks = np.array([1.0, 0, 1, 0, 0, 1, 0, 1, 0])
+    of_queries, of_documents = np.array([1.0, 1.0, 2.0, 0.5]), stream.random(9)
+    queries = ShownQueries(clicks, boundaries, of_queries, of_documents, places)
+    bias = DualBias(4, step=1.0, clip=0.01)
+    bias.restore({"logits": np.log([0.8, 0.4, 0.2, 0.1])})
+    objective = DualObjective(loss, queries, bias)  # type: ignore[arg-type]
+    scores = stream.normal(size=9)
+    weights = of_documents * np.array([2.0, 1, 4, 1, 2, 8, 4, 1, 2])
+    expected = loss.prepare(clicks, boundaries, of_queries, weights).terms(scores, 0)
+    found = objective.terms(scores, 0)
+    np.testing.assert_allclose(found.gradient, expected.gradient, rtol=1e-12)
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
+    for _ in range(300):
+        objective.terms(scores, 0)
+        objective.observe()
+        bias.update()
+
+    def value(logits: np.ndarray) -> float:
+        """Sum up equation 9 list by list."""
+        total = 0.0
+        for query in (0, 2, 3):
+            rows = slice(*boundaries[query : query + 2])
+            at, own, targets = places[rows], scores[rows], clicks[rows] * of_documents[rows]
+            if not targets.any():
+                continue
+            targets = targets / clicks[rows].sum() * np.exp(1.5 * (own[at == 0] - own))
+            shares = np.exp(logits[at]) / np.exp(logits[at]).sum()
+            total -= of_queries[query] * (targets * np.log(shares)).sum()
+        return total
+
+    least = value(bias.logits)
+    for _ in range(20):
+        assert value(bias.logits + 0.1 * stream.normal(size=4)) > least - 1e-4
+
+
 def test_clipping() -> None:
     """The report counts clipped clicks, the weight that they lost, and the effective number."""
     dataset = RankingDataset.from_arrays(
@@ -255,10 +296,14 @@ def test_refusals() -> None:
         ClickCorrection("ips")
     with pytest.raises(InvalidInput, match="/intercepts: affine needs one number"):
         ClickCorrection("affine", propensities=(1.0, 0.5), intercepts=(0.1,))
+    with pytest.raises(InvalidInput, match="/step: must be at most 1 for dual"):
+        ClickCorrection("dual", step=1.5)
     for correction, loss, message in (
         (ClickCorrection("ips", propensities=(1.0,)), make_loss("mse"), "ips weights clicked documents"),
         (ClickCorrection("ratio"), make_loss("listnet"), "defined for ranknet, lambdarank"),
         (ClickCorrection("ratio"), make_loss("lambdarank", target="map"), "does not support"),
+        (ClickCorrection("dual"), make_loss("lambdarank"), "dual is defined for listnet; the loss is"),
+        (ClickCorrection("dual"), make_loss("listnet", target="softmax"), "dual does not support the loss"),
     ):
         with pytest.raises(InvalidInput, match=message):
             correction.check_loss(loss)

@@ -114,13 +114,16 @@ def test_correction_beats_naive(correction: str, kind: str, scorer: str, loss: s
         ("ratio", "trees"),
         ("additive", "linear"),
         ("ratio", "linear"),
+        ("dual", "trees"),
+        ("dual", "linear"),
     ],
 )
 def test_resumed(correction: str, scorer: str) -> None:
     """A training resumed from any checkpoint's file gives the same bytes."""
     judged, log, truth = logged(lists=800)
     data = training_data(log, judged).dataset
-    spec = spec_of(clicks_of(correction, truth), scorer, "ranknet", iterations=7)
+    loss = "listnet" if correction == "dual" else "ranknet"
+    spec = spec_of(clicks_of(correction, truth), scorer, loss, iterations=7)
     files: list[bytes] = []
 
     def keep(_: Any, snapshot: Any) -> None:
@@ -132,7 +135,21 @@ def test_resumed(correction: str, scorer: str) -> None:
     for done in (1, 3, 4, 6):  # before and after measured iterations
         resumed = trained(spec, data, resume=reader.from_bytes(files[done - 1]))
         assert resumed.content == whole.content
+        assert resumed.propensities == whole.propensities
     assert whole.content != trained(replace(spec, clicks=None), data).content
+
+
+@pytest.mark.parametrize(("scorer", "iterations", "apart"), [("linear", 12, 0.12), ("trees", 40, 0.16)])
+def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, apart: float) -> None:
+    """A ranker and the propensities of its clicks are learnt together, without an experiment on users."""
+    judged, log, truth = logged()
+    data = training_data(log, judged).dataset
+    naive = trained(spec_of(None, scorer, "listnet", iterations), data)
+    dual = trained(spec_of({"correction": "dual"}, scorer, "listnet", iterations), data)
+    assert naive.propensities is None
+    assert ndcg(dual, judged) > ndcg(naive, judged) + 0.2
+    assert dual.propensities[0] == 1.0
+    np.testing.assert_allclose(dual.propensities, truth.propensities / truth.propensities[0], atol=apart)
 
 
 def test_training_data() -> None:

@@ -163,7 +163,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
         ? `Clicks that relevance adds at each rank, relative to rank 1, by ${method}`
         : `How often each rank is examined, relative to rank 1, by ${method}`,
       axis: "Rank",
-      summary: `Propensities: ${propensities.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ")}.`,
+      summary: `Propensities: ${inWords(propensities)}.`,
       include: [0, 1],
     }),
     intercepts &&
@@ -182,7 +182,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
         {
           caption: "Probability of a click on an irrelevant document",
           axis: "Rank",
-          summary: `Intercepts: ${intercepts.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ")}.`,
+          summary: `Intercepts: ${inWords(intercepts)}.`,
           include: [0],
         },
       ),
@@ -213,20 +213,33 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
 /** @param {{truth: {propensities: number[], examination: number[]}}} result @returns {Child[]} */
 function simulationResult({ truth: { propensities } }) {
   return [
-    rankLines([{ name: "True propensity", points: propensities.map((y, index) => ({ x: index + 1, y })) }], {
-      caption: "True propensities: how often each rank is examined, relative to rank 1",
-      axis: "Rank",
-      summary: `True propensities: ${propensities.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ")}.`,
-      include: [0, 1],
-    }),
+    propensityLine("True propensities", propensities),
     h("p", { class: "hint" }, "Estimates of this log's propensities can be compared with them."),
   ];
 }
 
+/** @param {string} name @param {number[]} propensities by rank */
+function propensityLine(name, propensities) {
+  return rankLines([{ name, points: propensities.map((y, index) => ({ x: index + 1, y })) }], {
+    caption: `${name}: how often each rank is examined, relative to rank 1`,
+    axis: "Rank",
+    summary: `${name}: ${inWords(propensities)}.`,
+    include: [0, 1],
+  });
+}
+
+/** @param {number[]} values by rank */
+function inWords(values) {
+  return values.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ");
+}
+
 /** @typedef {{metric: string, data: string | null, corrected: number | null, naive: number | null, sentence: string}} Naive */
 
-/** The corrected model beside the naive one of a training on clicks. @param {{naive?: Naive}} result @returns {Child[]} */
-function naiveComparison({ naive }) {
+/**
+ * The corrected model beside the naive one of a training on clicks, and the propensities that it learnt.
+ * @param {{naive?: Naive, propensities?: number[]}} result @returns {Child[]}
+ */
+function naiveComparison({ naive, propensities }) {
   if (!naive) return [];
   /** @param {number | null} mean */
   const interval = (mean) => ({ mean, lower: null, upper: null });
@@ -242,5 +255,6 @@ function naiveComparison({ naive }) {
           ],
         },
       ]),
+    propensities && propensityLine("Learnt propensities", propensities),
   ];
 }

@@ -1,0 +1,133 @@
+"""Dual learning: a ranker and the propensities of clicks, each weighted by the inverse of the other."""
+
+import numpy as np
+
+from core.clicks.position_bias import Arrays, ShownQueries
+from core.losses.base import GradientAndLoss, Objective, Terms, checked_scores
+from core.losses.softmax import ListNet
+from core.types import Float32Array, Float64Array, FloatArray, Int64Array
+
+_LEAST_SHARE = 1e-6  # of all targets, added to those of each rank: ranks without a click have a logit
+
+
+class DualBias:
+    """Propensities of the ranks, softmax of a logit γ each, learnt from clicks of known relevance.
+
+    The loss of a list is −Σ u_i ln softmax(γ)_i over its shown ranks, u_i the target of a click times
+    r_1 / r_i, the inverse of its relevance by the ranker (Ai et al. 2018, equation 9). Its derivative is
+    expected minus observed Σ u of each rank; a step adds η ln (observed / expected) to γ, as iterative
+    scaling does (Darroch and Ratcliff 1972). With η = 1 it reaches the minimum where all lists show the same
+    ranks. Ratios of propensities and of relevances are bounded by `clip`.
+
+    Args:
+        n_ranks: Ranks from 1.
+        step: Learning rate η, at most 1.
+        clip: Least ratio of a propensity, or a relevance, to the first; weights are at most 1 / clip.
+
+    Attributes:
+        logits: (n_ranks,) γ.
+    """
+
+    def __init__(self, n_ranks: int, step: float, clip: float) -> None:
+        self.logits = np.zeros(n_ranks)
+        self._step, self._floor = step, max(clip, 1e-12)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._observed, self._expected = np.zeros(len(self.logits)), np.zeros(len(self.logits))
+
+    @property
+    def propensities(self) -> Float64Array:
+        """Return the propensity of each rank, (n_ranks,), 1 at rank 1."""
+        found: Float64Array = np.exp(self.logits - self.logits[0])
+        return found
+
+    def weights(self, places: Int64Array) -> Float64Array:
+        """Return 1 / propensity of ranks from 0."""
+        found: Float64Array = 1.0 / np.maximum(self.propensities, self._floor)[places]
+        return found
+
+    def observe(
+        self, places: Int64Array, targets: Float64Array, relevances: Float64Array, boundaries: Int64Array
+    ) -> None:
+        """Add lists to the sums.
+
+        Args:
+            places: (n_documents,) shown ranks from 0.
+            targets: (n_documents,) targets of the clicks, 0 without one.
+            relevances: (n_documents,) relevance by that of the document shown first.
+            boundaries: (n_queries + 1,) offsets of lists, none of which is empty.
+        """
+        sizes, starts = np.diff(boundaries), boundaries[:-1]
+        weighted = targets / np.maximum(relevances, self._floor)
+        masses = np.add.reduceat(weighted, starts)
+        shares = np.exp(self.logits - self.logits.max())[places]
+        shares *= np.repeat(masses / np.add.reduceat(shares, starts), sizes)
+        self._observed += np.bincount(places, weighted, len(self.logits))
+        self._expected += np.bincount(places, shares, len(self.logits))
+
+    def update(self) -> None:
+        """Take a step towards the minimum."""
+        least = _LEAST_SHARE * self._observed.sum()
+        if least > 0.0:
+            ratios = (self._observed + least) / (self._expected + least)
+            self.logits = self.logits + self._step * np.log(ratios)
+        self._clear()
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return the logits."""
+        return {"logits": self.logits.copy()}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Go on from logits."""
+        self.logits = np.asarray(arrays["logits"], np.float64)
+
+
+class DualObjective:
+    """`listnet` with clicks weighted by the inverse of the present propensities (Ai et al. 2018, equation 7).
+
+    Args:
+        loss: The loss, with targets from labels.
+        queries: Clicks, weights and ranks.
+        bias: The propensities.
+    """
+
+    def __init__(self, loss: ListNet, queries: ShownQueries, bias: DualBias) -> None:
+        self._loss, self._bias = loss, bias
+        filled = np.diff(queries.boundaries) > 0
+        self._queries = queries
+        self._boundaries = np.append(queries.boundaries[:-1][filled], queries.boundaries[-1])
+        self._sizes = np.diff(self._boundaries)
+        shown = np.lexsort((queries.places, np.repeat(np.arange(len(self._sizes)), self._sizes)))
+        self._first = np.repeat(shown[self._boundaries[:-1]], self._sizes)
+        clicks = np.add.reduceat(queries.labels, self._boundaries[:-1]) if len(self._sizes) else np.empty(0)
+        shares = queries.labels / np.repeat(np.where(clicks > 0.0, clicks, 1.0), self._sizes)
+        by_document = np.repeat(queries.query_weights[filled], self._sizes)
+        self._targets = shares * by_document * queries.document_weights
+        self._scores = np.zeros(len(queries.labels))
+
+    def _bound(self, scores: FloatArray) -> Objective:
+        self._scores = checked_scores(scores)
+        queries = self._queries
+        weights = queries.document_weights * self._bias.weights(queries.places)
+        return self._loss.prepare(queries.labels, queries.boundaries, queries.query_weights, weights)
+
+    def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
+        """Return gradient and hessian."""
+        return self._bound(scores)(scores, iteration)
+
+    def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
+        """Return the same with the loss of each query."""
+        return self._bound(scores).with_value(scores, iteration)
+
+    def terms(self, scores: FloatArray, iteration: int) -> Terms:
+        """Return value, gradient and hessian in float64."""
+        return self._bound(scores).terms(scores, iteration)
+
+    def observe(self) -> None:
+        """Add the lists, at the scores of the last call, to the sums of the propensities."""
+        if not len(self._sizes):
+            return
+        with np.errstate(over="ignore"):
+            relevances = np.exp(self._loss.sigma * (self._scores - self._scores[self._first]))
+        self._bias.observe(self._queries.places, self._targets, relevances, self._boundaries)
