@@ -132,7 +132,7 @@ def interleave(page: Page, visit: Visit, prepared: Prepared) -> str:
 
 
 def test_an_interleaving_reaches_a_verdict(visit: Visit, prepared: Prepared) -> None:
-    """The form shows the sample size ahead; the page has the verdict, the test so far and the credit."""
+    """The form shows the sample size ahead; the page has verdict and credit, and makes a click log."""
     page = visit.page
     path = interleave(page, visit, prepared)
     visit.open(path)
@@ -143,6 +143,10 @@ def test_an_interleaving_reaches_a_verdict(visit: Visit, prepared: Prepared) -> 
     credit = page.get_by_role("region", name="Credit by pair")
     expect(credit.locator(".status")).to_have_text("dense is better")
     check_pages(visit, {"interleaving": path}, {})
+    page.get_by_role("button", name="Make a click log").click()
+    page.wait_for_url(re.compile("/click-logs/clk_"))
+    expect(page.locator("#click-log")).to_have_attribute("data-status", "ready")
+    visit.open(path)
     page.get_by_role("button", name="Delete engines").click()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url(f"{visit.url}/interleavings")
