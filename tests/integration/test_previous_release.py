@@ -18,7 +18,7 @@ from tests.requirements import require_program
 from tests.servers.fixtures import Places
 
 PREVIOUS = "7544bed"
-ITERATIONS = 25
+ITERATIONS = 10
 REPOSITORY = Path(__file__).parents[2]
 
 # Everything in one process: the API takes the requests, then the worker's own code carries out the jobs.

@@ -57,13 +57,14 @@ def test_a_gate_estimates_from_clicks(trained: dict[str, Any], stack: EmbeddedSt
     """Without judgments: its log and its estimator are shown, and deletion of the log names the gate."""
     dataset_id = trained["job"]["spec"]["dataset_id"]
     simulate = ("click-logs", "simulate", dataset_id, "--name", "seen", "--model", "ops", "--lists", "300")
-    log_id = rankery(stack, *simulate, "--json").document["result"]["click_log_id"]
-    rule = {"click_log_id": log_id, "dataset_id": dataset_id, "metric": "dcg@5", "estimator": "ips"}
+    log_id = rankery(stack, *simulate, "--json").document["id"]
+    rule = {"click_log_id": log_id, "dataset_id": dataset_id, "metric": "dcg@3"}
+    rule |= {"estimator": "examination", "examination": [1.0, 0.7, 0.5]}
     asked = rankery(stack, "gates", "set", "ops@seen", "--counterfactual", json.dumps(rule))
     assert "ops@seen moves only to versions that pass an estimate from clicks" in asked.errors
     shown = rankery(stack, "gates", "show", "ops@seen", "--json").document["counterfactual"]
     assert shown | rule == shown
-    assert "dcg@5 by ips" in rankery(stack, "gates", "show", "ops@seen").output
+    assert "dcg@3 by examination" in rankery(stack, "gates", "show", "ops@seen").output
     refused = rankery(stack, "click-logs", "delete", "seen")
     assert "ops@seen" in refused.sentence
     assert rankery(stack, "gates", "delete", "ops@seen").code == 0

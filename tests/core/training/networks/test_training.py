@@ -90,7 +90,7 @@ digest = hashlib.sha256(content).hexdigest()
 _ON_ONE = "import os; os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="Linux only: choice of processors")
 def test_processors_decide_no_byte() -> None:
     """A process on one processor trains the same network as this one: XLA has the same threads there."""
