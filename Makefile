@@ -198,6 +198,10 @@ bench-evaluation: develop ## all metrics beside ranx and pytrec_eval, the random
 bench-clicks: develop ## seconds of a pass of EM of click models beside NumPy and PYCLICK=FOLDER, on IMPRESSIONS=1e7
 	$(BIN)/python -m benchmarks.click_models $(if $(IMPRESSIONS),--impressions $(IMPRESSIONS)) $(if $(PYCLICK),--pyclick $(PYCLICK))
 
+.PHONY: bench-unbiased
+bench-unbiased: develop ## what corrections of simulated clicks bring, for four users and two rankers: propensities and NDCG
+	$(BIN)/python -m benchmarks.unbiased
+
 .PHONY: bench-polling
 bench-polling: develop ## 200 requests a second of job polling for a minute beside a running training
 	$(BIN)/python -m benchmarks.polling

@@ -14,7 +14,8 @@ from core.parameters import Numbers, check, parameter, parameters_of, values_of
 from core.types import Float64Array, Int64Array
 
 CORRECTIONS = ("none", "ips", "additive", "ratio", "affine", "dual")
-DUAL_STEP = 1.0
+DUAL_STEP = 0.2
+_CLIP, _DUAL_CLIP = 0.01, 0.1
 RANK = "rank"
 # Losses whose terms belong to one document that should be ahead; the weight of a click is that of its term.
 _NOT_WEIGHTED = ("mse", "listmle", "w-listmle")
@@ -53,8 +54,12 @@ class ClickCorrection:
     intercepts: Numbers | None = parameter(
         None, "Probability of a click on an irrelevant document by rank, for affine", minimum=0.0, maximum=1.0
     )
-    clip: float = parameter(
-        0.01, "Least propensity that a weight is made of, for ips, affine and dual", minimum=0.0, maximum=1.0
+    clip: float | None = parameter(
+        None,
+        f"Least propensity that a weight is made of. For ips and affine {_CLIP:g} where left out; for dual"
+        f" {_DUAL_CLIP:g}, below which it may drift",
+        minimum=0.0,
+        maximum=1.0,
     )
     regularization: float = parameter(
         0.0, "L2 penalty of the learnt terms, a document, for additive", minimum=0.0, maximum=1e6
@@ -85,6 +90,12 @@ class ClickCorrection:
             problems.append(InputProblem("/step", "must be at most 1 for dual"))
         if problems:
             raise InvalidInput(*problems)
+
+    @property
+    def least_propensity(self) -> float:
+        """Return the least propensity that a weight is made of, above 0."""
+        usual = _DUAL_CLIP if self.correction == "dual" else _CLIP
+        return max(usual if self.clip is None else self.clip, 1e-12)
 
     def changed(self) -> dict[str, object]:
         """Return the options that differ from their defaults, which a job stores."""
@@ -145,8 +156,8 @@ class ClickCorrection:
         return ranks
 
     def weights(self, ranks: Int64Array) -> Float64Array:
-        """Return 1 / max(p, clip) of each rank, (n_documents,)."""
-        propensities = np.maximum(np.asarray(self.propensities, np.float64), max(self.clip, 1e-12))
+        """Return 1 / max(p, least) of each rank, (n_documents,)."""
+        propensities = np.maximum(np.asarray(self.propensities, np.float64), self.least_propensity)
         found: Float64Array = 1.0 / propensities[ranks - 1]
         return found
 

@@ -17,20 +17,23 @@ class DualBias:
     r_1 / r_i, the inverse of its relevance by the ranker (Ai et al. 2018, equation 9). Its derivative is
     expected minus observed Σ u of each rank; a step adds η ln (observed / expected) to γ, as iterative
     scaling does (Darroch and Ratcliff 1972). With η = 1 it reaches the minimum where all lists show the same
-    ranks. Ratios of propensities and of relevances are bounded by `clip`.
+    ranks.
+
+    A high relevance of low ranks lowers their propensities, which raises the weights by which that relevance
+    is learnt: without a bound both drift apart where the ranker can tell the ranks by its features.
 
     Args:
         n_ranks: Ranks from 1.
         step: Learning rate η, at most 1.
-        clip: Least ratio of a propensity, or a relevance, to the first; weights are at most 1 / clip.
+        least: Least propensity and least relevance, relative to the first, that a weight is made of.
 
     Attributes:
         logits: (n_ranks,) γ.
     """
 
-    def __init__(self, n_ranks: int, step: float, clip: float) -> None:
+    def __init__(self, n_ranks: int, step: float, least: float) -> None:
         self.logits = np.zeros(n_ranks)
-        self._step, self._floor = step, max(clip, 1e-12)
+        self._step, self._least = step, least
         self._clear()
 
     def _clear(self) -> None:
@@ -44,7 +47,7 @@ class DualBias:
 
     def weights(self, places: Int64Array) -> Float64Array:
         """Return 1 / propensity of ranks from 0."""
-        found: Float64Array = 1.0 / np.maximum(self.propensities, self._floor)[places]
+        found: Float64Array = 1.0 / np.maximum(self.propensities, self._least)[places]
         return found
 
     def observe(
@@ -59,7 +62,7 @@ class DualBias:
             boundaries: (n_queries + 1,) offsets of lists, none of which is empty.
         """
         sizes, starts = np.diff(boundaries), boundaries[:-1]
-        weighted = targets / np.maximum(relevances, self._floor)
+        weighted = targets / np.maximum(relevances, self._least)
         masses = np.add.reduceat(weighted, starts)
         shares = np.exp(self.logits - self.logits.max())[places]
         shares *= np.repeat(masses / np.add.reduceat(shares, starts), sizes)

@@ -129,7 +129,7 @@ def test_dual_learning(workshop: Workshop) -> None:
     result = workshop.trained(
         dataset_id,
         loss={"name": "listnet"},
-        clicks={"log": log_id, "correction": "dual"},
+        clicks={"log": log_id, "correction": "dual", "step": 0.3},
         hyperparameters={"num_iterations": 40, "num_leaves": 6, "learning_rate": 0.3},
         test_dataset_id=dataset_id,
     )

@@ -218,6 +218,26 @@ REQUEST_EXAMPLES: dict[str, Any] = {
             "models": ["pbm", "dbn"],
         },
     },
+    "propensity": {
+        "summary": "How often is each rank examined, and how often clicked in trust?",
+        "value": {
+            "kind": "propensity",
+            "click_log_id": "clk_01k9x2m4q7c8v5n3b6r1",
+            "method": "trust-em",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+        },
+    },
+    "train-clicks": {
+        "summary": "Train on clicks, and learn the propensities of the ranks meanwhile",
+        "value": {
+            "kind": "train",
+            "model_name": "clicked",
+            "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
+            "test_dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
+            "loss": {"name": "listnet"},
+            "clicks": {"log": "clk_01k9x2m4q7c8v5n3b6r1", "correction": "dual"},
+        },
+    },
     "judge": {
         "summary": "Make a dataset of the grades of a click model",
         "value": {

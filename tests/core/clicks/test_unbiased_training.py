@@ -46,14 +46,10 @@ def spec_of(clicks: dict[str, Any] | None, scorer: str, loss: str, iterations: i
         "metrics": ["ndcg@5"],
         "metric_interval": 4,
     }
-    if scorer == "linear":
+    if scorer != "trees":
         values |= {
-            "scorer": {
-                "kind": "linear",
-                "epochs": iterations,
-                "learning_rate": 0.02,
-                "arithmetic": "float64",
-            },
+            "scorer": {"kind": scorer, "epochs": iterations, "learning_rate": 0.02}
+            | ({"arithmetic": "float64"} if scorer == "linear" else {"hidden": [8]}),
             "hyperparameters": {},
         }
     return training_spec(values)
@@ -116,6 +112,7 @@ def test_correction_beats_naive(correction: str, kind: str, scorer: str, loss: s
         ("ratio", "linear"),
         ("dual", "trees"),
         ("dual", "linear"),
+        pytest.param("dual", "mlp", marks=pytest.mark.slow),
     ],
 )
 def test_resumed(correction: str, scorer: str) -> None:
@@ -131,7 +128,7 @@ def test_resumed(correction: str, scorer: str) -> None:
         files.append(checkpoint.to_bytes())
 
     whole = trained(spec, data, on_iteration=keep)
-    reader = NetworkCheckpoint if scorer == "linear" else Checkpoint
+    reader = Checkpoint if scorer == "trees" else NetworkCheckpoint
     for done in (1, 3, 4, 6):  # before and after measured iterations
         resumed = trained(spec, data, resume=reader.from_bytes(files[done - 1]))
         assert resumed.content == whole.content
@@ -139,13 +136,13 @@ def test_resumed(correction: str, scorer: str) -> None:
     assert whole.content != trained(replace(spec, clicks=None), data).content
 
 
-@pytest.mark.parametrize(("scorer", "iterations", "apart"), [("linear", 12, 0.12), ("trees", 40, 0.16)])
+@pytest.mark.parametrize(("scorer", "iterations", "apart"), [("linear", 40, 0.12), ("trees", 40, 0.16)])
 def test_dual_learning_finds_the_propensities(scorer: str, iterations: int, apart: float) -> None:
     """A ranker and the propensities of its clicks are learnt together, without an experiment on users."""
     judged, log, truth = logged()
     data = training_data(log, judged).dataset
     naive = trained(spec_of(None, scorer, "listnet", iterations), data)
-    dual = trained(spec_of({"correction": "dual"}, scorer, "listnet", iterations), data)
+    dual = trained(spec_of({"correction": "dual", "step": 0.3}, scorer, "listnet", iterations), data)
     assert naive.propensities is None
     assert ndcg(dual, judged) > ndcg(naive, judged) + 0.2
     assert dual.propensities[0] == 1.0

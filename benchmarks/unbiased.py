@@ -1,0 +1,174 @@
+"""What corrections of clicks bring on simulated logs: propensities found, and NDCG of models.
+
+Users of four models see the lists of two production rankers, one of a single feature and one trained on
+judgments; a share of the lists has its first rank swapped with another. Rankers learn from the clicks as they
+are, corrected, and from the judgments.
+"""
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from core.clicks.log import ClickLog
+from core.clicks.propensities import Propensities, PropensityPlan, error_of, estimate_propensities
+from core.clicks.simulation import SimulationPlan, Truth, simulate
+from core.clicks.training_data import rows_of_pairs, training_data
+from core.clicks.users import KINDS, UserModel
+from core.data import RankingDataset
+from core.data.synthetic import synthetic_dataset
+from core.errors import InvalidInput
+from core.evaluation import measure
+from core.ranges import use_threads
+from core.scorers import read_model
+from core.training import train, training_spec
+from core.types import Float64Array
+
+QUERIES, TEST_QUERIES, RANKS = 400, 1_000, 10
+METRIC = "ndcg@10"
+RANKERS = ("one feature", "judgments")
+SWAP_SHARE = 0.1
+IMPRESSIONS = (10**4, 10**5, 10**6)
+TREES = {"num_iterations": 30, "num_leaves": 15, "learning_rate": 0.15}
+
+
+@dataclass(frozen=True)
+class World:
+    """Judged documents of one polynomial.
+
+    Attributes:
+        shown: Queries that users ask, whose judgments the production ranker and the models do not know.
+        test: Judged queries that models are measured on.
+        scores: (n_documents,) of each production ranker, by its name.
+    """
+
+    shown: RankingDataset
+    test: RankingDataset
+    scores: dict[str, Float64Array]
+
+    @classmethod
+    def draw(cls) -> "World":
+        """Draw the documents, and train the ranker on judgments of other queries."""
+        shape: dict[str, Any] = {"documents_per_query": 2 * RANKS, "n_features": 10, "noise": 0.3}
+        shown = synthetic_dataset(QUERIES, 1, **shape)
+        model = fitted(synthetic_dataset(QUERIES // 4, 3, **shape), "lambdarank", None)
+        labels, features = shown.labels, shown.matrix
+        weak = max(range(features.shape[1]), key=lambda f: abs(np.corrcoef(features[:, f], labels)[0, 1]))
+        sign = np.sign(np.corrcoef(features[:, weak], labels)[0, 1])
+        scores = dict(zip(RANKERS, (sign * features[:, weak], model.score(features, 1)), strict=True))
+        return cls(shown, synthetic_dataset(TEST_QUERIES, 2, **shape), scores)
+
+    def log(self, ranker: str, kind: str, impressions: int) -> tuple[ClickLog, Truth]:
+        """Let users click."""
+        plan = SimulationPlan(
+            lists=impressions // RANKS, cutoff=RANKS, swaps="first", swap_share=SWAP_SHARE, seed=7
+        )
+        return simulate(self.shown, [self.scores[ranker]], UserModel(kind), plan)
+
+
+def fitted(data: RankingDataset, loss: str, clicks: dict[str, Any] | None) -> Any:
+    """Train trees, and return the model that scores."""
+    values = {"loss": {"name": loss}, "clicks": clicks, "hyperparameters": TREES, "metrics": [METRIC]}
+    spec = training_spec(values | {"metric_interval": TREES["num_iterations"]})
+    return read_model(train(spec, data, threads=1).content)
+
+
+def corrections(log: ClickLog, shown: RankingDataset) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
+    """Yield the name of each correction, its loss, and its options, by propensities of the log."""
+    yield "naive", "lambdarank", None
+    yield "additive", "lambdarank", {"correction": "additive"}
+    yield "ratio", "lambdarank", {"correction": "ratio"}
+    yield "dual", "listnet", {"correction": "dual"}
+    harvested = propensities(log, "pivot")
+    if harvested is not None:
+        yield "ips", "lambdarank", {"correction": "ips", "propensities": harvested.values.tolist()}
+    features = shown.matrix[rows_of_pairs(log, shown)]
+    trusted = propensities(log, "trust-em", features)
+    if trusted is not None and trusted.intercepts is not None:
+        options = {
+            "propensities": np.maximum(trusted.values, 1e-3).tolist(),
+            "intercepts": trusted.intercepts.tolist(),
+        }
+        yield "affine", "listnet", {"correction": "affine", **options}
+
+
+def propensities(log: ClickLog, method: str, features: Any = None, resamples: int = 0) -> Propensities | None:
+    """Estimate propensities, None where the log has too few clicks."""
+    plan = PropensityPlan(method=method, positions=RANKS, resamples=resamples)
+    try:
+        return estimate_propensities(log, plan, features, threads=1)
+    except InvalidInput:
+        return None
+
+
+def gain(values: Float64Array, naive: Float64Array) -> str:
+    """Return a mean and half of the 95% interval of its difference to the naive model's."""
+    differences = values - naive
+    half = 1.96 * differences.std(ddof=1) / np.sqrt(len(differences))
+    return f"{values.mean():.3f} ({differences.mean():+.3f} ± {half:.3f})"
+
+
+def recovery(world: World, most: int) -> Table:
+    """Return how far propensities are from the truth, and how many ranks their intervals contain."""
+    table = Table("impressions", "method", "largest error", "mean (1/p − 1/p̂)²", "ranks in the interval")
+    size = 10**4
+    while size <= most:
+        log, truth = world.log(RANKERS[0], "pbm", size)
+        for method in ("pivot", "all-pairs"):
+            found = propensities(log, method, resamples=100)
+            if found is None:
+                table.add_row(f"{size:,}", method, "too few clicks", "", "")
+                continue
+            inside = (found.lower <= truth.propensities) & (truth.propensities <= found.upper)
+            largest = np.abs(found.values - truth.propensities).max()
+            error = error_of(found.values, truth.propensities)
+            table.add_row(f"{size:,}", method, f"{largest:.3f}", f"{error:.3g}", f"{inside[1:].sum()} of 9")
+        size *= 10
+    return table
+
+
+def models(world: World, sizes: list[int]) -> Table:
+    """Return NDCG of models on judged test queries."""
+    names = ("naive", "ips", "affine", "additive", "ratio", "dual")
+    table = Table("ranker", "users", "impressions", *names, "judged")
+    judged = means(fitted(world.shown, "lambdarank", None), world.test).mean()
+    cases = [(r, k, s) for r in RANKERS for k in KINDS for s in sizes]
+    for ranker, kind, size in track(cases, "training"):
+        log, _ = world.log(ranker, kind, size)
+        data = training_data(log, world.shown).dataset
+        found = {
+            name: means(fitted(data, loss, options), world.test)
+            for name, loss, options in corrections(log, world.shown)
+        }
+        naive = found["naive"]
+        cells = [gain(found[name], naive) if name in found else "too few clicks" for name in names[1:]]
+        table.add_row(ranker, kind, f"{size:,}", f"{naive.mean():.3f}", *cells, f"{judged:.3f}")
+    return table
+
+
+def means(model: Any, dataset: RankingDataset) -> Float64Array:
+    """Return the metric of each query on which it is defined."""
+    values = measure(model.score(dataset.matrix, 1), dataset, [METRIC])[METRIC]
+    found: Float64Array = values[~np.isnan(values)]
+    return found
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--impressions", type=float, nargs="*", default=IMPRESSIONS, help="for the models")
+    parser.add_argument("--most", type=float, default=1e7, help="impressions for the propensities")
+    arguments = parser.parse_args()
+    use_threads(1)
+    world, console = World.draw(), Console(width=200)
+    console.print(recovery(world, int(arguments.most)))
+    console.print(models(world, [int(size) for size in arguments.impressions]))
+
+
+if __name__ == "__main__":
+    main()
