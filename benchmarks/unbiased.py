@@ -1,4 +1,4 @@
-"""What corrections of clicks bring on simulated logs: propensities found, and NDCG of models.
+"""Gain by corrections of clicks on simulated logs: propensities found, and NDCG of models.
 
 Users of four models see the lists of two production rankers, one of a single feature and one trained on
 judgments; a share of the lists has its first rank swapped with another. Rankers learn from the clicks as they

@@ -219,14 +219,14 @@ class ClickCorrection(TypedDict):
     intercepts: NotRequired[list[float] | None]
     """Probability of a click on an irrelevant document by rank, for affine"""
 
-    clip: NotRequired[float]
-    """Least propensity that a weight is made of, for ips, affine and dual"""
+    clip: NotRequired[float | None]
+    """Least propensity that a weight is made of. For ips and affine 0.01 where left out; for dual 0.1, below which it may drift"""
 
     regularization: NotRequired[float]
     """L2 penalty of the learnt terms, a document, for additive"""
 
     step: NotRequired[float | None]
-    """Learning rate of what is learnt beside the model. For additive, that of the trees where left out, 0.1 for networks; for dual 1, and at most 1"""
+    """Learning rate of what is learnt beside the model. For additive, that of the trees where left out, 0.1 for networks; for dual 0.2, and at most 1"""
 
     norm: NotRequired[float]
     """Norm p of the ratios, which have the power 1 / (1 + p), for ratio"""
