@@ -256,5 +256,11 @@ function naiveComparison({ naive, propensities }) {
         },
       ]),
     propensities && propensityLine("Learnt propensities", propensities),
+    propensities &&
+      h(
+        "p",
+        { class: "hint" },
+        "At the end of the training. Without randomised ranks, only judgments or users confirm them.",
+      ),
   ];
 }
