@@ -9,6 +9,7 @@ from tests.browser.appearance import check_pages
 from tests.browser.prepared import Prepared
 from tests.browser.visit import Visit
 
+LOSSES = {"affine": "mse", "dual": "listnet"}
 pytestmark = pytest.mark.browser
 
 
@@ -209,8 +210,9 @@ def test_the_story_of_clicks(visit: Visit, prepared: Prepared) -> None:
     expect(page.get_by_role("region", name="Agreement with judgments")).to_contain_text("0.")
     page.get_by_role("link", name="Dataset of the judgments").click()
     expect(page.locator("#dataset")).to_have_attribute("data-status", "ready")
-    for correction in ("none", "ips", "affine"):
+    for correction in ("none", "ips", "affine", "dual"):
         _train(visit, log, correction)
+    expect(page.get_by_role("img", name=re.compile("Learnt propensities"))).to_be_visible()
     expect(page.locator(".click-result .sentence")).to_contain_text("corrected and")
     _estimate(visit, log, judged)
     _interleave_models(visit)
@@ -243,7 +245,7 @@ def _train(visit: Visit, log: str, correction: str) -> None:
     tested = dialog.get_by_label("Judged test data")
     tested.select_option(label=_label(tested, "clicks tested"))
     dialog.get_by_label("Correction").select_option(correction)
-    dialog.get_by_label("Loss").select_option("mse" if correction == "affine" else "lambdarank")
+    dialog.locator("[data-pointer='/loss/name']").select_option(LOSSES.get(correction, "lambdarank"))
     dialog.get_by_label("Iterations").fill("10")
     start(page, "Train on the clicks", "Train")
 
