@@ -90,8 +90,9 @@ def all_pairs(clicks: Float64Array, skips: Float64Array) -> Float64Array:
 
     bounds = [(np.log(_LEAST), np.log(_MOST))] * (n_ranks + len(upper[0]))
     start = np.full(len(bounds), np.log(0.5))
-    options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-14, "gtol": 1e-9}
-    found = optimize.minimize(cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    # SciPy's L-BFGS-B calls LAPACK, whose threads wait for each other on a busy machine.
+    options = {"maxfun": 100_000, "ftol": 1e-15, "xtol": 1e-12, "gtol": 1e-10}
+    found = optimize.minimize(cost, start, jac=True, method="TNC", bounds=bounds, options=options)
     propensities: Float64Array = np.exp(found.x[:n_ranks] - found.x[0])
     return propensities
 
