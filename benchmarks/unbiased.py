@@ -38,7 +38,7 @@ TREES = {"num_iterations": 30, "num_leaves": 15, "learning_rate": 0.15}
 
 
 @dataclass(frozen=True)
-class World:
+class SimulatedSearch:
     """Judged documents of one polynomial.
 
     Attributes:
@@ -52,7 +52,7 @@ class World:
     scores: dict[str, Float64Array]
 
     @classmethod
-    def draw(cls) -> "World":
+    def draw(cls) -> "SimulatedSearch":
         """Draw the documents, and train the ranker on judgments of other queries."""
         shape: dict[str, Any] = {"documents_per_query": 2 * RANKS, "n_features": 10, "noise": 0.3}
         shown = synthetic_dataset(QUERIES, 1, **shape)
@@ -113,12 +113,12 @@ def gain(values: Float64Array, naive: Float64Array) -> str:
     return f"{values.mean():.3f} ({differences.mean():+.3f} ± {half:.3f})"
 
 
-def recovery(world: World, most: int) -> Table:
+def recovery(search: SimulatedSearch, most: int) -> Table:
     """Return how far propensities are from the truth, and how many ranks their intervals contain."""
     table = Table("impressions", "method", "largest error", "mean (1/p − 1/p̂)²", "ranks in the interval")
     size = 10**4
     while size <= most:
-        log, truth = world.log(RANKERS[0], "pbm", size)
+        log, truth = search.log(RANKERS[0], "pbm", size)
         for method in ("pivot", "all-pairs"):
             found = propensities(log, method, resamples=100)
             if found is None:
@@ -132,18 +132,18 @@ def recovery(world: World, most: int) -> Table:
     return table
 
 
-def models(world: World, sizes: list[int]) -> Table:
+def models(search: SimulatedSearch, sizes: list[int]) -> Table:
     """Return NDCG of models on judged test queries."""
     names = ("naive", "ips", "affine", "additive", "ratio", "dual")
     table = Table("ranker", "users", "impressions", *names, "judged")
-    judged = means(fitted(world.shown, "lambdarank", None), world.test).mean()
+    judged = means(fitted(search.shown, "lambdarank", None), search.test).mean()
     cases = [(r, k, s) for r in RANKERS for k in KINDS for s in sizes]
     for ranker, kind, size in track(cases, "training"):
-        log, _ = world.log(ranker, kind, size)
-        data = training_data(log, world.shown).dataset
+        log, _ = search.log(ranker, kind, size)
+        data = training_data(log, search.shown).dataset
         found = {
-            name: means(fitted(data, loss, options), world.test)
-            for name, loss, options in corrections(log, world.shown)
+            name: means(fitted(data, loss, options), search.test)
+            for name, loss, options in corrections(log, search.shown)
         }
         naive = found["naive"]
         cells = [gain(found[name], naive) if name in found else "too few clicks" for name in names[1:]]
@@ -165,9 +165,9 @@ def main() -> None:
     parser.add_argument("--most", type=float, default=1e7, help="impressions for the propensities")
     arguments = parser.parse_args()
     use_threads(1)
-    world, console = World.draw(), Console(width=200)
-    console.print(recovery(world, int(arguments.most)))
-    console.print(models(world, [int(size) for size in arguments.impressions]))
+    search, console = SimulatedSearch.draw(), Console(width=200)
+    console.print(recovery(search, int(arguments.most)))
+    console.print(models(search, [int(size) for size in arguments.impressions]))
 
 
 if __name__ == "__main__":

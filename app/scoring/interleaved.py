@@ -149,9 +149,11 @@ class InterleavedLists:
         """Return the lists that a user keeps, of some queries; a thread reads those not in memory."""
         if user is None:
             return KeptLists({})
-        found = {query: self._found(self._assignment(row, user, query)) for query in queries}
+        assignments = {query: self._assignment(row, user, query) for query in queries}
+        with self._lock:
+            found = {query: self._found(assignment) for query, assignment in assignments.items()}
         in_memory = {query: shown for query, shown in found.items() if shown is not None}
-        absent = {self._assignment(row, user, query): query for query in queries if query not in in_memory}
+        absent = {assignments[query]: query for query, shown in found.items() if shown is None}
         if not absent:
             return KeptLists(in_memory)
 
@@ -192,8 +194,8 @@ class InterleavedLists:
         return self._users.of("list", row.id, user, query)
 
     def _found(self, assignment: str) -> Shown | None:
-        with self._lock:
-            at, shown = self._lists.get(assignment, (0.0, None))
+        """Return a list in memory; under the lock."""
+        at, shown = self._lists.get(assignment, (0.0, None))
         return None if shown is None or time.monotonic() - at > _KEPT_SECONDS else shown
 
     def _stored(self, interleaving_id: str, assignments: Sequence[str]) -> dict[str, Shown]:
@@ -238,14 +240,13 @@ class InterleavedLists:
 
     def _kept(self, assignment: str, shown: Shown, pending: PendingList | None = None) -> Shown:
         """Queue a list and keep it in memory; return the one of another request if there is one meanwhile."""
-        now = time.monotonic()
         with self._lock:
-            at, known = self._lists.get(assignment, (0.0, None))
-            if known is not None and now - at <= _KEPT_SECONDS:
+            known = self._found(assignment)
+            if known is not None:
                 return known
             if pending is not None:
                 self._queue(pending)
-            self._lists[assignment] = (now, Shown(shown.ranking_id, shown.documents, kept=True))
+            self._lists[assignment] = (time.monotonic(), Shown(shown.ranking_id, shown.documents, kept=True))
             self._lists.move_to_end(assignment)
             if len(self._lists) > _MOST_KEPT:
                 self._lists.popitem(last=False)

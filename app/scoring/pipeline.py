@@ -97,17 +97,16 @@ async def _interleaved(
     asked = [model.id] if are_kept else list(dict.fromkeys([*models, model.id]))
     ranked = await score_by_models(reader, asked, services.models, services.settings, (model, candidates))
     kept = await lookup.all()
-    queries, start = [], 0
+    queries = []
     for place, (query, ids) in enumerate(zip(candidates.query_ids, candidates.document_ids, strict=True)):
         rankings = [] if query in kept else ranked.rankings(models, place)
         shown = kept.get(query) or await services.lists.new(row, rankings, ids, query, user)
-        scores = dict(zip(ids, ranked.scores[model.id][start : start + len(ids)].tolist(), strict=True))
+        scores = dict(zip(ids, ranked.of_query(model.id, place).tolist(), strict=True))
         ranking = [
             {"id": document, "rank": rank, "score": scores.get(document)}
             for rank, document in enumerate(shown.documents, 1)
         ]
         queries.append({"id": query, "ranking": ranking, "ranking_id": shown.ranking_id})
-        start += len(ids)
     return response_of(model, queries)
 
 

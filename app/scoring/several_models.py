@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import accumulate
 
 import numpy as np
 
@@ -27,12 +28,18 @@ class RankedCandidates:
     candidates: JsonCandidates
     scores: dict[str, Float64Array]
 
+    @cached_property
+    def _ends(self) -> list[int]:
+        return list(accumulate(map(len, self.candidates.document_ids)))
+
+    def of_query(self, model: str, query: int) -> Float64Array:
+        """Return the scores of a query's documents by a model."""
+        end = self._ends[query]
+        return self.scores[model][end - len(self.candidates.document_ids[query]) : end]
+
     def rankings(self, models: Sequence[str], query: int) -> list[list[int]]:
         """Return the positions of a query's documents by model, best first; ties keep the input order."""
-        sizes = list(map(len, self.candidates.document_ids))
-        start = sum(sizes[:query])
-        of_query = (self.scores[model][start : start + sizes[query]] for model in models)
-        return [np.argsort(-scores, kind="stable").tolist() for scores in of_query]
+        return [np.argsort(-self.of_query(model, query), kind="stable").tolist() for model in models]
 
 
 async def score_by_models(

@@ -19,9 +19,12 @@ _CLIP, _DUAL_CLIP = 0.01, 0.1
 RANK = "rank"
 # Losses whose terms belong to one document that should be ahead; the weight of a click is that of its term.
 _NOT_WEIGHTED = ("mse", "listmle", "w-listmle")
-_LINEAR = ("mse", "arp-loss1", "listnet")
-_DUAL = ("listnet",)
-_RATIO = ("ranknet", "lambdarank")
+# Losses of a correction that is not defined for all.
+_LOSSES = {
+    "affine": ("mse", "arp-loss1", "listnet"),
+    "ratio": ("ranknet", "lambdarank"),
+    "dual": ("listnet",),
+}
 # Options of a loss that a correction supports at one value only.
 _PLAIN: dict[str, dict[str, str | None]] = {
     "ratio": {"pair_selection": None, "assignment": "hard", "target": "ndcg"},
@@ -56,8 +59,8 @@ class ClickCorrection:
     )
     clip: float | None = parameter(
         None,
-        f"Least propensity that a weight is made of. For ips and affine {_CLIP:g} where left out; for dual"
-        f" {_DUAL_CLIP:g}, below which it may drift",
+        "Least propensity that a weight is made of, for ips, affine and dual. Where left out,"
+        f" {_DUAL_CLIP:g} for dual, else {_CLIP:g}",
         minimum=0.0,
         maximum=1.0,
     )
@@ -113,11 +116,12 @@ class ClickCorrection:
                 "/correction",
                 f"ips weights clicked documents against others, which {loss.name} does not compare",
             )
-        for correction, losses in (("affine", _LINEAR), ("ratio", _RATIO), ("dual", _DUAL)):
-            if self.correction == correction and loss.name not in losses:
-                raise InvalidInput.at(
-                    "/correction", f"{correction} is defined for {', '.join(losses)}; the loss is {loss.name}"
-                )
+        losses = _LOSSES.get(self.correction)
+        if losses is not None and loss.name not in losses:
+            raise InvalidInput.at(
+                "/correction",
+                f"{self.correction} is defined for {', '.join(losses)}; the loss is {loss.name}",
+            )
         plain = _PLAIN.get(self.correction, {})
         odd = [name for name, value in plain.items() if getattr(loss, name, value) != value]
         if odd:

@@ -111,11 +111,12 @@ class Grower:
         self._spec = spec
         self._dataset = training
         self._shard = shard
-        binding = LossBinding(spec.loss, training, spec.clicks, spec.hyperparameters.learning_rate)
+        self._binding = binding = LossBinding(
+            spec.loss, training, spec.clicks, spec.hyperparameters.learning_rate
+        )
         self._objective = binding.whole(shard.first_query if shard is not None else 0)
-        self._binding, self._bias = binding, binding.bias
-        if self._bias is not None and start is not None and start.bias:
-            self._bias.restore(start.bias)
+        if binding.bias is not None and start is not None and start.bias:
+            binding.bias.restore(start.bias)
         self._total = spec.hyperparameters.num_iterations
         self._drops_trees = spec.hyperparameters.boosting == "dart"
         self._sampling = Sampling(spec.hyperparameters, spec.seed)
@@ -238,9 +239,9 @@ class Grower:
 
     def _follow_bias(self) -> None:
         """Update the position bias by the derivatives that the tree follows, as LightGBM and XGBoost do."""
-        if self._bias is not None:
+        if self._binding.bias is not None:
             cast("Observed", self._objective).observe()
-            self._bias.update()
+            self._binding.bias.update()
 
     @property
     def propensities(self) -> tuple[float, ...] | None:
@@ -249,7 +250,7 @@ class Grower:
 
     def bias_arrays(self) -> dict[str, FloatArray]:
         """Return the position bias that is learnt with the model, for a checkpoint; none without one."""
-        return {} if self._bias is None else self._bias.arrays()
+        return {} if self._binding.bias is None else self._binding.bias.arrays()
 
     def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
         plan = self._spec.diagnostics

@@ -81,10 +81,7 @@ def upload_click_log(
         rank_base=base,
         project=project,
     )
-    job = log.job()
-    if job is not None:
-        session.wait(job)
-    show_log(session, log.refresh())
+    _show_when_read(session, log)
 
 
 @click_logs.command("served")
@@ -115,10 +112,7 @@ def make_served_log(
         actions=None if actions is None else json_object(actions, "--actions"),
         project=project,
     )
-    job = log.job()
-    if job is not None:
-        session.wait(job)
-    show_log(session, log.refresh())
+    _show_when_read(session, log)
 
 
 @click_logs.command("interleaved")
@@ -136,10 +130,7 @@ def make_interleaved_log(
     Example: `rankery click-logs interleaved itl_01k9…`
     """
     log = session.client.interleaved_clicks(interleaving, name, project=project)
-    job = log.job()
-    if job is not None:
-        session.wait(job)
-    show_log(session, log.refresh())
+    _show_when_read(session, log)
 
 
 @click_logs.command("send-events")
@@ -232,6 +223,14 @@ def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
     for log in session.client.click_logs(name=reference):
         return log
     raise NameUnclear(f"there is no click log {reference!r}; see `{session.command('click-logs list')}`")
+
+
+def _show_when_read(session: ServiceConnection, log: "ClickLog") -> None:
+    """Wait until a log is read, and print it."""
+    job = log.job()
+    if job is not None:
+        session.wait(job)
+    show_log(session, log.refresh())
 
 
 def show_log(session: ServiceConnection, log: "ClickLog") -> None:

@@ -220,7 +220,7 @@ class ClickCorrection(TypedDict):
     """Probability of a click on an irrelevant document by rank, for affine"""
 
     clip: NotRequired[float | None]
-    """Least propensity that a weight is made of. For ips and affine 0.01 where left out; for dual 0.1, below which it may drift"""
+    """Least propensity that a weight is made of, for ips, affine and dual. Where left out, 0.1 for dual, else 0.01"""
 
     regularization: NotRequired[float]
     """L2 penalty of the learnt terms, a document, for additive"""

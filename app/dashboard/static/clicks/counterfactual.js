@@ -5,7 +5,7 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/addresses.js";
-import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { h, scrollRegion, statusBadge, tableHead } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 
 /**
@@ -79,7 +79,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
 function verdict({ better, sentence }) {
   const state = better ? "succeeded" : sentence.startsWith("No verdict") ? "refused" : "cancelled";
   const words = better ? "better" : state === "refused" ? "no verdict" : "no difference";
-  return h("li", {}, h("span", { class: "status", "data-status": state }, words), h("p", {}, sentence));
+  return h("li", {}, statusBadge(state, words), h("p", {}, sentence));
 }
 
 /** Return whether the log supports an estimate, or why not. @param {string | null} missing */

@@ -6,7 +6,7 @@ import { rankLines } from "../figures/rank_lines.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loaded, withCode } from "../page/content.js";
-import { h, panel, replace } from "../page/dom.js";
+import { h, panel, replace, statusBadge } from "../page/dom.js";
 import { fixed, timeElement } from "../page/format.js";
 
 const KINDS = ["click-model", "propensity", "judge", "train", "counterfactual", "simulate-clicks"];
@@ -72,7 +72,7 @@ function jobLine({ id, title, kind_label: label, status, created_at: time, resul
   return h(
     "li",
     {},
-    h("span", { class: "status", "data-status": status }, status),
+    statusBadge(status),
     h(
       "div",
       {},

@@ -142,7 +142,6 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
 /** @param {PropensityResult} result @returns {Child[]} */
 function propensityResult({ method, propensities, lower, upper, impressions, pairs, units, sentence, ...rest }) {
   const { intercepts, intercepts_lower: lowest, intercepts_upper: highest } = rest;
-  const points = propensities.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
   /** @param {number} index @param {number[] | null} [from] @param {number[] | null} [to] */
   const interval = (index, from = lower, to = upper) =>
     from && to ? `${fixed(from[index], 3)} to ${fixed(to[index], 3)}` : "–";
@@ -158,7 +157,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
   ];
   return [
     h("p", { class: "sentence" }, sentence),
-    rankLines([{ name: method, points }], {
+    rankLines([{ name: method, points: byRank(propensities, lower, upper) }], {
       caption: intercepts
         ? `Clicks that relevance adds at each rank, relative to rank 1, by ${method}`
         : `How often each rank is examined, relative to rank 1, by ${method}`,
@@ -167,25 +166,12 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
       include: [0, 1],
     }),
     intercepts &&
-      rankLines(
-        [
-          {
-            name: "intercept",
-            points: intercepts.map((y, index) => ({
-              x: index + 1,
-              y,
-              lower: lowest?.[index],
-              upper: highest?.[index],
-            })),
-          },
-        ],
-        {
-          caption: "Probability of a click on an irrelevant document",
-          axis: "Rank",
-          summary: `Intercepts: ${inWords(intercepts)}.`,
-          include: [0],
-        },
-      ),
+      rankLines([{ name: "intercept", points: byRank(intercepts, lowest, highest) }], {
+        caption: "Probability of a click on an irrelevant document",
+        axis: "Rank",
+        summary: `Intercepts: ${inWords(intercepts)}.`,
+        include: [0],
+      }),
     scrollRegion(
       "Propensities",
       h(
@@ -220,12 +206,21 @@ function simulationResult({ truth: { propensities } }) {
 
 /** @param {string} name @param {number[]} propensities by rank */
 function propensityLine(name, propensities) {
-  return rankLines([{ name, points: propensities.map((y, index) => ({ x: index + 1, y })) }], {
+  return rankLines([{ name, points: byRank(propensities) }], {
     caption: `${name}: how often each rank is examined, relative to rank 1`,
     axis: "Rank",
     summary: `${name}: ${inWords(propensities)}.`,
     include: [0, 1],
   });
+}
+
+/**
+ * @param {number[]} values
+ * @param {number[] | null} [lower] ends of their intervals
+ * @param {number[] | null} [upper]
+ */
+function byRank(values, lower, upper) {
+  return values.map((y, index) => ({ x: index + 1, y, lower: lower?.[index], upper: upper?.[index] }));
 }
 
 /** @param {number[]} values by rank */

@@ -95,10 +95,11 @@ function sendForm(path, form, onProgress, idempotencyKey = freshKey()) {
  * Return the contents of a form, its texts first: the server needs the options before the files.
  *
  * @param {HTMLFormElement} form
+ * @param {Record<string, any>} [texts] what the fields hold
  */
-export function contentsOf(form) {
+export function contentsOf(form, texts = payloadOf(form)) {
   const data = new FormData();
-  for (const [name, value] of Object.entries(payloadOf(form)))
+  for (const [name, value] of Object.entries(texts))
     data.append(name, typeof value === "string" ? value : JSON.stringify(value));
   for (const input of findAll(form, 'input[type="file"]:enabled', HTMLInputElement)) {
     if (input.files?.length) data.append(input.name, input.files[0]);

@@ -4,7 +4,7 @@
  */
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
-import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { h, scrollRegion, statusBadge, tableHead } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 
 /** @typedef {Schemas["Interleaving"]} Interleaving */
@@ -58,7 +58,7 @@ export function conclusionLabel({ conclusion, first, second }) {
 
 /** @param {Pair} pair */
 export function conclusionChip(pair) {
-  return h("span", { class: "status", "data-status": STATES[pair.conclusion] }, conclusionLabel(pair));
+  return statusBadge(STATES[pair.conclusion], conclusionLabel(pair));
 }
 
 /**

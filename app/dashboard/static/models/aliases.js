@@ -10,7 +10,7 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { modelApi, modelPage } from "../page/addresses.js";
 import { freshKey, get, request } from "../page/api.js";
 import { failureBox, loaded } from "../page/content.js";
-import { announce, confirmed, h, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
+import { announce, confirmed, h, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 const FIRST = 10;
@@ -57,7 +57,7 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
   return h(
     "li",
     { "data-kind": kind },
-    h("span", { class: "status", "data-status": STATUSES[kind] || "running" }, KINDS[kind] || kind),
+    statusBadge(STATUSES[kind] || "running", KINDS[kind] || kind),
     h(
       "div",
       {},

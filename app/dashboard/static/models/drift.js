@@ -6,7 +6,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
-import { h, replace } from "../page/dom.js";
+import { h, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { longerTable } from "../tables/table.js";
 
@@ -38,7 +38,7 @@ function row({ id, created_at: at, verdict, sentence, documents, since }) {
     "tr",
     { "data-report": id },
     h("th", { scope: "row" }, h("a", { href: driftPage(id) }, timeElement(at))),
-    h("td", {}, h("span", { class: "status", "data-status": status }, words)),
+    h("td", {}, statusBadge(status, words)),
     h("td", {}, h("span", { class: "wrap" }, sentence)),
     h("td", { class: "number" }, count(documents)),
     h("td", {}, timeElement(since)),

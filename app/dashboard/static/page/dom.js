@@ -74,6 +74,17 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+/**
+ * Return a status in its colour.
+ *
+ * @param {string} status the colour by its state, as of a job
+ * @param {string} [words] what is shown
+ * @param {string | null} [title] shown on hover
+ */
+export function statusBadge(status, words = status, title) {
+  return h("span", { class: "status", "data-status": status, title }, words);
+}
+
 /** @param {Element} node @param {...(Child | Child[])} children */
 export function replace(node, ...children) {
   node.replaceChildren(...present(children));

@@ -5,7 +5,7 @@
 import { historyReader, learningCurve } from "../jobs/curves.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { h, replace } from "../page/dom.js";
+import { h, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -93,7 +93,7 @@ function columns(study, name, choose) {
     {
       label: "Status",
       value: ({ status }) => status,
-      cell: ({ status, error }) => h("span", { class: "status", "data-status": status, title: error }, status),
+      cell: ({ status, error }) => statusBadge(status, status, error),
     },
     {
       key: "value",

@@ -4,7 +4,7 @@
  */
 import { projectTag } from "../forms/labels.js";
 import { datasetPage, jobPage } from "../page/addresses.js";
-import { h } from "../page/dom.js";
+import { h, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { parameters } from "./paged_list.js";
 
@@ -68,7 +68,7 @@ export function dataColumns(page, counts) {
       label: "Status",
       sort: "status",
       cell: ({ id, name, status, problem }) => [
-        h("span", { class: "status", "data-status": status }, status),
+        statusBadge(status),
         status === "pending" && h("progress", { "aria-label": `Reading ${name}` }),
         problem && " ",
         problem && h("a", { class: "name", href: page(id), title: problem.detail }, problem.title),

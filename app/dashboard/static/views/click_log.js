@@ -12,7 +12,7 @@ import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobPage, pageObject } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, panel, problemBox, replace } from "../page/dom.js";
+import { announce, elementById, h, panel, problemBox, replace, statusBadge } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -65,12 +65,7 @@ function draw(log) {
     h(
       "div",
       { class: "page-head" },
-      h(
-        "div",
-        { class: "job-heading" },
-        h("h1", {}, name),
-        h("span", { class: "status", "data-status": status }, status),
-      ),
+      h("div", { class: "job-heading" }, h("h1", {}, name), statusBadge(status)),
       h(
         "div",
         { class: "actions" },

@@ -8,10 +8,10 @@ import { severityCounts } from "../figures/marks.js";
 import { offerUnchosen } from "../forms/choices.js";
 import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { readStart } from "../forms/text_file.js";
-import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
+import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { clickLogPage, datasetApi, jobPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
-import { announce, elementById, find, h, replace } from "../page/dom.js";
+import { elementById, find, h, replace } from "../page/dom.js";
 import { percent } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
@@ -74,7 +74,6 @@ function watchHeader() {
 async function send() {
   const log = new FormData(form).get("source") === "file" ? await uploaded() : await created();
   if (log) openPage(clickLogPage(log.id));
-  else announce("The upload was stopped.");
 }
 
 /** Return the payload with weights as numbers, without what the chosen source has no use for. */
@@ -94,29 +93,8 @@ function created() {
 }
 
 /** @returns {Promise<Schemas["ClickLog"] | null>} null where the upload was stopped */
-async function uploaded() {
-  const contents = new FormData();
-  for (const [name, value] of Object.entries(payload()))
-    contents.append(name, typeof value === "string" ? value : JSON.stringify(value));
-  for (const [name, value] of contentsOf(form)) if (value instanceof File) contents.append(name, value);
-  const progress = find(form, ".upload-progress");
-  const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
-  const transfer = upload("/v1/click-logs", contents, sentWatcher(progress));
-  stop.onclick = transfer.abort;
-  stop.hidden = false;
-  addEventListener("beforeunload", keep);
-  try {
-    return await transfer.done;
-  } finally {
-    removeEventListener("beforeunload", keep);
-    stop.hidden = true;
-    progress.hidden = true;
-  }
-}
-
-/** Ask before the page is left, which would end the upload. @param {Event} event */
-function keep(event) {
-  event.preventDefault();
+function uploaded() {
+  return sendUpload(form, "/v1/click-logs", contentsOf(form, payload()));
 }
 
 async function offerSimulation() {

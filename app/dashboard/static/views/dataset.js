@@ -20,6 +20,7 @@ import {
   scrollRegion,
   setAttribute,
   setText,
+  statusBadge,
   tableHead,
 } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
@@ -367,12 +368,7 @@ function draw(dataset) {
     h(
       "div",
       { class: "page-head" },
-      h(
-        "div",
-        { class: "job-heading" },
-        h("h1", {}, name),
-        h("span", { class: "status", "data-status": status }, status),
-      ),
+      h("div", { class: "job-heading" }, h("h1", {}, name), statusBadge(status)),
       datasetActions(dataset),
     ),
     h(

@@ -7,7 +7,7 @@ import { VERDICTS } from "../models/drift.js";
 import { jobPage, modelPage, pageObject } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
-import { elementById, h, replace } from "../page/dom.js";
+import { elementById, h, replace, statusBadge } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -59,7 +59,7 @@ function show(report) {
           h("span", { class: "kind" }, "Drift of "),
           h("a", { class: "quiet-link", href: modelPage(modelId) }, model),
         ),
-        h("span", { class: "status", "data-status": status }, words),
+        statusBadge(status, words),
       ),
       job && h("div", { class: "actions" }, h("a", { class: "button quiet", href: jobPage(job) }, "Job")),
     ),
@@ -134,7 +134,7 @@ function columns(pick) {
       value: ({ verdict }) => verdict,
       cell: ({ verdict, sentence }) => {
         const [status, words] = FEATURE_VERDICTS[verdict];
-        return h("span", { class: "status", "data-status": status, title: sentence }, words);
+        return statusBadge(status, words, sentence);
       },
     },
     {

@@ -10,7 +10,18 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObject } from "../page/addresses.js";
 import { Away, conditionalReader, Problem, request } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
-import { announce, confirmed, elementById, h, panel, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  elementById,
+  h,
+  panel,
+  problemBox,
+  replace,
+  setAttribute,
+  setText,
+  statusBadge,
+} from "../page/dom.js";
 import { count, duration, metric, short, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { valueLabel } from "../studies/labels.js";
@@ -252,7 +263,7 @@ function trainingsPanel({ folds }) {
       label: "Status",
       value: ({ status }) => status,
       cell: ({ status, shared, problem }) => [
-        h("span", { class: "status", "data-status": status, title: problem?.detail }, status),
+        statusBadge(status, status, problem?.detail),
         shared && h("span", { class: "tag plain", title: "The job was there already" }, "shared"),
       ],
     },

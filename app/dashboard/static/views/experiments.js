@@ -8,7 +8,7 @@ import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "..
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
-import { elementById, find, findAll, h, replace, setText } from "../page/dom.js";
+import { elementById, find, findAll, h, replace, setText, statusBadge } from "../page/dom.js";
 import { CREATED, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
@@ -26,10 +26,7 @@ const COLUMNS = [
     label: "Status",
     sort: "status",
     fields: ["dry_run"],
-    cell: ({ status, dry_run: dry }) => [
-      h("span", { class: "status", "data-status": status }, status),
-      dry && h("span", { class: "tag plain" }, "dry run"),
-    ],
+    cell: ({ status, dry_run: dry }) => [statusBadge(status), dry && h("span", { class: "tag plain" }, "dry run")],
   },
   {
     key: "trainings",

@@ -8,7 +8,17 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { datasetPage, jobPage, modelPage, studyPage } from "../page/addresses.js";
 import { actionRunner } from "../page/actions.js";
 import { creator, get, request } from "../page/api.js";
-import { announce, confirmed, elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  elementById,
+  emptyState,
+  find,
+  h,
+  problemBox,
+  replace,
+  statusBadge,
+} from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { localTime, timesBuilder } from "../schedules/builder.js";
@@ -232,7 +242,7 @@ function lastLabel({ last_run: run, problem }) {
 
 /** @param {Run} run @returns {Child[]} */
 function runOutcome({ status, detail }) {
-  return [h("span", { class: "status", "data-status": STATES[status] }, status), detail ? ` ${detail}` : ""];
+  return [statusBadge(STATES[status], status), detail ? ` ${detail}` : ""];
 }
 
 /** @param {Run} run */
@@ -243,7 +253,7 @@ function runRow(run) {
     "tr",
     { "data-run": run.id },
     h("th", { scope: "row" }, timeElement(due), trigger === "request" && h("small", {}, " on request")),
-    h("td", {}, h("span", { class: "status", "data-status": STATES[status] }, status)),
+    h("td", {}, statusBadge(STATES[status], status)),
     h("td", {}, detail && h("span", { class: "wrap" }, detail)),
     h("td", {}, dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),
     h("td", {}, job && h("a", { href: jobPage(job) }, "Job"), study && h("a", { href: studyPage(study) }, "Study")),

@@ -3,7 +3,7 @@
  * @module
  */
 import { studyPage } from "../page/addresses.js";
-import { h } from "../page/dom.js";
+import { h, statusBadge } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { isRunning } from "../studies/labels.js";
 import { CREATED, projectColumn } from "../tables/columns.js";
@@ -23,7 +23,7 @@ const COLUMNS = [
     key: "status",
     label: "Status",
     sort: "status",
-    cell: ({ status }) => h("span", { class: "status", "data-status": status }, status),
+    cell: ({ status }) => statusBadge(status),
   },
   { key: "trials", label: "Trials", number: true, fields: ["counts", "budget"], cell: trials },
   {

@@ -6,7 +6,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { get, request } from "../page/api.js";
 import { snippet } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { announce, confirmed, elementById, find, h, problemBox, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { longerTable } from "../tables/table.js";
@@ -158,7 +158,7 @@ function card(first) {
       { "data-delivery": delivery.id },
       h("th", { scope: "row" }, delivery.event_kind),
       h("td", {}, h("code", {}, delivery.object_id)),
-      h("td", {}, h("span", { class: "status", "data-status": STATES[delivery.state] }, delivery.state)),
+      h("td", {}, statusBadge(STATES[delivery.state], delivery.state)),
       h("td", { class: "number" }, count(delivery.attempts)),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
       h("td", {}, delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
