@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from rankery.lazy_names import lazy_names
 from rankery.server_package import require_server_package
 
-# Another package named `core` would be found first, and lack what is imported from it.
+# Fail early if another installed package named `core` shadows the server's.
 require_server_package()
 
 if TYPE_CHECKING:
@@ -13,5 +13,5 @@ if TYPE_CHECKING:
     from app.settings import ApiSettings
 
 __all__ = ["ApiSettings", "create_app"]
-# Settings are read by processes that need nothing else of the package.
+# Import lazily: some processes need only the settings.
 __getattr__ = lazy_names(__name__, {"create_app": "app.application", "ApiSettings": "app.settings"})

@@ -94,7 +94,7 @@ from core.store import Store, WakeUps
 from core.store.lifecycle.retention import RetentionPolicy
 from core.telemetry import start_tracing
 
-# Paths are compared in this order, and the first ones are asked for most.
+# Paths are matched in this order: the most frequent ones come first.
 _ROUTERS = (
     scoring.router,
     inference.infer_router,
@@ -232,8 +232,8 @@ def create_app(settings: ApiSettings) -> FastAPI:
             await run_in_threadpool(stop_tracing)
 
     application = FastAPIOffline(
-        docs_url=None,  # a page of the dashboard; FastAPI's own has an inline script
-        redoc_url=None,  # loads a picture from elsewhere
+        docs_url=None,  # the dashboard has its own page, since FastAPI's has an inline script
+        redoc_url=None,  # it loads an image from another host
         title="Rankery",
         version=_version(),
         summary="Learning to rank over HTTP",
@@ -242,7 +242,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
         redirect_slashes=False,
         lifespan=lifespan,
         telemetry={
-            "metrics": False,  # Prometheus asks for them
+            "metrics": False,  # Prometheus scrapes them
             "logs": False,
             "operation_spans": False,
             "auto_configure": False,  # `start_tracing` does, for workers, too
@@ -254,7 +254,7 @@ def create_app(settings: ApiSettings) -> FastAPI:
     application.state.trash_days = settings.trash_days
     dashboard.mount_static(application)
     mount_guide(application)
-    # The last one added is the first to see a request.
+    # The middleware added last is the first to handle a request.
     application.add_middleware(Compression)
     application.add_middleware(BodyTimeout, settings=settings)
     application.add_middleware(RateLimit, settings=settings)
@@ -281,7 +281,7 @@ def _hash_key(store: Store) -> bytes:
 
 
 def _is_untraced(scope: MutableMapping[str, Any]) -> bool:
-    """Return whether a request is of a page or its files, or of what monitors ask every few seconds."""
+    """Return whether a request is not traced: requests for pages, static files, health and metrics."""
     return not scope["path"].startswith(("/v1/", "/v2/"))
 
 

@@ -11,7 +11,7 @@ from core.store import StoreSettings
 
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+")
 _FERNET_KEY = re.compile(r"[A-Za-z0-9_-]{43}=")
-# First parts of the application's paths; a root path of that name would be ambiguous.
+# First segments of the application's paths; a root path that begins with one would be ambiguous.
 _OWN_PATHS = frozenset(
     {
         *(
@@ -171,7 +171,7 @@ class ApiSettings(StoreSettings):
     @field_validator("root_path")
     @classmethod
     def _without_last_slash(cls, value: str) -> str:
-        """Drop a slash at the end, and refuse what is not a path or would hide the application's own."""
+        """Drop trailing slashes; refuse an invalid path, and one that would hide the application's paths."""
         path = value.rstrip("/")
         if path and not _ROOT_PATH.fullmatch(path):
             raise ValueError(
@@ -186,7 +186,7 @@ class ApiSettings(StoreSettings):
     @field_validator("encryption_keys", mode="after")
     @classmethod
     def _keys(cls, value: list[SecretStr]) -> list[SecretStr]:
-        """Refuse what is not a key of Fernet."""
+        """Refuse texts that are not Fernet keys."""
         if not all(_FERNET_KEY.fullmatch(key.get_secret_value()) for key in value):
             raise ValueError(
                 "must be keys of 32 bytes in URL-safe base64, such as"
@@ -197,7 +197,7 @@ class ApiSettings(StoreSettings):
     @field_validator("webhook_retry_seconds", mode="after")
     @classmethod
     def _waits(cls, value: list[float]) -> list[float]:
-        """Refuse waits that are negative or longer than events are kept."""
+        """Refuse delays that are negative or longer than the retention of events."""
         if not all(0 <= seconds <= _LONGEST_RETRY_SECONDS for seconds in value):
             raise ValueError(f"must be seconds from 0 to {_LONGEST_RETRY_SECONDS:,}")
         return value

@@ -16,7 +16,7 @@ WIDE_FEATURES = 1_000
 COLLIDING_FEATURES = 24_000
 REQUEST_BYTES = 455_000
 WRITERS, PROVERS = 40, 60
-PACE_SECONDS = 0.1  # between two requests of an attack of which one stopped the service for seconds
+PACE_SECONDS = 0.1  # between requests of an attack that could block the service for seconds
 JSON = "application/json"
 
 Request = tuple[str, str, bytes, Mapping[str, str]]
@@ -40,7 +40,7 @@ def arrow_without_columns(_: int = 0) -> Request:
 
 @cache
 def small_tensors_of_a_wide_model(_: int = 0) -> Request:
-    """Return two features of 150,000 documents each, a byte a value, for a model of a thousand."""
+    """Return a request with two of a thousand features for 150,000 documents, one byte per value."""
     n_documents = 150_000
     tensors = [
         {
@@ -72,10 +72,10 @@ def tensors(number: int) -> Request:
 
 @cache
 def colliding_names() -> list[str]:
-    """Return names that FNV-1a with its usual basis puts into one place of a table of 65,536.
+    """Return names with the same FNV-1a hash (usual basis) modulo 65,536.
 
-    Modulo a power of two a state follows from the state before. Of all blocks of three letters those with
-    the commonest next state are taken, and so on from there (A. Joux 2004, Multicollisions).
+    Modulo a power of two, each hash state depends only on the previous state. Each stage keeps the blocks of
+    three letters with the most common next state (A. Joux 2004, Multicollisions).
     """
     letters = np.array(
         [ord(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOP"], np.uint32
@@ -101,25 +101,25 @@ def colliding_features(_: int = 0) -> Request:
 
 
 def proofs(number: int) -> Request:
-    """Return requests for parity files: half of them equal, half of them all different."""
+    """Return a request for a parity file: half of the requests are equal, half are distinct."""
     other = f"&model_name=m{number}" if number % 2 else ""
     return "GET", f"/v1/models/web/export/parity?format=solr{other}", b"", {}
 
 
 def writes(number: int) -> Request:
-    """Return a request that waits for the database's lock."""
+    """Return a write request, which waits for the database lock."""
     return _post("/v1/datasets/synthetic", json.dumps({"queries": 1, "seed": number}).encode(), JSON)
 
 
 @dataclass(frozen=True)
 class Attack:
-    """An attack beside the scoring requests.
+    """An attack that runs during the scoring requests.
 
     Attributes:
         name: Name in the table.
-        request: Makes the request of a number.
-        n_senders: Number of concurrent senders, each with one request after the other.
-        pace_seconds: From the beginning of one request of a sender to the next.
+        request: Function from a number to a request.
+        n_senders: Number of concurrent senders, each with sequential requests.
+        pace_seconds: Time from the start of one request of a sender to the next.
         holds_lock: Whether the benchmark holds the database's lock most of the time.
     """
 

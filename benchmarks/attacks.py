@@ -1,7 +1,7 @@
-"""Scoring requests at a steady rate beside attacks, one attack at a time, on two processes of the API.
+"""Scoring requests at a constant rate during attacks, one attack at a time, on two processes of the API.
 
-The scoring requests form an open loop: each counts from the moment it was due, whatever the outcome of
-earlier ones, and fails where it is not answered 200 within ten seconds. They and the attacks alternate
+The scoring requests form an open loop: each is timed from its scheduled time, whatever the outcome of
+earlier ones, and fails without a response 200 within ten seconds. They and the attacks alternate
 between the processes, as with a load balancer. Attackers are separate processes, which share the machine with
 the server and the benchmark.
 """
@@ -45,15 +45,15 @@ TIMEOUT_SECONDS = 10.0
 CONNECTIONS = 64
 TARGET_MS = 100.0
 HELD_SECONDS, FREE_SECONDS = 8.0, 0.5
-REST_SECONDS = 15.0  # until what an attack asked for is done
+REST_SECONDS = 15.0  # until the work of an attack is done
 
 
 def attack(
     number: int, ports: Sequence[int], database: Path, seconds: float, begun: Any, outcomes: Any
 ) -> None:
-    """Attack for some time in a separate process; put the counts of answers into `outcomes`."""
+    """Attack for some time in a separate process; put the counts of responses into `outcomes`."""
     chosen = ATTACKS[number]
-    chosen.request(0)  # made before, so that its cost is not measured
+    chosen.request(0)  # built in advance, so that its cost is not measured
     begun.set()
     until = time.monotonic() + seconds
     found: Counter[str] = Counter()
@@ -101,7 +101,7 @@ def _hold_lock(database: Path, until: float) -> None:
 
 @dataclass
 class Scorer:
-    """Sender of scoring requests when they are due, each as soon as a connection is free."""
+    """Sender of scoring requests at scheduled times, each as soon as a connection is free."""
 
     ports: Sequence[int]
     message: bytes
@@ -174,7 +174,7 @@ def small_model(n_features: int) -> str:
 def measured(
     ports: Sequence[int], rate: float, seconds: float, beside: int | None, database: Path
 ) -> tuple[Scorer, str]:
-    """Measure for some time beside an attack; return the measurements and the counts of answers to it."""
+    """Measure for some time during an attack; return the measurements and the counts of its responses."""
     scorer = Scorer(ports, scoring_message())
     if beside is None:
         asyncio.run(scorer.run(rate, seconds))
@@ -193,7 +193,7 @@ def measured(
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -212,7 +212,7 @@ def main() -> None:
     table = Table("beside", "requests", "failed", "p50 ms", "p99 ms", "the attack was answered")
     with (
         tempfile.TemporaryDirectory() as name,
-        # One caller sends everything, which no rate is to stop.
+        # All requests come from one client, so rate limits are off.
         rankery(Path(name), models, RANKERY_READS_PER_SECOND="0", RANKERY_WRITES_PER_SECOND="0") as ports,
     ):
         database = Path(name) / "rankery.db"

@@ -1,11 +1,11 @@
-"""NDCG@10 of automatic hyperparameters beside the defaults and a random search, on held-out queries.
+"""NDCG@10 of automatic hyperparameters, the defaults and a random search, on held-out queries.
 
 Usage: python -m benchmarks.automatic [FILE …]
 
-Files are parted into five folds of queries, each tested by models of the other four; synthetic data have
-separate test queries. With validation, a fifth of the training queries picks the best iteration, and the best
-of the random search; without, all iterations are kept. Differences are paired by query and tested by Fisher's
-randomisation test.
+Files are split into five folds of queries, each tested by models of the other four; synthetic data have
+separate test queries. With validation, a fifth of the training queries selects the best iteration, and the
+best point of the random search; without, all iterations are kept. Differences are paired by query and tested
+by Fisher's randomisation test.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def synthetic_splits(queries: int, polynomials: int) -> Iterator[Split]:
 def trained(
     loss: str, training: RankingDataset, validation: RankingDataset | None, hyperparameters: Mapping[str, Any]
 ) -> TrainedRanker:
-    """Train on one thread, and keep the best iteration by validation."""
+    """Train on one thread, and keep the best iteration by validation data."""
     interval = 5 if validation is not None else hyperparameters.get("num_iterations", 100)
     spec = training_spec(
         {

@@ -1,7 +1,7 @@
-"""Seconds of a pass of EM beside PyClick's and a plain NumPy form, and memory.
+"""Seconds of an EM pass compared with PyClick and plain NumPy, and memory.
 
-PyClick is not a dependency: name a checkout of markovi/PyClick with `--pyclick`. As it is plain Python, it
-takes a small share of the lists.
+PyClick is not a dependency: name a checkout of markovi/PyClick with `--pyclick`. PyClick is plain Python and
+is measured on a small share of the lists.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def draw_log(n_lists: int) -> ClickLog:
 
 
 def pass_seconds(lists: QueryBlocks, model: str) -> float:
-    """Return the seconds of a pass: the difference of six passes and one, by five."""
+    """Return the seconds of an EM pass: a fifth of the difference between six passes and one."""
     taken = []
     weights = lists.in_order(None)
     for iterations in (1, 6, 1):
@@ -70,7 +70,7 @@ def pass_seconds(lists: QueryBlocks, model: str) -> float:
 
 
 def numpy_pbm_pass(log: ClickLog) -> float:
-    """Return the seconds of a pass of the position-based model as NumPy would be written."""
+    """Return the seconds of an EM pass of the position-based model in plain NumPy."""
     alpha, theta = np.full(log.n_pairs, START), np.full(LENGTH, START)
     pairs: Int64Array = log.pairs.astype(np.int64)
     ranks: Int64Array = log.ranks.astype(np.int64) - 1
@@ -87,7 +87,7 @@ def numpy_pbm_pass(log: ClickLog) -> float:
 
 
 def pyclick_pass(folder: Path, log: ClickLog, model: str) -> float:
-    """Return the seconds of a pass of PyClick for as many impressions as the log has."""
+    """Return the seconds of an EM pass of PyClick, scaled to the impressions of the log."""
     sys.path.insert(0, str(folder))
     load: Callable[[str], Any] = importlib.import_module
     session = load("pyclick.search_session.SearchSession").SearchSession
@@ -106,7 +106,7 @@ def pyclick_pass(folder: Path, log: ClickLog, model: str) -> float:
 
 
 def main() -> None:
-    """Print a table of seconds and the greatest memory."""
+    """Print a table of seconds and the peak memory."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--impressions", type=float, default=1e7)
     parser.add_argument("--pyclick", type=Path)

@@ -1,7 +1,7 @@
 """Queries with incoherent gradients while LambdaRank and Lambda-eX train: Marcuzzi et al. 2023, Figure 3.
 
-As in the paper's Istella collections nearly all documents are non-relevant, which is where truncation leaves
-out the most. Trees grow at the paper's settings, and each gradient that a tree follows is diagnosed.
+As in the paper's Istella collections nearly all documents are irrelevant, so that truncation drops most
+pairs. Trees have the paper's settings, and the gradient of each tree is diagnosed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ SHOWN = (1, 3, 10, 30, 100, 300, 1_000)  # the paper's axis is logarithmic
 
 
 def losses(cutoff: int) -> Mapping[str, Loss]:
-    """LambdaRank as the paper truncates it, and Lambda-eX by every selection."""
+    """Return LambdaRank with the truncation of the paper, and Lambda-eX with every pair selection."""
     truncated = {
         f"τ = {cutoff}": make_loss("lambdarank", truncation_level=cutoff),
         f"τ = {cutoff + 3}": make_loss("lambdarank", truncation_level=cutoff + 3),
@@ -45,13 +45,13 @@ def losses(cutoff: int) -> Mapping[str, Loss]:
 
 
 class Watched:
-    """A training, with the incoherent queries of its gradients at each tree.
+    """A training, with the shares of queries with incoherent gradients at each tree.
 
     Attributes:
         booster: The trained model.
         incoherent: Share of queries incoherent by definition 3.1, before each tree.
         strictly: Share of queries where a false top-k document is pushed harder than a missed one.
-        seconds: What each gradient took.
+        seconds: Time of each gradient.
     """
 
     def __init__(self, loss: Loss, dataset: RankingDataset, cutoff: int, trees: int, threads: int) -> None:

@@ -1,9 +1,9 @@
 """Seconds, requests and kilobytes of each page of the dashboard, with 10,000 jobs and 1,000 models on record.
 
-A page can be used once it shows its content and its thread is free for the next key: the moment is taken in
-the browser, from the beginning of the navigation. `settled` is the end of its last long task, by when the
-charts are drawn, too. `cold` is a browser with an empty cache, `warm` one that opens the page again.
-Requests and kilobytes are those that crossed the network, headers included, until the page has settled.
+A page is usable when it shows its content and its main thread is idle, measured in the browser from the start
+of the navigation. `settled` is the end of its last long task, when the charts are drawn, too. `cold` is a
+browser with an empty cache, `warm` one that opens the page again. Requests and kilobytes are network traffic
+with headers, until the page has settled.
 
 The second table counts the requests a second of pages that follow 20 running trainings.
 """
@@ -31,7 +31,7 @@ TARGET_SECONDS = 1.0
 FOLLOWED_SECONDS = 10
 _SETTLE_MILLISECONDS = 700
 
-# Resolves when nothing in the page is busy any more and the thread has drawn a frame and is free.
+# Resolves when no element is busy, a frame has been drawn and the main thread is idle.
 _WATCH = """
 (() => {
   window.longTasks = [];
@@ -58,10 +58,10 @@ class Visit:
     """One opening of a page.
 
     Attributes:
-        usable: Milliseconds from the beginning of the navigation until it can be used.
-        settled: Milliseconds until its last long task has ended.
-        requests: Requests that crossed the network.
-        received_bytes: Bytes that came back, headers included.
+        usable: Milliseconds from the start of the navigation until the page is usable.
+        settled: Milliseconds until the last long task has ended.
+        requests: Number of network requests.
+        received_bytes: Bytes of the responses, including headers.
     """
 
     usable: float
@@ -79,7 +79,7 @@ class Traffic:
 
     @classmethod
     def of(cls, page: Page) -> "Traffic":
-        """Start to count the traffic of a page."""
+        """Start counting the traffic of a page."""
         traffic = cls()
         session = page.context.new_cdp_session(page)
         session.send("Network.enable")
@@ -90,7 +90,7 @@ class Traffic:
         return traffic
 
     def respond(self, event: dict[str, Any]) -> None:
-        """Leave out what comes from the browser's own disk."""
+        """Exclude a request whose response comes from the browser's disk cache."""
         if event["response"].get("fromDiskCache"):
             self.sent.discard(event["requestId"])
 
@@ -100,7 +100,7 @@ class Traffic:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -151,7 +151,7 @@ def chromium(program: str | None) -> Iterator[Browser]:
 
 
 def measure(browser: Browser, address: str, rounds: int) -> dict[str, list[Visit]]:
-    """Open a page several times with a browser that is new to the service, and again with each."""
+    """Open a page several times, each time with an empty browser cache and then with a warm one."""
     visits: dict[str, list[Visit]] = {"cold": [], "warm": []}
     for _ in range(rounds):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -192,7 +192,7 @@ def requests_a_second(browser: Browser, address: str) -> float:
 
 
 def page_table(measured: dict[str, dict[str, list[Visit]]]) -> str:
-    """Lay out medians as Markdown, with the worst time of each page."""
+    """Return a Markdown table of medians, with the worst time of each page."""
     heads = [f"{visitor}: {what}" for visitor in ("cold", "warm") for what in _COLUMNS]
     rows = [
         [
@@ -224,7 +224,7 @@ def _meets_target(visits: dict[str, list[Visit]]) -> bool:
 
 
 def rate_table(rates: dict[str, float], running: int) -> str:
-    """Lay out requests a second as Markdown."""
+    """Return a Markdown table of requests per second."""
     heads = ["page", f"requests a second, {running} trainings running"]
     return _markdown(heads, [[page, f"{rate:.1f}"] for page, rate in rates.items()])
 

@@ -1,4 +1,4 @@
-"""A data folder with very many jobs, models and results, and trainings that seem to run."""
+"""A data folder with many copied jobs, models and results, and simulated running trainings."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ class Numbers:
 
 
 def one_of_everything(client: Client) -> dict[str, str]:
-    """Have the service make one record of each kind; return the path of each page."""
+    """Create one record of each kind through the service; return the path of each page."""
     train, test = (
         client.synthetic_dataset(300, seed=seed, name=name).wait(progress=False)
         for seed, name in enumerate(("train", "test"))
@@ -87,7 +87,7 @@ def one_of_everything(client: Client) -> dict[str, str]:
 
 
 def multiply(database: Path, numbers: Numbers) -> None:
-    """Repeat the existing records up to these numbers; some of the jobs have failed."""
+    """Copy the existing records up to these numbers, with some failed jobs."""
     engine = create_engine(f"sqlite:///{database}")
     with engine.begin() as connection:
         _multiply(connection, numbers)
@@ -183,7 +183,7 @@ def _insert(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) 
 
 @contextmanager
 def running_trainings(data_dir: Path, number: int) -> Iterator[list[str]]:
-    """Keep so many trainings running, each with two more iterations a second; return their ids."""
+    """Simulate running trainings with two iterations per second each; yield their ids."""
     store = Store.open(StoreSettings(data_dir=data_dir))
     claims = {}
     with store.begin() as tx:

@@ -1,4 +1,4 @@
-"""Reading a LETOR file like MSLR-WEB30K's: Rankery and scikit-learn alternating, medians of several runs."""
+"""Time to read a LETOR file like MSLR-WEB30K's with Rankery and scikit-learn; medians of several runs."""
 
 import argparse
 import json
@@ -27,7 +27,7 @@ MEBIBYTE = 2**20
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=520.0)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _compare(console: Console, path: Path, threads: int) -> None:
-    read_dataset(path, "letor", threads=threads)  # the file is in the page cache for all from here on
+    read_dataset(path, "letor", threads=threads)  # loads the file into the page cache for all runs
     ours: list[float] = []
     theirs: list[float] = []
     for run in range(RUNS):
@@ -85,7 +85,7 @@ def _equal(dataset: RankingDataset, matrix: Any, labels: Any, queries: Any) -> b
 
 
 def _equal_block(features: Float32Array, matrix: Any) -> bool:
-    # Stored numbers are compared as they are: making them dense would turn -0 into 0.
+    # Compare stored numbers: a conversion to dense would turn -0 into 0.
     rows = np.repeat(np.arange(len(features)), np.diff(matrix.indptr))
     stored = features[rows, matrix.indices]
     return stored.tobytes() == matrix.data.astype(np.float32).tobytes() and np.array_equal(

@@ -1,6 +1,6 @@
-"""A training on 2 and 3 ranks beside one process: time, memory, bytes, recovery, and a prediction for more.
+"""A training on 2 and 3 ranks compared with one process: time, memory, traffic, recovery, predictions.
 
-Jobs run as a worker runs them, each in a separate process, with a real store and empty caches. Ranks are
+Jobs run as in a worker, each in a separate process, with a real store and empty caches. Ranks are
 processes of this machine and share its processors, so their times here show no speed-up of machines. The
 speed-up is predicted from one rank alone on parts of the documents and from the measured cost of an exchange.
 Where the system allows, the prediction is compared with a loopback of 1 Gbit/s a rank.
@@ -51,9 +51,9 @@ class Bench:
     Attributes:
         folder: Folder of the service's data.
         load: All documents.
-        datasets: Their ids, and those of parts, by share.
+        datasets: Ids of datasets by their share of the documents.
         iterations: Iterations of each training.
-        bins: Of the histogram of a leaf.
+        bins: Number of bins in the histogram of a leaf.
     """
 
     folder: Path
@@ -63,7 +63,7 @@ class Bench:
     bins: int
 
     def run(self, n_ranks: int = 1, share: float = 1.0, **task: Any) -> Outcome:
-        """Train in one process, or on several ranks, with nothing in the caches."""
+        """Train in one process or on several ranks, with empty caches."""
         ranks = {"ranks": {"at_least": n_ranks, "at_most": n_ranks}, "threads_per_rank": 1}
         spec = {**_asked(self.iterations), "model_name": "w", "dataset_id": self.datasets[share]}
         if n_ranks > 1:
@@ -80,7 +80,7 @@ def _asked(iterations: int) -> dict[str, Any]:
 
 
 def store(folder: Path, times: int, iterations: int) -> Bench:
-    """Draw the load and store it, and parts of it."""
+    """Generate the load, and store all of it and parts of it."""
     worker = BenchmarkWorker(folder, 1)
     load = replace(LOADS[0], n_queries=LOADS[0].n_queries * times)
     datasets, bins = {}, 0
@@ -102,7 +102,7 @@ def ms(outcome: Outcome) -> float:
 
 
 def times_and_memory(one: Outcome, of_ranks: Mapping[int, Outcome]) -> Iterator[Table]:
-    """Show times and memory of one process and of ranks."""
+    """Yield tables of times and memory of one process and of ranks."""
     times = _table("measured", "ms an iteration", "tree", "objective", "exchange", "first tree after, s")
     memory = _table("most memory, MiB", "with mapped files", "its own", "of the driver, its own")
     own = one.anonymous_bytes["process"]
@@ -130,7 +130,7 @@ def _times(outcome: Outcome) -> Iterator[str]:
 
 
 def traffic(volume: Volume, of_ranks: Mapping[int, Outcome]) -> Table:
-    """Show bytes of an iteration beside the formula, and their times."""
+    """Return a table of the measured and predicted bytes of an iteration, and their times."""
     table = _table(
         "ranks",
         "MB an iteration and rank",
@@ -155,7 +155,7 @@ def traffic(volume: Volume, of_ranks: Mapping[int, Outcome]) -> Table:
 
 
 def recoveries(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
-    """Show the seconds that a training pauses when a rank is lost."""
+    """Return a table of the seconds that a training pauses when a rank is lost."""
     table = _table("3 ranks, one of them is struck", "seconds to the next tree", "of them until noticed")
     for (name, signal), outcome in outcomes.items():
         noticed = _SILENCE_SECONDS if signal == "SIGSTOP" else 0.0
@@ -166,7 +166,7 @@ def recoveries(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
 
 
 def predictions(title: str, computation: Computation, volume: Volume, exchange: Exchange) -> Table:
-    """Show predicted iterations on many machines."""
+    """Return a table of predicted iteration times on many machines."""
     table = _table(
         f"predicted: {title}",
         *(f"{gigabits:g} GbE, s" for gigabits in GIGABITS),
@@ -191,7 +191,7 @@ def against_measured(
     exchange: Exchange,
     measured: Sequence[tuple[int, float | None, Outcome]],
 ) -> Table:
-    """Compare the prediction with measurements on this machine."""
+    """Return a table of predictions and measurements on this machine."""
     table = _table("ranks here", "bandwidth of each", "predicted, s", "measured, s", "of it exchange, s")
     for number, gigabits, outcome in measured:
         predicted = predicted_seconds(computation, volume, exchange, number, gigabits)
@@ -214,7 +214,7 @@ def _table(first: str, *others: str) -> Table:
 
 
 def measure(bench: Bench, show: Callable[[Any], None], *, strikes: bool) -> None:
-    """Measure one thing after the other, and show it."""
+    """Run all measurements and show each result."""
     volume = Volume(bench.bins, LEAVES)
     parts = {share: bench.run(share=share) for share in SHARES}
     of_ranks = {number: bench.run(number) for number in RANKS}
@@ -236,7 +236,7 @@ def measure(bench: Bench, show: Callable[[Any], None], *, strikes: bool) -> None
     )
     measured: list[tuple[int, float | None, Outcome]] = [(2, None, of_ranks[2])]
     if can_shape():
-        # All ranks share the loopback, of which each has its part.
+        # All ranks share the bandwidth of loopback.
         measured += [(2, rate, bench.run(2, gigabits=2 * rate)) for rate in (1.0, 0.2)]
     else:
         show("no network namespaces here, or no tbf: nothing was measured with less bandwidth")
@@ -252,7 +252,7 @@ def measure(bench: Bench, show: Callable[[Any], None], *, strikes: bool) -> None
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

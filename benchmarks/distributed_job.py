@@ -1,6 +1,7 @@
-"""One training job in a separate process, so that no other work counts as its memory.
+"""Run one training job in a separate process, so that its memory is measured alone.
 
-Run by `benchmarks.distributed`: a `Task` as JSON on the standard input, an `Outcome` on the standard output.
+Run by `benchmarks.distributed`: reads a `Task` as JSON from standard input, writes an `Outcome` to standard
+output.
 """
 
 import json
@@ -29,9 +30,9 @@ class Task:
     Attributes:
         folder: Folder of the service's data.
         spec: Specification of the training.
-        threads: Threads of the job where it is not distributed.
-        strike: The name of a rank with its stage, and the signal that it gets there; or nothing.
-        gigabits: Bandwidth of all that the processes send each other together, None for that of loopback.
+        threads: Threads of a job that is not distributed.
+        strike: Process name of a rank at a stage, and the signal to send to it; or empty.
+        gigabits: Total bandwidth between the processes in Gbit/s, None for unlimited loopback.
     """
 
     folder: str
@@ -46,11 +47,11 @@ class Outcome:
     """A job that has succeeded.
 
     Attributes:
-        times: Its times.
-        peak_bytes: Most resident memory of the process that ran it, mapped files included.
-        anonymous_bytes: Most anonymous memory of each process, by `process` and `rank 0`, ….
-        by_stage: The same by the names of processes, `rank 0 histogra`.
-        recovery_seconds: From the strike to the next iteration that is new, if there was one.
+        times: Times of the job.
+        peak_bytes: Peak resident memory of the job process, including mapped files.
+        anonymous_bytes: Peak anonymous memory of each process, by `process` and `rank 0`, ….
+        by_stage: Peak anonymous memory by process name, such as `rank 0 histogra`.
+        recovery_seconds: Time from the strike to the next new iteration, None without a strike.
     """
 
     times: JobTimes
@@ -64,7 +65,7 @@ def run_task(task: Task) -> Outcome:
     """Run a job in a new process.
 
     Raises:
-        CalledProcessError: It failed; the reason is on the standard error.
+        CalledProcessError: The job failed; the reason is on standard error.
     """
     with subprocess.Popen(
         [*_network(task.gigabits), *module_command("benchmarks.distributed_job")],
@@ -93,13 +94,13 @@ def run_task(task: Task) -> Outcome:
 
 
 def can_shape() -> bool:
-    """Return whether a process may have a separate network here, with less bandwidth."""
+    """Return whether this machine can run a process in a network namespace with limited bandwidth."""
     shaped = [*_network(1.0), "true"]
     return bool(shutil.which("unshare")) and subprocess.run(shaped, capture_output=True).returncode == 0
 
 
 def _network(gigabits: float | None) -> list[str]:
-    """Return the command that starts another in a network namespace whose loopback has a bandwidth."""
+    """Return a command prefix that runs a command in a network namespace with limited loopback bandwidth."""
     if gigabits is None:
         return []
     shape = f"tc qdisc add dev lo root tbf rate {gigabits:g}gbit burst 256kb latency 500ms"
@@ -110,7 +111,7 @@ def _main() -> None:
     task = Task(**json.load(sys.stdin))
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())
     warm_up()
-    # A checkpoint after each tree, so that a strike costs no tree but the one it hits.
+    # A checkpoint after each tree, so that a strike loses only the current tree.
     settings = {"checkpoint_seconds": 0.0} if task.strike else {}
     worker = BenchmarkWorker(Path(task.folder), task.threads, **settings)
     strike = Strike(task.strike[0], signal.Signals[task.strike[1]]) if task.strike else None

@@ -1,7 +1,8 @@
-"""All metrics beside ranx and pytrec_eval, and the randomisation test beside SciPy's, in one run.
+"""Time of all metrics compared with ranx and pytrec_eval, and of the randomisation test compared with SciPy.
 
-Every tool starts from the same arrays of labels and scores by query, with ids; what it has to build of them
-is part of its time. Rankery also takes the scores as a run, which it joins with the judgments by the ids.
+Every tool starts from the same arrays of labels and scores by query, with ids; conversion of the arrays is
+part of its time. Rankery is also measured with the scores as a run, which is joined with the judgments by
+ids.
 """
 
 import argparse
@@ -30,13 +31,13 @@ from core.types import Float32Array, Float64Array, Int64Array
 
 _Number = TypeVar("_Number", int, float)
 CUTOFFS = (1, 5, 10, 20, 100)
-SHARED = ("ndcg", "map", "precision", "recall", "mrr")  # what all three tools have
+SHARED = ("ndcg", "map", "precision", "recall", "mrr")  # metrics of all three tools
 TREC_EVAL = {"ndcg": "ndcg_cut", "map": "map_cut", "precision": "P", "recall": "recall"}
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A judged dataset and its scores, as a scoring program holds them: arrays by query, and ids."""
+    """A judged dataset and its scores, as arrays by query with ids."""
 
     query_ids: list[str]
     document_ids: list[str]
@@ -46,7 +47,7 @@ class Scored:
 
     @classmethod
     def drawn(cls, queries: int, documents: int) -> "Scored":
-        """Draw labels 0 to 4 and scores that float32 holds."""
+        """Draw labels 0 to 4 and scores that are exact in float32."""
         generator = np.random.default_rng(11)
         n = queries * documents
         return cls(
@@ -59,7 +60,7 @@ class Scored:
 
     @property
     def dataset(self) -> RankingDataset:
-        """The judgments alone."""
+        """The judgments as a dataset, without scores."""
         return RankingDataset.from_arrays(
             np.empty((len(self.labels), 0), np.float32),
             self.labels,
@@ -69,7 +70,7 @@ class Scored:
         )
 
     def by_query(self, values: list[_Number]) -> dict[str, dict[str, _Number]]:
-        """Nest values by query and document as the Python tools want them."""
+        """Nest values by query and document, the input of the Python tools."""
         cuts = self.query_boundaries.tolist()
         return {
             query_id: dict(zip(self.document_ids[start:stop], values[start:stop], strict=True))
@@ -84,7 +85,7 @@ def ours(scored: Scored, metrics: list[str]) -> dict[str, float]:
 
 
 def ours_as_run(scored: Scored, metrics: list[str]) -> dict[str, float]:
-    """Evaluate with Rankery, the scores taken for a run that is joined with the judgments by its ids."""
+    """Evaluate with Rankery, with the scores as a run that is joined with the judgments by ids."""
     query_ids = np.repeat(np.array(scored.query_ids, object), np.diff(scored.query_boundaries))
     joined = join_run(
         scored.dataset, Run.from_columns(query_ids.tolist(), scored.document_ids, scored.scores)
@@ -118,7 +119,7 @@ def with_ranx(scored: Scored) -> dict[str, float]:
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """Wall time of one call."""
+    """Return the wall time of one call."""
     started = time.perf_counter()
     action()
     return time.perf_counter() - started
@@ -153,7 +154,7 @@ def compare_metrics(console: Console, queries: int, documents: int, repeats: int
 
 
 def compare_permutations(console: Console, queries: int, metrics: int, theirs: int, repeats: int) -> None:
-    """Print the time of 100,000 permutations beside SciPy's, which is timed on fewer."""
+    """Print the time of 100,000 permutations compared with SciPy, which is timed on fewer."""
     generator = np.random.default_rng(5)
     differences: Float64Array = generator.normal(0.002, 0.2, (queries, metrics))
     ours_taken, theirs_taken = [], []
@@ -175,7 +176,7 @@ def compare_permutations(console: Console, queries: int, metrics: int, theirs: i
 
 
 def scipy_p_values(differences: Float64Array, permutations: int) -> Float64Array:
-    """The same test by SciPy: signs of paired differences, in blocks that fit into memory."""
+    """Return p-values of the same test by SciPy: random signs of paired differences, in blocks."""
     found: Float64Array = stats.permutation_test(
         (differences,),
         lambda sample, axis: np.mean(sample, axis=axis),

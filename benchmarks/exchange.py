@@ -1,7 +1,7 @@
 """Milliseconds of an exchange between ranks on this machine, over the connections that trainings use.
 
-Processes connect as ranks do, and swap blocks of several sizes. Each also copies and adds what it gets, as
-LightGBM does with histograms.
+Processes connect like ranks, and swap blocks of several sizes. Each also copies and adds the received blocks,
+as LightGBM does with histograms.
 """
 
 import json
@@ -29,9 +29,9 @@ class Exchange:
     """The cost of an exchange.
 
     Attributes:
-        round_seconds: Of one between two ranks, whatever its size.
-        peer_seconds: Of processor time for each further rank.
-        byte_seconds: For each byte that a rank sends: encryption, copies and sums.
+        round_seconds: Fixed time of an exchange between two ranks.
+        peer_seconds: Processor time for each further rank.
+        byte_seconds: Time for each byte that a rank sends: encryption, copies and sums.
     """
 
     round_seconds: float
@@ -50,7 +50,7 @@ def measure() -> Exchange:
 
 
 def _swaps(n_ranks: int, sizes: tuple[int, ...]) -> list[tuple[float, float]]:
-    """Return for each size the seconds of a swap, by the clock and of the processor, of the slowest rank."""
+    """Return for each size the wall time and processor time in seconds of a swap by the slowest rank."""
     identity = Identity.new("benchmark", 1)
     ranks = [
         subprocess.Popen(

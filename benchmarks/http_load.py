@@ -13,11 +13,11 @@ CONNECTIONS = 4
 
 @dataclass(frozen=True)
 class Load:
-    """A request that is sent again and again.
+    """A request that is sent repeatedly.
 
     Attributes:
         name: Name in the table.
-        ports: Ports of the processes that answer.
+        ports: Ports of the server processes.
         path: Path of the URL.
         media_type: Media type of the body.
         body: Body of the request.
@@ -31,7 +31,7 @@ class Load:
 
     @property
     def message(self) -> bytes:
-        """The whole request."""
+        """The HTTP request as bytes."""
         head = (
             f"POST {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {self.media_type}\r\n"
             f"Content-Length: {len(self.body)}\r\n\r\n"
@@ -41,7 +41,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Figures:
-    """Requests a second, and quantiles of milliseconds."""
+    """Requests per second, and quantiles of latency in milliseconds."""
 
     rate: float
     median: float
@@ -49,7 +49,7 @@ class Figures:
 
 
 class Connection:
-    """A connection that sends one request after the other."""
+    """A kept-alive connection for sequential requests."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port))
@@ -57,7 +57,7 @@ class Connection:
         self._file = self._socket.makefile("rb")
 
     def exchange(self, message: bytes, status: bytes = b" 200 ") -> bytes:
-        """Send a request and return the body of its answer, which must have the status."""
+        """Send a request and return the body of its response, which must have the status."""
         self._socket.sendall(message)
         answered, length = self._file.readline(), 0
         while (line := self._file.readline()) != b"\r\n":
@@ -70,13 +70,13 @@ class Connection:
         return body
 
     def close(self) -> None:
-        """Give it up."""
+        """Close the connection."""
         self._file.close()
         self._socket.close()
 
 
 def measure(load: Load, seconds: float) -> Figures:
-    """Send for some time over all connections concurrently."""
+    """Send requests for some time over all connections concurrently."""
     message, until = load.message, time.monotonic() + seconds
     taken: list[list[float]] = [[] for _ in range(CONNECTIONS)]
 
@@ -98,7 +98,7 @@ def measure(load: Load, seconds: float) -> Figures:
 
 
 def ask(load: Load) -> bytes:
-    """Send once."""
+    """Send the request once and return the body of the response."""
     connection = Connection(load.ports[0])
     try:
         return connection.exchange(load.message)

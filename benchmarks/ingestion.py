@@ -22,7 +22,7 @@ LOOK_SECONDS = 0.01
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=float, default=520.0)
     arguments = parser.parse_args()
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _warm_up(client: Client) -> None:
-    """Wait for the worker, which compiles before it reports for work."""
+    """Wait for the worker, which compiles kernels before it accepts jobs."""
     dataset = client.synthetic_dataset(20, name="warm-up")
     dataset.wait(timeout_seconds=TIMEOUT_SECONDS)
     _first_iteration_seconds(client, dataset.id, None)

@@ -1,9 +1,8 @@
-"""Deletion of 10,000 jobs and 1,000 models by a filter, while a poller asks for the list of jobs.
+"""Deletion of 10,000 jobs and 1,000 models by a filter, while pollers request the list of jobs.
 
-The pollers form an open loop, as in `benchmarks.polling`: each request is timed from the moment it was due.
-Every transaction of the deletion makes their answers out of date, so that none comes from a cache. Afterwards
-the bytes on the disk have fallen by the estimate of the dry run and of `GET /v1/storage`, and nothing is
-orphaned or missing.
+The pollers form an open loop, as in `benchmarks.polling`: each request is timed from its scheduled time.
+Every transaction of the deletion invalidates cached responses. Afterwards the disk usage must have fallen by
+the estimate of the dry run and of `GET /v1/storage`, without orphaned or missing artifacts.
 
 With `--kills N` the whole service is killed with SIGKILL at N random moments of a deletion, started again,
 and checked: each job must exist with all its results, or not at all.
@@ -44,7 +43,7 @@ SELECTION: dict[str, Any] = {"filter": {"older_than_days": 30}, "with_results": 
 
 @dataclass
 class Polls:
-    """Seconds of each request by path, and those that failed."""
+    """Seconds of each request by path, and the failed requests."""
 
     seconds: dict[str, list[float]] = field(default_factory=dict)
     failed: int = 0
@@ -52,7 +51,7 @@ class Polls:
 
 @contextmanager
 def polling(url: str, job_id: str, rate: float) -> Iterator[Polls]:
-    """Ask for jobs during the block, from a thread of this process."""
+    """Poll jobs during the block, from a thread of this process."""
     polls, ended = Polls(), threading.Event()
     paths = ("/v1/jobs?limit=50", f"/v1/jobs/{job_id}")
     thread = threading.Thread(target=lambda: asyncio.run(_poll(url, paths, rate, polls, ended)))
@@ -93,7 +92,7 @@ async def _ask(free: Connection, idle: list[Connection], path: str, due: float, 
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -171,7 +170,7 @@ def _kill_campaign(console: Console, folder: Path, numbers: Numbers, kills: int)
 
 
 def _kill(folder: Path, numbers: Numbers, *, to_trash: bool) -> tuple[str, ...]:
-    """Kill the service at a random moment of a deletion; return what is left once it runs again."""
+    """Kill the service at a random moment of a deletion; restart it and return the remaining objects."""
     settings = StoreSettings(data_dir=folder)
     with EmbeddedStack(folder) as stack:
         deletion = threading.Thread(target=lambda: _delete_until_killed(stack.url, to_trash=to_trash))

@@ -13,11 +13,11 @@ class Load:
 
     Attributes:
         name: Short name.
-        like: The collection it resembles.
-        n_queries: Queries.
-        n_per_query: Documents of each query.
-        n_features: Features.
-        label_shares: Share of each label from 0 up.
+        like: Public collection that the load resembles.
+        n_queries: Number of queries.
+        n_per_query: Number of documents of each query.
+        n_features: Number of features.
+        label_shares: Share of each label, from label 0.
     """
 
     name: str

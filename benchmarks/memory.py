@@ -1,8 +1,8 @@
-"""Memory of a worker that ingests, trains on and evaluates data larger than it may hold, phase by phase.
+"""Memory of a worker by phase, for data that exceed its memory limit: ingestion, training, evaluation.
 
-A Parquet file is written in blocks, uploaded, and trained on with a part held out for the test. Peaks are
-those that the jobs report, and those of the worker's processes in `/proc`: anonymous memory,
-which the limit bounds, and resident memory, which counts mapped pages that the system may drop at any time.
+A Parquet file is written in blocks, uploaded, and trained on with a part held out for the test. Peaks come
+from the reports of the jobs, and from `/proc` for the processes of the worker: anonymous memory, which the
+limit bounds, and resident memory, which counts mapped pages that the system may drop at any time.
 """
 
 import argparse
@@ -28,7 +28,7 @@ BLOCK_QUERIES = 500
 
 
 def write_parquet(path: Path, n_documents: int, n_features: int) -> None:
-    """Write documents in blocks: labels follow some of the features, which have three digits."""
+    """Write documents in blocks: labels depend on some features, which have three digits."""
     n_queries = n_documents // DOCUMENTS_PER_QUERY
     names = [f"f{number}" for number in range(1, n_features + 1)]
     types = {"label": pa.float32(), "query": pa.int32(), **dict.fromkeys(names, pa.float32())}
@@ -46,7 +46,7 @@ def write_parquet(path: Path, n_documents: int, n_features: int) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--documents", type=int, default=12_000_000)
     parser.add_argument("--features", type=int, default=220)

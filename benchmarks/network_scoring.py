@@ -1,9 +1,9 @@
-"""Microseconds to score documents with a network on one thread, beside ONNX Runtime; medians.
+"""Microseconds to score documents with a network on one thread, compared with ONNX Runtime; medians.
 
 ONNX Runtime computes the same graph: float32 features, cast, missing values replaced, standardised, matrix
-products with relu between them. In double it does as much as Rankery, in float half of it. Measurements
-alternate. In parentheses: times ours. Differences are the largest from Rankery's scores, relative to the
-largest score.
+products with relu between them. In double it has the precision of Rankery, in float half of it. Measurements
+alternate. Numbers in parentheses are multiples of Rankery's time. Differences are the largest from Rankery's
+scores, relative to the largest score.
 """
 
 import argparse
@@ -97,7 +97,7 @@ def microseconds(scorers: list[Callable[[], object]]) -> list[float]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()

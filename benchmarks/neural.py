@@ -1,8 +1,8 @@
-"""Epochs of networks beside a plain PyTorch loop, their parts, and the growth of RankNet with a query.
+"""Epoch times of networks compared with a plain PyTorch loop, and growth of RankNet with the query length.
 
-Each number of threads is a set of processors that a separate process is pinned to. Measurements of both
-tools alternate and the fastest epoch counts, since other work only adds to a time. The part with
-PyTorch is left out where it is not installed.
+For each number of threads, a separate process is pinned to so many processors. Measurements of both tools
+alternate and the fastest epoch counts, since other work only adds time. PyTorch is left out if it is not
+installed.
 """
 
 import argparse
@@ -58,17 +58,17 @@ def ours(load: Load, scheme: str, epochs: int, threads: int) -> dict[str, float]
             on_iteration=lambda *_, ends=ends: ends.append(time.perf_counter()),
             threads=threads,
         )
-        # The last epoch is always measured.
+        # The last epoch always computes metrics.
         found[name] = float(np.diff(ends[: len(ends) if interval == 1 else -1]).min())
         fastest = min(trained.history[1:-1], key=lambda report: sum(report.milliseconds.values()))
     return {**found, **fastest.milliseconds}
 
 
 def measured(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:
-    """Measure a tool in a process on so many processors; None where it is not installed."""
+    """Measure a tool in a process on so many processors; return None if it is not installed."""
     command = [sys.executable, "-m", "benchmarks.neural", "--tool", tool, "--scheme", scheme]
     command += ["--threads", str(threads), "--epochs", str(epochs)]
-    # As in a worker: threads that wait for OpenMP do not take the processors of XLA's threads.
+    # As in a worker: waiting OpenMP threads do not take processors from the threads of XLA.
     environment = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "1000", **os.environ}
     made = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, env=environment)
     result: dict[str, float] | None = json.loads(made.stdout.splitlines()[-1])
@@ -89,7 +89,7 @@ def measure_here(tool: str, scheme: str, epochs: int, threads: int) -> dict[str,
 
 
 def comparison(epochs: int, thread_counts: list[int]) -> Iterator[Table | str]:
-    """Yield epochs a second of both tools, and the parts of ours."""
+    """Yield a table of epochs per second of both tools, and the parts of Rankery's epochs."""
     table = Table(
         title="load W (MSLR-WEB30K-like): 2,000 queries of 120 documents, 136 → 128 → 128 → 1, Adam"
     )
@@ -127,7 +127,7 @@ def _ratio(other: dict[str, float], found: dict[str, float]) -> str:
 
 
 def growth(lengths: tuple[int, ...] = LENGTHS, repeats: int = 3) -> Table:
-    """Time RankNet's gradient and loss of one query of five labels against its documents."""
+    """Time RankNet's gradient and loss for one query with five labels, by its number of documents."""
     from core.losses import make_loss
     from core.ranges import use_threads
 
@@ -172,7 +172,7 @@ def figure_1(scale: str) -> Table:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=6, help="of which the fastest after the first counts")
     parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="of figure 1")

@@ -1,4 +1,4 @@
-"""A plain PyTorch training loop to compare with: lists and matrices of all their pairs, as in allRank."""
+"""A plain PyTorch training loop for comparison, on matrices of all pairs of each list, as in allRank."""
 
 import itertools
 import time
@@ -9,12 +9,12 @@ import numpy as np
 from benchmarks.loads import Load
 
 SCHEMES = ("lambdarank", "ndcg-loss2++")
-_SMALL = 1e-10  # of an ideal DCG, for queries without a relevant document
-_MU = 10.0  # of NDCG-Loss2++ beside LambdaRank's part, in both tools
+_SMALL = 1e-10  # lower bound of the ideal DCG, for queries without a relevant document
+_MU = 10.0  # weight of the NDCG-Loss2 part of NDCG-Loss2++, in both tools
 
 
 def pair_weights(torch: Any, scheme: str, gains: Any) -> Any:
-    """Return the weights of pairs of ranks, (n_queries, n, n), of gains over the ideal DCG by rank."""
+    """Return pair weights by rank, (n_queries, n, n), from gains divided by the ideal DCG."""
     n = gains.shape[1]
     positions = torch.arange(1, n + 1, dtype=torch.float32)
     discounts = torch.log2(1.0 + positions)
@@ -49,7 +49,7 @@ def lambda_loss(torch: Any, scores: Any, labels: Any, scheme: str) -> Any:
 def epoch_seconds(
     load: Load, scheme: str, hidden: tuple[int, ...], batch: int, epochs: int, threads: int
 ) -> float:
-    """Return the fastest epoch of Adam on batches of whole queries.
+    """Return the seconds of the fastest epoch of Adam on batches of whole queries.
 
     Raises:
         ImportError: PyTorch is not installed.

@@ -1,7 +1,7 @@
-"""Milliseconds of every loss, beside LightGBM's built-in objective, on three synthetic loads.
+"""Milliseconds of every loss, compared with LightGBM's built-in objective, on three synthetic loads.
 
-The built-in's own cost is (its iteration) − (an iteration with gradients that are not computed); the
-measurements alternate, on the scores of a running training, and medians are printed.
+The cost of the built-in objective is the time of its iteration minus that of an iteration with precomputed
+gradients. Measurements alternate, on the scores of a running training, and medians are printed.
 """
 
 import argparse
@@ -30,7 +30,7 @@ UNTRUNCATED, DEFAULT_TRUNCATION, CUTOFF = 100_000, 30, 10
 
 
 def cases() -> list[tuple[str, Options]]:
-    """Every loss as it is, then the options."""
+    """Return every loss with its defaults, then losses with options."""
     found: list[tuple[str, Options]] = [(name, {}) for name in LOSSES]
     found += [("lambdarank", {"target": target}) for target in ("map", "mrr", "err", "rbp")]
     found += [("lambdarank", {"truncation_level": level}) for level in (CUTOFF, DEFAULT_TRUNCATION)]
@@ -43,19 +43,19 @@ def cases() -> list[tuple[str, Options]]:
 
 
 def label_of(name: str, options: Options) -> str:
-    """One line for a case."""
+    """Return the label of a case."""
     return " ".join([name, *(f"{key}={value}" for key, value in options.items())])
 
 
 def milliseconds(action: Callable[[], object]) -> float:
-    """Wall time of one call."""
+    """Return the wall time of one call."""
     started = time.perf_counter()
     action()
     return (time.perf_counter() - started) * 1e3
 
 
 class Trainings:
-    """LightGBM's objective and ours on one load, which advance alternately."""
+    """Trainings with LightGBM's objective and ours on one load, which advance alternately."""
 
     def __init__(self, load: Load, threads: int) -> None:
         features, self.labels = load.draw()
@@ -78,7 +78,7 @@ class Trainings:
         self._gradients = gradient.copy(), hessian.copy()
 
     def ours_once(self) -> None:
-        """One iteration of ours, un-truncated; keeps its scores."""
+        """Run one iteration of our un-truncated loss, and keep its scores."""
 
         def gradients(scores: Float64Array, _: object) -> Any:
             self.scores = scores.copy()
@@ -87,12 +87,12 @@ class Trainings:
         self.ours.update(fobj=gradients)
 
     def fixed_once(self) -> None:
-        """One iteration whose gradients are at hand."""
+        """Run one iteration with precomputed gradients."""
         self.fixed.update(fobj=lambda _scores, _data: self._gradients)
 
 
 def measure(load: Load, threads: int, repeats: int, only: str) -> tuple[Table, Table]:
-    """Measure one load."""
+    """Measure one load; return the tables of objectives and iterations."""
     trainings = Trainings(load, threads)
     wanted = [(name, options) for name, options in cases() if only in label_of(name, options)]
     objectives = {
@@ -145,7 +145,7 @@ def _iteration_table(load: Load, medians: dict[str, float]) -> Table:
 
 
 def measure_growth(threads: int, repeats: int) -> Table:
-    """Time against the length of a query with 5 relevant documents; the slope is the exponent."""
+    """Return a table of times by length of a query with 5 relevant documents; the slope is the exponent."""
     lengths = (250, 500, 1_000, 2_000, 4_000, 8_000)
     table = Table(
         "documents a query", "µs a query", title=f"un-truncated lambdarank, 5 relevant, {threads} threads"
@@ -169,7 +169,7 @@ def measure_growth(threads: int, repeats: int) -> Table:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=9, help="turns to take the median of")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)

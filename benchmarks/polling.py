@@ -1,8 +1,8 @@
-"""Dashboards that follow a running training: 200 requests a second, each timed from the moment it was due.
+"""Latency of dashboards that poll a running training, at 200 requests per second.
 
-The pollers form an open loop: a late answer delays no other poller, and a poller's next request counts from
-when it should have been sent. Each poller has one connection, stores the ETags of answers, and puts the
-learning curves together from `history?after=…`, so that a lost or repeated iteration is noticed.
+The pollers form an open loop: a late response delays no other poller, and the next request of a poller is
+timed from its scheduled time. Each poller has one connection, stores the ETags of responses, and assembles
+the learning curves from `history?after=…`, so that lost or repeated iterations are detected.
 """
 
 import argparse
@@ -31,7 +31,7 @@ TARGET_SECONDS = 0.050
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as it came over the wire."""
+    """An HTTP response."""
 
     status: int
     etag: str | None
@@ -47,7 +47,7 @@ class Connection:
     _streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def get(self, path: str, etag: str | None) -> Answer:
-        """Send one GET and read its answer."""
+        """Send one GET and read its response."""
         try:
             return await self._exchange(path, etag)
         except BaseException:
@@ -55,7 +55,7 @@ class Connection:
             raise
 
     def close(self) -> None:
-        """Give up the connection."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
@@ -88,7 +88,7 @@ class Figures:
 
 @dataclass
 class Poller:
-    """A page that follows one job: the job itself, its curves, and now and then the list of jobs."""
+    """A simulated page that polls one job, its learning curves and, less often, the list of jobs."""
 
     connection: Connection
     job_id: str
@@ -104,7 +104,7 @@ class Poller:
             await self.poll(what, due)
 
     async def poll(self, what: str, due: float) -> None:
-        """Ask once and take in the answer."""
+        """Send one request and process its response."""
         path = self._path(what)
         try:
             answer = await self.connection.get(path, self._etags.get(path))
@@ -140,7 +140,7 @@ class Poller:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -175,7 +175,7 @@ def main() -> None:
 
 
 def _running_training(console: Console, client: Client, queries: int) -> Job:
-    """Return a training that has begun and outlasts the measurement; it is cancelled afterwards."""
+    """Return a running training that lasts longer than the measurement; it is cancelled afterwards."""
     with console.status("starting a training"):
         parts = [
             client.synthetic_dataset(size, seed=seed, name=name)

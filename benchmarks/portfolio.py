@@ -1,10 +1,10 @@
-"""Automatic trainings beside their own candidates and LightGBM's defaults, on queries that chose nothing.
+"""Automatic trainings compared with their candidates and LightGBM's defaults, on untouched test queries.
 
 Usage: python -m benchmarks.portfolio [--seconds S] [--draws N] [--metric M] [--sizes N …] [FILE …]
 
-Files are parted into five folds of queries, each tested by models of the other four; drawn families have
-separate test queries. Regret is the test value of the best candidate, chosen afterwards by the test queries
-themselves, less that of the automatic training: it is optimistic for the candidate.
+Files are split into five folds of queries, each tested by models of the other four; synthetic families have
+separate test queries. Regret is the test value of the best candidate minus that of the automatic training.
+The best candidate is selected on the test queries, which favours the candidate.
 """
 
 import argparse
@@ -35,14 +35,14 @@ Family = Callable[[int, int], RankingDataset]
 
 @dataclass(frozen=True)
 class Parts:
-    """Queries to learn from, and queries to measure on."""
+    """Training queries and test queries."""
 
     training: RankingDataset
     test: RankingDataset
 
 
 def _linear(queries: int, seed: int) -> RankingDataset:
-    """Labels by a weighted sum of 20 features, with twice as much noise as signal."""
+    """Draw data with labels by a weighted sum of 20 features, with twice as much noise as signal."""
     generator = np.random.default_rng(seed)
     weights = np.random.default_rng(10_000).normal(size=20)
     features = generator.normal(size=(queries * 20, 20)).astype(np.float32)
@@ -51,7 +51,7 @@ def _linear(queries: int, seed: int) -> RankingDataset:
 
 
 def _embedding(queries: int, seed: int) -> RankingDataset:
-    """Labels by the product of two embeddings of 16 numbers, whose entries are the features."""
+    """Draw data with labels by the dot product of two embeddings of 16 numbers, which are the features."""
     generator = np.random.default_rng(seed)
     query = np.repeat(generator.normal(size=(queries, 16)), 20, axis=0)
     documents = generator.normal(size=(queries * 20, 16))
@@ -80,7 +80,7 @@ SIZES = (20, 200, 2_000)
 
 
 def parts_of_file(path: Path) -> Iterator[Parts]:
-    """Part a file into folds."""
+    """Split a file into folds."""
     dataset = read_dataset(path)
     for fold in range(1, FOLDS + 1):
         yield Parts(*fold_queries(dataset, FOLDS, fold, 0))
@@ -94,7 +94,7 @@ def drawn_parts(family: Family, queries: int, draws: int) -> Iterator[Parts]:
 
 @dataclass
 class Measured:
-    """Test values of one training dataset, by way, and the estimates of the automatic trainings."""
+    """Test values of one training dataset by training method, and the estimates of automatic trainings."""
 
     values: dict[str, Float64Array]
     estimates: dict[str, float]
@@ -147,7 +147,7 @@ def table(name: str, runs: Sequence[Measured]) -> Table:
 
 
 def order(runs: Sequence[Measured]) -> Table:
-    """Return the candidates by how often one was within .003 of the best, per second."""
+    """Return a table of candidates, sorted by how often each was within .003 of the best, per second."""
     made = Table(title=f"Value per second over {len(runs)} trainings")
     for heading in ("candidate", "within .003 of the best", "mean regret", "seconds"):
         made.add_column(heading, justify="right")
@@ -175,7 +175,7 @@ def _p(pooled: Mapping[str, Float64Array], best: str, way: str) -> str:
 
 
 def main() -> None:
-    """Print a table a dataset or family."""
+    """Print a table for each dataset or family."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--seconds", type=float, default=300.0)

@@ -10,7 +10,7 @@ from benchmarks.exchange import Exchange
 BIN_BYTES = 16
 BITS = 8
 GIGABIT = 1e9
-WIRE_SECONDS = 50e-6  # assumed of a switched network: from one machine to another, once a round
+WIRE_SECONDS = 50e-6  # assumed latency of a switched network, once per round
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Volume:
     """Bytes and rounds that ranks exchange for a tree.
 
     Attributes:
-        bins: Of all features that have a histogram.
+        bins: Number of bins of all features with a histogram.
         leaves: Leaves of the tree.
-        max_cat_threshold: Of the hyperparameters; each split that is sent has room for so many categories.
+        max_cat_threshold: Hyperparameter; each transmitted split has space for so many categories.
     """
 
     bins: int
@@ -29,7 +29,7 @@ class Volume:
 
     @property
     def rounds(self) -> int:
-        """Exchanges of all ranks: two for each leaf that is searched, and two at the root."""
+        """Number of exchanges of all ranks: two for each searched leaf, and two at the root."""
         return 2 + 2 * (self.leaves - 1)
 
     def histogram_bytes(self, n_ranks: int) -> float:
@@ -48,8 +48,8 @@ class Computation:
     """Seconds of an iteration of one rank on a share of the documents: compute · share + fixed.
 
     Attributes:
-        compute_seconds: On all documents.
-        fixed_seconds: Whatever the documents.
+        compute_seconds: Seconds in proportion to the documents, for all documents.
+        fixed_seconds: Seconds that do not depend on the documents.
     """
 
     compute_seconds: float
@@ -63,7 +63,7 @@ class Computation:
             shares: Shares of the documents, such as 1/4.
             seconds: Seconds of an iteration on them.
         """
-        # By relative errors: the small ones determine the fixed part.
+        # Least squares of relative errors: small shares determine the fixed part.
         slope, level = np.polyfit(shares, seconds, 1, w=1 / np.asarray(seconds))
         return cls(float(slope), float(level))
 
@@ -81,14 +81,14 @@ def predicted_seconds(
 ) -> float:
     """Return T(N) = compute/N + fixed + volume/bandwidth + rounds × latency.
 
-    Bytes pass the network and the processors of a rank one after the other, and a rank writes to each other
-    rank in each round: both make it no faster than it is.
+    The model is conservative: bytes pass the network and the processors of a rank sequentially, and a rank
+    writes to each other rank in each round.
 
     Args:
         computation: Computation of one rank alone.
-        volume: What is sent.
+        volume: Bytes and rounds of a tree.
         exchange: Costs measured on loopback.
-        n_ranks: N.
+        n_ranks: Number of ranks N.
         gigabits: Bandwidth of each machine, None for loopback.
     """
     bandwidth = np.inf if gigabits is None else gigabits * GIGABIT / BITS

@@ -13,7 +13,7 @@ _LOOK_SECONDS = 0.05
 
 @contextmanager
 def peak_memory(process: int) -> Iterator[dict[str, int]]:
-    """Follow a process and its descendants: the most bytes that one of them holds.
+    """Yield the peak memory in bytes of any process among a process and its descendants.
 
     `RssAnon` is anonymous memory, `VmRSS` includes mapped pages.
     """
@@ -30,11 +30,11 @@ def peak_memory(process: int) -> Iterator[dict[str, int]]:
 
 @contextmanager
 def memory_by_name(process: int, most: dict[str, int]) -> Iterator[None]:
-    """Follow a process and its descendants: the most anonymous memory by process name.
+    """Record the peak anonymous memory of a process and its descendants by process name, during the block.
 
     Args:
-        process: Its number.
-        most: Where the bytes are noted.
+        process: Process id.
+        most: Mapping that receives the bytes by name.
     """
 
     def look() -> None:
@@ -48,7 +48,7 @@ def memory_by_name(process: int, most: dict[str, int]) -> Iterator[None]:
 
 
 def memory_bytes(process: int | str, field: str) -> int:
-    """Return a field of a process's status in bytes, 0 where the process has ended."""
+    """Return a field of the status of a process in bytes, 0 if the process has ended."""
     return status_bytes(field, process) or 0
 
 

@@ -1,9 +1,9 @@
-"""Quality of every loss through the HTTP API, beside LightGBM's built-in objective on the same files.
+"""Quality of every loss through the HTTP API, compared with LightGBM's built-in objective on the same files.
 
 Usage: python -m benchmarks.quality TRAIN TEST [LOSS …]
 
 Each job trains 500 iterations at LightGBM's settings below and is measured on the test file at every
-iteration; the best iteration counts, for both sides alike.
+iteration; the best iteration counts, for both systems.
 """
 
 import sys
@@ -26,7 +26,7 @@ HYPERPARAMETERS = {"learning_rate": 0.05, "num_leaves": 31, "min_data_in_leaf": 
 
 
 def built_in(train: RankingDataset, test: RankingDataset) -> dict[str, float]:
-    """Best test metrics of LightGBM's own lambdarank."""
+    """Return the best test metrics of LightGBM's built-in lambdarank."""
     parameters = {
         **HYPERPARAMETERS,
         "objective": "lambdarank",
@@ -44,7 +44,7 @@ def built_in(train: RankingDataset, test: RankingDataset) -> dict[str, float]:
 
 
 def through_http(client: Client, datasets: dict[str, str], loss: str) -> dict[str, float]:
-    """Best test metrics of a training job."""
+    """Return the best test metrics of a training job."""
     job = client.submit(
         {
             "kind": "train",

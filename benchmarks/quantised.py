@@ -1,7 +1,7 @@
-"""Speed and NDCG@10 of quantised gradients, goss and dart beside exact gradients.
+"""Speed and NDCG@10 of quantised gradients, goss and dart compared with exact gradients.
 
-On synthetic loads, and on pairs of files for training and test. An iteration's time is processor time, on one
-thread by default, and the median of all iterations. NDCG differences are tested by Fisher's
+Data are synthetic loads, and pairs of files for training and test. The time of an iteration is processor
+time, on one thread by default, as the median of all iterations. NDCG differences are tested by Fisher's
 randomisation test over the test queries, pooled over seeds by their means.
 """
 
@@ -51,11 +51,11 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @dataclass
 class Measured:
-    """Measurements of one way to train.
+    """Measurements of one training method.
 
     Attributes:
-        milliseconds: Processor time of each iteration of all trainings but their first ones.
-        values: (n_queries,) NDCG@10 of the test queries, one a training.
+        milliseconds: Processor time of each iteration of all trainings, without first iterations.
+        values: (n_queries,) NDCG@10 of the test queries, one array for each training.
     """
 
     milliseconds: list[float] = field(default_factory=list)
@@ -76,14 +76,14 @@ class Measured:
 def measure(
     name: str, data: tuple[RankingDataset, RankingDataset], asked: dict[str, Any], seeds: int, threads: int
 ) -> Table:
-    """Train in every way, once a seed, and compare with exact gradients."""
+    """Train with every method, once per seed, and return a comparison with exact gradients."""
     found = {way: Measured() for way in WAYS}
     for seed in track(range(seeds), name, transient=True):
         for way, options in WAYS.items():
             spec = training_spec(
                 {
                     "loss": {"name": "lambdarank"},
-                    # Queries are drawn, so that seeds show the variance of exact gradients, too.
+                    # Queries are resampled, so that seeds show the variance of exact gradients, too.
                     "hyperparameters": asked | {"query_fraction": 0.9} | options,
                     "metrics": ["ndcg@10"],
                     "metric_interval": asked["num_iterations"],

@@ -1,9 +1,9 @@
-"""CPU milliseconds of a scoring request with samples (`RANKERY_SCORE_LOG_SHARE`), beside those without.
+"""CPU milliseconds of a scoring request with samples (`RANKERY_SCORE_LOG_SHARE`), compared with none.
 
-A process of the API for each share, 136 features and 500 trees of 64 leaves. Requests alternate between them,
-in short rounds, and the time is that of all threads of the process: other work on the machine counts little.
-In parentheses: times the first. A second process without samples shows the noise. `--beside FOLDER` measures
-the API of another checkout as well.
+One process of the API for each share, 136 features and 500 trees of 64 leaves. Requests alternate between the
+processes, in short rounds. The time is CPU time of all threads of a process, so that other work on the
+machine has little effect. Numbers in parentheses are multiples of the first row. A second process without
+samples shows the noise. `--beside FOLDER` measures the API of another checkout as well.
 """
 
 import argparse
@@ -43,7 +43,7 @@ class Server:
 
     Args:
         name: Name in the table.
-        port: Where it listens.
+        port: Port of the API.
         process: The process.
     """
 
@@ -54,9 +54,9 @@ class Server:
         self._process = process
 
     def ask(self, message: bytes, times: int) -> None:
-        """Send a request several times, and add up the time that it takes."""
+        """Send a request several times, and add up its CPU time."""
         before = self._process.cpu_times()
-        connection = Connection(self._port)  # one that waits for other servers would be closed
+        connection = Connection(self._port)  # an idle connection would be closed between the turns
         for _ in range(times):
             connection.exchange(message)
         connection.close()
@@ -65,7 +65,7 @@ class Server:
 
 
 def loads() -> list[Load]:
-    """Make a request of each form."""
+    """Return one request in each format."""
     few, many = draw_features(DOCUMENTS), draw_features(MANY_DOCUMENTS)
     rank, infer = "/v1/models/web/rank", "/v2/models/web/infer"
     return [
@@ -77,7 +77,7 @@ def loads() -> list[Load]:
 
 
 def compare(servers: Sequence[Server], rounds: int, console: Console) -> Table:
-    """Send requests to the servers, alternating, and return their times."""
+    """Send requests to the servers, alternating, and return a table of times."""
     table = Table("request", *(f"{server.name}: ms (times 1st)" for server in servers))
     for load in track(loads(), "measuring", console=console):
         for server in servers:
@@ -92,7 +92,7 @@ def compare(servers: Sequence[Server], rounds: int, console: Console) -> Table:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,7 +1,7 @@
-"""Microseconds to score documents with one thread, beside LightGBM, ONNX Runtime and treelite; medians.
+"""Microseconds to score documents with one thread, compared with LightGBM, ONNX Runtime and treelite.
 
-Measurements alternate. Every score is compared with LightGBM's, bit for bit. ONNX Runtime is given our
-export and takes float32; treelite walks the trees by its General Tree Inference Library. A second table has
+Measurements alternate; medians are printed. Every score is compared with LightGBM's, bit for bit. ONNX
+Runtime runs our export on float32; treelite uses its General Tree Inference Library. A second table has
 the processor time of sums of the forest and a linear scorer or a network, relative to the forest alone.
 """
 
@@ -41,7 +41,7 @@ Scorer = Callable[[Float64Array], Any]
 
 
 def model_text(n_trees: int, n_leaves: int) -> str:
-    """Train a forest on values that depend on many features together."""
+    """Train a forest on values that depend on interactions of many features."""
     random = np.random.default_rng(0)
     features = random.normal(size=(TRAINING_DOCUMENTS, N_FEATURES))
     targets = features @ random.normal(size=N_FEATURES) + 3 * np.sin(features[:, 3] * features[:, 5])
@@ -79,7 +79,7 @@ def documents(n_documents: int) -> Float64Array:
 
 
 def contenders(text: str, folder: Path) -> dict[str, Scorer]:
-    """Read a model in every way; the first is ours, the second LightGBM."""
+    """Load a model with every library; the first is Rankery, the second LightGBM."""
     forest, booster = Forest.parse(text), lightgbm.Booster(model_str=text)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -112,7 +112,7 @@ def sums(text: str) -> dict[str, Callable[[FloatArray], Any]]:
 
 
 def processor_microseconds(scorers: list[Callable[[], object]]) -> list[float]:
-    """Return the first quartiles of alternating measurements: other processes slow the others down."""
+    """Return the first quartiles of alternating measurements; other processes slow the others down."""
     taken: list[list[int]] = [[] for _ in scorers]
     until = time.monotonic() + len(scorers) * _MEASURED_SECONDS
     while time.monotonic() < until or len(taken[0]) < 5:
@@ -124,7 +124,7 @@ def processor_microseconds(scorers: list[Callable[[], object]]) -> list[float]:
 
 
 def compare_sums(console: Console, forests: dict[str, str]) -> None:
-    """Measure and print sums beside their forest."""
+    """Measure sums of models and their forest, and print the results."""
     table = Table("forest", "documents", "trees alone µs")
     for name, text in forests.items():
         scorers = sums(text)
@@ -140,7 +140,7 @@ def compare_sums(console: Console, forests: dict[str, str]) -> None:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     ).parse_args()

@@ -1,8 +1,8 @@
-"""Requests a second of 136 features and 500 trees of 64 leaves, beside MLServer with 100 documents each.
+"""Requests per second of 100 documents, 136 features and 500 trees of 64 leaves, compared with MLServer.
 
-Two processes of each server, four connections, the same model, and for the Open Inference Protocol the same
-bytes. Measurements alternate between the servers, several times; medians. The sender is part of the
-measurement, the same for all.
+Each server has two processes, four connections and the same model, and for the Open Inference Protocol the
+same request bytes. Measurements alternate between the servers, several times; medians are printed. The cost
+of the sender is part of the measurement, the same for all.
 """
 
 import argparse
@@ -76,14 +76,14 @@ def rankery(
     n_processes: int = PROCESSES,
     **settings: str,
 ) -> Iterator[list[int]]:
-    """Serve models, texts and feature names by name, with processes of the API; yields their ports."""
+    """Serve models (text and feature names, by name) with processes of the API; yield their ports."""
     store = Store.open(StoreSettings(data_dir=folder))
     store.migrate()
     for name, (text, feature_names) in models.items():
         _add_model(store, name, text, feature_names)
     store.close()
     ports = [free_port(HOST) for _ in range(n_processes)]
-    # As many requests as there can be.
+    # Without rate limits.
     environment = {
         **os.environ,
         "RANKERY_SCORES_PER_SECOND": "0",
@@ -118,7 +118,7 @@ def _add_model(store: Store, name: str, text: str, feature_names: Sequence[str])
 
 @contextmanager
 def mlserver(folder: Path, text: str) -> Iterator[list[int]]:
-    """Serve the model with processes of MLServer, each of which predicts by itself; yields their ports."""
+    """Serve the model with processes of MLServer, without its worker pool; yield their ports."""
     commands, ports = [], []
     for number in range(PROCESSES):
         models = folder / f"mlserver-{number}" / "web"
@@ -136,12 +136,12 @@ def mlserver(folder: Path, text: str) -> Iterator[list[int]]:
         (models.parent / "settings.json").write_text(json.dumps({**server, "host": HOST, "debug": False}))
         commands.append([str(MLSERVER.absolute()), "start", str(models.parent)])
     with (folder / "mlserver.log").open("wb") as log, processes(commands, ports, stderr=log, stdout=log):
-        time.sleep(5)  # it listens before it has read its models
+        time.sleep(5)  # it listens before its models are loaded
         yield ports
 
 
 def loads(ours: Sequence[int], theirs: Sequence[int]) -> list[Load]:
-    """Make the requests: the first two are the same bytes."""
+    """Return the requests; the first two have the same bytes."""
     infer, protocol = "/v2/models/web/infer", tensor_body(draw_features(DOCUMENTS))
     found = [
         Load("MLServer, JSON tensor", theirs, infer, "application/json", protocol),
@@ -157,7 +157,7 @@ def loads(ours: Sequence[int], theirs: Sequence[int]) -> list[Load]:
 
 
 def draw_features(n_documents: int) -> Float64Array:
-    """Draw documents of the model."""
+    """Draw features of documents for the model."""
     return np.random.default_rng(1).normal(size=(n_documents, N_FEATURES))
 
 
@@ -192,7 +192,7 @@ def table_body(features: Float64Array) -> bytes:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

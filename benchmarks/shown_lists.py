@@ -1,7 +1,8 @@
-"""Milliseconds of `/rank`, with kept rankings, and with interleaved lists of two models, one at a time.
+"""Milliseconds of `/rank` alone, with kept rankings, and with interleaved lists of two models.
 
 100 documents of 136 features and 500 trees of 64 leaves, in one process. Each request is of another user,
-except for the row of kept lists. The rows take turns, so that the noise of the machine is shared.
+except for the row of kept lists. Requests are sequential and alternate between the rows, which share the
+noise of the machine.
 """
 
 import argparse
@@ -27,7 +28,7 @@ _WARM = 50
 
 
 def loads(port: int) -> dict[str, Load]:
-    """Make the requests by name; the first is the base."""
+    """Return the requests by name; the first is the baseline."""
     body = json.loads(json_body(draw_features(DOCUMENTS)))
     models = {"name": "bench", "models": ["web", "other"]}
     made = Connection(port)
@@ -77,7 +78,7 @@ def measure(rows: Mapping[str, Load], requests: int, console: Console) -> dict[s
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,8 +1,8 @@
-"""Processor seconds until the embedded service is ready, by process, and those of single imports.
+"""Processor seconds until the embedded service is ready, by process, and of single imports.
 
-Ready means that models can be scored and that each pool process of the workers has reported for work. The
-kernels are in the cache before the first start. Times of processes are those of all their threads and of
-children that have ended, so that other work on the machine counts little.
+Ready means that models can be scored and that each pool process of the workers accepts jobs. The kernels are
+cached before the first start. Processor time includes all threads and ended children, so that other work on
+the machine has little effect.
 """
 
 import argparse

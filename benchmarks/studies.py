@@ -1,4 +1,4 @@
-"""Overhead of a trial at 1,000 trials, verdicts of studies of noise, and a worker killed ten times.
+"""Overhead of a trial at 1,000 trials, verdicts of studies on noise, and recovery of a killed worker.
 
 Usage: python -m benchmarks.studies [overhead | noise | kills …]
 """
@@ -55,7 +55,7 @@ def opened(folder: Path) -> Iterator[tuple[Store, WorkerSettings]]:
 
 
 def add_dataset(store: Store, dataset: RankingDataset, name: str) -> str:
-    """Record a dataset that is ready."""
+    """Store a dataset with the status `ready`, and return its id."""
     key = f"data/{name}/data.parquet"
     with store.artifacts.writing(key) as file:
         write_parquet(dataset, file)
@@ -67,7 +67,7 @@ def add_dataset(store: Store, dataset: RankingDataset, name: str) -> str:
 
 
 def add_study(store: Store, dataset_id: str, trials: int, seed: int, **changed: Any) -> str:
-    """Submit a study of five parameters."""
+    """Submit a study of five parameters, and return its id."""
     body = {
         "name": "benchmark",
         "model_name": "benchmark",
@@ -99,7 +99,7 @@ def found(store: Store, study_id: str) -> tuple[Study, list[Trial]]:
 
 
 def measure_overhead(trials: int = TRIALS) -> None:
-    """Claim, ask, end and queue trials that train nothing, and print seconds per trial."""
+    """Claim, propose, finish and queue trials without trainings, and print seconds per trial."""
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, settings):
         dataset_id = add_dataset(store, synthetic_dataset(20, 0), "small")
         study_id = add_study(store, dataset_id, trials, seed=1)
@@ -129,7 +129,7 @@ def measure_overhead(trials: int = TRIALS) -> None:
 
 
 def judge_noise(studies: int = STUDIES) -> None:
-    """Tune on labels that are shuffled, and count the verdicts."""
+    """Tune on shuffled labels, and count the verdicts."""
     verdicts: Counter[str] = Counter()
     pruned = ended = 0
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, settings):
@@ -147,7 +147,7 @@ def judge_noise(studies: int = STUDIES) -> None:
 
 
 def kill_workers(kills: int = KILLS) -> None:
-    """Kill the only worker again and again during a study, and compare with an undisturbed one."""
+    """Kill the only worker repeatedly during a study, and compare with an undisturbed study."""
     outcomes = []
     for disturbed in (False, True):
         with tempfile.TemporaryDirectory() as folder, opened(Path(folder)) as (store, _):
@@ -166,7 +166,7 @@ def kill_workers(kills: int = KILLS) -> None:
 
 
 def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
-    """Let one worker process after the other work until the study has ended; return how many were killed."""
+    """Run workers one after another until the study has ended; return the number of killed workers."""
     chance, killed = random.Random(0), 0
     while found(store, study_id)[0].status not in ("succeeded", "failed", "cancelled"):
         command = [sys.executable, "-m", "benchmarks.studies", "worker", str(folder)]
@@ -178,7 +178,7 @@ def _work(store: Store, folder: Path, study_id: str, kills: int) -> int:
                 os.kill(process.pid, signal.SIGKILL)
                 killed += 1
         process.wait()
-        with store.begin() as tx:  # as the sweeper does once the process is gone
+        with store.begin() as tx:  # as the sweeper does for a dead process
             tx.jobs.take_back(tx.jobs.running_on("w1"), _ATTEMPTS)
     return killed
 

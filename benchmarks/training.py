@@ -1,11 +1,11 @@
-"""Whole training jobs as the worker runs them, beside `lightgbm.train`, on three synthetic loads.
+"""Whole training jobs as in the worker, compared with `lightgbm.train`, on three synthetic loads.
 
-All have the same trees, the same data, and ndcg@5 and ndcg@10 on training and validation data, measured after
-each iteration unless a row says otherwise. Ours are jobs of a worker in this process: they read stored
-datasets, report to a database and evaluate a test set in the end. The first one of each turn finds nothing in
-the worker's caches, the others find arrays and bins. `lightgbm.train` is given arrays in memory. The floor is
-LightGBM with gradients that are not computed and without metrics: what the trees alone take. Trainings take
-turns; an iteration's time is the median of the means of ten, over all turns.
+All trainings have the same tree settings and data, and compute ndcg@5 and ndcg@10 on training and validation
+data after each iteration, unless noted in a row. Rankery's jobs run in a worker in this process: they read
+stored datasets, report to a database and evaluate a test set at the end. The first job of each turn has empty
+caches, the others have cached arrays and bins. `lightgbm.train` gets arrays in memory. The floor is LightGBM
+with precomputed gradients and without metrics: the cost of the trees alone. Trainings alternate; the time of
+an iteration is the median of means of ten, over all turns.
 """
 
 import argparse
@@ -48,7 +48,7 @@ OURS, OURS_WITHOUT_LOSS, OURS_SELDOM = (
     "our job without the loss curve",
     "our job with metric_interval 10",
 )
-# Of which one is measured where the metric interval is as much.
+# Iterations per mean; with this metric interval, one of them is evaluated.
 _TEN = 10
 _COLUMNS = 110
 Datasets = tuple[RankingDataset, RankingDataset]
@@ -59,10 +59,10 @@ class Timing:
     """Times of one kind of training over all turns.
 
     Attributes:
-        first: Seconds to the end of the first iteration, with all that precedes it.
+        first: Seconds from the start to the end of the first iteration.
         iterations: Mean milliseconds of each ten further iterations.
-        parts: Milliseconds of an iteration by part, of jobs alone.
-        findings: Seconds that compare the datasets of a job with each other.
+        parts: Milliseconds of an iteration by part, only for jobs.
+        findings: Seconds of the comparison of the datasets of a job.
         ends: Seconds from the last iteration to the success of a job.
     """
 
@@ -74,14 +74,14 @@ class Timing:
 
     @contextmanager
     def watching(self) -> Iterator[Callable[[], None]]:
-        """Yield what is to be called after each iteration."""
+        """Yield a function to call after each iteration, and record the times."""
         moments = [time.perf_counter()]
         yield lambda: moments.append(time.perf_counter())
         self.first.append(moments[1] - moments[0])
         self.add_iterations((1e3 * np.diff(moments[1:])).tolist())
 
     def add_iterations(self, milliseconds: list[float]) -> None:
-        """Add a training's iterations after the first."""
+        """Add the times of the iterations of a training after the first."""
         tens = range(0, max(len(milliseconds) - _TEN + 1, 1), _TEN)
         self.iterations += [statistics.mean(milliseconds[start : start + _TEN]) for start in tens]
 
@@ -111,13 +111,13 @@ def ours_without_caches(worker: BenchmarkWorker, spec: Mapping[str, Any], timing
 
 
 def ours_without_loss(worker: BenchmarkWorker, spec: Mapping[str, Any], timing: Timing) -> None:
-    """Run a training job that does not measure its loss."""
+    """Run a training job that does not compute its loss curve."""
     with mock.patch.object(Grower, Grower.losses.__name__, return_value=np.zeros(1)):
         ours(worker, spec, timing)
 
 
 def theirs(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timing) -> None:
-    """Train by `lightgbm.train`."""
+    """Train with `lightgbm.train`."""
     with timing.watching() as iteration_ended:
         binned: list[lightgbm.Dataset] = []
         for part in data:
@@ -134,7 +134,7 @@ def theirs(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timi
 
 
 def floor(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timing) -> None:
-    """Grow trees from gradients that are at hand."""
+    """Train trees with precomputed gradients."""
     train_data = data[0]
     objective = make_loss("lambdarank").prepare(train_data.labels, train_data.query_boundaries)
     fixed = objective(np.zeros(train_data.n_documents), 0)
@@ -147,7 +147,7 @@ def floor(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timin
 
 
 def measure(load: Load, worker: BenchmarkWorker, threads: int, rounds: int, turns: int) -> Group:
-    """Measure one load."""
+    """Measure one load; return its tables."""
     third = replace(load, n_queries=load.n_queries // 3)
     data = judged(load, 0), judged(third, 1)
     trained_on, validated_on, tested_on = (
@@ -213,7 +213,7 @@ def _median(values: list[float], digits: int = 1) -> str:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,8 +1,8 @@
-"""Gain by corrections of clicks on simulated logs: propensities found, and NDCG of models.
+"""Benefit of click corrections on simulated logs: estimated propensities, and NDCG of models.
 
-Users of four models see the lists of two production rankers, one of a single feature and one trained on
-judgments; a share of the lists has its first rank swapped with another. Rankers learn from the clicks as they
-are, corrected, and from the judgments.
+Users of four user models see the lists of two production rankers, one of a single feature and one trained on
+judgments. In a share of the lists the first rank is swapped with another. Rankers are trained on raw clicks,
+on corrected clicks and on judgments.
 """
 
 import argparse
@@ -42,9 +42,9 @@ class SimulatedSearch:
     """Judged documents of one polynomial.
 
     Attributes:
-        shown: Queries that users ask, whose judgments the production ranker and the models do not know.
-        test: Judged queries that models are measured on.
-        scores: (n_documents,) of each production ranker, by its name.
+        shown: Queries of users; their judgments are not available to the production ranker and the models.
+        test: Judged queries for the evaluation of models.
+        scores: (n_documents,) scores of each production ranker, by name.
     """
 
     shown: RankingDataset
@@ -53,7 +53,7 @@ class SimulatedSearch:
 
     @classmethod
     def draw(cls) -> "SimulatedSearch":
-        """Draw the documents, and train the ranker on judgments of other queries."""
+        """Draw the documents, and train a production ranker on judgments of other queries."""
         shape: dict[str, Any] = {"documents_per_query": 2 * RANKS, "n_features": 10, "noise": 0.3}
         shown = synthetic_dataset(QUERIES, 1, **shape)
         model = fitted(synthetic_dataset(QUERIES // 4, 3, **shape), "lambdarank", None)
@@ -64,7 +64,7 @@ class SimulatedSearch:
         return cls(shown, synthetic_dataset(TEST_QUERIES, 2, **shape), scores)
 
     def log(self, ranker: str, kind: str, impressions: int) -> tuple[ClickLog, Truth]:
-        """Let users click."""
+        """Simulate a click log on the lists of a ranker; return it with the true propensities."""
         plan = SimulationPlan(
             lists=impressions // RANKS, cutoff=RANKS, swaps="first", swap_share=SWAP_SHARE, seed=7
         )
@@ -72,14 +72,14 @@ class SimulatedSearch:
 
 
 def fitted(data: RankingDataset, loss: str, clicks: dict[str, Any] | None) -> Any:
-    """Train trees, and return the model that scores."""
+    """Train trees, and return the scoring model."""
     values = {"loss": {"name": loss}, "clicks": clicks, "hyperparameters": TREES, "metrics": [METRIC]}
     spec = training_spec(values | {"metric_interval": TREES["num_iterations"]})
     return read_model(train(spec, data, threads=1).content)
 
 
 def corrections(log: ClickLog, shown: RankingDataset) -> Iterator[tuple[str, str, dict[str, Any] | None]]:
-    """Yield the name of each correction, its loss, and its options, by propensities of the log."""
+    """Yield the name, the loss and the options of each correction, with propensities of the log."""
     yield "naive", "lambdarank", None
     yield "additive", "lambdarank", {"correction": "additive"}
     yield "ratio", "lambdarank", {"correction": "ratio"}
@@ -98,7 +98,7 @@ def corrections(log: ClickLog, shown: RankingDataset) -> Iterator[tuple[str, str
 
 
 def propensities(log: ClickLog, method: str, features: Any = None, resamples: int = 0) -> Propensities | None:
-    """Estimate propensities, None where the log has too few clicks."""
+    """Estimate propensities; return None if the log has too few clicks."""
     plan = PropensityPlan(method=method, positions=RANKS, resamples=resamples)
     try:
         return estimate_propensities(log, plan, features, threads=1)
@@ -107,14 +107,14 @@ def propensities(log: ClickLog, method: str, features: Any = None, resamples: in
 
 
 def gain(values: Float64Array, naive: Float64Array) -> str:
-    """Return a mean and half of the 95% interval of its difference to the naive model's."""
+    """Format a mean, and half of the 95% interval of its difference to the naive model."""
     differences = values - naive
     half = 1.96 * differences.std(ddof=1) / np.sqrt(len(differences))
     return f"{values.mean():.3f} ({differences.mean():+.3f} ± {half:.3f})"
 
 
 def recovery(search: SimulatedSearch, most: int) -> Table:
-    """Return how far propensities are from the truth, and how many ranks their intervals contain."""
+    """Return a table of propensity errors, and of the number of ranks whose intervals contain the truth."""
     table = Table("impressions", "method", "largest error", "mean (1/p − 1/p̂)²", "ranks in the interval")
     size = 10**4
     while size <= most:
@@ -133,7 +133,7 @@ def recovery(search: SimulatedSearch, most: int) -> Table:
 
 
 def models(search: SimulatedSearch, sizes: list[int]) -> Table:
-    """Return NDCG of models on judged test queries."""
+    """Return a table of the NDCG of models on judged test queries."""
     names = ("naive", "ips", "affine", "additive", "ratio", "dual")
     table = Table("ranker", "users", "impressions", *names, "judged")
     judged = means(fitted(search.shown, "lambdarank", None), search.test).mean()

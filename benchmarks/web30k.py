@@ -1,4 +1,4 @@
-"""A LETOR file in the proportions of MSLR-WEB30K, of any size, and folders of folds of such files.
+"""Generate LETOR files with the proportions of MSLR-WEB30K, of any size, and folders of folds.
 
 `python -m benchmarks.web30k FOLDER --megabytes 50` writes FOLDER/MSLR-WEB30K/Fold1 to Fold5.
 """
@@ -17,7 +17,7 @@ _ROWS = 10_000
 _LABEL_SHARES = (0.515, 0.325, 0.134, 0.018, 0.008)
 _DOCUMENTS_PER_QUERY = (40, 200)
 _FOLDS = 5
-_QUERIES_OF_A_PART = 1_000_000  # more than any part has, so that ids differ
+_QUERIES_OF_A_PART = 1_000_000  # more than in any part, so that ids differ
 
 
 def main() -> None:
@@ -30,14 +30,14 @@ def main() -> None:
 
 
 def write_folds(folder: Path, megabytes: float) -> None:
-    """Write five folds in the shape of MSLR-WEB30K.
+    """Write five folds with the layout of MSLR-WEB30K.
 
-    Of five parts of the queries three train in each fold, the next validates and the last one tests; the next
-    fold begins one part later.
+    The queries are split into five parts. In each fold three parts are for training, the next for validation
+    and the last for test; the next fold begins one part later.
 
     Args:
-        folder: Gets Fold1 to Fold5, each with train.txt, vali.txt and test.txt.
-        megabytes: Size of a fold, about.
+        folder: Target folder of Fold1 to Fold5, each with train.txt, vali.txt and test.txt.
+        megabytes: Approximate size of a fold.
     """
     folder.mkdir(parents=True)
     parts = [folder / f"part-{number}" for number in range(_FOLDS)]
@@ -61,9 +61,9 @@ def write_web30k_like(path: Path, megabytes: float, seed: int = 0, first_query: 
 
     Args:
         path: The file.
-        megabytes: Its size; of smaller ones at least 10 kB.
+        megabytes: Approximate size of the file; at least 10 kB are written.
         seed: Seed of all numbers.
-        first_query: The id of its first query.
+        first_query: Id of the first query.
 
     Returns:
         The number of documents.
@@ -84,7 +84,7 @@ def write_web30k_like(path: Path, megabytes: float, seed: int = 0, first_query: 
 
 
 def _features(generator: np.random.Generator, labels: Any) -> list[Any]:
-    """Draw the columns: of eight, five are shares, two are counts and one is a score of either sign."""
+    """Draw the columns: of each eight, five are shares, two are counts and one is a signed score."""
     columns = []
     for column in range(N_FEATURES):
         signal = labels * (0.3 if column % 10 == 0 else 0.0)

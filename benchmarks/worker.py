@@ -23,10 +23,10 @@ class JobTimes:
     """Times of a training job.
 
     Attributes:
-        first_seconds: From the claim, when the job begins to run, to the report of the first iteration.
-        findings_seconds: Comparison of its datasets with each other, once the first iteration is reported.
-        iteration_milliseconds: Of each further iteration, with all that the worker does meanwhile.
-        end_seconds: From the last iteration to the success: the test set is evaluated, the model stored.
+        first_seconds: Time from the claim of the job to the report of the first iteration.
+        findings_seconds: Time of the comparison of the datasets, after the first iteration.
+        iteration_milliseconds: Time of each further iteration, including other work of the worker.
+        end_seconds: Time from the last iteration to the success, including evaluation and storage.
         parts_milliseconds: Medians by part, from the job's history.
         iterated_at: Moments at which the iterations ended.
         ranks: Reports of each rank of a distributed training at the end of each iteration.
@@ -47,7 +47,7 @@ class BenchmarkWorker:
     Args:
         data_dir: The folder.
         threads: Threads of a job.
-        settings: Others of the worker.
+        settings: Other settings of the worker.
     """
 
     def __init__(self, data_dir: Path, threads: int, **settings: Any) -> None:
@@ -77,7 +77,7 @@ class BenchmarkWorker:
         """Run a training job.
 
         Raises:
-            RuntimeError: It did not succeed.
+            RuntimeError: The job did not succeed.
         """
         with self._store.begin() as tx:
             job_id = tx.jobs.add("train", {"kind": "train", **spec}).id
@@ -94,7 +94,7 @@ class BenchmarkWorker:
 
 
 class _TimedRun(JobRun):
-    """A job that notes when it reports."""
+    """A job run that records the times of its reports."""
 
     def __init__(self, job: Job, store: Store, settings: WorkerSettings, spent_seconds: float = 0.0) -> None:
         super().__init__(job, store, settings, spent_seconds)

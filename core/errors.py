@@ -143,7 +143,7 @@ class RunError(DatasetError):
 
 
 class ModelError(RankeryError):
-    """A model text cannot be used, or the features offered do not fit the model."""
+    """A model text cannot be used, or the given features do not fit the model."""
 
 
 class ScoreNotFinite(ModelError):
@@ -196,7 +196,7 @@ class Holder:
         kind: `alias`, `comparison`, `study`, `job`, …
         id: Its id, or the reference of an alias.
         name: Its display name.
-        reason: Why it needs the object: the predicate of a sentence whose subject is its kind and name.
+        reason: Reason for the dependency, as the predicate of a sentence whose subject is its kind and name.
     """
 
     kind: str

@@ -13,7 +13,7 @@ Gain = TextOrNumbers
 GAINS = ("exp2", "linear")
 DISCOUNTS: Mapping[str, str] = MappingProxyType({"log2": "D(r) = log2(1 + r)", "reciprocal": "D(r) = r"})
 
-LARGEST_EXP2_LABEL = 30.0  # where LightGBM's table of gains ends
+LARGEST_EXP2_LABEL = 30.0  # the last label in LightGBM's table of gains
 
 
 def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/loss/gain") -> Float64Array:
@@ -22,7 +22,7 @@ def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/los
     Args:
         gain: "exp2", "linear", or a list by label.
         labels: (n,) labels, finite and at least 0; at most 30 for exp2.
-        pointer: The hyperparameter that asks for the gain, for errors.
+        pointer: JSON pointer of the hyperparameter with the gain, for errors.
 
     Raises:
         InvalidInput: When a label has no gain: negative, not finite, too large, or missing in the list.

@@ -8,11 +8,11 @@ from numba import config as numba_config
 from core.kernel_cache import keep_on_disk
 from core.kernel_compiler import KernelCompiler, KernelDispatcher
 
-# Never nnan or ninf: kernels rely on NaN and infinity keeping their meaning.
+# Without nnan and ninf, since kernels compute with NaN and infinity.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 
-# With every option that numba would otherwise copy from the first caller: the code of a kernel, and how its
-# sums are rounded, would depend on what the process compiled before.
+# All options are set, since numba copies missing ones from the first caller: the code of a kernel, and the
+# rounding of its sums, would depend on what the process compiled before.
 _OPTIONS = {
     "nopython": True,
     "nogil": True,
@@ -39,7 +39,7 @@ def bare(function: Kernel) -> Kernel:
 
 
 def inlined(function: Kernel) -> Kernel:
-    """Compile like `bare`, merged into the callers, where a call would cost more than its loop."""
+    """Compile like `bare`, inlined into the callers, for a kernel whose call costs more than its loop."""
     return _compile(function, fastmath=FASTMATH, _nrt=False, forceinline=True)
 
 
@@ -54,7 +54,7 @@ def exact_bare(function: Kernel) -> Kernel:
 
 
 def exact_inlined(function: Kernel) -> Kernel:
-    """Compile like `exact_bare`, merged into the callers."""
+    """Compile like `exact_bare`, inlined into the callers."""
     return _compile(function, fastmath=False, _nrt=False, forceinline=True)
 
 

@@ -32,8 +32,8 @@ _DIGEST_LETTERS = 16
 def kernel_cache() -> Path:
     """Return the folder of compiled kernels.
 
-    It is NUMBA_CACHE_DIR, else beside these sources; else with the user, where that folder can neither be
-    written nor already holds every kernel for this processor.
+    It is NUMBA_CACHE_DIR, or without this variable a folder beside these sources. If that folder is neither
+    writable nor complete for this processor, it is the cache folder of the user, if writable.
     """
     configured = os.environ.get("NUMBA_CACHE_DIR")
     preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"
@@ -80,10 +80,10 @@ def processor() -> tuple[str, str]:
 
 @functools.cache
 def package_folder(package: Path) -> Path:
-    """Return the folder of a package's kernels, a new one for each state of its sources.
+    """Return the folder of a package's kernels, whose name has a digest of their sources.
 
-    numba looks only at the file of the function itself: a kernel whose callee changed in another file would
-    be loaded stale, with the old callee merged into it.
+    numba checks only the file of the function itself: a kernel whose callee changed in another file would be
+    loaded stale, with the old callee inlined into it.
     """
     digest = hashlib.sha256()
     for source in _COMPILER:
@@ -110,7 +110,7 @@ def _kernel_sources(package: Path) -> list[Path]:
 
 
 def keep_on_disk(kernel: Any) -> None:
-    """Enable the cache of a kernel, as numba's `enable_caching`; not for a function that is not compiled."""
+    """Enable the disk cache of a kernel, as numba's `enable_caching`; skip uncompiled functions."""
     if isinstance(kernel, Dispatcher):
         kernel._cache = KernelCache(kernel.py_func)  # type: ignore[attr-defined, no-untyped-call]
 
@@ -135,8 +135,8 @@ class KernelCache(FunctionCache):
     """Numba's cache of one kernel, shared by processes that write at the same time, or read-only.
 
     Attributes:
-        failures: Errors of storing kernels of this process, on a full disk, say; such kernels still run.
-        has_wrapper: Whether what is kept or loaded next can be called by Python, not only by kernels.
+        failures: Errors of storing kernels in this process, such as a full disk; such kernels still run.
+        has_wrapper: Whether the code to store or load next has a wrapper for calls by Python.
     """
 
     failures: ClassVar[list[OSError]] = []
@@ -156,10 +156,10 @@ class KernelCache(FunctionCache):
 
 @contextmanager
 def exclusive(lock: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold a lock file; it is released when this process ends, however it ends.
+    """Hold a lock file during the block; it is released even if this process is killed.
 
     Raises:
-        BlockingIOError: Another process has it, and this one does not wait.
+        BlockingIOError: Another process holds the lock, and `wait` is False.
         OSError: The file cannot be written.
     """
     with lock.open("w") as file:

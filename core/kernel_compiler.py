@@ -1,10 +1,9 @@
-"""Extensions of numba: kernels that only kernels call cost less to compile.
+"""Extend numba's compiler to reduce the compilation time of kernels that only other kernels call.
 
-numba makes of each function a library with a wrapper that takes Python's objects apart, optimises it, makes
-machine code of it, and then does so again for each caller, into which the function is merged. Most kernels
-are called by kernels only, and so are numba's own functions for arrays and tuples. They get neither wrapper
-nor machine code. Those without fastmath are optimised within those that Python calls, as parts of one
-program.
+numba compiles each function to a library: a wrapper that unboxes Python objects, optimised code and machine
+code. It repeats this work for each caller, into which the function is inlined. Most kernels, and numba's own
+functions for arrays and tuples, are called only by kernels. Here, they get neither wrapper nor machine code.
+Those without fastmath are optimised only within the kernels that Python calls, as parts of one program.
 """
 
 import threading
@@ -25,24 +24,24 @@ from numba.core.types import Type, unliteral
 
 
 def compile_for_kernels(kernel: Any, *arguments: Any) -> Any:
-    """Compile a kernel as kernels call it, for arguments or their types; return the type of its result."""
+    """Compile a kernel for calls by kernels, with arguments or their types; return its result type."""
     types = tuple(each if isinstance(each, Type) else typeof(each) for each in arguments)  # type: ignore[no-untyped-call]
     kernel.compile(types)
     return kernel.overloads[types].signature.return_type
 
 
 class _PartLibrary(JITCodeLibrary):
-    """The code of a function that only kernels call: what is merged into them."""
+    """The code of a function that only kernels call, to be inlined into them."""
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)  # type: ignore[no-untyped-call]
         flags = ConfigStack.top_or_none()  # type: ignore[no-untyped-call]
-        # What may be rounded otherwise keeps the code that it had by itself, and with it the bytes of models.
+        # Optimised in its callers, fastmath code could round differently and change the bytes of models.
         self._is_optimised_alone = bool(flags.fastmath)
 
     @property
     def codegen(self) -> Any:
-        """Return what a function's environment is set by, which this one needs none of."""
+        """Return an object whose `set_env` does nothing, since the function needs no environment."""
         return _NO_ENVIRONMENT
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -50,11 +49,11 @@ class _PartLibrary(JITCodeLibrary):
         return 0
 
     def serialize_using_object_code(self) -> Any:
-        """Return what is kept on disk."""
+        """Return the bitcode for the disk cache."""
         return self.serialize_using_bitcode()  # type: ignore[no-untyped-call]
 
     def _optimize_final_module(self) -> None:
-        """Leave that to the callers, where it makes no difference."""
+        """Optimise fastmath code only; other code is optimised in its callers."""
         if self._is_optimised_alone:
             super()._optimize_final_module()  # type: ignore[no-untyped-call]
 
@@ -73,7 +72,7 @@ _NO_ENVIRONMENT = _NoEnvironment()
 
 
 class KernelCompiler(Compiler):
-    """Numba's compiler, except for the libraries of what only kernels call."""
+    """Numba's compiler, with `_PartLibrary` for functions that only kernels call."""
 
     def _compile_core(self) -> Any:
         codegen = self.state.targetctx.codegen()
@@ -86,7 +85,7 @@ class KernelCompiler(Compiler):
 
 @contextmanager
 def _libraries_of_parts(codegen: Any) -> Iterator[None]:
-    """Make a part of what numba compiles, or loads from disk, meanwhile for the kernel that Python calls."""
+    """Use `_PartLibrary` for the functions that numba compiles or loads from disk during the block."""
     before, codegen._library_class = codegen._library_class, _PartLibrary
     try:
         yield
@@ -95,11 +94,10 @@ def _libraries_of_parts(codegen: Any) -> Iterator[None]:
 
 
 class KernelDispatcher(CPUDispatcher):
-    """A function that numba compiles once for a type of its arguments, and for less than numba alone would.
+    """Numba's dispatcher of a kernel, which compiles a wrapper only if Python calls the kernel.
 
-    Most kernels are called by kernels only: a wrapper that takes Python's objects apart, which costs as much
-    to compile as the kernel, is compiled for those that Python calls. A literal number in a call is no
-    separate type.
+    Most kernels are called by kernels only. A wrapper unboxes Python objects and takes as long to compile as
+    the kernel. A literal number in a call is not a separate argument type.
     """
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
@@ -108,7 +106,7 @@ class KernelDispatcher(CPUDispatcher):
         return super().get_call_template([_unliteral(kind) for kind in args], named)
 
     def compile(self, sig: Any) -> Any:
-        """Compile for types of arguments, with a wrapper where Python is calling."""
+        """Compile for argument types, with a wrapper if Python is the caller."""
         with global_compiler_lock:
             by_python, _calls.kernel = _calls.kernel is self, None
             self.targetoptions["no_cpython_wrapper"] = not by_python
@@ -122,7 +120,7 @@ class KernelDispatcher(CPUDispatcher):
                 self.overloads = parts
 
     def add_overload(self, cres: Any) -> None:
-        """Let Python find what has a wrapper."""
+        """Register compiled code, for calls by Python if it has a wrapper, else for calls by kernels."""
         if self.targetoptions["no_cpython_wrapper"]:
             self.overloads[tuple(cres.signature.args)] = cres
         else:
@@ -130,15 +128,15 @@ class KernelDispatcher(CPUDispatcher):
 
     @cached_property
     def wrapped(self) -> Any:
-        """Return the entry points of Python by types of arguments; `overloads` are those of kernels.
+        """Return the code with wrappers, by argument types; `overloads` is the code that kernels call.
 
-        A kernel never links these: its code would depend on the first caller.
+        A kernel never links code with wrappers: its own code would depend on the first caller.
         """
         return OrderedDict()
 
     @property
     def signatures(self) -> list[Any]:
-        """Return the types of arguments it is compiled for, by kernels and by Python."""
+        """Return the argument types for which code is compiled, for calls by kernels and by Python."""
         return [*self.overloads, *self.wrapped]
 
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
@@ -150,7 +148,7 @@ class KernelDispatcher(CPUDispatcher):
 
 
 class _Calls(threading.local):
-    """Which kernel Python is calling that is not compiled for these arguments."""
+    """The kernel that Python calls and that is not yet compiled for the arguments, or None."""
 
     kernel: Any = None
 

@@ -78,7 +78,7 @@ def capture_output() -> None:
     )
     sys.stdout = _LoggedLines(sys.stdout, logging.getLogger("stdout"), logging.INFO)
     sys.stderr = _LoggedLines(sys.stderr, logging.getLogger("stderr"), logging.WARNING)
-    # Celery writes past the others to these.
+    # Celery writes directly to these streams.
     sys.__stdout__ = sys.__stderr__ = None  # type: ignore[misc] # as without a console
 
 

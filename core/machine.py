@@ -16,12 +16,12 @@ _KIBIBYTE = 1024
 class ControlGroups:
     """The control groups of this process on Linux, of version 1, 2 or both; elsewhere there are none.
 
-    A limit of a group holds for all groups below it. In a container, the path of a group may be that of the
-    host, of which only the lowest folder is mounted: folders that are not there are left out.
+    A limit of a group also applies to all groups below it. In a container, the path of a group may be that of
+    the host, of which only the lowest folder is mounted: missing folders are skipped.
 
     Attributes:
-        membership: The file that names the groups of this process.
-        root: Where groups are mounted.
+        membership: The file with the groups of this process.
+        root: Mount point of the groups.
     """
 
     membership: Path = Path("/proc/self/cgroup")
@@ -63,7 +63,7 @@ def available_cpus(groups: ControlGroups | None = None) -> int:
 def limit_threads(environment: MutableMapping[str, str] = os.environ, wanted: int | None = None) -> None:
     """Limit the threads of OpenMP, kernels, BLAS and Arrow to the available processors.
 
-    They read it once, at their import. Variables that are set already stay.
+    These libraries read the limit once, when they are imported. Variables that are set already stay.
 
     Args:
         environment: Environment of this process, or of one to start.
@@ -131,7 +131,7 @@ def peak_memory_bytes() -> int | None:
 
 
 def return_memory() -> None:
-    """Return free memory of the C library to the system; glibc only."""
+    """Return free heap memory of the C library to the operating system; glibc only."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
     if trim is not None:
         trim(0)
@@ -141,8 +141,8 @@ def status_bytes(field: str, process: int | str = "self") -> int | None:
     """Return a field of a process's status in bytes; None if unknown, or the process has ended.
 
     Args:
-        field: Such as `VmHWM`, its peak.
-        process: Its number.
+        field: Name of the field, such as `VmHWM`, the peak memory.
+        process: Id of the process.
     """
     for line in _lines(Path(f"/proc/{process}/status")):
         if line.startswith(f"{field}:"):

@@ -20,5 +20,5 @@ def is_visible(name: str) -> bool:
 
 
 def first_names(names: Sequence[str]) -> str:
-    """Return the first five names as text, with the number of further ones."""
+    """Return the first five names as text, with an ellipsis if there are more."""
     return ", ".join(names[:_LISTED]) + (", …" if len(names) > _LISTED else "")

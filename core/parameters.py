@@ -105,7 +105,7 @@ def build(cls: type[T], values: Mapping[str, Any], pointer: str = "") -> T:
     """Create an instance from a mapping; the error lists all unknown and invalid entries.
 
     Raises:
-        InvalidInput: With one problem an entry, its pointer below `pointer`.
+        InvalidInput: With one problem for each invalid entry, its pointer below `pointer`.
     """
     declared = {p.name: p for p in parameters_of(cls)}
     problems = [
@@ -141,7 +141,7 @@ def check(instance: Any) -> None:
     """Check an instance created in Python against its declarations.
 
     Raises:
-        InvalidInput: With one problem a field.
+        InvalidInput: With one problem for each invalid field.
     """
     faults = [(p.name, _fault(p, getattr(instance, p.name))) for p in parameters_of(type(instance))]
     problems = [InputProblem(f"/{name}", fault) for name, fault in faults if fault]

@@ -1,7 +1,7 @@
 """Kernels over ranges of queries, documents or blocks, on several threads of this process.
 
-A kernel takes its range first and writes what belongs to it; nothing is added up across ranges. So results
-are the same on any number of threads, to the bit.
+The first arguments of a kernel are its range. It writes only the results of this range; nothing is summed
+across ranges. Results are thus bit-identical for any number of threads.
 """
 
 import os
@@ -17,8 +17,8 @@ import numpy.typing as npt
 from core.machine import available_cpus
 from core.types import Float64Array, Int64Array
 
-_LEAST_WORK = 8_192  # documents: a thread takes as long to wake up as a kernel for as many
-_RANGES_A_THREAD = 4  # so that a thread that was held up leaves its share to the others
+_LEAST_WORK = 8_192  # documents; waking a thread takes as long as a kernel for this many
+_RANGES_A_THREAD = 4  # so that other threads take over the ranges of a delayed thread
 _MOST_THREADS = 256
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -30,7 +30,7 @@ def _default_threads() -> int:
 
 
 class _Threads(threading.local):
-    most = _default_threads()  # what LightGBM starts with, too
+    most = _default_threads()  # also the default of LightGBM
     count = most
 
 
@@ -60,21 +60,21 @@ _pool = _Pool()
 
 
 def use_threads(threads: int) -> None:
-    """Let kernels called from this thread use up to `threads` threads, and never more than OpenMP would.
+    """Set the number of threads for kernels called from this thread, at most that of OpenMP.
 
-    By default there are as many as OpenMP has.
+    The default is the number of threads of OpenMP.
     """
     _threads.count = min(threads, _threads.most)
 
 
 def over_ranges(kernel: Callable[..., Any], n: int, *arguments: Any, work: int | None = None) -> None:
-    """Call `kernel(start, stop, *arguments)` for ranges that make up 0..n.
+    """Call `kernel(start, stop, *arguments)` for ranges that partition 0..n.
 
     Args:
-        kernel: Compiled to release the GIL.
-        n: Number of items; nothing is called for none.
+        kernel: A compiled kernel that releases the GIL.
+        n: Number of items; the kernel is not called for 0.
         arguments: Arguments of the kernel, with the arrays that it fills.
-        work: Documents or the like of all items, n where left out. Little work is left to the calling thread.
+        work: Work of all items, such as documents; n by default. Little work runs on the calling thread only.
     """
     least = _LEAST_WORK if _threads.count > 1 else n
     if n < 2 or (n if work is None else work) <= least:
@@ -99,8 +99,8 @@ def over_ranges(kernel: Callable[..., Any], n: int, *arguments: Any, work: int |
 def read_only(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     """Return a view that cannot be written to.
 
-    numba compiles a kernel once more for read-only arrays, such as mapped files. Where both kinds are
-    passed, callers pass views of all.
+    numba compiles a kernel again for read-only arrays, such as mapped files. Callers that have both kinds
+    pass read-only views of all arrays.
     """
     view = array.view()
     view.flags.writeable = False
@@ -108,17 +108,17 @@ def read_only(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
 
 
 def for_kernels(values: npt.ArrayLike, dtype: type[_Number]) -> npt.NDArray[_Number]:
-    """Return a contiguous array that may be written to, as kernels of the library are compiled for.
+    """Return a contiguous, writable array, for which the kernels of the library are compiled.
 
-    Read-only arrays, such as polars' and Arrow's, are copied: that takes less time than to compile a kernel
-    once more.
+    Read-only arrays, such as those of polars and Arrow, are copied: that takes less time than to compile a
+    kernel again.
     """
     found: npt.NDArray[_Number] = np.require(values, dtype, ["C", "W", "E"])
     return found
 
 
 def per_query(kernel: Callable[..., Any], query_boundaries: Int64Array, *arguments: Any) -> Float64Array:
-    """Return a number for each query, which a kernel writes: it is 0 before.
+    """Return a number for each query, which a kernel writes into an array of zeros.
 
     The kernel is called as `kernel(start, stop, query_boundaries, *arguments, numbers)`.
 

@@ -5,10 +5,10 @@ import numpy as np
 from core.jit import bare, compiled, inlined
 from core.types import Float64Array, Int64Array, UInt64Array
 
-_SHORT = 64  # up to here counting is faster than distributing
+_SHORT = 64  # documents up to which counting is faster than buckets
 _BLOCK = 32  # documents that are counted at a time, a multiple of LLVM's unrolled vectors
-_MOVES_A_DOCUMENT = 4  # mending beyond this is slower than merging
-_DEEPEST = 24  # of more documents than this, the groups' maxima would leave out too few
+_MOVES_A_DOCUMENT = 4  # with more moves, insertion sort is slower than merge sort
+_DEEPEST = 24  # for a larger depth, the maxima of groups exclude too few documents
 
 SORT_PADDING = _SHORT
 
@@ -17,10 +17,10 @@ SORT_PADDING = _SHORT
 def _rank_by_counting(
     scores: Float64Array, start: int, n: int, order: Int64Array, keys: Float64Array, higher: Int64Array
 ) -> None:
-    """Count for each of a few documents those that score higher: no branch to mispredict.
+    """Rank a few documents by the number of documents that score higher: no branch is mispredicted.
 
-    Four of them are compared with a block of all at a time. The width is not a constant, because LLVM unrolls
-    such loops instead of vectorising them.
+    Four documents are compared with a block of documents at a time. The width is not a constant, because
+    LLVM unrolls such loops instead of vectorising them.
     """
     width = np.uint64(_BLOCK) * np.uint64((n + _BLOCK - 1) // _BLOCK)
     for i in range(width):
@@ -55,7 +55,7 @@ def _distribute(
     sorted_scores: Float64Array,
     counters: Int64Array,
 ) -> None:
-    """Put documents, and their scores beside them, into buckets of falling scores (stable)."""
+    """Distribute documents and their scores into buckets of descending scores (stable)."""
     n_buckets = _buckets(n)
     first, top = np.uint64(start), float(n_buckets - 1)
     counters[:n_buckets] = 0
@@ -78,7 +78,7 @@ def _distribute(
 
 @bare
 def _mend(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
-    """Sort documents within buckets; return whether that was little work."""
+    """Sort documents within buckets by insertion; return False if that takes too many moves."""
     left = n * _MOVES_A_DOCUMENT
     for i in range(1, n):
         score = sorted_scores[i]
@@ -97,7 +97,7 @@ def _mend(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
 
 @inlined
 def _buckets(n: int) -> int:
-    """Return how many buckets n documents are distributed to: a power of two, 4 n to 8 n."""
+    """Return the number of buckets for n documents: a power of two, 4 n to 8 n."""
     n_buckets = 4
     while n_buckets < 4 * n:
         n_buckets *= 2
@@ -183,9 +183,10 @@ def _select_highest(
     keys: Float64Array,
     counters: Int64Array,
 ) -> bool:
-    """Rank the documents that score at least what `depth` of the maxima of groups do, if they are few.
+    """Fill `order[:depth]` from the documents that score at least the `depth`-th highest group maximum.
 
-    A group is every 32nd document, so the maxima are found by vectors and without a branch.
+    Return False, without a ranking, if these are more than a few. A group is every 32nd document, so that the
+    maxima are computed with vector instructions and without a branch.
     """
     width, tail = np.uint64(_BLOCK), n % _BLOCK
     maxima = keys[_SHORT : _SHORT + _BLOCK]
@@ -224,7 +225,7 @@ def rank_highest(
     keys: Float64Array,
     counters: Int64Array,
 ) -> None:
-    """Fill `order[:depth]` as `rank_descending` does, leaving out lower scores where that pays.
+    """Fill `order[:depth]` as `rank_descending` does, skipping lower scores if that is faster.
 
     `depth` is at least 1 and at most `stop - start`; the other arguments are those of `rank_descending`.
     """

@@ -22,11 +22,11 @@ class Entry:
     """The JSON of one field of a dataclass.
 
     Attributes:
-        names: Names of the entry: the one that is written, then those of earlier releases; none for the
-            name of the field.
+        names: Names of the entry: the name to write, then the names of earlier releases; empty for the name
+            of the field.
         read: Convert the entry to the value, or None for the conversion by the field's type.
         write: Convert the value to the entry, or None for the conversion by the value's type.
-        flat: Whether the value is stored as several entries beside those of the other fields.
+        flat: Whether the value is stored as several entries, on the level of the other fields.
         later: Whether to store it only if it differs from the default: earlier releases had no such entry.
     """
 
@@ -62,10 +62,10 @@ def read_entries(kind: type[T], stored: Stored, *, exact: bool = False) -> T:
     Args:
         kind: The dataclass.
         stored: The JSON.
-        exact: Whether to refuse entries that only a later release knows, rather than to ignore them.
+        exact: Whether to refuse unknown entries, such as those of a later release, instead of ignoring them.
 
     Raises:
-        InvalidInput: With a pointer for what is missing, unfit or unknown.
+        InvalidInput: With a pointer to a missing, invalid or unknown entry.
     """
     if not isinstance(stored, Mapping):
         raise InvalidInput.at("", "must be an object")
@@ -99,7 +99,7 @@ def write_entries(value: Any) -> Json:
 
 
 def read_as(kind: type[T], stored: Any) -> T:
-    """Convert a part of the stored JSON to its type; entries that only a later release knows are ignored.
+    """Convert a part of the stored JSON to its type; unknown entries are ignored.
 
     Raises:
         InvalidInput: It does not fit.
@@ -139,7 +139,7 @@ def _converter() -> "Converter":
     from cattrs import Converter
 
     converter = Converter(detailed_validation=False, unstruct_collection_overrides={tuple: list})
-    for kind in (bool, float, int, str):  # a whole number of seconds stays one
+    for kind in (bool, float, int, str):  # keep whole numbers as int, also in a field of type float
         converter.register_structure_hook(kind, _unchanged)
     converter.register_structure_hook_func(_is_literal, _unchanged)
     converter.register_structure_hook_func(_declares_entries, lambda stored, kind: read_entries(kind, stored))
@@ -163,7 +163,7 @@ def _unchanged(value: Any, _: Any) -> Any:
 
 
 def required(stored: Stored, name: str) -> Any:
-    """Return an entry that every release has stored.
+    """Return a required entry of the stored JSON.
 
     Raises:
         InvalidInput: It is absent or null.

@@ -2,12 +2,15 @@
 
 import sys
 
-# Of pyarrow, with its first array, and of LightGBM: 2 s of processor time and 65 MB a process.
+# Imported by pyarrow, with its first array, and by LightGBM: 2 s of CPU time and 65 MB per process.
 _UNUSED = frozenset({"pandas", "sklearn"})
 
 
 class _LeftOut:
-    """Find no unused package. A None in `sys.modules`, shorter, is taken for the module by pyarrow."""
+    """Import hook that reports unused packages as missing.
+
+    A None in `sys.modules` would be shorter, but pyarrow takes it for the module.
+    """
 
     def find_spec(self, name: str, *_: object) -> None:
         if name in _UNUSED:
@@ -15,9 +18,9 @@ class _LeftOut:
 
 
 def leave_out_unused() -> None:
-    """Make these packages appear missing in this process; call it before those libraries are imported.
+    """Make unused packages appear missing in this process; call it before pyarrow or LightGBM is imported.
 
-    For processes of the service alone: users of core as a library may pass data frames.
+    Only for processes of the service: users of core as a library may pass data frames.
     """
     if not any(isinstance(finder, _LeftOut) for finder in sys.meta_path):
         sys.meta_path.insert(0, _LeftOut())

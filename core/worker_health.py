@@ -11,7 +11,7 @@ from pathlib import Path
 
 READY = "ready"
 COMPILING = "compiling kernels"
-# The event loop that writes it may wait for a lock of the database meanwhile.
+# Long, since the event loop that writes the file may wait for a lock of the database.
 STALE_SECONDS = 60.0
 _FOLDER = "health"
 
@@ -21,10 +21,10 @@ class WorkerHealth:
     """The last health report of a worker of one lane.
 
     Attributes:
-        state: `ready`, `compiling kernels`, or why it cannot work.
-        written_at: The machine's monotonic clock at that moment.
+        state: `ready`, `compiling kernels`, or the reason for which it cannot work.
+        written_at: Time of the report by the machine's monotonic clock.
         compiled: Parts of the kernels that are compiled.
-        parts: All of them; 0 where nothing is being compiled.
+        parts: Number of all parts; 0 if nothing is being compiled.
     """
 
     state: str

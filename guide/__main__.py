@@ -8,15 +8,15 @@ from pathlib import Path
 from guide.pages import write_pages
 
 _ROOT = Path(__file__).parents[1]
-# With mkdocs.yml, all that depends on the site generator.
+# Only this module and mkdocs.yml depend on the site generator.
 _PAGES = _ROOT / "build" / "guide"
-# Not --quiet: it hides warnings from --strict, such as a link to an anchor that is not there.
+# Not --quiet: it hides warnings from --strict, such as a link to a missing anchor.
 _SITE_GENERATOR = ("mkdocs", "build", "--strict")
 _WITHOUT_ADVERTISEMENT = {"NO_MKDOCS_2_WARNING": "1"}
 
 
 def main(arguments: list[str]) -> int:
-    """Write the pages and build the site; the arguments go to the site generator."""
+    """Write the pages and build the site; pass the arguments to the site generator."""
     write_pages(_PAGES)
     command = [sys.executable, "-m", *_SITE_GENERATOR, *arguments]
     environment = os.environ | _WITHOUT_ADVERTISEMENT

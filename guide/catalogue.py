@@ -15,7 +15,7 @@ from guide.formulas import declared, display, in_cell
 
 
 def loss(name: str) -> str:
-    """Return a loss's formula, its source and its own hyperparameters."""
+    """Return the formula, the source and the specific hyperparameters of a loss."""
     cls = LOSSES[name]
     bases = [base for base in (PairwiseLoss, NdcgWeightedLoss) if issubclass(cls, base)]
     shared = {field.name for base in bases for field in fields(base)}
@@ -24,7 +24,7 @@ def loss(name: str) -> str:
 
 
 def options() -> str:
-    """List the hyperparameters of all pairwise losses, and those of losses that weigh by gains."""
+    """List the common hyperparameters of pairwise losses, and of losses with gain weights."""
     return _table(parameters_of(NdcgWeightedLoss))
 
 

@@ -1,4 +1,4 @@
-"""The reference of the command line, as Typer documents its commands."""
+"""Command line reference, generated from the Typer commands."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ running service.
 
 
 def pages() -> dict[str, str]:
-    """Return an index, and a page a command with the commands below it."""
+    """Return an index page, and one page for each command with its subcommands."""
     root = Context(get_command(cli.app), info_name="rankery")
     commands = dict(sorted(root.command.commands.items()))  # type: ignore[attr-defined] # it is a group
     rows = [
@@ -51,5 +51,5 @@ def pages() -> dict[str, str]:
 
 
 def _page(command: Any, root: Context) -> str:
-    """Return a command's page, its title without the code font that navigation would show as it is."""
+    """Return the page of a command, with a title without backticks, which the navigation would not render."""
     return get_docs_for_click(obj=command, ctx=root, call_prefix="rankery")

@@ -37,7 +37,7 @@ def cell(text: str) -> str:
 
 
 def kind(schema: Schema) -> str:
-    """Name the type of a value, with links to the objects that it may be."""
+    """Return the type name of a value, with links to its possible object types."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[-1]
         return f"[{name}]({OBJECTS}#{name.lower()})"
@@ -73,7 +73,7 @@ def _limits(schema: Schema) -> Iterator[str]:
 
 
 def table(schema: Schema) -> str:
-    """Describe an object's fields, one a line."""
+    """Return a table of the fields of an object, one row each."""
     rows = [
         f"| `{name}`{' *' if name in schema.get('required', ()) else ''} "
         f"| {cell(kind(field))} | {cell(_described(field))} |\n"
@@ -85,7 +85,7 @@ def table(schema: Schema) -> str:
 
 
 def parameters(listed: list[Schema]) -> str:
-    """Describe the parameters of an operation, one a line."""
+    """Return a table of the parameters of an operation, one row each."""
     if not listed:
         return ""
     rows = [

@@ -1,7 +1,7 @@
-r"""Formulas of the guide: LaTeX in the pages, MathML in the site, which browsers draw without a script.
+r"""Formulas of the guide: LaTeX in the pages, MathML in the site, which browsers render without a script.
 
-Pages write a formula as code hosts read it: within a line as $`\sqrt{3}`$, on a line by itself as a fenced
-block of the language `math`.
+Pages have formulas in the syntax of GitHub and GitLab: inline as $`\sqrt{3}`$, as a display formula in a
+fenced block of the language `math`.
 """
 
 import re
@@ -15,7 +15,7 @@ _FENCED = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\S*)[^\n]*\n(?P<text>.*?)^ *(?P=fence)$", re.S | re.M
 )
 _INLINE = re.compile(r"\$`(?P<latex>[^`]+)`\$")
-# Markdown would read these within a formula: as a table's cells, as emphasis, as code.
+# Escape Markdown syntax within a formula: table cells, emphasis, code.
 _MARKUP = str.maketrans({"|": "&#124;", "*": "&#42;", "_": "&#95;", "`": "&#96;"})
 
 _PAIR = r"\ln\!\left(1 + e^{-\sigma (s_i - s_j)}\right)"
@@ -25,7 +25,7 @@ _ESSENTIAL = r"\frac{g(y_i)}{\log_2\!\left(2 + \#\{k : y_k > y_i\}\right)}"
 _ORDERED = r"\sum_{y_i > y_j}"
 _LIKELIHOOD = r"\Big[\ln \sum_{k \ge t} e^{s_k} - s_t\Big]"
 
-# By the plain text that the code declares, so that a formula which changes there is missed here.
+# LaTeX by the plain text in the code, so that a changed formula raises KeyError.
 _LATEX: Mapping[str, str] = MappingProxyType(
     {
         "½ Σ (s − y)²": r"\frac{1}{2} \sum_i (s_i - y_i)^2",
@@ -127,7 +127,7 @@ _LATEX: Mapping[str, str] = MappingProxyType(
 
 
 def replace_formulas(page: str) -> str:
-    """Return a page with its formulas as MathML; other fenced blocks stay as they are."""
+    """Replace the formulas of a page by MathML; other fenced blocks stay unchanged."""
     parts: list[str] = []
     end = 0
     for block in _FENCED.finditer(page):
@@ -141,23 +141,23 @@ def declared(formula: str) -> str:
     """Return the LaTeX of a formula that a loss or a metric declares as plain text.
 
     Raises:
-        KeyError: When it has none here.
+        KeyError: No LaTeX is defined for the formula.
     """
     return _LATEX[formula]
 
 
 def inline(latex: str) -> str:
-    """Return a formula within a line of text."""
+    """Return an inline formula in Markdown."""
     return f'<span class="formula-inline">{_parts(latex, "inline")}</span>'
 
 
 def in_cell(latex: str) -> str:
-    """Return a formula for a table's cell, with fractions and sums as large as on a line by itself."""
+    """Return a formula for a table cell, with fractions and sums in display size."""
     return f'<span class="formula-cell">{_parts(latex, "block")}</span>'
 
 
 def display(latex: str) -> str:
-    """Return a formula on a line by itself."""
+    """Return a display formula in Markdown."""
     return f'<div class="formula">{_parts(latex, "block")}</div>'
 
 
@@ -166,7 +166,7 @@ def _replace_inline(text: str) -> str:
 
 
 def _parts(latex: str, kind: str) -> str:
-    """Return the parts that a quad separates: a narrow page breaks the line between them."""
+    """Return the parts of a formula between quads as separate MathML, so that narrow pages can wrap."""
     return " ".join(_mathml(part, kind) for part in latex.split(r"\quad"))
 
 

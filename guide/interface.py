@@ -1,4 +1,4 @@
-"""The reference of the HTTP interface: a page a tag, from the OpenAPI document that the service serves."""
+"""HTTP API reference, generated from the OpenAPI document, with one page for each tag."""
 
 import json
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _FOLDER = "reference/http"
 
 
 def pages() -> dict[str, str]:
-    """Return the pages by path: an index, a page a tag, and all objects."""
+    """Return the pages by path: an index, one page for each tag, and all objects."""
     document = create_app(ApiSettings()).openapi()
     tags = {tag["name"]: tag["description"] for tag in document["tags"]}
     schemas = document["components"]["schemas"]

@@ -1,4 +1,4 @@
-"""The pages of the guide as plain Markdown: those of `docs/`, and those made from the code."""
+"""Pages of the guide as Markdown: the pages of `docs/`, and generated reference pages."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ from guide.screenshots import figures as screenshots
 
 _WRITTEN = Path(__file__).parents[1] / "docs"
 
-# A line `!loss lambdarank` of a page is replaced by the formula and the parameters of that loss.
+# Placeholder lines: `!loss lambdarank` is replaced by the formula and the parameters of that loss.
 _PLACEHOLDER = re.compile(r"^!(?P<kind>[a-z]+)(?: (?P<name>\S+))?$", re.MULTILINE)
 _SCREENSHOT = re.compile(r"^(?P<indent> *)!screenshot (?P<name>\S+)$", re.MULTILINE)
 _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
@@ -32,7 +32,7 @@ _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of `docs/` without decisions, placeholders replaced, and those made from the code."""
+    """Write the pages of `docs/`, with placeholders replaced and without decisions, and generated pages."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(_WRITTEN, folder, ignore=shutil.ignore_patterns("adr"))
     if screenshots.FOLDER.is_dir():
@@ -46,7 +46,7 @@ def write_pages(folder: Path) -> None:
 
 
 def _completed(text: str, depth: int) -> str:
-    """Return a page, `depth` folders below the first, with its placeholders and formulas replaced."""
+    """Replace placeholders and formulas in a page that is `depth` folders below the root."""
 
     def screenshot(found: re.Match[str]) -> str:
         return textwrap.indent(screenshots.figure(found["name"], depth), found["indent"])

@@ -1,4 +1,4 @@
-"""The dashboard's colours and mark, for the guide: the dashboard's own files stay the only source of both."""
+"""Colours and logo of the guide, read from the files of the dashboard."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,12 @@ from app import dashboard
 
 _STATIC = Path(dashboard.__file__).parent / "static"
 _RULE = re.compile(r":root \{(?P<declarations>.*?)\}", re.DOTALL)
-# The two schemes as the theme calls them.
+# Selectors of the light and the dark scheme in the theme.
 _SCHEMES = ('[data-md-color-scheme="default"]', '[data-md-color-scheme="slate"]')
 
 
 def stylesheet() -> str:
-    """Return the tokens of the dashboard, pairs of light and dark, and which of a pair each scheme takes."""
+    """Return a stylesheet with the dashboard's design tokens for the light and the dark scheme."""
     [declarations] = _RULE.findall((_STATIC / "styles" / "tokens.css").read_text())
     declarations = re.sub(r"color-scheme:[^;]*;\s*", "", declarations)
     return "".join(
@@ -22,5 +22,5 @@ def stylesheet() -> str:
 
 
 def favicon() -> str:
-    """Return the mark."""
+    """Return the logo as SVG."""
     return (_STATIC / "favicon.svg").read_text()

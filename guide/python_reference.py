@@ -1,4 +1,4 @@
-"""The references of the Python client and the library, from their docstrings."""
+"""References of the Python client and the library, generated from their docstrings."""
 
 import inspect
 import re
@@ -23,10 +23,10 @@ _RESOURCES = (
     client.Webhook,
     client.Pages,
 )
-# Fields of what is kept are those of the interface's objects.
+# Fields of stored objects are documented in the HTTP reference.
 _OBJECTS = "http/objects.md"
 _LONG = 100
-# What notebooks and pydantic call.
+# Methods called by notebooks and pydantic.
 _FOR_DISPLAY = frozenset({"card", "model_post_init", "summary"})
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$")
 _LIBRARY = """\
@@ -49,7 +49,7 @@ and fields that a newer service adds are ignored.
 
 
 def pages() -> dict[str, str]:
-    """Return the pages."""
+    """Return the reference pages by path."""
     of_client = [
         _INTRODUCTION,
         "".join(_class(rankery.Client)),
@@ -101,7 +101,7 @@ def _class(cls: type) -> Iterator[str]:
 
 
 def _methods(cls: type) -> Iterator[tuple[str, Any]]:
-    """Yield the public members that a class and its bases in the client add, in their order."""
+    """Yield the public members that a class and its bases in the client define, in source order."""
     seen = set()
     for base in (cls, *cls.__mro__[1:]):
         if not base.__module__.startswith("rankery.") or ".schemas" in base.__module__:
@@ -114,7 +114,7 @@ def _methods(cls: type) -> Iterator[tuple[str, Any]]:
 
 
 def _signature(function: FunctionType) -> str:
-    """Write the parameters with their defaults; their types are in the package."""
+    """Return the parameters with their defaults, without types."""
     parameters = [
         parameter.replace(annotation=parameter.empty)
         for parameter in inspect.signature(function).parameters.values()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankery.sklearn import RankeryAutoRanker, RankeryRanker
     from rankery.webhooks import verify_webhook
 
-# The command line starts before it needs a client, and most clients need no library.
+# Lazy imports: the command line starts without a client, and most clients use no library.
 __getattr__ = lazy_names(
     __name__,
     {

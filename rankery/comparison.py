@@ -1,4 +1,4 @@
-"""Two systems compared query by query, in memory and without a service."""
+"""Compare two systems query by query, in memory and without a service."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -28,11 +28,11 @@ _SHOWN_IDS = 3
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison(Shown, Tabular):
-    """System B against system A, with the statistics of a compare job.
+    """Comparison of system B with system A, with the statistics of a compare job.
 
     Attributes:
         names: Names of A and B.
-        pair: The sentence, the verdict, and the tests of each metric.
+        pair: Conclusion, verdict, and tests of each metric.
     """
 
     names: tuple[str, str]
@@ -55,23 +55,23 @@ class Comparison(Shown, Tabular):
 
     @property
     def most_improved(self) -> list[ChangedQuery]:
-        """Queries that gain most from B by the first metric, the most first."""
+        """Queries with the largest gain by the first metric, in descending order."""
         return self.pair.most_improved
 
     @property
     def most_harmed(self) -> list[ChangedQuery]:
-        """Queries that lose most."""
+        """Queries with the largest loss by the first metric, in descending order."""
         return self.pair.most_harmed
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a metric."""
+        """Return a table with one row for each metric."""
         from rankery.client.frames.arrow import pa
 
         found = {name: tests for name, tests in self.metrics.items() if tests is not None}
         return pa.Table.from_pylist([{"metric": name, **tests.model_dump()} for name, tests in found.items()])
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the list row of the comparison, by column."""
         return {"a": self.names[0], "b": self.names[1], "sentence": self.sentence}
 
     def card(self) -> Card:
@@ -81,7 +81,7 @@ class Comparison(Shown, Tabular):
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """Values of one system by metric and query; arrays have no ids, `None`."""
+    """Values of one system by metric and query; the query ids of arrays are None."""
 
     query_ids: list[str] | None
     by_metric: "Mapping[str, Float64Array]"
@@ -99,15 +99,16 @@ def compare(
 ) -> Comparison:
     """Compare two systems by their values of the same queries.
 
-    Each system is an `Evaluation`, a frame of pandas, polars or Arrow with `query_id` and a column a metric,
-    or an array of one metric's values. Queries of frames are matched by id, those of a pandas Series by its
-    index, those of other arrays by position.
+    Each system is an `Evaluation`, a frame of pandas, polars or Arrow with `query_id` and a column for each
+    metric, or an array of one metric's values. Queries of frames are matched by id, those of a pandas Series
+    by its index, those of other arrays by position.
 
     Args:
         a: Values of A.
         b: Values of B.
         names: Names of A and B in the sentence.
-        metric: The metric that decides, the first column when left out; of arrays, the metric that they hold.
+        metric: The metric that decides, the first column when left out; for arrays, the metric of their
+            values.
         higher_is_better: Direction of columns that are not metrics of this library.
         permutations: Random assignments of Fisher's randomisation test.
         seed: Seed of the resampling.
@@ -216,7 +217,7 @@ def _matched(first: _Values, second: _Values) -> "tuple[list[str], np.ndarray[An
 
 
 def _ours(name: str) -> str:
-    """Return our name of a metric, or the name itself."""
+    """Return the Rankery name of a metric, or the name itself if unknown."""
     from core.errors import InvalidInput
     from core.metrics import metric_name
 

@@ -1,4 +1,4 @@
-"""Escape characters that control a terminal or hide its text."""
+"""Escape characters that control a terminal or hide text."""
 
 import re
 

@@ -18,9 +18,9 @@ class ExaminedFile:
     """The findings of a file.
 
     Attributes:
-        file: Its path, as given.
+        file: Path of the file, as given.
         format: Detected format: letor, lightgbm, csv, parquet or trec-qrels.
-        query_sizes: Its query file of LightGBM, or None.
+        query_sizes: LightGBM's query file of the data file, or None.
         statistics: Counts of queries, documents, features and labels, as the service shows them.
         findings: Errors first, as the service shows them.
     """
@@ -39,7 +39,7 @@ class ExaminedPair:
     Attributes:
         train: The training file.
         test: The test file.
-        findings: As of a file.
+        findings: Errors first.
     """
 
     train: str
@@ -54,7 +54,7 @@ class Examination:
     Attributes:
         files: The files.
         pairs: Pairs of a training and a test file.
-        corpus: A sentence with the public corpus of a folder; None for single files.
+        corpus: Sentence that names the public corpus in a folder; None for single files.
     """
 
     files: list[ExaminedFile]
@@ -62,7 +62,7 @@ class Examination:
     corpus: str | None = None
 
     def worst(self) -> str | None:
-        """Return the gravest severity among all findings; None where there is none."""
+        """Return the highest severity among all findings; None without findings."""
         lists = [file.findings for file in self.files] + [pair.findings for pair in self.pairs]
         found = {finding["severity"] for findings in lists for finding in findings}
         return next((severity for severity in ("error", "warning", "info") if severity in found), None)
@@ -74,9 +74,9 @@ class ExaminedStorage:
 
     Attributes:
         artifacts: Number of recorded artifacts.
-        damaged: Those that do not match their checksum.
-        missing: Those that do not exist.
-        unverified: Those without a checksum, which they get at their first read.
+        damaged: Artifacts that do not match their checksum.
+        missing: Artifacts that do not exist.
+        unverified: Artifacts without a checksum, which is computed at their first read.
         orphaned: Files older than an hour without a record.
     """
 
@@ -88,7 +88,7 @@ class ExaminedStorage:
 
 
 def examine_storage(data_dir: Path) -> ExaminedStorage:
-    """Compare all stored artifacts with their checksums, the service running or not.
+    """Verify the checksums of all stored artifacts; the service may be running.
 
     Args:
         data_dir: The data folder; RANKERY_DATABASE_URL and RANKERY_STORAGE_URL override it.
@@ -113,7 +113,7 @@ def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Ex
         options: Options to read its files, as in an upload.
 
     Raises:
-        FilesUnusable: In one sentence; also when it has no such file.
+        FilesUnusable: A file cannot be used, or the folder has no such file.
     """
     require_server_package()
     from core.data.folders import DataRoots
@@ -139,7 +139,7 @@ def examine_files(
     options: Mapping[str, Any] | None = None,
     query_sizes: Path | None = None,
 ) -> Examination:
-    """Check files, and related files together.
+    """Check judged files, each alone and in pairs of training and test files.
 
     Args:
         files: Training files.
@@ -150,7 +150,7 @@ def examine_files(
             `.query` after its name, as for all others.
 
     Raises:
-        FilesUnusable: In one sentence, with line and column.
+        FilesUnusable: A file cannot be used; the message has line and column.
     """
     require_server_package()
     from core.machine import limit_threads

@@ -13,7 +13,7 @@ class ProcessFailed(UserError):
 
 
 class NotHealthy(UserError):
-    """A probe failed: a process of the service does not run, or cannot work at present."""
+    """A health probe failed: a process of the service does not run or is not ready."""
 
 
 class StackError(UserError):
@@ -37,7 +37,7 @@ class FileUnusable(UserError):
 
 
 class DataUnusable(UserError):
-    """Data in memory cannot be sent: columns or shapes do not fit."""
+    """Data in memory cannot be sent: columns or shapes do not match."""
 
 
 class DataWarning(UserWarning):
@@ -53,7 +53,7 @@ class NothingFound(UserError):
 
 
 class InvalidArgument(UserError, ValueError):
-    """An argument of the library is unknown, out of bounds or does not fit the others."""
+    """An argument of the library is unknown, out of bounds or inconsistent with others."""
 
 
 class PackageMissing(UserError):
@@ -61,7 +61,7 @@ class PackageMissing(UserError):
 
 
 class PackageShadowed(UserError):
-    """Another package has the name of one of the server's and comes before it on Python's path."""
+    """A package on Python's path shadows a package of the server with the same name."""
 
 
 class WebhookNotVerified(UserError, ValueError):
@@ -89,7 +89,7 @@ class RankeryApiError(UserError):
     problem: dict[str, Any]
 
     def __str__(self) -> str:
-        """Return the problem in one sentence, with the place of every error in the payload."""
+        """Return the problem in one sentence, with the location of every error in the request."""
         detail = str(self.problem.get("detail") or self.problem.get("title") or f"HTTP status {self.status}")
         places = [
             f"{error.get('pointer', '')}: {error.get('detail', '')}".removeprefix(": ")
@@ -110,7 +110,7 @@ class KeyRefused(RankeryApiError):
     has_key: bool
 
     def __str__(self) -> str:
-        """Return what to do, in one sentence."""
+        """Return the problem and a solution in one sentence."""
         if not self.has_key:
             return "the service wants an API key: pass api_key, or set RANKERY_API_KEY to its secret"
         return f"the service did not accept the API key: {super().__str__()}"
@@ -125,11 +125,11 @@ class _Reason(Protocol):
 
     @property
     def detail(self) -> str | None:
-        """Sentence about this failure."""
+        """Description of this failure."""
 
 
 class EndedResource(Protocol):
-    """A job, study or experiment that has ended; the answers of the service are of this form."""
+    """A job, study or experiment that has ended, as in responses of the service."""
 
     @property
     def id(self) -> str:
@@ -141,7 +141,7 @@ class EndedResource(Protocol):
 
     @property
     def problem(self) -> _Reason | None:
-        """Why it failed, None where no reason was given."""
+        """Reason of the failure, None if unknown."""
 
 
 class EndedJob(EndedResource, Protocol):
@@ -153,10 +153,10 @@ class EndedJob(EndedResource, Protocol):
 
 
 class ResourceFailed(UserError):
-    """A resource that was waited for failed or was cancelled."""
+    """A resource failed or was cancelled during a wait."""
 
     def _sentence(self, noun: str, resource: EndedResource, otherwise: str = "no reason was given") -> str:
-        """Return why the resource failed."""
+        """Return the reason of the failure as a sentence."""
         problem = resource.problem
         reason = (problem.detail or problem.title) if problem else otherwise
         return f"the {noun} {resource.id} {resource.status}: {reason}"
@@ -164,7 +164,7 @@ class ResourceFailed(UserError):
 
 @dataclass
 class StudyFailed(ResourceFailed):
-    """A study that was waited for failed or was cancelled.
+    """A study failed or was cancelled during a wait.
 
     Attributes:
         study: The study as it ended, with its `problem`.
@@ -179,7 +179,7 @@ class StudyFailed(ResourceFailed):
 
 @dataclass
 class JobFailed(ResourceFailed):
-    """A job that was waited for failed or was cancelled.
+    """A job failed or was cancelled during a wait.
 
     Attributes:
         job: The job as it ended, with its `problem`.
@@ -194,12 +194,12 @@ class JobFailed(ResourceFailed):
 
 @dataclass
 class JobRefused(JobFailed):
-    """A job that was waited for decided against the request: a gate refused the version."""
+    """A promotion job ended with a refusal: the gate refused the version."""
 
 
 @dataclass
 class ExperimentFailed(ResourceFailed):
-    """An experiment that was waited for failed or was cancelled.
+    """An experiment failed or was cancelled during a wait.
 
     Attributes:
         experiment: The experiment as it ended, with its `problem`.

@@ -11,13 +11,13 @@ _LOSS, _SEED, _SCORER = "loss", "seed", "scorer"
 
 
 def points(spec: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Return a job for each point of a grid, with its values as tags of the model.
+    """Yield a job for each point of a grid, with the grid values as tags of the model.
 
     Args:
-        spec: The job.
-        grid: Values by hyperparameter of what is trained; `loss` for losses by name, `loss.mu` for an option
-            of the loss, `scorer` for kinds of scorers, `scorer.dropout` for an option of one, `seed` for the
-            seed of the job.
+        spec: Job that the points are derived from.
+        grid: Values by hyperparameter of the scorer; `loss` for names of losses, `loss.mu` for an option of
+            the loss, `scorer` for kinds of scorers, `scorer.dropout` for an option of a scorer, `seed` for
+            the seed of the job.
 
     Example:
         >>> [job["hyperparameters"] for job in points({"hyperparameters": {}}, {"num_leaves": [31, 63]})]
@@ -48,7 +48,7 @@ def points(spec: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Iterat
 
 
 def part_of(name: str, *, is_network: bool) -> tuple[str, str]:
-    """Return the part of a request that a name belongs to, and its name there.
+    """Return the section of a request that a grid parameter belongs to, and its field name there.
 
     Example:
         >>> part_of("scorer.dropout", is_network=True), part_of("num_leaves", is_network=False)

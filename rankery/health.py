@@ -13,16 +13,16 @@ _TIMEOUT_SECONDS = 5.0
 
 
 def check_api(host: str, port: int, purpose: str | None, *, live: bool) -> None:
-    """Ask the API that listens at an address of this machine.
+    """Check the health of the API at an address of this machine.
 
     Args:
-        host: The address that it listens on.
-        port: Its port.
-        purpose: `scoring`, `jobs`, or everything where None.
-        live: Ask only whether the process answers.
+        host: Address that the API listens on.
+        port: Port of the API.
+        purpose: `scoring` or `jobs`; None for everything.
+        live: Check only whether the process answers.
 
     Raises:
-        NotHealthy: It does not answer, or reports a fault.
+        NotHealthy: The API does not answer, or reports a fault.
     """
     path = "healthz" if live else "readyz" if purpose is None else f"readyz?for={purpose}"
     url = f"http://{reachable_host(host)}:{port}/{path}"
@@ -39,15 +39,15 @@ def check_api(host: str, port: int, purpose: str | None, *, live: bool) -> None:
 
 
 def check_worker(data_dir: Path, lanes: Sequence[str], *, live: bool) -> None:
-    """Read the last health report of the worker of this machine.
+    """Check the last health report of the worker of this machine.
 
     Args:
-        data_dir: Its data folder.
-        lanes: Which of its lanes.
-        live: Ask only whether its processes run, whatever they wait for.
+        data_dir: Data folder of the worker.
+        lanes: Lanes to check.
+        live: Check only whether the processes run, not whether they are ready.
 
     Raises:
-        NotHealthy: A lane has no worker here, or it has not written for a minute, or cannot work.
+        NotHealthy: A lane has no worker here, its report is a minute old, or it is not ready.
     """
     require_server_package()
     from core.worker_health import READY, STALE_SECONDS, WorkerHealthFile

@@ -1,13 +1,13 @@
 """Normalise the ids of queries and documents of all types.
 
-An id is a text or a whole number. Each is spelled by itself, so that two files that are read apart agree:
+An id is a text or a whole number. Each is normalised independently, so that ids of different files match:
 
 - A text is its own id, and bytes are decoded as UTF-8.
-- A whole number is its digits. So is a floating-point number or decimal that is whole, and its text: `1`,
-  `1.0` and `1.00` are one id, since whole numbers of which one is missing are written with a point.
-- Null, NaN, the texts `nan` and `NaN` that are written for it, and an empty text are missing ids.
-- Anything else is unfit: numbers with a fraction (1.10 would be 1.1), truth values, times, and floating-point
-  numbers so large that their type no longer holds every whole number.
+- A whole number becomes its digits; so does a whole floating-point number or decimal, and its text. `1`,
+  `1.0` and `1.00` are one id, since integer columns with missing values are often stored as floats.
+- Null, NaN, the texts `nan` and `NaN`, and an empty text are missing ids.
+- All other values are invalid: numbers with a fraction (1.10 would be 1.1), booleans, times, and
+  floating-point numbers so large that their type does not represent every integer.
 """
 
 import math
@@ -22,18 +22,18 @@ EXPECTED = "an id, a text or a whole number that its type holds exactly; write o
 _WITH_POINT = r"^(-?(0|[1-9][0-9]*))\.0+$"
 _WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
 _MISSING = ("", "nan", "NaN")
-_WHOLE = 2**53  # below it float64 has every whole number
-_SURE_CHARACTERS = 16  # of a text with a point, whose number is below 2**53 with so few
+_WHOLE = 2**53  # float64 represents every integer below it
+_SURE_CHARACTERS = 16  # a text with a point and at most so many characters is below 2**53
 
 
 @dataclass(frozen=True, eq=False)
 class Spelling:
-    """The ids of a column.
+    """Normalised ids of a column.
 
     Attributes:
         texts: Arrow's large_string (n,), null where an id is missing.
         unfit: int64 positions of values that are not ids.
-        respelled: Whether the point of a text was left out: `1.0` is `1`.
+        respelled: Whether the fraction of a text was removed: `1.0` became `1`.
     """
 
     texts: Any
@@ -42,10 +42,10 @@ class Spelling:
 
 
 class Spellings:
-    """The ids that a column of texts spells in several ways, `1` and `1.0`, over all of its blocks.
+    """Ids with several spellings, such as `1` and `1.0`, in all blocks of a text column.
 
     Attributes:
-        several: These ids, each once.
+        several: Distinct ids with several spellings.
     """
 
     def __init__(self) -> None:
@@ -53,11 +53,11 @@ class Spellings:
         self.several: dict[str, None] = {}
 
     def take(self, given: Any, spelling: Spelling) -> None:
-        """Look at a block.
+        """Add the ids of a block.
 
         Args:
             given: Arrow's array (n,) of texts, or a dictionary of them.
-            spelling: Texts that `spell_column` made of it.
+            spelling: Result of `spell_column` for the block.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -74,13 +74,13 @@ class Spellings:
 
 
 def spell(values: Any) -> Spelling:
-    """Spell ids in memory.
+    """Normalise ids in memory.
 
     Args:
         values: (n,) an array, a list or a column of a data frame, whose values may be of several types.
 
     Raises:
-        pyarrow.ArrowInvalid: Bytes of a column of Arrow are not UTF-8.
+        pyarrow.ArrowInvalid: Bytes of an Arrow column are not UTF-8.
 
     Example:
         >>> spell([4006381333931.0, b"a", "1.0", None]).texts.to_pylist()
@@ -98,11 +98,11 @@ def spell(values: Any) -> Spelling:
 
 
 def several_spellings(values: Any, spelling: Spelling) -> tuple[str, ...]:
-    """Return the ids that texts in memory spell in several ways.
+    """Return the ids that have several spellings in a column of texts.
 
     Args:
-        values: As `spell` takes them.
-        spelling: What it made of them.
+        values: Argument of `spell`.
+        spelling: Result of `spell`.
 
     Example:
         >>> ids = ["1", "1.0", "2.0"]
@@ -121,10 +121,10 @@ def several_spellings(values: Any, spelling: Spelling) -> tuple[str, ...]:
 
 
 def spell_column(column: Any) -> Spelling:
-    """Spell a column of Arrow.
+    """Normalise the ids in an Arrow column.
 
     Args:
-        column: An array or chunked array (n,) of any type, or a dictionary of it.
+        column: An array or chunked array (n,) of any type, possibly dictionary-encoded.
 
     Raises:
         pyarrow.ArrowInvalid: Bytes are not UTF-8.
@@ -139,7 +139,7 @@ def spell_column(column: Any) -> Spelling:
     kind: Any = column.type
     if types.is_dictionary(kind):
         distinct = spell_column(column.dictionary)
-        codes = pc.fill_null(column.indices.cast(pa.int64()), -1)  # some write them without a sign
+        codes = pc.fill_null(column.indices.cast(pa.int64()), -1)  # some writers use unsigned indices
         unfit = np.isin(codes.to_numpy(), distinct.unfit)
         return Spelling(distinct.texts.take(column.indices), np.flatnonzero(unfit), distinct.respelled)
     if types.is_floating(kind):
@@ -172,7 +172,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _spell_objects(values: list[Any]) -> Spelling:
-    """Spell objects of Python, those of each type together."""
+    """Normalise Python objects, grouped by type."""
     import numpy as np
     import pyarrow as pa
 
@@ -197,13 +197,13 @@ def _spell_objects(values: list[Any]) -> Spelling:
 
 
 def _spell_alike(values: Any) -> Spelling:
-    """Spell values of one type."""
+    """Normalise values of one type."""
     import numpy as np
     import pyarrow as pa
 
     try:
         return spell_column(pa.array(values))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # of a type that Arrow does not have
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # a type that Arrow does not support
         return Spelling(pa.nulls(len(values), pa.large_string()), np.arange(len(values)))
 
 
@@ -215,7 +215,7 @@ def _spell_texts(texts: Any) -> Spelling:
     missing = pc.is_in(texts, pa.array(_MISSING, pa.large_string()))
     if pc.any(missing).as_py():
         texts = pc.if_else(missing, pa.scalar(None, pa.large_string()), texts)
-    if not pc.any(pc.match_substring(texts, ".0")).as_py():  # a tenth of the time of the expression
+    if not pc.any(pc.match_substring(texts, ".0")).as_py():  # ten times faster than the regular expression
         return Spelling(texts, np.empty(0, np.int64))
     has_point = pc.fill_null(pc.match_substring_regex(texts, _WITH_POINT), False)
     whole: Any = pc.replace_substring_regex(texts, _WITH_POINT, r"\1")

@@ -1,16 +1,16 @@
-"""Errors of core as errors of the library."""
+"""Conversion of core errors to errors of the library."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rankery.errors import InvalidArgument
 
-_ARGUMENTS = {"label_map": "labels", "dataset_id": "data"}  # what jobs call them, and callers of the library
+_ARGUMENTS = {"label_map": "labels", "dataset_id": "data"}  # names in jobs, and names in the library
 
 
 @contextmanager
 def invalid_arguments() -> Iterator[None]:
-    """Convert errors of core to `InvalidArgument`, with the names of the arguments."""
+    """Convert core errors in the block to `InvalidArgument`, with the argument names of the library."""
     from core.errors import InvalidInput
 
     try:

@@ -25,7 +25,7 @@ class KeyMissing(UserError):
 
 
 class KeyRejected(UserError):
-    """A key cannot be made as asked for, or there is none of that name."""
+    """A key cannot be created with these arguments, or does not exist."""
 
 
 class StoreUnusable(UserError):
@@ -34,12 +34,12 @@ class StoreUnusable(UserError):
 
 @dataclass(frozen=True)
 class CreatedKey:
-    """A key just made.
+    """A new API key with its secret.
 
     Attributes:
-        key: It, as `all_keys` shows it.
-        secret: Secret to send; kept nowhere.
-        sentence: What was made.
+        key: The key, as in `all_keys`.
+        secret: Secret for requests; it is not stored.
+        sentence: Description of the new key.
     """
 
     key: ShownKey
@@ -59,12 +59,12 @@ def create_key(
     Args:
         data_dir: The data folder; the database is in it unless RANKERY_DATABASE_URL names another.
         name: Display name.
-        scopes: Of `read`, `score`, `write` and `admin`.
-        expires_in: `90d`, `12h`; None for as long as it is not revoked.
-        projects: The projects that it is bound to; None for all.
+        scopes: Any of `read`, `score`, `write` and `admin`.
+        expires_in: Lifetime such as `90d` or `12h`; None for no expiry.
+        projects: Projects that the key may access; None for all.
 
     Raises:
-        KeyRejected: A scope or the lifetime cannot be understood.
+        KeyRejected: The name, a scope or the lifetime is invalid.
         StoreUnusable: The database cannot be used.
     """
     if not name.strip() or not name.isprintable() or len(name) > 200:
@@ -98,7 +98,7 @@ def revoke_key(data_dir: Path, id: str) -> ShownKey:
     """Revoke a key and return it.
 
     Raises:
-        KeyRejected: There is none.
+        KeyRejected: The key does not exist.
         StoreUnusable: The database cannot be used.
     """
     with open_store(data_dir) as store, store.begin() as tx:
@@ -106,10 +106,10 @@ def revoke_key(data_dir: Path, id: str) -> ShownKey:
 
 
 def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
-    """Refuse to listen beyond loopback without keys.
+    """Refuse to listen on an address beyond loopback if no API key exists.
 
     Raises:
-        KeyMissing: The address is another one, and no key was ever made.
+        KeyMissing: The address is not loopback, and no key was ever created.
         StoreUnusable: The database cannot be used.
     """
     require_server_package()
@@ -129,11 +129,11 @@ def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
 
 @contextmanager
 def open_store(data_dir: Path) -> "Iterator[Store]":
-    """Open the migrated store of a data folder.
+    """Open and migrate the store of a data folder.
 
     Raises:
-        StoreUnusable: It cannot be used.
-        KeyRejected: What was asked of it is refused.
+        StoreUnusable: The store cannot be used.
+        KeyRejected: The store refused an operation in the block.
     """
     require_server_package()
     from pydantic import ValidationError

@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
 
 class FilesUnusable(UserError):
-    """A file cannot be read, or files do not go together."""
+    """A file cannot be read, or files are inconsistent."""
 
 
 @dataclass(frozen=True)
 class RunEvaluation:
-    """Runs measured by judgments.
+    """Evaluation of runs by judgments.
 
     Attributes:
-        contract: The conventions of the numbers, with the name of their preset.
-        only_retrieved: Whether queries for which a run has no result are left out.
+        contract: Metric conventions, with the name of their preset.
+        only_retrieved: Whether queries without results of a run are left out.
         runs: `{"name", "queries_without_results", "unknown_queries", "retrieved_documents",
-            "judged_documents", "metrics"}` of each run; the judged are among the retrieved, and `metrics`
-            hold a summary each.
-        pairs: Every pair of runs, as the service's comparisons show it.
+            "judged_documents", "metrics"}` of each run; judged documents are counted among the
+                retrieved ones, and `metrics` has a summary for each metric.
+        pairs: Comparison of every pair of runs, in the form of the service's comparisons.
         sentence: Conclusion about all runs; None for a single one.
         query_ids: The queries of the judgments.
-        values: By metric one list of values a run, None where undefined.
+        values: By metric, a list of query values for each run, None if undefined.
     """
 
     contract: dict[str, Any]
@@ -43,11 +43,11 @@ class RunEvaluation:
 
 
 def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> Path | None:
-    """Return LightGBM's query file of a data file: that beside it with `.query` after its name.
+    """Return LightGBM's query file of a data file: the file name with `.query` appended, if it exists.
 
     Args:
         path: The data file.
-        columns: Columns of a table by role; with a query column no other file is needed.
+        columns: Columns of a table by role; with a query column, no query file is used.
     """
     sizes = path.with_name(f"{path.name}.query")
     return sizes if sizes.is_file() and "query" not in (columns or {}) else None
@@ -55,13 +55,13 @@ def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> 
 
 @contextmanager
 def one_sentence(place: str | None = None) -> Iterator[None]:
-    """Convert errors of core about files and options to one sentence.
+    """Convert core errors about files and options to `FilesUnusable`.
 
     Args:
-        place: The files that are meant, where core does not name them.
+        place: Name of the files for errors that do not name them.
 
     Raises:
-        FilesUnusable: In the place of every error that a user can cause.
+        FilesUnusable: Replaces every error that a user can cause.
     """
     from core.errors import InvalidInput, RankeryError
 
@@ -91,20 +91,20 @@ def evaluate_runs(
     permutations: int,
     seed: int,
 ) -> RunEvaluation:
-    """Measure runs by judgments, and compare every pair.
+    """Evaluate runs by judgments, and compare every pair.
 
     Args:
         qrels: Judgments: TREC qrels, or any other judged dataset whose documents have ids.
         runs: TREC runs.
         metrics: Spellings, `ndcg@10`; the first one decides comparisons.
-        columns: Which columns of a judged table are what, as an upload's.
-        contract: Name of a preset, or one with changes.
-        only_retrieved: Whether queries for which a run has no result are left out, instead of counting 0.
+        columns: Column roles of a judged table, as in an upload.
+        contract: Name of a preset, or a dictionary of a preset with changes.
+        only_retrieved: Whether to leave out queries without results of a run, instead of counting 0.
         permutations: Random assignments of the randomisation test.
         seed: Seed of the resampling.
 
     Raises:
-        FilesUnusable: In one sentence.
+        FilesUnusable: A file or an option cannot be used.
     """
     require_server_package()
     from core.machine import limit_threads
@@ -192,7 +192,7 @@ def _compared(
 
 
 def _names(runs: Sequence[Path]) -> list[str]:
-    """Name each run by its file, or by its path where files share a name."""
+    """Return the name of each run: its file name, or its path if file names are equal."""
     stems = [run.name for run in runs]
     return [
         run.name if stems.count(run.name) == 1 else f"{run} ({place})"

@@ -1,4 +1,4 @@
-"""Metrics of scores in memory, without a service."""
+"""Evaluate scores in memory, without a service."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,14 +42,14 @@ class Evaluation(Shown, Tabular):
         return {name: summary.mean for name, summary in self.metrics.items()}
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a query: `query_id` and a column a metric, null where undefined."""
+        """Return a table with one row per query: `query_id` and one column per metric, null if undefined."""
         from rankery.client.frames.arrow import pa
 
         columns = {name: pa.array(values, from_pandas=True) for name, values in self.values.items()}
         return pa.table({"query_id": list(self.query_ids), **columns})
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the list row of the evaluation, by column."""
         return {
             "queries": count(len(self.query_ids)),
             **{name: number(one) for name, one in self.means.items()},
@@ -75,7 +75,7 @@ def evaluate(
     document_ids: Any = None,
     seed: int = 42,
 ) -> Evaluation:
-    """Measure scores by labels, query by query, as jobs of the service do.
+    """Evaluate scores by labels, query by query, like jobs of the service.
 
     Columns of pandas, polars or Arrow, arrays and lists are accepted. Rows need not be sorted.
 
@@ -90,7 +90,7 @@ def evaluate(
         seed: Seed of the resampling for intervals.
 
     Raises:
-        InvalidArgument: The shapes do not fit, a score is infinite, a document comes twice in a query, or a
+        InvalidArgument: The shapes do not match, a score is infinite, a document is repeated in a query, or a
             metric or convention is unknown.
         PackageMissing: rankery-server is not installed.
 

@@ -1,4 +1,4 @@
-"""Start the processes of the service: the one place that imports the API, the worker and the store."""
+"""Start the processes of the service; only this module imports the API, the worker and the store."""
 
 import gc
 import os
@@ -16,15 +16,15 @@ from rankery.server_package import require_server_package
 if TYPE_CHECKING:
     from core.warm_up import Part
 
-# Within the embedded service's grace, so that a slow upload does not turn a stop into a kill.
+# Shorter than the grace period of the embedded service, so that a slow upload does not cause a kill.
 _OPEN_REQUESTS_SECONDS = 5
-# Commands and tests that bring their own service are mostly done by then.
+# Commands and tests with an embedded service have mostly ended by then.
 _EXPORTS_AFTER_SECONDS = 30.0
 _OWN_FILES = 0o077  # other users cannot read labels, models, or the secrets of webhooks
-_SWITCH_SECONDS = 0.0005  # a tenth of Python's own
+_SWITCH_SECONDS = 0.0005  # a tenth of Python's default
 _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")
-# A rank worker runs what jobs send it, and has no use for these.
+# A rank worker runs code of jobs and does not need these credentials.
 _WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
 
 
@@ -35,7 +35,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         PackageMissing, PackageShadowed: The server's packages are not Rankery's.
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
         KeyMissing: The address is not loopback, and there is no API key.
-        StoreUnusable: The address is not loopback, and the database cannot be asked for one.
+        StoreUnusable: The address is not loopback, and the database cannot be used.
         ProcessFailed: The database or the artifact store cannot be used.
     """
     require_server_package()
@@ -58,15 +58,15 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     _warn_of_unknown_variables()
     _warn_of_readers(settings.data_dir)
     with _reported_errors():
-        Store.open(settings).close()  # which connects to nothing yet
+        Store.open(settings).close()  # opening does not connect yet
         application = create_app(settings)
     _start_later(LOW_PRIORITY.start)
-    # A full collection stops every request, and what was made so far would make it last a fifth of a second.
+    # A full collection stops all requests; freezing the objects so far saves 0.2 s of each.
     gc.collect()
     gc.freeze()
-    # The event loop waits this long for each thread that runs Python before it has its turn.
+    # The event loop waits up to this long for the GIL for each running thread.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    # The application logs its requests itself, structured; uvicorn's own format is left out.
+    # The application has a structured access log, which replaces that of uvicorn.
     uvicorn.run(
         application,
         host=host,
@@ -92,7 +92,7 @@ def _garbage_collection_paused() -> Iterator[None]:
 
 @contextmanager
 def _reported_errors() -> Iterator[None]:
-    """Raise `ProcessFailed` where a URL cannot be understood, or a setting needs an absent package."""
+    """Raise `ProcessFailed` if a URL is invalid, or a setting needs a package that is not installed."""
     from core.errors import RankeryError
 
     try:
@@ -110,7 +110,7 @@ def _start_later(start: Callable[[], None]) -> None:
 def run_worker(
     data_dir: Path, lane: str | None = None, *, concurrency: int | None = None, threads: int | None = None
 ) -> None:
-    """Run a worker, of one lane or with a process for each, until SIGINT or SIGTERM.
+    """Run a worker until SIGINT or SIGTERM, for one lane or with a process for each lane.
 
     Raises:
         PackageMissing, PackageShadowed: The server's packages are not Rankery's.
@@ -145,8 +145,8 @@ def run_rank_worker(
 
     Raises:
         PackageMissing, PackageShadowed: The server's packages are not Rankery's.
-        InvalidSettings: There is no scheduler, or a `RANKERY_…` variable is out of bounds.
-        ProcessFailed: Dask is not installed, the certificates cannot be used, or kernels not be compiled.
+        InvalidSettings: No scheduler is given, or a `RANKERY_…` variable is out of bounds.
+        ProcessFailed: Dask is not installed, or certificates or kernels cannot be used.
     """
     require_server_package()
     _start_without_credentials(say)
@@ -167,7 +167,7 @@ def run_rank_worker(
     configure_logging(settings)
     _warn_of_unknown_variables()
     with compilation_progress() as report:
-        compile_kernels(report)  # else each rank would
+        compile_kernels(report)  # otherwise each rank would compile them
     options = RankWorkerOptions(threads or settings.threads or available_cpus(), memory, host, settings.ports)
     try:
         run_until_stopped(settings, options)
@@ -176,7 +176,7 @@ def run_rank_worker(
 
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:
-    """Restart this process where its environment has credentials, which it would keep in memory."""
+    """Restart this process without credentials in its environment, which would stay in its memory."""
     withheld = [name for name in _WITHHELD if name in os.environ]
     if not withheld:
         return
@@ -187,7 +187,7 @@ def _start_without_credentials(say: Callable[[str], None]) -> None:
 
 
 def capture_output() -> None:
-    """Log the standard output of this process, where its log is in JSON."""
+    """Redirect the standard output of this process to its log, if the log is in JSON."""
     from core import logs
 
     logs.capture_output()
@@ -217,13 +217,13 @@ def _warn_of_unknown_variables() -> None:
 
 
 def compile_kernels(report: Callable[[int, int], None]) -> Path:
-    """Compile the kernels that this machine's cache lacks; return the folder that holds them.
+    """Compile the kernels that are missing in the cache of this machine; return the cache folder.
 
     Args:
         report: Called with the number of compiled parts and of all parts.
 
     Raises:
-        ProcessFailed: They cannot be compiled, or not be kept.
+        ProcessFailed: The kernels cannot be compiled or cached.
     """
     from core.kernel_cache import is_writable, kernel_cache
     from core.warm_up import PARTS, missing
@@ -235,13 +235,13 @@ def compile_kernels(report: Callable[[int, int], None]) -> Path:
 
 
 def compile_demo_kernels(report: Callable[[int, int], None]) -> None:
-    """Compile the kernels that `rankery demo` uses, where the cache lacks them and can be written.
+    """Compile the kernels of `rankery demo` that are missing in the cache, if it is writable.
 
     Args:
         report: Called with the number of compiled parts and of all parts.
 
     Raises:
-        ProcessFailed: They cannot be compiled.
+        ProcessFailed: The kernels cannot be compiled.
     """
     from core.warm_up import DEMO
 
@@ -268,15 +268,15 @@ def _prepare_environment(threads: int | None = None) -> None:
 
     configured = os.environ.get("RANKERY_THREADS", "")
     limit_threads(wanted=threads or (int(configured) if configured.isdecimal() else None))
-    # LightGBM and numba may each bring an OpenMP pool; idle threads of one that spin would slow the other.
+    # LightGBM and numba may each have an OpenMP pool; spinning idle threads of one would slow the other.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    # GNU's runtime: microseconds suffice for LightGBM's many short loops. Two processes on the same cores
-    # that turn for its default of 300,000 rounds take a hundred times as long.
+    # libgomp: spinning for microseconds suffices for LightGBM's many short loops. With the default of 300,000
+    # # spins, two processes on the same cores take a hundred times as long.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
 def _warn_of_readers(data_dir: Path) -> None:
-    """Warn that other users can read a data folder of an older release."""
+    """Warn if other users can read the data folder, such as one of an older release."""
     import structlog
 
     if data_dir.is_dir() and data_dir.stat().st_mode & _OWN_FILES:

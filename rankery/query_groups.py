@@ -1,4 +1,4 @@
-"""Documents gathered into queries, by the sizes of queries or by the query of each document."""
+"""Group documents by query, given query sizes or the query id of each document."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,12 @@ _SIZES = "the number of documents of each query, in order"
 
 @dataclass(frozen=True, eq=False)
 class QueryGroups:
-    """Documents by query.
+    """Documents grouped by query.
 
     Attributes:
         query_ids: As texts, in the order in which they first appear.
-        boundaries: (n_queries + 1,) offsets of the queries in the order of documents below.
-        order: (n_documents,) rows by query, in input order within each; None where they are in this order
-            already.
+        boundaries: (n_queries + 1,) offsets of the queries in the grouped documents.
+        order: (n_documents,) input rows sorted by query, stable within each; None if already in this order.
     """
 
     query_ids: tuple[str, ...]
@@ -31,12 +30,12 @@ class QueryGroups:
     order: "Int64Array | None" = None
 
     def gather(self, values: "NDArray[Any]") -> "NDArray[Any]":
-        """Return values of documents, in input order, by query."""
+        """Reorder values of documents from input order to grouped order."""
         return values if self.order is None else values[self.order]
 
 
 def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
-    """Cut contiguous documents into queries, numbered from 1.
+    """Group contiguous documents by query sizes; query ids are numbers from 1.
 
     Args:
         group: (n_queries,) documents of each query, as LightGBM takes them.
@@ -52,7 +51,7 @@ def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
 
 
 def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") -> QueryGroups:
-    """Gather documents by query; documents of a query need not be contiguous.
+    """Group documents by query ids; documents of a query need not be contiguous.
 
     Args:
         query_ids: (n_documents,) numbers or texts.
@@ -75,16 +74,16 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
 
 
 def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.LargeStringArray":
-    """Return the id of each document as a text, (n_documents,); warn of one that is spelled in several ways.
+    """Return the normalised id of each document, (n_documents,); warn of ids with several spellings.
 
     Args:
         argument: Name of the argument, for messages.
-        ids: As `rankery.identifiers.spell` takes them.
+        ids: Argument of `rankery.identifiers.spell`.
         n_documents: Number of documents.
-        what: They are ids of.
+        what: Noun for the ids, for messages.
 
     Raises:
-        InvalidArgument: One is missing or no id, or there is not one a document.
+        InvalidArgument: An id is missing or invalid, or the number of ids is not that of documents.
     """
     import numpy as np
 
@@ -99,7 +98,7 @@ def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.Lar
         place = int(np.argmax(found.texts.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidArgument(f"{argument}: has no {what} for document {place}, counted from 0")
     if found.respelled:
-        from rankery.client.frames.cells import warn_of_spellings  # the client takes a third of a second
+        from rankery.client.frames.cells import warn_of_spellings  # importing the client takes 0.3 s
 
         warn_of_spellings(argument, ids, found)
     texts: pa.LargeStringArray = found.texts
@@ -107,7 +106,7 @@ def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.Lar
 
 
 def check_one_a_document(argument: str, values: "NDArray[Any]", n_documents: int) -> None:
-    """Check that an argument has one value a document.
+    """Check that an argument has one value for each document.
 
     Args:
         argument: Name of the argument, for messages.
@@ -115,21 +114,21 @@ def check_one_a_document(argument: str, values: "NDArray[Any]", n_documents: int
         n_documents: Number of documents.
 
     Raises:
-        InvalidArgument: Its shape is not (n_documents,).
+        InvalidArgument: The shape is not (n_documents,).
     """
     if values.shape != (n_documents,):
         raise InvalidArgument(f"{argument}: is of shape {values.shape}; there are {n_documents:,} documents")
 
 
 def query_sizes(group: Any, n_documents: int) -> "Int64Array":
-    """Return the documents of each query, (n_queries,).
+    """Validate query sizes and return them as an array, (n_queries,).
 
     Args:
-        group: As LightGBM takes it.
-        n_documents: The documents in all.
+        group: Number of documents of each query, as in LightGBM.
+        n_documents: Total number of documents.
 
     Raises:
-        InvalidArgument: It is missing, or its numbers are not sizes of these documents' queries.
+        InvalidArgument: The sizes are missing or invalid, or do not add up to the number of documents.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Check that the server's packages are installed, and that nothing on Python's path hides them."""
+"""Check that the server's packages are installed, and that no other package shadows them."""
 
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, distribution
@@ -12,7 +12,7 @@ _DISTRIBUTION = "rankery-server"
 
 
 def require_server_package() -> None:
-    """Check that `app`, `core` and `worker` are Rankery's; they are located, not imported.
+    """Check that `app`, `core` and `worker` are packages of Rankery, without importing them.
 
     Raises:
         PackageMissing: The server package is not installed.
@@ -37,7 +37,7 @@ def _place(spec: ModuleSpec) -> Path:
 
 
 def _is_own(place: Path, name: str) -> bool:
-    """Return whether a package is beside this one, or where the server's distribution is installed."""
+    """Return whether a package is beside this one, or belongs to the installed server distribution."""
     if place == Path(__file__).resolve().parents[1] / name:
         return True
     try:

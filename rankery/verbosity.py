@@ -8,13 +8,13 @@ _is_quiet: ContextVar[bool] = ContextVar("rankery_quiet", default=False)
 
 
 def is_quiet() -> bool:
-    """Return whether progress is hidden at present; results and errors are shown anyway."""
+    """Return whether progress messages are hidden; results and errors are always shown."""
     return _is_quiet.get()
 
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Hide progress while the block runs."""
+    """Hide progress messages and bars in the block."""
     token = _is_quiet.set(True)
     try:
         yield

@@ -27,7 +27,7 @@ def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     """Return the signature of a message, `v1,` and HMAC-SHA256 in base64.
 
     Raises:
-        WebhookNotVerified: The secret is none.
+        WebhookNotVerified: The secret is not a webhook secret.
     """
     content = f"{message_id}.{timestamp}.".encode() + body
     digest = hmac.new(_key_of(secret), content, hashlib.sha256).digest()
@@ -43,17 +43,17 @@ def verify_webhook(
 ) -> dict[str, Any]:
     """Verify that a request was sent by the service, and return its body.
 
-    Verify the bytes as they arrived: JSON that was parsed and written again has another signature. Repeated
-    deliveries have the same `webhook-id`.
+    Pass the raw bytes of the request: JSON that was parsed and serialised again has another signature.
+    Repeated deliveries have the same `webhook-id`.
 
     Args:
         body: Body of the request.
         headers: Headers of the request; their case does not matter.
         secret: Secret of the webhook, `whsec_…`.
-        tolerance_seconds: How far the time of sending may be from now, against repeated old requests.
+        tolerance_seconds: Largest difference between the time of sending and now, against replay attacks.
 
     Raises:
-        WebhookNotVerified: A header is missing, no signature is right, or the time is too far away.
+        WebhookNotVerified: A header is missing, no signature matches, or the timestamp is out of tolerance.
 
     Example:
         >>> secret, body = new_secret(), b'{"type": "job.ended", "timestamp": "2026-11-24", "data": {}}'
@@ -69,7 +69,7 @@ def verify_webhook(
     if not abs(time.time() - timestamp) <= tolerance_seconds:
         raise WebhookNotVerified(f"it was sent more than {tolerance_seconds:g} s from now")
     expected = sign(secret, message_id, timestamp, sent).encode()
-    # Compared in constant time, and as bytes, for a header may hold anything.
+    # Compared in constant time, and as bytes, since a header may hold non-ASCII text.
     if not any(hmac.compare_digest(expected, each.encode()) for each in signatures.split(" ")):
         raise WebhookNotVerified("no signature is that of this body with this secret")
     content = json.loads(sent)

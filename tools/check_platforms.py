@@ -11,11 +11,11 @@ PLATFORMS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "aarch64-a
 
 
 def resolution_fault(python: str, platform: str) -> str | None:
-    """Return why the lock cannot be installed from wheels alone, None where it can.
+    """Return the reason why the lock file cannot be installed from wheels alone; None if it can.
 
     Args:
-        python: A version of Python, as `3.13`.
-        platform: A platform as uv names it, a target triple.
+        python: A version of Python, such as `3.13`.
+        platform: A platform in the spelling of uv, a target triple.
     """
     target = ("--python-version", python, "--python-platform", platform)
     options = ("--no-deps", "--only-binary", ":all:", "--no-header")
@@ -25,7 +25,7 @@ def resolution_fault(python: str, platform: str) -> str | None:
 
 
 def main() -> None:
-    """Print a line for every Python on every platform; exit with 1 if one of them does not resolve."""
+    """Print a line for every Python version and platform; exit with 1 if one does not resolve."""
     faults = 0
     for python, platform in product(PYTHONS, PLATFORMS):
         fault = resolution_fault(python, platform)

@@ -15,7 +15,7 @@ from tools.generate_client import openapi_document
 
 ROOT = Path(__file__).parents[1]
 TYPES = ROOT / "app" / "dashboard" / "types" / "openapi.d.ts"
-# Properties that a schema leaves open, with their types in `app/dashboard/types/globals.d.ts`.
+# Untyped properties of schemas, with their types in `app/dashboard/types/globals.d.ts`.
 _OPEN_PROPERTIES = {
     "contract": "Contract",
     "hyperparameters": "Parameters",
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _marked(document: dict[str, Any]) -> dict[str, Any]:
-    """Replace open properties by constants that name their types."""
+    """Replace untyped properties by constants that name their types."""
     for schema in document["components"]["schemas"].values():
         for name, value in schema.get("properties", {}).items():
             if name in _OPEN_PROPERTIES:

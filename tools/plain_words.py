@@ -23,7 +23,7 @@ class Finding:
     """A word that needs a second reading.
 
     Attributes:
-        line: Line number, from 1, where it begins.
+        line: Line number of its beginning, from 1.
         phrase: Text as written, on one line.
         plain: Words to write instead.
     """

@@ -19,20 +19,20 @@ from core.errors import StoreUnavailable
 
 RECORDED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST})
-# Of strangers, by address: their noise must not fill the database; all of it is in the log.
+# Unauthenticated requests per address: they must not fill the database; the access log has all of them.
 _STRANGERS_PER_MINUTE = 60
 _ADDRESS_CHARACTERS = 255
-# Pieces of one file, by the thousand: who began the upload and what was made of it is recorded.
+# Thousands of PATCH requests per file are not recorded, but the creation and the use of an upload are.
 _UPLOADS = "/v1/uploads/"
 
 _log = structlog.stdlib.get_logger("rankery.audit")
 
 
 class AuditMiddleware(HttpMiddleware):
-    """ASGI middleware that records each request that may change something, before its answer is sent.
+    """ASGI middleware that records each request that may change something, before its response is sent.
 
-    A 503 is recorded after it: the database may be what is unavailable.
-    What needs no more than reading or scoring changes nothing; it is recorded only where it is refused.
+    A 503 is recorded after the response, since the database may be unavailable. Requests that need only the
+    scope `read` or `score` change nothing; they are recorded only where they are refused.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -91,7 +91,7 @@ def _add_entry(scope: Scope, status: int) -> None:
     with registered(scope["app"], Services).store.begin() as tx:
         tx.audit.add(
             method=scope["method"],
-            # As it was sent, percent-encoded: of printable characters alone.
+            # The path as sent, percent-encoded: printable characters only.
             path=(scope.get("raw_path") or scope["path"].encode()).decode("ascii", "backslashreplace"),
             status=status,
             request_id=structlog.contextvars.get_contextvars().get("request_id", ""),

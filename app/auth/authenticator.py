@@ -1,4 +1,4 @@
-"""Identify callers by their credentials, and refuse an open network without keys."""
+"""Identify callers by their credentials, and refuse to listen on a network without API keys."""
 
 import time
 from typing import Annotated
@@ -18,9 +18,9 @@ _MINUTE_SECONDS = 60.0
 class Authenticator:
     """Identify callers by their credentials.
 
-    Wrong keys are counted by address, in this process alone: a burst is allowed, then as many a minute.
-    A key of 256 random bits cannot be guessed; the limit keeps noise away. A valid key always
-    passes, since many clients may share an address: every key is looked up, unseen ones in a separate pool.
+    Wrong keys are limited per address and process: a burst, then as many a minute. The limit reduces load;
+    keys of 256 random bits cannot be guessed. A valid key always passes, since many clients may share an
+    address: every key is looked up, unseen keys in a separate thread pool.
 
     Attributes:
         key_cache: Cache of accepted keys.
@@ -40,10 +40,10 @@ class Authenticator:
         return await LOOKUPS.run(self.key_cache.ask_whether_keys_exist) if known is None else known
 
     async def identify(self, credential: Credential, address: str) -> Caller:
-        """Return the caller of a credential, or None if it is not accepted.
+        """Return the caller of a credential.
 
         Raises:
-            Refusal: It is unknown, expired or revoked; 429 where too many wrong keys came from the address.
+            Refusal: The credential is not accepted; 429 for too many wrong keys from the address.
             StoreUnavailable: The database does not answer.
         """
         if caller := self.key_cache.fresh(credential):
@@ -70,7 +70,7 @@ async def refuse_open_network(host: str, authenticator: Authenticator) -> None:
     """Refuse to start beyond loopback while there is no API key.
 
     Raises:
-        OpenNetwork: The address that it listens on is another one, and there is no key.
+        OpenNetwork: The service would listen on another address than loopback, and there is no API key.
     """
     if not is_loopback(host) and not await authenticator.keys_exist():
         raise OpenNetwork(

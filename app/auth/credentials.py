@@ -30,8 +30,8 @@ class Credential:
 def credential_of(request: Request) -> Credential | None:
     """Return the credential of a request, an API key before a cookie, or None.
 
-    A browser sends cookies whichever site causes the request. Beyond SameSite, a method that changes
-    something therefore needs a same-origin request.
+    Browsers send cookies with cross-site requests, too. Besides SameSite, a cookie therefore counts for
+    methods that change something only in same-origin requests (CSRF).
     """
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":

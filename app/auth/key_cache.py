@@ -23,7 +23,7 @@ class _Answer:
 class ApiKeyCache:
     """Cache of accepted keys and sessions, valid for one second. Thread-safe.
 
-    What is revoked elsewhere is refused here within that second. Only good credentials are remembered.
+    Keys that another process revokes are refused within that second. Only accepted credentials are cached.
     """
 
     def __init__(self, store: Store) -> None:
@@ -44,7 +44,7 @@ class ApiKeyCache:
         """Read from the database whether a key exists; a positive result is cached for good.
 
         Raises:
-            StoreUnavailable: It does not answer.
+            StoreUnavailable: The database does not answer.
         """
         asked_at = time.monotonic()
         with self._store.read() as tx:
@@ -70,7 +70,7 @@ class ApiKeyCache:
         """Read the caller of a credential from the database; None if it is unknown, expired or revoked.
 
         Raises:
-            StoreUnavailable: It does not answer.
+            StoreUnavailable: The database does not answer.
         """
         asked_at = time.monotonic()
         with self._store.read() as tx:

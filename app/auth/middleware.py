@@ -30,8 +30,8 @@ _log = structlog.stdlib.get_logger("rankery.access")
 class AuthMiddleware(HttpMiddleware):
     """ASGI middleware that authenticates callers and sets `request.state.key`.
 
-    What is refused is refused before any of its body is read. A key that is bound to projects finds nothing
-    else in the store until its request is answered, threads and tasks of the request included.
+    Requests are refused before any of their body is read. With a key that is bound to projects, the request
+    and its threads and tasks can read only objects of these projects in the store.
     """
 
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
@@ -60,7 +60,7 @@ class AuthMiddleware(HttpMiddleware):
         except StoreUnavailable:
             if _is_known_monitor(request, authenticator):
                 return None
-            # Its detail may name the database's address, which is not for strangers.
+            # No detail for unauthenticated callers: it may contain the address of the database.
             _log.exception("auth.store_unavailable")
             return problem(KINDS[StoreUnavailable], None)
 
@@ -94,7 +94,7 @@ async def _identified(request: Request, authenticator: Authenticator) -> Caller:
 
 
 def _owner(request: Request) -> Caller:
-    """Accept callers on the loopback address as the owner, but not those of a proxy on it."""
+    """Return the owner for callers on loopback; refuse callers that a proxy on loopback forwards."""
     address = (request.scope.get("server") or ("", None))[0]
     forwarded = ",".join(request.headers.getlist("x-forwarded-for"))
     clients = [client.strip() for client in forwarded.split(",") if client.strip()]
@@ -104,7 +104,7 @@ def _owner(request: Request) -> Caller:
 
 
 def _is_known_monitor(request: Request, authenticator: Authenticator) -> bool:
-    """Return whether a known key asks for the metrics, which report a database outage."""
+    """Return whether a cached key requests the metrics, which report a database outage."""
     credential = credential_of(request)
     if request.method != "GET" or request.scope["path"] != METRICS or credential is None:
         return False
@@ -122,7 +122,7 @@ def expects_page(request: Request) -> bool:
 
 
 def _to_sign_in(request: Request) -> Response:
-    # As they were sent: percent-encoded.
+    # Path and query as sent, percent-encoded.
     path, query = request.scope.get("raw_path") or b"/", request.scope["query_string"]
     wanted = path + (b"?" + query if query else b"")
     return RedirectResponse(f"{SIGN_IN}?next={quote(wanted, safe='')}", HTTPStatus.SEE_OTHER)

@@ -19,7 +19,7 @@ _SECURITY_SCHEMES: Mapping[str, dict[str, Any]] = {
 
 
 def describe_access(document: dict[str, Any]) -> None:
-    """Add the scope that each operation needs, and its responses without it."""
+    """Add to each operation the scope that it needs, and its responses to unauthorized requests."""
     document["components"]["securitySchemes"] = _SECURITY_SCHEMES
     for path, methods in document["paths"].items():
         rule = rule_of(path)

@@ -17,7 +17,7 @@ class Hosts:
     """Host names under which this service answers.
 
     Args:
-        allowed: Names beyond loopback and the machine's own, without a port.
+        allowed: Names besides loopback and the machine's host name, without a port.
     """
 
     def __init__(self, allowed: Iterable[str]) -> None:
@@ -28,8 +28,8 @@ class Hosts:
 
         Args:
             headers: Headers of the request.
-            by_address: Whether any IP address is as good as a name, which no DNS server can forge. Not so
-                while no key is needed: then only this machine may ask.
+            by_address: Whether any IP address is accepted, since DNS rebinding cannot forge addresses. False
+                while no key is needed: then only this machine may send requests.
         """
         found = [_AUTHORITY.fullmatch(host) for host in headers.getlist("host")]
         if len(found) != 1 or found[0] is None:
@@ -52,7 +52,7 @@ _OWN_SITES = frozenset({"same-origin", "none"})  # none: typed in, or a bookmark
 def is_foreign(headers: Headers, method: str) -> bool:
     """Return whether the request comes from a page of another origin, links excepted.
 
-    `Origin` and `Sec-Fetch-Site` are set by the browser and out of a page's reach. Programs send neither.
+    `Origin` and `Sec-Fetch-Site` are set by the browser; pages cannot change them. Programs send neither.
     """
     if any(not _names_host(origin, headers) for origin in headers.getlist("origin")):
         return True
@@ -69,7 +69,7 @@ def is_same_origin(headers: Headers) -> bool:
 
 
 def _names_host(origin: str, headers: Headers) -> bool:
-    # Without the scheme: a proxy that ends TLS asks us in plain HTTP for pages of an https origin.
+    # Without the scheme: behind a proxy that terminates TLS, requests of https origins arrive as HTTP.
     try:
         parts = urlsplit(origin)
     except ValueError:

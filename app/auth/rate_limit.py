@@ -19,14 +19,14 @@ MOST_CALLERS = 10_000
 class Buckets:
     """Token buckets, one per caller: a burst limit and a long-term rate.
 
-    The generic cell rate algorithm (ITU-T I.371): all that is kept of a caller is the moment at which its
-    bucket will be full again. The callers seen last are remembered; one that is forgotten begins with a
-    full bucket, so that many addresses need no memory and lock no caller out.
+    The generic cell rate algorithm (ITU-T I.371) stores one number per caller: the time at which its bucket
+    will be full again. The least recently seen callers are evicted and restart with a full bucket, so that
+    many addresses neither need memory nor lock a caller out.
 
     Args:
         per_second: Tokens that a bucket gains a second.
         burst: Tokens in a full bucket, at least 1.
-        most_callers: Callers remembered.
+        most_callers: Largest number of stored callers.
     """
 
     def __init__(self, per_second: float, burst: float, most_callers: int = MOST_CALLERS) -> None:
@@ -40,8 +40,8 @@ class Buckets:
         """Take a token from a caller's bucket.
 
         Args:
-            caller: Whose bucket.
-            now: Seconds of a clock that never goes back.
+            caller: Rate-limit key of the caller.
+            now: Time of a monotonic clock in seconds.
 
         Returns:
             Seconds until there is a token, 0 where one was taken.
@@ -67,7 +67,7 @@ _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 class RateLimit(HttpMiddleware):
     """ASGI middleware that answers 429 to callers above their rate limit.
 
-    Callers are identified by key, or by address where none is needed, and have a bucket each for
+    Callers are identified by key, or by address without authentication, and have a bucket each for
     reads, for writes and for scoring. Each API process has its own buckets: with several processes a
     caller has a multiple of the rate.
     """

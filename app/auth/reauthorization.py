@@ -1,4 +1,4 @@
-"""Authorization of requests that last, checked again."""
+"""Repeat the authorization of long-lived requests, such as event streams."""
 
 from starlette.requests import Request
 
@@ -11,9 +11,10 @@ from core.errors import StoreUnavailable
 
 
 async def is_still_authorized(request: Request, authenticator: Authenticator) -> bool:
-    """Return whether a request would be authorized now; its key may have been revoked, or the first one made.
+    """Return whether a long-lived request is still authorized.
 
-    While the database does not answer, it is.
+    Its key may have been revoked, or a first key created. While the database does not answer, the request
+    stays authorized.
     """
     rule = rule_of(request.scope["path"])
     needed = rule.scope(request.method) if rule else None

@@ -28,7 +28,7 @@ def list_audit(
 ) -> AuditPage:
     """List the audit log, newest first: requests that changed something or tried to.
 
-    Refused ones are included; scoring requests only if refused.
+    Refused requests are included; scoring requests only if refused.
     """
     with services.store.read() as tx:
         page = tx.audit.page(cursor, limit, key_id=key_id)
@@ -67,7 +67,7 @@ def create_key(
 ) -> NewKey:
     """Create an API key and return its secret once; only the hash is stored.
 
-    After the first key, every request needs one. It takes no `Idempotency-Key`.
+    After the first key, every request needs a key. This request takes no `Idempotency-Key`.
     """
     values = body.model_dump(exclude={"name", "scopes"})
     with services.store.begin() as tx:
@@ -91,7 +91,7 @@ def list_keys(services: UseServices, cursor: Cursor = None, limit: Limit = 50) -
 def revoke_key(key_id: str, services: UseServices, authenticator: UseAuthenticator) -> None:
     """Revoke an API key within a second and end its browser sessions.
 
-    Its jobs continue. It may be repeated.
+    Jobs of the key continue. The request may be repeated.
     """
     with services.store.begin() as tx:
         tx.api_keys.revoke(key_id)

@@ -51,7 +51,7 @@ class AuditPage(ResponseModel):
 KeyScope = Literal["read", "score", "write", "admin"]
 
 _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
-_LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC)  # in every zone before the last that a datetime holds
+_LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC)  # a valid datetime in every time zone
 _KEY_EXAMPLE: dict[str, Any] = {
     "id": "key_01k9x2m4q7c8v5n3b6r1",
     "name": "nightly training",

@@ -86,7 +86,7 @@ RULES = (
         reading=READ,
         writing=SCORE,
     ),
-    # POST only because names of features are too many for an address.
+    # Reads by POST, since the names of features may exceed the limit of a URL.
     _rule(
         [f"/v1/models/{{ref}}/export{part}" for part in ("", "/archive", "/parity")],
         reading=READ,

@@ -129,7 +129,7 @@ class AddressLogRequest(RequestModel):
         """Return the reading options as JSON, without the format.
 
         Raises:
-            InvalidInput: An option does not fit.
+            InvalidInput: An option is invalid.
         """
         given = {name: getattr(self, name) for name in ("columns", "actions", "rank_base")}
         options = {name: value for name, value in given.items() if value is not None}
@@ -149,7 +149,7 @@ def log_name(name: str) -> str:
     """Validate the name of a click log from an upload.
 
     Raises:
-        InvalidInput: It is empty, too long or holds control characters.
+        InvalidInput: The name is empty, too long or has control characters.
     """
     try:
         return _NAME.validate_python(name)

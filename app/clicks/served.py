@@ -1,4 +1,4 @@
-"""Make click logs of rankings that the service served, and of lists that it interleaved."""
+"""Create click logs from served rankings and from interleaved lists."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -55,7 +55,7 @@ class ServedLogRequest(RequestModel):
         """Return start and end of the period.
 
         Raises:
-            InvalidInput: It ends before it starts.
+            InvalidInput: The period ends before it starts.
         """
         until = self.until or utc_now()
         if self.since is not None and self.since >= until:
@@ -75,7 +75,7 @@ _INTERLEAVED_EXAMPLES: Any = {
     "lists": {"summary": "All its lists", "value": {"interleaving_id": "itl_01k9x2m4q7c8v5n3b6r1"}}
 }
 
-# Before that of uploads, whose description in the OpenAPI document covers imports.
+# Matches before the router of uploads, whose description in the OpenAPI document covers imports.
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
 
 
@@ -93,10 +93,10 @@ def make_served_log(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Make a click log of the rankings that a model served with `keep`, and of the events on them.
+    """Create a click log from the rankings that a model served with `keep`, and from their events.
 
-    A job makes it. Each list has the version that ranked, the time, the hashed user, and propensities of 1: a
-    version always ranks alike.
+    A job creates it. Each list has the version of the model, the time, the hashed user, and propensities of
+    1, since a version always ranks alike.
     """
     since, until = body.period()
     options = {} if body.actions is None else {"actions": body.actions}
@@ -127,10 +127,10 @@ def make_interleaved_log(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Make a click log of the lists that an interleaving showed, and of the clicks on them.
+    """Create a click log from the lists that an interleaving showed, and from their clicks.
 
-    A job makes it, of lists whose time for clicks is over. Documents of team draft have the `team` that
-    contributed them: the position of the ranker, from 0.
+    A job creates it from lists whose time for clicks is over. In lists of team draft, documents have the
+    `team` that contributed them: the position of the ranker, from 0.
     """
     writer.flush()
     with idempotency.begin(services.store) as tx:

@@ -30,7 +30,7 @@ from core.store.sources.addresses import AllowedAddresses
 
 _LONGEST_NAME = 180
 
-# Before that of uploads, whose description in the OpenAPI document covers both.
+# Matches before the router of uploads, whose description in the OpenAPI document covers both.
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRoute)
 
 
@@ -47,7 +47,7 @@ def import_click_log(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Make a click log of files at addresses, which a worker downloads and reads."""
+    """Create a click log from files at addresses, which a worker downloads and reads."""
     if body.is_upload:
         return _of_upload(services, caller.key_id, idempotency, body)
     settings, options = services.settings, body.options()
@@ -78,7 +78,7 @@ def import_click_log(
 def _of_upload(
     services: Services, key_id: str | None, idempotency: IdempotentRequest, body: AddressLogRequest
 ) -> Response:
-    """Make a log of a resumable upload, as a form does that names it."""
+    """Create a click log from a resumable upload, as a form that refers to it does."""
     reference = UPLOAD_REFERENCE.fullmatch(str(body.source))
     if reference is None:
         raise InvalidInput.at("/source", "must be upload:upl_…, the id of a resumable upload")

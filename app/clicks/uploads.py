@@ -1,4 +1,4 @@
-"""Upload click logs: the fields of the form, and the log that its files become."""
+"""Upload click logs: the form fields, and the log created from the files."""
 
 import hashlib
 import json
@@ -108,7 +108,7 @@ class LogUpload:
 
     Attributes:
         received: Its files and fields.
-        options: Options of reading as JSON, the format aside.
+        options: Reading options as JSON, without the format.
         format: The requested format.
     """
 
@@ -121,7 +121,7 @@ class LogUpload:
         """Validate the received files.
 
         Raises:
-            InvalidInput: With a pointer for each part that is missing or unfit.
+            InvalidInput: With a pointer for each part that is missing or invalid.
         """
         problems = [*missing_file(received.files, "click log"), *project_problems(received.fields)]
         options: dict[str, Any] = {
@@ -188,8 +188,8 @@ def queue_reading(tx: Transaction, log: ClickLog, key_id: str | None, max_bytes:
     Args:
         tx: The transaction that recorded the log.
         log: The log.
-        key_id: The API key that asks, or None.
-        max_bytes: The most bytes to download for it, None for any number.
+        key_id: API key of the request, or None.
+        max_bytes: Largest number of bytes to download, None for no limit.
     """
     job = tx.enqueue(IngestClicksJob(click_log_id=log.id, name=log.name, max_bytes=max_bytes), key_id)
     tx.click_logs.attach_job(log.id, job.id)
@@ -197,7 +197,7 @@ def queue_reading(tx: Transaction, log: ClickLog, key_id: str | None, max_bytes:
 
 
 def accepted_log(log: ClickLog) -> JSONResponse:
-    """Return 202 with a log whose reading was queued."""
+    """Return a 202 response with a log whose reading was queued."""
     return accepted(schemas.ClickLog.model_validate(log), f"/v1/click-logs/{log.id}")
 
 
@@ -214,8 +214,8 @@ async def upload_click_log(
 ) -> Response:
     """Upload a log of ranked lists and clicks; a job reads it.
 
-    Until then it is `pending`; if it cannot be read, `invalid` with up to 100 errors by line and column.
-    Users are numbered and their names not kept.
+    Until then the log is `pending`; if it cannot be read, it is `invalid`, with up to 100 errors by line and
+    column. Users are numbered; their names are not stored.
 
     A JSON body names addresses below `RANKERY_SOURCES`, or a finished resumable upload.
     """
@@ -232,9 +232,9 @@ def register_log(
     """Record a received log, and queue the job that reads it; blocks.
 
     Raises:
-        ByteQuotaExceeded: The key may not store as much.
-        JobQuotaExceeded: The key has too many jobs that wait or run.
-        WrongState: A resumable upload of it was used before.
+        ByteQuotaExceeded: The key exceeds its quota of bytes.
+        JobQuotaExceeded: The key exceeds its quota of jobs.
+        WrongState: A resumable upload was used before.
     """
     settings = services.settings
 

@@ -62,7 +62,7 @@ def mount_static(app: Starlette) -> None:
 
 @cache
 def templates() -> Jinja2Templates:
-    """The Jinja templates of the pages, with `url` for paths and `help` for links to the guide."""
+    """Return the Jinja templates of the pages, with `url` for paths and `help` for links to the guide."""
     made = Jinja2Templates(directory=Path(__file__).parent / "templates", context_processors=[_root_path])
     made.env.globals |= {"url": _url, "help": _help}
     return made
@@ -74,7 +74,7 @@ def _root_path(request: Request) -> dict[str, Any]:
 
 @pass_context
 def _help(context: Context, page: str, label: str) -> Markup:
-    """Link a question mark to a page of the guide."""
+    """Return a question mark that links to a page of the guide."""
     words = f"{label} in the guide"
     link = Markup('<a class="help" href="{}" title="{}" aria-label="{}">?</a>')
     return link.format(_url(context, f"/guide/{page}"), words, words)

@@ -10,7 +10,7 @@ class Listed:
     Attributes:
         name: Name of its template.
         path: Its path.
-        label: Its name for people.
+        label: Display name.
     """
 
     name: str
@@ -23,7 +23,7 @@ class Section:
     """An entry of the header.
 
     Attributes:
-        label: Its name for people.
+        label: Display name.
         pages: Its pages; the entry opens the first.
     """
 
@@ -31,7 +31,7 @@ class Section:
     pages: tuple[Listed, ...]
 
     def has(self, name: str) -> bool:
-        """Return whether a page is among its own."""
+        """Return whether a page belongs to the section."""
         return any(page.name == name for page in self.pages)
 
 

@@ -18,9 +18,9 @@ FOR_GOOD = f"public, max-age={365 * 24 * 3600}, immutable"
 STYLES = "styles.css"
 
 _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
-# A JSDoc comment on whole lines: a quarter of a script as it is sent.
+# A JSDoc comment on whole lines: a quarter of the size of a script.
 _JSDOC = re.compile(r"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*$", re.MULTILINE | re.DOTALL)
-# In this order: what comes first is refined by what follows.
+# The order matters: later style sheets override earlier ones.
 _SHEETS = (
     *("tokens", "layout", "controls", "forms", "text", "tables", "figures"),
     *("jobs", "datasets", "models", "rankings", "studies", "autotrain", "clicks", "phones"),
@@ -55,7 +55,7 @@ def modules_of(page: str) -> tuple[str, ...]:
     """Return all scripts that a page and its header import, so that a browser can preload them.
 
     Args:
-        page: Its name, `jobs` for `views/jobs.js`.
+        page: Name of the page, such as `jobs` for `views/jobs.js`.
 
     Returns:
         Paths below `files_url()`, such as `page/dom.js`.
@@ -72,7 +72,7 @@ def modules_of(page: str) -> tuple[str, ...]:
 
 
 def without_jsdoc(script: str) -> str:
-    """Return a script without its JSDoc comments, whose lines stay, empty: a debugger shows their numbers."""
+    """Return a script with empty lines instead of JSDoc comments, so that line numbers stay correct."""
     return _JSDOC.sub(lambda comment: "\n" * comment.group().count("\n"), script)
 
 

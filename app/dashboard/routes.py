@@ -1,4 +1,4 @@
-"""The dashboard's pages. Each is a template whose script fetches its content from `/v1`."""
+"""Pages of the dashboard: templates whose scripts fetch their content from `/v1`."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -25,7 +25,7 @@ from core.events import EVENT_KINDS
 from core.experiments import PAPERS
 from core.jobs import JobKind, JobStatus
 
-# Guide page that explains each page; others link to its first page.
+# Guide page that explains each page; other pages link to the first page of the guide.
 GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
     {
         "overview": "quick-start/",
@@ -131,7 +131,7 @@ def click_logs_page(request: Request) -> Response:
 
 @router.get("/click-logs/{log_id}")
 def click_log_page(request: Request, log_id: str) -> Response:
-    """Show one click log: findings, counts, and what can be learnt from it."""
+    """Show one click log: findings, counts, and forms to estimate models from it."""
     models = [(name, kind.label) for name, kind in MODELS.items()]
     return page(request, "click_log", log_id, section="click_logs", models=models)
 
@@ -199,7 +199,7 @@ def ranking_page(request: Request, ranking_id: str) -> Response:
 
 @router.get("/aliases")
 def aliases_page(request: Request) -> Response:
-    """List the models that an alias means, and how to try them."""
+    """List the models with a given alias, and show how to try them."""
     return page(request, "aliases", "Aliases")
 
 
@@ -229,7 +229,7 @@ def new_study_page(request: Request) -> Response:
 
 @router.get("/studies/{study_id}")
 def study_page(request: Request, study_id: str) -> Response:
-    """Show one study: its trials, what decides them, and its conclusion."""
+    """Show one study: its trials, the importance of their parameters, and its conclusion."""
     return page(request, "study", study_id, section="studies")
 
 
@@ -254,7 +254,7 @@ def schedules_page(request: Request) -> Response:
 
 @router.get("/drift/{report_id}")
 def drift_page(request: Request, report_id: str) -> Response:
-    """Show what has shifted between the training data and what is scored."""
+    """Show the drift between the training data and the scored documents."""
     return page(request, "drift_report", report_id, section="models")
 
 
@@ -290,7 +290,7 @@ def webhooks_page(request: Request) -> Response:
 
 @router.get("/docs")
 def documentation_page(request: Request) -> Response:
-    """Show the documentation of the interface, drawn by Swagger UI from an installed package."""
+    """Show the API documentation, rendered by Swagger UI from an installed package."""
     return page(request, "docs", "Interface")
 
 
@@ -306,12 +306,12 @@ def page(
     """Return a page whose script fetches its content.
 
     Args:
-        request: That asks for it.
+        request: The request for the page.
         name: Name of its template and its script.
         title: Title of the window.
-        section: The name of the list that it belongs to.
+        section: Name of the list that the page belongs to, None for a list itself.
         status: HTTP status.
-        context: More for the template.
+        context: Further variables of the template.
     """
     caller = caller_in(request.scope)
     return templates().TemplateResponse(

@@ -70,7 +70,8 @@ async def sign_out(request: Request, services: UseServices, authenticator: UseAu
 def own_address(wanted: str) -> str:
     """Return the requested URL if it belongs to this service, else the first page.
 
-    Browsers take backslashes for slashes and drop control characters, and two slashes begin a host.
+    This prevents open redirects: browsers read backslashes as slashes and drop control characters, and two
+    slashes begin a host.
     """
     try:
         parts = urlsplit(wanted)
@@ -124,10 +125,10 @@ def _form(request: Request, wanted: str, refusal: Refusal | None = None) -> Resp
 
 
 async def _fields(request: Request) -> dict[str, str]:
-    """Read the small sign-in form.
+    """Parse the sign-in form.
 
     Raises:
-        HTTPException: 413 for more.
+        HTTPException: 413 for a larger form.
     """
     content = bytearray()
     async for chunk in request.stream():

@@ -27,7 +27,7 @@ from core.store import Dataset, Store
 from core.store.artifacts.keys import features_key, queries_key
 
 _INDEXES_KEPT = 8
-MAX_CELLS = 200_000  # of one answer: 2 to 4 MB of JSON
+MAX_CELLS = 200_000  # feature values in one response: 2 to 4 MB of JSON
 
 
 class DatasetFiles:
@@ -35,7 +35,7 @@ class DatasetFiles:
 
     Raises:
         NotFound: There is no such dataset.
-        WrongState: It is not ready.
+        WrongState: The dataset is not ready.
     """
 
     def __init__(self, store: Store, dataset_id: str) -> None:
@@ -45,7 +45,7 @@ class DatasetFiles:
         self.data_key = _data_key(self._dataset)
 
     def queries(self, prefix: str | None, cursor: str | None, limit: int) -> QueryPage:
-        """List queries in the dataset's order, those whose id starts with `prefix`.
+        """Return a page of queries in the dataset's order; with `prefix`, only of ids that start with it.
 
         Raises:
             InvalidInput: The cursor is not from an earlier page.
@@ -62,7 +62,7 @@ class DatasetFiles:
         )
 
     def query(self, query_id: str, offset: int, limit: int) -> JudgedQuery:
-        """Read documents of one query, fewer than `limit` if they have very many features.
+        """Read up to `limit` documents of one query, but at most `MAX_CELLS` feature values.
 
         Raises:
             NotFound: There is no query of this id.
@@ -87,7 +87,7 @@ class DatasetFiles:
         )
 
     def first_queries(self, limit: int) -> RankingDataset:
-        """Read the first queries, as many as have at most `limit` documents together.
+        """Read the first queries, up to `limit` documents in total.
 
         If the first query alone has more, read its first `limit` documents.
         """
@@ -103,18 +103,18 @@ class DatasetFiles:
         return FeatureProfiles(items=profiles)
 
     def opened(self) -> BinaryIO:
-        """Verify the stored Parquet file and open it; close it afterwards."""
+        """Verify and open the stored Parquet file; the caller closes it."""
         self._store.verified.check(self.data_key)
         return self._store.artifacts.open(self.data_key)
 
     def qrels(self) -> Iterator[str]:
-        """Write the judgments as TREC qrels, a block of lines at a time."""
+        """Verify the stored file, and return its judgments as TREC qrels in blocks of lines."""
         self._store.verified.check(self.data_key)
         return _qrels(self._store, self.data_key)
 
 
 def read_rows_of(store: Store, data_key: str, first: int, last: int) -> RankingDataset:
-    """Read the documents `first` to `last` of a stored dataset, and only their row groups."""
+    """Read the rows from `first` to before `last` of a stored dataset; skip all other row groups."""
     with store.verified.open(data_key) as file:
         return read_rows(file, first, last)
 
@@ -165,7 +165,7 @@ def _document(rows: RankingDataset, row: int) -> JudgedDocument:
 
 
 def _number(value: Any) -> Value:
-    """Write a float32 for JSON: 0.1 rather than 0.10000000149011612."""
+    """Convert a float32 for JSON: 0.1 rather than 0.10000000149011612, None for NaN, text for infinities."""
     number = float(str(value))
     if math.isnan(number):
         return None

@@ -39,9 +39,9 @@ def get_features(dataset_id: str, services: UseServices) -> FeatureProfiles:
     responses={**NOT_MODIFIED, **problems(404, 409)},
 )
 def get_corpus(dataset_id: str, services: UseServices) -> Corpus:
-    """Compare the counts of a dataset with those that papers print for public corpora.
+    """Compare the counts of a dataset with the published counts of public corpora.
 
-    The other parts of its upload or folder are looked at together with it, once all of them are ready.
+    Once all parts of its upload or folder are ready, they are compared together.
     """
     with services.store.read() as tx:
         return corpus_of(tx, dataset_id)
@@ -57,7 +57,7 @@ def list_queries(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> QueryPage:
-    """List the queries in the dataset's order, with how many documents they have and which labels."""
+    """List the queries in the dataset's order, each with its number of documents and range of labels."""
     return DatasetFiles(services.store, dataset_id).queries(prefix, cursor, limit)
 
 
@@ -73,9 +73,9 @@ def get_query(
     offset: Annotated[int, Query(ge=0, le=2**40, description="Documents to skip")] = 0,
     limit: Annotated[int, Query(ge=1, le=1000, description="Documents to show")] = 100,
 ) -> JudgedQuery:
-    """Show documents of one query with their labels and features, as they were read.
+    """Show documents of one query with their stored labels and features.
 
-    The id is percent-encoded.
+    The query id in the path is percent-encoded.
     """
     return DatasetFiles(services.store, dataset_id).query(query_id, offset, limit)
 

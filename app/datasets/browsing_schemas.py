@@ -39,7 +39,7 @@ class FeatureProfiles(ResponseModel):
 
 
 class Corpus(ResponseModel):
-    """Which public corpus a dataset is, by the counts that papers print."""
+    """The public corpus that a dataset is recognised as, by comparison with published counts."""
 
     model_config = ConfigDict(
         from_attributes=True,

@@ -1,4 +1,4 @@
-"""Recognise the public corpus that a dataset is, alone or with the other parts of its folder."""
+"""Recognise a dataset as a public corpus, alone or with the other parts of its upload or folder."""
 
 from typing import Any
 
@@ -9,11 +9,11 @@ from core.store import Dataset, Transaction
 
 
 def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
-    """Compare the counts of a dataset, and of the other parts if all of them are ready, with printed counts.
+    """Compare the counts of a dataset, or of all its parts if all are ready, with published counts.
 
     Raises:
         NotFound: There is no such dataset.
-        WrongState: It is not ready.
+        WrongState: The dataset is not ready.
     """
     dataset = tx.datasets.get(dataset_id)
     if dataset.statistics is None:

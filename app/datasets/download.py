@@ -49,9 +49,9 @@ def download_dataset(
 ) -> Response:
     """Download all stored columns of the documents, one row each.
 
-    Parquet has named columns and categories as texts; an upload of it is the same dataset. Without categories
-    it supports range requests, with a strong `ETag`. Other downloads have no known length and cannot be
-    resumed.
+    Parquet has named columns and categories as texts; uploading it again creates the same dataset. Parquet
+    without categories supports range requests, with a strong `ETag`. Other downloads have no known length and
+    cannot be resumed.
     """
     return _answer(dataset_id, request, services.store, format)
 
@@ -69,7 +69,7 @@ def download_dataset(
 def describe_download(
     dataset_id: str, request: Request, services: UseServices, format: Format = "parquet"
 ) -> Response:
-    """Return the headers of a download: its size and its `ETag`, where they are known."""
+    """Return the headers of a download, with its size and `ETag` where they are known."""
     return _answer(dataset_id, request, services.store, format)
 
 
@@ -101,7 +101,7 @@ def _answer(dataset_id: str, request: Request, store: Store, format: str) -> Res
 
 
 def _ranged(store: Store, data_key: str, file: BinaryIO) -> RangedFile | None:
-    """Return the Parquet file of a dataset whose ranges can be sent, None for one with categories."""
+    """Return the Parquet file of a dataset for range requests, None for a dataset with categories."""
     named = _named(store, data_key)
     if named is None:
         return None

@@ -1,4 +1,4 @@
-"""Check whether systems can be measured on datasets, and find their test dataset."""
+"""Check whether models and rankings can be measured on datasets, and propose a test dataset."""
 
 import functools
 import json
@@ -26,10 +26,10 @@ class _MeasuredModel:
     """A model to check against a dataset.
 
     Attributes:
-        name: Its reference.
+        name: Reference of the model.
         used: The features that decide its scores.
         datasets: The datasets of its training, by part.
-        tested_on: The dataset that it was tested on, or was evaluated on last; None without either.
+        tested_on: Its test dataset, or that of its last evaluation on other data; None without either.
     """
 
     name: str
@@ -51,12 +51,12 @@ class DatasetFits:
     """Models and rankings to check against datasets.
 
     Args:
-        store: Where the files of models are.
-        tx: Where models and rankings are on record.
+        store: Store of the model files.
+        tx: Transaction to read models and rankings.
         references: References of models and ids of rankings, at least one.
 
     Raises:
-        NotFound: One of them means nothing.
+        NotFound: A model or ranking does not exist.
     """
 
     def __init__(self, store: Store, tx: Transaction, references: Sequence[str]) -> None:
@@ -70,7 +70,7 @@ class DatasetFits:
                 self._models.append(_MeasuredModel.of(store, tx, tx.models.resolve(reference)))
 
     def default_id(self, tx: Transaction) -> str | None:
-        """Return the dataset that most of the systems were tested on, if all can be measured on it."""
+        """Return the most common test dataset on which all models and rankings can be measured, or None."""
         tested = Counter(
             dataset_id
             for dataset_id in (
@@ -89,11 +89,11 @@ class DatasetFits:
         return None
 
     def of(self, dataset: Dataset, feature_names: list[str] | None) -> DatasetFit:
-        """Check a dataset.
+        """Check whether all models and rankings can be measured on a dataset.
 
         Args:
             dataset: The dataset.
-            feature_names: Its features, None where their names were not kept.
+            feature_names: Names of its features, None where the row of the dataset has none.
         """
         absent: tuple[str, ...] = ()
         reason = _unmeasurable(dataset)
@@ -112,7 +112,7 @@ class DatasetFits:
     def _absent(
         self, dataset: Dataset, feature_names: list[str] | None
     ) -> tuple[str | None, tuple[str, ...]]:
-        """Return why the models cannot be used, and which of their features the dataset lacks."""
+        """Return the reason why a model cannot be used, or None, and the features that the dataset lacks."""
         if (dataset.statistics or {}).get("features") == 0:
             return "has judgments without features", ()
         known = feature_names if feature_names is not None else _names_of(self._store, dataset.data_key)
@@ -144,7 +144,7 @@ def _unmeasurable(dataset: Dataset) -> str | None:
 
 
 def _used_features(store: Store, model: Model) -> tuple[str, ...]:
-    """Return the features that decide scores, or all of them where the model cannot be read."""
+    """Return the features that a model uses, or all its features where the model cannot be read."""
     try:
         columns = _used_columns(store, model.id, model.sha256, model.precision)
     except (ArtifactDamaged, ModelError, NotFound):
@@ -160,7 +160,7 @@ def _used_columns(store: Store, model_id: str, sha256: str, precision: Precision
 
 @functools.lru_cache(_CONTENTS_KEPT)
 def _names_of(store: Store, data_key: str | None) -> list[str] | None:
-    """Read the feature names of a content from before they were kept beside its dataset."""
+    """Read feature names from the stored profiles, for datasets recorded without feature names."""
     if data_key is None:
         return None
     try:

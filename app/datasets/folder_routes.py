@@ -1,4 +1,4 @@
-"""Routes to show folders and to make datasets of them."""
+"""Routes to show folders and to create datasets from them."""
 
 from typing import Annotated, Any
 
@@ -67,7 +67,7 @@ def get_folder(
 ) -> DataFolder:
     """Show which training, validation and test files a folder below `RANKERY_DATA_ROOTS` has.
 
-    They are recognised by name: MSLR-WEB10K and 30K, Yahoo, Istella, LETOR 3.0 and 4.0.
+    The files are recognised by their names in MSLR-WEB10K and 30K, Yahoo, Istella, LETOR 3.0 and 4.0.
     """
     found = DataRoots(services.settings.data_roots).look(folder)
     parts = {part: FolderPart(file=name, size_bytes=found.sizes[part]) for part, name in found.parts.items()}
@@ -87,7 +87,7 @@ def create_folder_datasets(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Make datasets of the training, validation and test files in a folder, which a worker reads in place.
+    """Create datasets from the training, validation and test files of a folder, read in place by a worker.
 
     The folder is below `RANKERY_DATA_ROOTS`, on disk or in a bucket. The response is the dataset of the first
     part; `parts` names all. With `files`, all matching files become one dataset.
@@ -95,7 +95,7 @@ def create_folder_datasets(
     settings = services.settings
     with services.store.read() as tx:
         idempotency.replay(tx)
-    asked = asked_datasets(settings, body)  # a bucket takes its time, for which no transaction waits
+    asked = asked_datasets(settings, body)  # outside a transaction, as listing a bucket is slow
     with idempotency.begin(services.store) as tx:
         asked.allow(tx, settings, caller.key_id)
         datasets = asked.add(tx, caller.key_id)

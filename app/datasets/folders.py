@@ -16,12 +16,12 @@ from core.errors import InputProblem, InvalidInput
 from core.store import Dataset, Job, Transaction, new_id
 from core.store.data_files import DataFiles
 
-_LONGEST_NAME = 180  # with the part behind it
-_MOST_OF_A_NAME = 50  # of which the newest are looked at
+_LONGEST_NAME = 180  # before the part is appended
+_MOST_OF_A_NAME = 50  # the newest datasets of a name, compared with a request
 
 
 class FolderDatasetRequest(RequestModel):
-    """A folder below `RANKERY_DATA_ROOTS` whose judged files become datasets, or one dataset by `files`."""
+    """A folder below `RANKERY_DATA_ROOTS` whose judged files become datasets, or with `files` one dataset."""
 
     folder: str = Field(
         min_length=1,
@@ -68,7 +68,7 @@ class FolderDatasetRequest(RequestModel):
         """Return the reading options as JSON, without the format.
 
         Raises:
-            InvalidInput: The options contradict each other, or go with no `files`.
+            InvalidInput: The options contradict each other, or are given without `files`.
         """
         names = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
@@ -111,7 +111,7 @@ class FolderDatasets:
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(self.parts))
 
     def known(self, tx: Transaction) -> list[Dataset]:
-        """Return datasets of the same files that are read or being read; empty where one is missing."""
+        """Return existing datasets of the same files, ready or pending; empty unless every part has one."""
         found = [self._known(tx, part) for part in self.parts]
         return [dataset for dataset in found if dataset is not None] if None not in found else []
 
@@ -203,10 +203,10 @@ class JoinedFiles:
 
 
 def asked_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> FolderDatasets | JoinedFiles:
-    """Check the requested files.
+    """Check the requested files, and return the datasets to record.
 
     Raises:
-        InvalidInput: They may not be read, or the request contradicts itself.
+        InvalidInput: The files may not be read, or the request contradicts itself.
         StoreUnavailable: The storage of the bucket does not answer.
     """
     if request.files is not None:
@@ -218,10 +218,10 @@ def asked_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> Fold
 def add_folder(
     tx: Transaction, settings: ApiSettings, folder: str, key_id: str | None, project: str | None
 ) -> dict[str, tuple[Dataset, Job | None]]:
-    """Return the datasets of a folder by part, each with the job that reads it; None where it is ready.
+    """Return the datasets of a folder by part, each with its ingestion job; None for a ready dataset.
 
-    Datasets of the project with the same files, unchanged since, are taken where all parts have one.
-    Otherwise all parts are recorded and their ingestions queued.
+    Datasets of the project are reused if every part has one of the same file, unchanged since. Otherwise all
+    parts are recorded and their ingestions queued.
 
     Raises:
         InvalidInput: The folder may not be read, or has no parts.

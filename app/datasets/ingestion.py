@@ -1,4 +1,4 @@
-"""Queue the job that reads or generates a dataset, and answer with the dataset."""
+"""Queue the ingestion of a dataset, and return the dataset as a 202 response."""
 
 from fastapi.responses import JSONResponse
 
@@ -16,8 +16,8 @@ def queue_ingestion(
     Args:
         tx: The transaction that recorded the dataset.
         dataset: Dataset to read.
-        key_id: The API key that asks, or None.
-        max_bytes: The most bytes to download for it, None for any number.
+        key_id: API key of the request, or None.
+        max_bytes: Largest number of bytes to download, None for no limit.
     """
     job = tx.enqueue(IngestJob(dataset_id=dataset.id, name=dataset.name, max_bytes=max_bytes), key_id)
     tx.datasets.attach_job(dataset.id, job.id)
@@ -25,5 +25,5 @@ def queue_ingestion(
 
 
 def accepted_dataset(dataset: Dataset) -> JSONResponse:
-    """Return 202 with a dataset whose ingestion was queued."""
+    """Return a 202 response with a dataset whose ingestion was queued."""
     return accepted(schemas.Dataset.model_validate(dataset), f"/v1/datasets/{dataset.id}")

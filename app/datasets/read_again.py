@@ -51,9 +51,10 @@ def read_again(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Read the bytes that were uploaded once more, without some columns.
+    """Read the uploaded bytes of an invalid dataset again, without some columns.
 
-    The bytes of a table are kept where one of its `causes` has `can_ignore`, until it is read or deleted.
+    The bytes of a table are kept where a cause in `causes` has `can_ignore`, until the dataset is ready or
+    deleted.
     """
     settings = services.settings
     with idempotency.begin(services.store) as tx:
@@ -74,7 +75,7 @@ def _options_ignoring(dataset: DatasetRow, ignore: Sequence[str]) -> dict[str, A
     """Return the reading options of an upload, with more columns left out.
 
     Raises:
-        InvalidInput: They contradict the other options.
+        InvalidInput: The ignored columns contradict the other options.
     """
     options = dict(dataset.source.get("options") or {})
     left_out = set(ignore)

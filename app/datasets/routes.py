@@ -56,7 +56,7 @@ def list_datasets(
 ) -> DatasetPage | SelectedDatasets:
     """List datasets, newest first by default.
 
-    With `for`, `fit` shows whether the systems can be measured on each, and `default_id` proposes one.
+    With `for`, `fit` shows whether the systems can be measured on a dataset; `default_id` proposes a dataset.
     """
     with services.store.read() as tx:
         page = tx.datasets.page(

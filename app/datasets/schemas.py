@@ -1,4 +1,4 @@
-"""Requests and responses of datasets: uploads, findings, queries and hold-outs."""
+"""Responses with datasets and findings, and the request to change a dataset."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -58,7 +58,7 @@ PartName = Literal["train", "validation", "test"]
 
 
 class DatasetFit(ResponseModel):
-    """Whether systems can be measured on a dataset."""
+    """The result of checking whether systems can be measured on a dataset."""
 
     fits: bool = Field(description="Whether a job that measures them on it can succeed")
     reason: str | None = Field(
@@ -154,7 +154,7 @@ class DatasetPage(ResponseModel):
 
 
 class SelectedDatasets(SelectedFields):
-    """A page of datasets with the fields that were asked for."""
+    """A page of datasets with the requested fields."""
 
     default_id: DefaultDataset = None
 
@@ -173,7 +173,7 @@ def dataset_name(name: str) -> str:
     """Validate a dataset name from an upload.
 
     Raises:
-        InvalidInput: It is empty, too long or holds control characters.
+        InvalidInput: The name is empty, too long or has control characters.
     """
     try:
         return _NAME.validate_python(name)

@@ -37,7 +37,7 @@ from core.store import Transaction, new_id
 from core.store.sources.addresses import MAX_ADDRESS_LENGTH, AllowedAddresses
 from core.store.sources.credentials import NAME_PATTERN
 
-_LONGEST_NAME = 180  # with the part behind it
+_LONGEST_NAME = 180  # before the part is appended
 _OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
 
 _Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
@@ -47,7 +47,7 @@ _Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length
 class AddressDatasetRequest(RequestModel):
     """Addresses whose files become a dataset, or a dataset for each part.
 
-    They are below `RANKERY_SOURCES`, or all are resumable uploads.
+    The addresses are below `RANKERY_SOURCES`, or all name resumable uploads.
     """
 
     source: _Addresses | None = Field(
@@ -111,10 +111,10 @@ class AddressDatasetRequest(RequestModel):
         return given
 
     def uploads(self) -> dict[str, NamedUpload]:
-        """Return the uploads that become datasets, by the parts of a form; none where addresses do.
+        """Return the named resumable uploads by form part; empty for a request with addresses.
 
         Raises:
-            InvalidInput: An upload is named wrongly, or beside addresses or what goes with these alone.
+            InvalidInput: A reference is malformed, or is combined with addresses or options of addresses.
         """
         asked = {FILE: self.source} if self.parts is None else dict(self.parts)
         named = {part: [given] if isinstance(given, str) else given or [] for part, given in asked.items()}
@@ -140,7 +140,7 @@ class AddressDatasetRequest(RequestModel):
         return found
 
     def fields(self) -> dict[str, str]:
-        """Return the text fields of a form that asks for the same."""
+        """Return the text fields of the equivalent upload form."""
         texts = {"name": self.name, "format": self.format, "project": self.project}
         given = {name: text for name, text in texts.items() if text is not None}
         for name, value in self.options().items():
@@ -149,11 +149,11 @@ class AddressDatasetRequest(RequestModel):
 
 
 class AskedSources:
-    """A request for datasets.
+    """The checked addresses of a request, by the part that becomes a dataset.
 
     Args:
         request: The request.
-        prefixes: Below which addresses may be read.
+        prefixes: Prefixes of the addresses that may be read.
 
     Raises:
         InvalidInput: An address is not allowed, or the request contradicts itself.
@@ -210,7 +210,7 @@ class AskedSources:
         return dataset_name(called[-_LONGEST_NAME:] if part is None else f"{called[-_LONGEST_NAME:]} {part}")
 
 
-# Before that of uploads, whose description in the OpenAPI document covers both.
+# Matches before the router of uploads, whose description in the OpenAPI document covers both.
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonBodyRoute)
 
 
@@ -227,11 +227,11 @@ def import_datasets(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Make datasets of files at addresses, which a worker downloads and reads.
+    """Create datasets from files at addresses, which a worker downloads and reads.
 
-    The addresses are below `RANKERY_SOURCES`. The API downloads nothing: a file that is not there makes the
-    dataset `invalid`. The first part's dataset is returned; `parts` names them all. Finished
-    resumable uploads (`POST /v1/uploads`) are used up.
+    The addresses are below `RANKERY_SOURCES`. The API downloads nothing: a missing file makes the dataset
+    `invalid`. The first part's dataset is returned; `parts` names them all. A finished resumable upload
+    (`POST /v1/uploads`) can be used once.
     """
     settings = services.settings
     if uploads := body.uploads():
@@ -254,7 +254,7 @@ def _of_uploads(
     body: AddressDatasetRequest,
     uploads: Mapping[str, NamedUpload],
 ) -> Response:
-    """Make datasets of uploads, as a form does that names them."""
+    """Create datasets from resumable uploads, as a form that refers to them does."""
     ids = new_dataset_ids()
     with FormReceiver(services, key_id, upload_keys(ids), services.settings.max_upload_bytes) as receiver:
         for part, upload in uploads.items():

@@ -23,9 +23,9 @@ from core.errors import InputProblem, InvalidInput
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 MAX_QUERIES = 200_000
-# Any signed 64-bit integer seeds a generator; negative ones have no meaning there.
+# The largest signed 64-bit integer; generators take no negative seeds.
 MAX_SEED = 2**63 - 1
-# The whole of Istella-X with 40 features, 4 GiB.
+# Enough for all of Istella-X with 40 features, 4 GiB.
 MAX_SYNTHETIC_DOCUMENTS = 27_000_000
 MAX_SYNTHETIC_VALUES = 2**30
 _N_GAINS = len(GAINS_2006)
@@ -75,10 +75,10 @@ class SyntheticDatasetRequest(RequestModel):
     )
 
     def source(self) -> dict[str, Any]:
-        """Return the source to store; the default of a later parameter is left out, as before it existed.
+        """Return the source to store; defaults of parameters that older rows lack are omitted.
 
         Raises:
-            InvalidInput: The parameters contradict each other, or ask for too much data.
+            InvalidInput: The parameters contradict each other, or request too much data.
         """
         sparse = self.generator == "sparse"
         documents = self.documents_per_query or (ISTELLA_X_DOCUMENTS if sparse else 50)

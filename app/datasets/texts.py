@@ -27,7 +27,7 @@ NO_TEXTS = DocumentTexts()
 
 
 class DatasetTexts:
-    """The texts of a stored dataset; none where it was deleted or damaged, as results stay readable then."""
+    """The texts of a stored dataset; empty for a deleted or damaged one, whose results stay readable."""
 
     def __init__(self, store: Store, dataset_id: str) -> None:
         self._store = store
@@ -41,7 +41,7 @@ class DatasetTexts:
         self._roles = frozenset((dataset.statistics or {}).get("texts", ()))
 
     def of_queries(self, query_ids: Sequence[str]) -> dict[str, str]:
-        """Return what the user searched for, by query id; queries without a text are left out."""
+        """Return the texts of queries by query id; queries without a text are left out."""
         if self._data_key is None or QUERY_TEXT not in self._roles:
             return {}
         try:

@@ -1,4 +1,4 @@
-"""Upload datasets: the fields of the form, and the datasets that its files become."""
+"""Upload datasets: the form fields, and the datasets created from the files."""
 
 import hashlib
 import json
@@ -183,8 +183,8 @@ class DatasetUpload:
     Attributes:
         received: Its files and fields.
         parts: The parts that are datasets, in order.
-        options: How they are to be read, as JSON, the format aside.
-        format: The format asked for.
+        options: Reading options as JSON, without the format.
+        format: The requested format.
     """
 
     received: ReceivedForm
@@ -197,7 +197,7 @@ class DatasetUpload:
         """Validate the received files.
 
         Raises:
-            InvalidInput: With a pointer for each part that is missing, contradicts another or is unfit.
+            InvalidInput: With a pointer for each part that is missing, contradicts another or is invalid.
         """
         problems = [*_contradictions(received.files), *project_problems(received.fields)]
         options = {name: value for name, value in received.fields.items() if name not in _LABELS}
@@ -239,7 +239,7 @@ class DatasetUpload:
         return sum(self.received.files[part].size_bytes for part in self.parts)
 
     def add(self, tx: Transaction, ids: Mapping[str, str], key_id: str | None = None) -> list[Dataset]:
-        """Record a dataset for each part, owned by the API key of the upload; `ids` has an id a part."""
+        """Record a dataset for each part, owned by the API key of the upload; `ids` has one id per part."""
         ids = {part: ids[part] for part in self.parts}
         together = None if self.parts == (FILE,) else ids
         return [self._add(tx, part, ids[part], together, key_id) for part in self.parts]
@@ -295,11 +295,11 @@ def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
 async def upload_dataset(
     request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
 ) -> Response:
-    """Upload judged files; a job reads each of them.
+    """Upload judged files as datasets; a job reads each of them.
 
-    Until then it is `pending`; if it cannot be read, `invalid` with up to 100 errors by line and column. The
-    response is the dataset of the first part; `parts` names all. A part may be the text `upload:upl_…`, a
-    finished resumable upload.
+    Until then a dataset is `pending`; if its file cannot be read, the dataset is `invalid`, with up to 100
+    errors by line and column. The response is the dataset of the first part; `parts` names all. A part may
+    be the text `upload:upl_…`, a finished resumable upload.
 
     A JSON body names addresses below `RANKERY_SOURCES`, or finished resumable uploads.
     """
@@ -321,18 +321,18 @@ def register_upload(
 
     Args:
         services: The services of the application.
-        key_id: The API key of the request, None where none is needed.
+        key_id: API key of the request, None without authentication.
         idempotency: The request.
         upload: The received upload.
-        ids: Ids of the datasets by part. Their files are removed where nothing is recorded.
+        ids: Ids of the datasets by part. Their files are removed if the datasets are not recorded.
 
     Returns:
-        The response: the first dataset.
+        The 202 response with the first dataset.
 
     Raises:
-        ByteQuotaExceeded: The key may not store as much.
-        JobQuotaExceeded: The key has too many jobs that wait or run.
-        WrongState: A resumable upload of it was used before.
+        ByteQuotaExceeded: The key exceeds its quota of bytes.
+        JobQuotaExceeded: The key exceeds its quota of jobs.
+        WrongState: A resumable upload was used before.
     """
     settings = services.settings
 

@@ -1,4 +1,4 @@
-"""Routes of reports of drift."""
+"""Routes of drift reports."""
 
 from typing import Annotated
 
@@ -42,7 +42,7 @@ def list_drift_reports(
 
 @router.get("/{report_id}", summary="Show a report of drift", responses={**NOT_MODIFIED, **problems(404)})
 def get_drift_report(report_id: str, services: UseServices) -> DriftReport:
-    """Show how the score samples of a model differ from its training data, and from the samples before."""
+    """Show how the score samples of a model differ from its training data, and from earlier samples."""
     with services.store.read() as tx:
         return DriftReport.model_validate(tx.drift.get(report_id))
 

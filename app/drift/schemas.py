@@ -1,4 +1,4 @@
-"""Responses of reports of drift."""
+"""Responses of drift reports."""
 
 from datetime import datetime
 from typing import Literal
@@ -65,7 +65,7 @@ class DriftThresholds(ResponseModel):
 
 
 class DriftReportEntry(ResponseModel):
-    """A report of drift in a list."""
+    """A drift report in a list."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_ENTRY]})
 
@@ -90,7 +90,7 @@ class DriftReportEntry(ResponseModel):
 
 
 class DriftReportPage(ResponseModel):
-    """A page of reports of drift, newest first."""
+    """A page of drift reports, newest first."""
 
     items: list[DriftReportEntry]
     next_cursor: NextCursor
@@ -147,7 +147,7 @@ class DriftReference(ResponseModel):
 
 
 class DriftComparison(ResponseModel):
-    """Samples beside the training data, or beside the samples before."""
+    """A comparison of samples with the training data or with earlier samples."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_COMPARISON]})
 
@@ -164,7 +164,7 @@ class DriftComparison(ResponseModel):
 
 
 class DriftReport(DriftReportEntry):
-    """A report of drift."""
+    """A drift report with its comparisons."""
 
     model_config = ConfigDict(
         from_attributes=True, json_schema_extra={"examples": [{**_ENTRY, "comparisons": [_COMPARISON]}]}

@@ -37,9 +37,9 @@ class SelectedPair:
     """The pair of systems by which queries are sorted and filtered.
 
     Attributes:
-        a: Place of A.
-        b: Place of B.
-        metric: The metric, the first one where it is None.
+        a: Index of system A.
+        b: Index of system B.
+        metric: The metric, None for the first metric of the comparison.
         sort: `a` and `b` for the values of one system, else their difference.
     """
 
@@ -79,7 +79,7 @@ class ComparedQueries:
     def page(
         self, selection: Selection, pair: "SelectedPair", cursor: str | None, limit: int
     ) -> ComparedQueryPage:
-        """List the selected queries.
+        """Return a page of the selected queries.
 
         Raises:
             InvalidInput: There is no such system, metric or segment, or the cursor is of another selection.
@@ -103,7 +103,7 @@ class ComparedQueries:
         return ComparedQueryPage(items=items, next_cursor=selected.next_cursor, summary=selected.summary)
 
     def differences(self, a: int, b: int, metric: str | None) -> Differences:
-        """Return B − A in ascending order.
+        """Return the differences B − A in ascending order, at most 501 of them, evenly picked.
 
         Raises:
             InvalidInput: There is no such system or metric.
@@ -153,7 +153,7 @@ class ComparedQueries:
 def ranked_documents(
     rows: Iterable[Mapping[str, Any]], texts: Mapping[str, DocumentTexts]
 ) -> list[RankedDocument]:
-    """Show the documents of a query's ranking with their texts by document id."""
+    """Return the documents of a query's ranking with their texts, given by document id."""
     return [
         RankedDocument.model_validate({**row, **asdict(texts.get(row["document_id"], NO_TEXTS))})
         for row in rows

@@ -186,14 +186,14 @@ class ComparisonEntry(ResponseModel):
 
 
 class ComparisonPage(ResponseModel):
-    """A page of comparisons, in the order asked for."""
+    """A page of comparisons, in the requested order."""
 
     items: list[ComparisonEntry]
     next_cursor: NextCursor
 
 
 class ComparedQuery(ResponseModel):
-    """One query: a value a system for each metric, null where it is undefined."""
+    """One query with a value per system for each metric, null where the metric is undefined."""
 
     query_id: str = Field(examples=["10032"])
     query_text: str | None = optional_text("What the user searched for", "red shoes")
@@ -201,7 +201,7 @@ class ComparedQuery(ResponseModel):
 
 
 class ComparedQueryPage(ResponseModel):
-    """A page of queries, in the order asked for."""
+    """A page of queries, in the requested order."""
 
     items: list[ComparedQuery]
     next_cursor: NextCursor

@@ -42,7 +42,7 @@ class DiagnosticDescription(ResponseModel):
 
 
 class MetricCatalogue(ResponseModel):
-    """All metrics that jobs may name, and the contracts they may ask for."""
+    """All metrics and contracts that jobs may name."""
 
     items: list[MetricDescription]
     presets: dict[str, Conventions] = Field(

@@ -44,7 +44,7 @@ class Selection:
     """Filters and order of the requested queries.
 
     Attributes:
-        is_sorted: Whether they are sorted by their value; in the dataset's order otherwise.
+        is_sorted: Whether queries are sorted by their value; otherwise they keep the dataset's order.
         order: `asc` or `desc`.
         least: Smallest value, None for any.
         most: Largest value, None for any.
@@ -63,7 +63,7 @@ class Selection:
 
     @property
     def is_everything(self) -> bool:
-        """Whether all queries are asked for in the dataset's order."""
+        """Whether all queries are requested in the dataset's order."""
         return self == Selection(is_sorted=False, order="asc", least=None, most=None, segment=None)
 
     def positions(self, values: Float64Array, members: npt.NDArray[np.bool_] | None) -> Int64Array:
@@ -90,7 +90,7 @@ def histogram_of(name: str, values: Float64Array, *, around_zero: bool = False) 
     Args:
         name: Name of the values.
         values: NaN where undefined.
-        around_zero: Whether zero is to be in the middle; from 0 to 1 otherwise where all values are there.
+        around_zero: Whether zero is in the middle; otherwise values within 0 to 1 get bins from 0 to 1.
     """
     defined = values[np.isfinite(values)]
     low, high = (float(defined.min()), float(defined.max())) if len(defined) else (0.0, 1.0)
@@ -112,9 +112,9 @@ class SelectedRows:
     """A page of the selected queries.
 
     Attributes:
-        rows: The stored row of each.
+        rows: Stored rows of the queries.
         next_cursor: None at the end.
-        summary: Summary of all selected queries; with the first page alone.
+        summary: Summary of all selected queries, on the first page only.
     """
 
     rows: list[dict[str, Any]]
@@ -133,15 +133,15 @@ def select_rows(
     """Read a page of the selected queries of a result.
 
     Args:
-        file: The values of its queries.
-        segments: Its segments; None for a result from before they were stored.
-        selection: Which queries.
+        file: File with the values of its queries.
+        segments: Its segments; None for a result of an earlier release without them.
+        selection: Filters and order of the queries.
         values_of: Values that the queries are selected by.
-        cursor: Where to continue.
+        cursor: Position of the page, None for the first.
         limit: Largest number of queries.
 
     Raises:
-        InvalidInput: There is no such segment, or no page of this selection carried the cursor.
+        InvalidInput: There is no such segment, or the cursor is not from a page of this selection.
     """
     if selection.is_everything and cursor is not None:
         return SelectedRows(*read_rows(file, cursor, limit), summary=None)  # without reading all of the file
@@ -170,7 +170,7 @@ class ValuesOf:
 
     Attributes:
         name: Label.
-        metric: The column.
+        metric: Column of the metric.
         system: Index of a system where the column has a value per system.
         minus: Index of the system whose values are subtracted.
     """
@@ -197,7 +197,7 @@ class ValuesOf:
 
 
 def read_segments(artifacts: VerifiedArtifacts, key: str) -> StoredSegments | None:
-    """Read the segments of a result, None for one from before they were stored."""
+    """Read the segments of a result, None for a result of an earlier release without them."""
     try:
         with artifacts.open(key) as file:
             return StoredSegments.read(file)
@@ -206,10 +206,10 @@ def read_segments(artifacts: VerifiedArtifacts, key: str) -> StoredSegments | No
 
 
 def known_metric(metric: str | None, known: Mapping[str, Any] | list[str], pointer: str) -> str:
-    """Return the metric that was asked for, the first one where none was.
+    """Return the requested metric, or the first metric if none is requested.
 
     Raises:
-        InvalidInput: The result does not have it.
+        InvalidInput: The result does not have the metric.
     """
     if metric is None:
         return next(iter(known))

@@ -63,7 +63,7 @@ async def upload_run(
 ) -> Response:
     """Upload a TREC run of any system; a job reads it.
 
-    Its ids are those of the dataset. The ranking can be evaluated and compared like a model.
+    Ids in the run are those of the dataset. The ranking can be evaluated and compared like a model.
     """
     upload_id = new_id("run_")
     keys = UploadKeys.single(run_key(upload_id), run_folder(upload_id))
@@ -146,7 +146,7 @@ def get_ranking(
 
 
 def _tag(ranking: RankingRow) -> str:
-    """Return the sixth column of a run file, which must hold no blank."""
+    """Return the tag of a run file, its sixth column, which must not contain blanks."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", ranking.system)
     return f"rankery-{name}" if ranking.model_id else name
 

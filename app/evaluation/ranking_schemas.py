@@ -35,7 +35,7 @@ class RankingEntry(ResponseModel):
 
 
 class RankingPage(ResponseModel):
-    """A page of rankings, in the order asked for."""
+    """A page of rankings, in the requested order."""
 
     items: list[RankingEntry]
     next_cursor: NextCursor

@@ -55,9 +55,9 @@ class RunUpload:
     """A complete upload of a run.
 
     Attributes:
-        upload_id: Id of its bytes.
+        upload_id: Id of the stored bytes.
         sha256: Checksum of the whole form.
-        dataset_id: Whose queries it ranks.
+        dataset_id: Dataset whose queries the run ranks.
         name: Display name.
         file: The received file.
         project: The project of the ranking; None for that of the dataset.
@@ -75,7 +75,7 @@ class RunUpload:
         """Validate the received files.
 
         Raises:
-            InvalidInput: With a pointer for each part that is missing or unfit.
+            InvalidInput: With a pointer for each part that is missing or invalid.
         """
         problems = [*missing_file(received.files, "run"), *project_problems(received.fields)]
         if "dataset_id" not in received.fields:
@@ -93,7 +93,7 @@ class RunUpload:
         )
 
     def spec(self) -> ImportRunJob:
-        """Return the specification of the job that reads it."""
+        """Return the specification of the job that reads the run."""
         return ImportRunJob(
             upload_id=self.upload_id, dataset_id=self.dataset_id, name=self.name, filename=self.file.filename
         )
@@ -107,7 +107,7 @@ def register_run(
     Raises:
         JobQuotaExceeded: The key has too many jobs.
         NotFound: There is no such dataset.
-        WrongState: It is not ready.
+        WrongState: The dataset is not ready.
     """
 
     def record(tx: Transaction) -> tuple[JSONResponse, list[JobRow]]:

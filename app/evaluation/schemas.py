@@ -200,7 +200,7 @@ class EvaluationEntry(ResponseModel):
 
 
 class EvaluationPage(ResponseModel):
-    """A page of evaluations, in the order asked for."""
+    """A page of evaluations, in the requested order."""
 
     items: list[EvaluationEntry]
     next_cursor: NextCursor
@@ -248,7 +248,7 @@ class QueryValues(ResponseModel):
 
 
 class QueryValuesPage(ResponseModel):
-    """A page of queries, in the order asked for."""
+    """A page of queries, in the requested order."""
 
     items: list[QueryValues]
     next_cursor: NextCursor

@@ -20,16 +20,16 @@ from core.store import Model, Store, Transaction
 from core.store.artifacts.keys import validation_key
 from core.types import Float64Array
 
-_COLUMNS_KEPT = 256  # each 8 bytes a validation query
+_COLUMNS_KEPT = 256  # each takes 8 bytes per validation query
 
 
 def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> TrainingRanking:
     """Rank trainings by the mean of a metric on their validation data.
 
     Args:
-        store: Where they are.
+        store: Store of the trainings.
         job_ids: The jobs; those that are not trainings or do not exist are left out.
-        metric: Metric to rank by; the main metric of most of them when None.
+        metric: Metric to rank by; None for the most common main metric.
 
     Raises:
         InvalidInput: The metric is unknown.
@@ -67,12 +67,12 @@ class _Training:
         self.mean: float | None = ((job.metrics or {}).get("validation") or {}).get(metric)
 
     def place(self, higher_is_better: bool) -> tuple[bool, float]:
-        """Return the key to sort by: the best mean first, those without one last."""
+        """Return the sort key: the best mean first, trainings without a mean last."""
         return self.mean is None, (-1 if higher_is_better else 1) * (self.mean or 0.0)
 
     @property
     def interval(self) -> Interval | None:
-        """Return the mean with its interval, where that was stored."""
+        """Return the mean, with its interval if it was stored; None without a mean."""
         if self.mean is None:
             return None
         kept = ((self.model.validation if self.model else None) or {}).get("metrics") or {}
@@ -80,7 +80,7 @@ class _Training:
         return Interval.model_validate(own)
 
     def queries(self) -> tuple[object, ...] | None:
-        """Return what two trainings must share to be compared query by query, None without stored values."""
+        """Return the key that comparable trainings share: queries and conventions; None without values."""
         kept = self.model and self.model.validation
         if self.model is None or not kept or self.metric not in kept["metrics"]:
             return None
@@ -93,13 +93,15 @@ class _Training:
 def _against_best(
     store: Store, trainings: Sequence[_Training], metric: str | None, higher_is_better: bool
 ) -> tuple[dict[str, AgainstBest], int | None]:
-    """Test all that rank the same queries as the best one, by job, with how many queries these are.
+    """Return tests against the best training by job id, and the number of compared queries.
+
+    Only trainings with the same validation queries as the best one are tested.
 
     Args:
-        store: Where their values are.
-        trainings: The best one first.
+        store: Store of the values of the trainings.
+        trainings: Trainings, the best one first.
         metric: Compared metric.
-        higher_is_better: Its direction.
+        higher_is_better: Whether larger values of the metric are better.
     """
     measured = [training for training in trainings if training.mean is not None]
     queries = measured[0].queries() if measured else None

@@ -8,7 +8,7 @@ from app.jobs.schemas import Job
 
 
 class RankedTraining(ResponseModel):
-    """A training among others."""
+    """A training in a ranking of trainings."""
 
     job: Job
     model: str | None = Field(

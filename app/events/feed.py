@@ -1,4 +1,4 @@
-"""Watch the database for new events, once a process, and wake the followers."""
+"""Poll the database for new events, once per process, and wake the followers."""
 
 import asyncio
 from collections import Counter, deque
@@ -16,7 +16,7 @@ from core.errors import RankeryError
 from core.store import Store
 
 POLL_SECONDS = 0.2
-# A round trip to the server and a connection of the pool for each look.
+# Each poll takes a round trip to the server and a connection of the pool.
 POLL_SECONDS_OF_POSTGRESQL = 0.5
 RECENT = 1_000
 READ_BATCH = 500
@@ -26,7 +26,7 @@ _log = structlog.stdlib.get_logger("rankery.events")
 
 @dataclass(frozen=True)
 class FeedEvent:
-    """An event as streams send it.
+    """An event with its encoded message for streams.
 
     Attributes:
         message: The whole message of the event stream.
@@ -44,7 +44,7 @@ class Follower:
     """A stream or sender that waits for events.
 
     Attributes:
-        woken: Set when there are events or changes; the follower clears it before it looks.
+        woken: Set when there are events or changes; the follower clears it before it reads events.
     """
 
     woken: asyncio.Event = field(default_factory=asyncio.Event)
@@ -53,15 +53,15 @@ class Follower:
 class EventFeed:
     """The recent events of the database, and the signal that something has changed.
 
-    Streams read from its memory, and from the database only what is older. Not safe between threads.
+    Streams read recent events from memory, and only older events from the database. Not thread-safe.
 
     Args:
-        store: Where the events are.
-        most_streams: Streams at most at a time; further ones are refused, so that connections stay free.
-        most_of_a_caller: Streams of one caller at most.
+        store: Store of the events.
+        most_streams: Largest number of open streams; further ones are refused to keep connections free.
+        most_of_a_caller: Largest number of open streams of one caller.
 
     Attributes:
-        changes: Transactions that changed what pages show, by the last look; 0 before the first.
+        changes: Transactions so far that changed objects on pages, at the last poll; 0 before the first.
     """
 
     def __init__(self, store: Store, most_streams: int, most_of_a_caller: int) -> None:
@@ -77,7 +77,7 @@ class EventFeed:
         self._revision: str | None = None
 
     async def run(self) -> None:
-        """Watch the database while there are followers; ends when it is cancelled."""
+        """Poll the database while there are followers, until cancelled."""
         while True:
             if not self._followers:
                 self._forget()
@@ -97,7 +97,7 @@ class EventFeed:
 
     @contextmanager
     def followed(self, follower: Follower | None = None) -> Iterator[Follower]:
-        """Wake a follower during the block, a new one if none is given."""
+        """Register a follower during the block, a new one if none is given, and yield it."""
         follower = follower or Follower()
         self._followers.add(follower)
         self._wanted.set()
@@ -109,7 +109,7 @@ class EventFeed:
                 self._wanted.clear()
 
     def refusal(self, caller: str) -> str | None:
-        """Return why a caller may open no further stream, None where it may."""
+        """Return the reason why a caller may open no further stream, or None."""
         if self._streams[caller] >= self._most_of_a_caller:
             return f"at most {self._most_of_a_caller} streams of a caller are open at a time"
         if self._streams.total() >= self._most_streams:
@@ -118,14 +118,14 @@ class EventFeed:
 
     @contextmanager
     def streamed(self, caller: str) -> Iterator[Follower]:
-        """Count a stream of a caller during the block, and wake it."""
+        """Count a stream of a caller during the block, and yield its follower."""
         self._streams[caller] += 1
         try:
             with self.followed() as follower:
                 yield follower
         finally:
             self._streams[caller] -= 1
-            self._streams += Counter()  # drops those of none
+            self._streams += Counter()  # drops callers without streams
 
     def recent(self, after: int) -> list[FeedEvent] | None:
         """Return the events after an id, None where only the database has them all."""
@@ -143,7 +143,7 @@ class EventFeed:
         return await EVENTS.run(read)
 
     async def count_changes(self) -> int:
-        """Return how many transactions changed what pages show."""
+        """Return the number of transactions that changed objects on pages."""
 
         def read() -> int:
             with self._store.read() as tx:
@@ -156,10 +156,10 @@ class EventFeed:
     ) -> tuple[list[FeedEvent], int, bool]:
         """Read events after an id from the database.
 
-        Only events of the projects are read to which the calling context is limited.
+        Only events of the projects that the calling context may read are returned.
 
         Returns:
-            The events, the id up to which these are all, and whether there may be more after that.
+            The events, the id up to which they are complete, and whether more may follow.
         """
 
         def read() -> tuple[list[FeedEvent], int, bool]:

@@ -53,7 +53,7 @@ ObjectId = Annotated[
 ]
 LastEventId = Annotated[
     Annotated[int, Field(ge=0, le=MAX_ID)] | None,
-    # What the standard of server-sent events lets a client send that has no event yet.
+    # By the standard of server-sent events, a client without an event may send an empty id.
     BeforeValidator(lambda given: None if given == "" else given),
     Header(
         alias="Last-Event-ID",

@@ -40,7 +40,7 @@ EVENT_EXAMPLE: dict[str, Any] = {
 
 
 class EventObject(ResponseModel):
-    """Object of an event."""
+    """The object that an event is about."""
 
     kind: str = Field(
         description="`job`, `study`, `alias`, `dataset`, `drift-report`, `schedule` or `worker`"
@@ -49,12 +49,12 @@ class EventObject(ResponseModel):
 
 
 class Event(ResponseModel):
-    """Something that happened."""
+    """An event, such as the end of a job."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [EVENT_EXAMPLE]})
 
     id: int = Field(description="Later events have greater ids")
-    # A text: during an upgrade, newer workers may record kinds that an API does not know yet.
+    # Any text: during an upgrade, newer workers may record kinds that `EventKind` lacks.
     kind: str = Field(description="What happened, such as `job.ended`; later versions may add kinds")
     at: datetime
     object: EventObject

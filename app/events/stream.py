@@ -31,9 +31,9 @@ class Selection:
     """The events that a stream sends.
 
     Attributes:
-        kinds: Only these, all where it is empty.
+        kinds: Kinds of events, empty for all.
         object_id: Only events about this object, None for all.
-        changes: Whether to send that anything has changed, without saying what.
+        changes: Whether to send `changed` messages when anything has changed.
     """
 
     kinds: Collection[str] = ()
@@ -41,7 +41,7 @@ class Selection:
     changes: bool = True
 
     def includes(self, event: FeedEvent, names: Collection[str] | None) -> bool:
-        """Return whether the stream of a caller limited to some projects sends an event."""
+        """Return whether the stream sends an event; `names` are the readable projects, None for all."""
         return (
             (not self.kinds or event.kind in self.kinds)
             and self.object_id in (None, event.object_id)
@@ -50,15 +50,15 @@ class Selection:
 
 
 class EventStream(StreamingResponse):
-    """A response that sends events as they happen, until the client leaves or the server stops.
+    """A response that sends events as they happen, until the client disconnects or the server stops.
 
     Args:
-        feed: Wakes it.
-        store: Where gaps are looked for.
-        selection: What it sends.
-        after: Id of the last event that the client has; None to begin with what happens next.
-        caller: Whose stream it is.
-        is_admitted: Returns whether the caller is still let in.
+        feed: Feed of events, which wakes the stream.
+        store: Store, to detect removed events.
+        selection: The events to send.
+        after: Id of the last event that the client has; None for new events only.
+        caller: Rate-limit key of the caller.
+        is_admitted: Returns whether the caller is still authorized.
     """
 
     media_type = MEDIA_TYPE
@@ -135,7 +135,7 @@ class EventStream(StreamingResponse):
                 await self._rest(changed_at + CHANGES_SECONDS if changes_wait else None, sent_at, admitted_at)
 
     async def _rest(self, changes_at: float | None, sent_at: float, admitted_at: float) -> None:
-        """Wait for news, or until something is due."""
+        """Wait for events, or until a `changed` message, a heartbeat or an authorization check is due."""
         due = min(sent_at + HEARTBEAT_SECONDS, admitted_at + ADMITTED_SECONDS)
         if changes_at is not None:
             due = min(due, changes_at)
@@ -166,7 +166,7 @@ class EventStream(StreamingResponse):
         return min(after, latest), retry + found + ready
 
     async def _events_after(self, last: int) -> tuple[int, bytes, bool]:
-        """Return the id up to which events were looked at, their messages, and whether there are more."""
+        """Return the id up to which events were read, their messages, and whether there are more."""
         selection = self._selection
         recent = self._feed.recent(last)
         if recent is None:

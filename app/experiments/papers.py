@@ -13,7 +13,7 @@ from core.experiments import Table
 
 
 def paper_entry(paper: PaperOfCore) -> PaperEntry:
-    """Return a paper as a list shows it."""
+    """Return the list entry of a paper."""
     return PaperEntry(
         name=paper.name,
         title=paper.title,

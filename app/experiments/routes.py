@@ -83,7 +83,7 @@ def create_experiment(
 ) -> Response:
     """Train and measure tables of a paper again.
 
-    Its trainings are jobs of low priority; equal ones of earlier experiments are reused.
+    Its trainings are jobs of low priority; equal trainings of earlier experiments are reused.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
@@ -122,7 +122,7 @@ def list_experiments(
     "/{experiment_id}", summary="Show an experiment", responses={**NOT_MODIFIED, **problems(404)}
 )
 def get_experiment(experiment_id: str, services: UseServices) -> Experiment:
-    """Show how far an experiment is, with its report: after each complete table, and when it has ended."""
+    """Show the progress of an experiment, with its report after each complete table and at the end."""
     with services.store.read() as tx:
         return _shown(services, tx, tx.experiments.get(experiment_id))
 
@@ -171,7 +171,7 @@ def get_experiment_report(
         Literal["markdown", "csv", "latex"], Query(description="How it is written")
     ] = "markdown",
 ) -> Response:
-    """Write the latest report as Markdown, CSV with a line a number, or tables of LaTeX with booktabs."""
+    """Return the latest report as Markdown, CSV with a line per number, or LaTeX tables with booktabs."""
     with services.store.read() as tx:
         row = tx.experiments.get(experiment_id)
     report = _document(services, row)["report"]
@@ -190,7 +190,7 @@ def get_experiment_report(
     responses=problems(404, 409),
 )
 def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
-    """Stop an experiment and its trainings, but those that another experiment waits for."""
+    """Stop an experiment and its trainings, except those that another experiment waits for."""
     with services.store.begin() as tx:
         row, jobs = tx.experiments.cancel(experiment_id)
         view = _shown(services, tx, row)
@@ -223,7 +223,7 @@ def _entries(tx: Transaction, rows: Sequence[ExperimentRow]) -> list[ExperimentE
 
 
 def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
-    paper = PAPERS.get(row.paper)  # one of another release may be gone
+    paper = PAPERS.get(row.paper)  # a paper of another release may be missing
     return {
         "id": row.id,
         "paper": row.paper,

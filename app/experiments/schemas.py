@@ -110,7 +110,7 @@ class PaperList(ResponseModel):
 
 
 class PaperMethod(ResponseModel):
-    """A row of a table and what is trained for it."""
+    """A row of a table and the method that is trained for it."""
 
     row: str = Field(examples=["LambdaMART"])
     loss: Json | None = Field(

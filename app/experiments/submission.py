@@ -23,19 +23,19 @@ DATASETS = "datasets"
 def submit_experiment(
     tx: Transaction, settings: ApiSettings, request: ExperimentRequest, key_id: str | None
 ) -> tuple[Experiment, list[Job]]:
-    """Record an experiment, and queue the datasets that have to be made or read for it.
+    """Record an experiment, and queue the jobs that generate or read its datasets.
 
     Args:
         tx: The transaction.
-        settings: With the data roots and the quotas.
+        settings: Settings with the data roots and the quotas.
         request: The request.
         key_id: The API key of the request, or None.
 
     Returns:
-        The experiment and the jobs.
+        The experiment and the queued jobs.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: A dataset does not exist.
         ByteQuotaExceeded: The key exceeds its quota of bytes.
         JobQuotaExceeded: The key exceeds its quota of jobs.
@@ -75,7 +75,7 @@ def submit_experiment(
 
 
 def _project(tx: Transaction, request: ExperimentRequest) -> str | None:
-    """Return the project that is given, or that of the training data."""
+    """Return the requested project, or that of the training data."""
     given = request.dataset_ids
     return tx.projects.of_new(request.project, tx.datasets.get(given.train).project if given else None)
 
@@ -99,7 +99,7 @@ def _read(
     key_id: str | None,
     project: str | None,
 ) -> tuple[list[dict[str, Any]], list[Job]]:
-    """Return the datasets of a folder or of its folds, read in place."""
+    """Return the datasets of a folder or of its folds, read in place, and the jobs that read them."""
     entries, jobs = [], []
     for fold, folder in folders_of(str(request.data), request.folds):
         try:
@@ -131,7 +131,7 @@ def folders_of(folder: str, folds: Sequence[int] | None) -> list[tuple[int, str]
 def _drawn(
     tx: Transaction, planned: Plan, key_id: str | None, project: str | None
 ) -> tuple[list[dict[str, Any]], list[Job]]:
-    """Return the drawn datasets of a plan, made now where they are not there yet."""
+    """Return the synthetic datasets of a plan, and the jobs that generate missing ones."""
     entries, jobs = [], []
     for name, part, body in _requests(planned):
         request = SyntheticDatasetRequest(**body)

@@ -1,4 +1,4 @@
-"""The guide under /guide/: what `make guide` built from `docs/`."""
+"""Serve the guide under /guide/, which `make guide` builds from `docs/`."""
 
 from app.guide.files import mount_guide
 

@@ -15,7 +15,7 @@ from app.http.root_path import root_path_of
 
 _SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
 SITE = Path(__file__).parent / "site"
-# A page of the dashboard asks once; a guide that is built again is found within minutes.
+# Browsers cache the headings this long; those of a rebuilt guide appear afterwards.
 _HEADINGS_SECONDS = 300
 NOT_BUILT = (
     "the guide has not been built here: `make serve` builds it in the background, `make guide` immediately"
@@ -23,7 +23,7 @@ NOT_BUILT = (
 
 
 def mount_guide(application: FastAPI, site: Path = SITE) -> None:
-    """Serve `/guide/`, its beginning for `/guide`, and its headings for searches."""
+    """Serve the guide at `/guide/`, a redirect at `/guide`, and its headings for searches."""
 
     def guide() -> Response:
         """Redirect to the guide's first page."""
@@ -40,7 +40,7 @@ def mount_guide(application: FastAPI, site: Path = SITE) -> None:
 
 
 class _GuideFiles(CachedFiles):
-    """Files whose links to the service are kept below its root path."""
+    """Files of the guide, whose links to the service get its root path."""
 
     def file_response(
         self,

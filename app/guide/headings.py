@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _TAG = re.compile(r"<[^>]+>")
-# Its pages list each operation and field; their headings would hide those that explain.
+# Pages of the reference list each operation and field; their headings would hide those of explanations.
 _REFERENCE = "reference/"
 
 
@@ -43,7 +43,7 @@ def headings_of(site: Path) -> list[Heading]:
 
 @lru_cache(maxsize=1)
 def _read(index: Path, modified_nanoseconds: int) -> list[Heading]:  # noqa: ARG001 - part of the key
-    """Read the search index, again once it was written again."""
+    """Read the search index; the result is cached until the file changes."""
     documents: list[dict[str, Any]] = json.loads(index.read_text())["docs"]
     titles = {document["location"]: _text(document["title"]) for document in documents}
     pages = [Heading(path, title, "") for path, title in titles.items() if "#" not in path]

@@ -1,1 +1,1 @@
-"""HTTP without features: bodies, problems, caching, idempotency, uploads, OpenAPI, logs and limits."""
+"""HTTP infrastructure of all routes: bodies, problems, caching, idempotency, OpenAPI, logs and limits."""

@@ -14,7 +14,7 @@ from app.http.middleware import HttpMiddleware
 from app.http.problems import internal_error
 
 HEADER = "X-Request-ID"
-# Status that nginx made customary for a client which left before its answer; it is only ever logged.
+# nginx's status for a client that disconnected before its response; logged but never sent.
 CLIENT_LEFT = 499
 _ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _log = structlog.stdlib.get_logger("rankery.access")
@@ -23,9 +23,9 @@ _log = structlog.stdlib.get_logger("rankery.access")
 class AccessLog(HttpMiddleware):
     """ASGI middleware that assigns a request id, logs each request and answers unhandled exceptions with 500.
 
-    A caller's own `X-Request-ID` is kept when it is plain text of up to 128 characters, so that one id
-    follows a request through proxies; it is on every log line written while the request is handled, and so
-    is the id of the caller's key once that is known.
+    An `X-Request-ID` of the caller is kept if it is plain text of up to 128 characters: one id follows a
+    request through proxies. Log lines written while the request is handled have the request id, and after
+    authentication the id of the API key.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,7 +41,7 @@ class AccessLog(HttpMiddleware):
                 MutableHeaders(scope=message)[HEADER] = request_id
             await send(message)
 
-        # What the request before left, such as its caller's key, is not this one's.
+        # Drop the variables of the previous request, such as the key of its caller.
         structlog.contextvars.clear_contextvars()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             try:

@@ -7,14 +7,14 @@ from starlette.types import Scope
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-_IPV6_CUSTOMER = 64  # bits of the prefix that one customer is given
+_IPV6_CUSTOMER = 64  # prefix length of the network of one customer
 
 
 def address_of(scope: Scope) -> str | None:
     """Return the client address of a request, or None.
 
-    It is the peer's address. Of a request by a trusted proxy it is the last one in `X-Forwarded-For` that is
-    not trusted. The server writes it into the scope, see `app.http.connections.server_options`.
+    This is the address of the peer, or for a trusted proxy the last address in `X-Forwarded-For` that is not
+    trusted. The server writes it into the scope, see `app.http.connections.server_options`.
     """
     client = scope.get("client")
     return str(client[0]) if client else None

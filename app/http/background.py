@@ -8,7 +8,7 @@ from typing import Any
 
 @asynccontextmanager
 async def running(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run coroutines during the block, and wait for the end of those that are cancelled after it."""
+    """Run coroutines as tasks during the block, then cancel them and wait for their end."""
     tasks = [asyncio.create_task(each) for each in work]
     try:
         yield

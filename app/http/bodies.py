@@ -18,9 +18,9 @@ class JsonRequest(Request):
 
     Args:
         scope: The request.
-        receive: Where its body comes from.
-        max_bytes: The longest body.
-        max_containers: The most arrays and objects in it.
+        receive: ASGI channel of the body.
+        max_bytes: Size limit of the body.
+        max_containers: Largest number of arrays and objects in the body.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class JsonRequest(Request):
         """Parse the body, once.
 
         Raises:
-            JSONDecodeError: When it is not JSON; FastAPI makes a validation error of this type alone.
+            JSONDecodeError: The body is not JSON; FastAPI converts only this type to a validation error.
         """
         if not self._parsed:
             self._parsed.append(parse_json(await self.body(), self._max_containers))
@@ -70,7 +70,7 @@ class JsonRequest(Request):
         """Refuse a body of another media type.
 
         Args:
-            or_else: What else would have been taken.
+            or_else: Another accepted media type, for the message.
 
         Raises:
             HTTPException: 415.
@@ -92,16 +92,16 @@ class JsonRequest(Request):
 def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> Any:
     """Parse untrusted JSON with limits on nesting, digits of a number and containers.
 
-    Python's own parser takes `NaN`, half a surrogate pair, any digits and any nesting until the stack ends,
-    all of which would fail much later and as a fault of ours. Pydantic's gives up 200 levels deep, before it
-    has built more, and at 4,300 digits. Of members of one name the last counts, as everywhere in Python.
+    Python's own parser accepts `NaN`, half a surrogate pair, any number of digits and any nesting up to the
+    stack limit. These would fail later as an internal error. Pydantic's parser refuses more than 200 levels
+    and 4,300 digits. Of members of one name the last counts, as everywhere in Python.
 
     Args:
         content: Body of the request.
-        max_containers: The most arrays and objects, brackets within texts counted with them.
+        max_containers: Largest number of arrays and objects; brackets within texts count, too.
 
     Raises:
-        JSONDecodeError: When it is not JSON, or too much of it.
+        JSONDecodeError: The content is not JSON, or exceeds a limit.
     """
     openings = content.count(b"[") + content.count(b"{") if isinstance(content, bytes) else 0
     if openings > max_containers:
@@ -113,7 +113,7 @@ def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> An
 
 
 def too_large(max_bytes: int) -> HTTPException:
-    """Build the refusal of a body over its bound."""
+    """Return the 413 exception for a body that exceeds its size limit."""
     return HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the largest size accepted here is {max_bytes} bytes"
     )

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 
 def conditional(request: Request, response: Response) -> Response:
-    """Tag a successful GET by the hash of its body and answer 304 when `If-None-Match` names it.
+    """Add an `ETag` to a successful GET response, or return 304 where `If-None-Match` has the same.
 
-    `no-cache` lets browsers keep the body while asking each time, which is what makes polling cheap.
-    Streamed responses pass through: their body is not known yet.
+    The `ETag` is a hash of the body. `no-cache` lets browsers keep and revalidate the body, which
+    makes polling cheap. Streamed responses pass unchanged: their body is not known yet.
     """
     if request.method != "GET" or response.status_code != 200 or not hasattr(response, "body"):
         return response
@@ -26,7 +26,10 @@ def conditional(request: Request, response: Response) -> Response:
 
 
 def matches(if_none_match: str | None, etag: str) -> bool:
-    """Compare weakly (RFC 9110, section 13.1.2): without `W/`, any of a list, and `*` matches anything."""
+    """Return whether `If-None-Match` has an `ETag` by weak comparison (RFC 9110, section 13.1.2).
+
+    The comparison ignores `W/`; any member of a list may match, and `*` matches anything.
+    """
     if if_none_match is None:
         return False
     candidates = (candidate.strip() for candidate in if_none_match.split(","))
@@ -47,8 +50,8 @@ class ResponseCache:
     Large bodies are not cached: they are expensive to send, not to make. Not thread-safe.
 
     Attributes:
-        lock: Held while a response is made: concurrent requests for the same URL share it, and responses
-            made one after another finish sooner than in many concurrent threads.
+        lock: Held while a response is computed. Concurrent requests for the same URL share the response, and
+            sequential computation finishes sooner than many concurrent threads.
     """
 
     def __init__(self) -> None:

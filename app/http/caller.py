@@ -15,7 +15,7 @@ from core.store import ApiKey
 
 READ, SCORE, WRITE, ADMIN = "read", "score", "write", "admin"
 
-# What holding a scope includes.
+# The scopes that each scope includes.
 GRANTS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         READ: frozenset({READ}),
@@ -31,7 +31,7 @@ class Caller:
     """The caller of a request.
 
     Attributes:
-        key_id: The API key, None where none is needed.
+        key_id: API key, None without authentication.
         name: Display name.
         scopes: Scopes of the key.
         session_sha256: Hash of the session's token where a browser has signed in, else None.
@@ -55,9 +55,9 @@ class Caller:
         return any(scope in GRANTS.get(held, ()) for held in self.scopes)
 
 
-# On this machine alone, before there is any key.
+# The caller on this machine while no API key exists.
 OWNER = Caller(None, None, frozenset({ADMIN}))
-# At a path that is open to all.
+# The caller of a public path.
 ANYBODY = Caller(None, None, frozenset())
 
 

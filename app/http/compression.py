@@ -1,19 +1,19 @@
-"""Compress what browsers and programs read, where they take gzip."""
+"""Compress responses for clients that accept gzip."""
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder, IdentityResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MIN_BYTES = 1_000  # below, a response fits into one packet either way
-_LEVEL = 4  # 6 makes JSON a few per cent smaller and takes half as long again
-_THREAD_BYTES = 2**15  # from here on in a thread: half a millisecond that scoring requests would wait for
+_LEVEL = 4  # level 6: JSON a few per cent smaller, 50% more time
+_THREAD_BYTES = 2**15  # compressed in a thread from here on: 0.5 ms would delay scoring
 
 
 class Compression:
-    """ASGI middleware that compresses the answers to GET, and weakens their ETags.
+    """ASGI middleware that compresses responses to GET, and makes their ETags weak.
 
-    Answers to POST are left alone. Those of scoring requests are awaited by a search engine, and the one that
-    holds the secret of a new key repeats what its caller sent, so that its size would tell about it (BREACH).
+    Responses to POST are not compressed. A search engine waits for those of scoring requests. The one with
+    the secret of a new API key repeats the caller's input, so that its size would reveal the secret (BREACH).
 
     Args:
         app: Next ASGI application.

@@ -18,15 +18,15 @@ from app.settings import ApiSettings
 _REFUSED = 64
 _REFUSED_EACH = 8  # of one address
 
-# Of a request's state: a set of functions that are called when the server stops, before it waits for answers.
+# Key in a request's state: functions to call when the server stops, before it waits for open responses.
 ON_SHUTDOWN = "on_shutdown"
 
 
 def server_options(settings: ApiSettings) -> dict[str, Any]:
     """Return the uvicorn options that limit connections.
 
-    Beyond `max_connections` requests are answered 503 by uvicorn itself, in plain text. Headers that name
-    another address than the connection's count from trusted proxies alone; uvicorn's default trusts loopback.
+    Beyond `max_connections` uvicorn itself answers 503 in plain text. Forwarding headers are accepted from
+    trusted proxies only; uvicorn's default also trusts loopback.
     """
 
     class Bounded(TimeoutProtocol):
@@ -51,17 +51,17 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
 class TimeoutProtocol(H11Protocol):
     """uvicorn's HTTP/1.1 protocol with timeouts.
 
-    uvicorn alone waits for ever for a request's head, for the rest of a body whose request it has answered,
-    and for a client to take an answer.
+    uvicorn itself has no timeout for the head of a request, for the rest of a body after the response, or for
+    a client that stops reading.
 
     Attributes:
-        head_seconds: How long a client may take for a request's head, or for a body that is not awaited.
-        stall_seconds: How long a client may take nothing of an answer.
-        most_connections: Connections beyond these are cut.
-        most_of_one_address: Requests on connections beyond these are answered 429; a few more are cut.
-        proxies: Networks of proxies, whose addresses may have any number.
+        head_seconds: Timeout for the head of a request, or for a body that no handler reads.
+        stall_seconds: Timeout for a client that reads nothing of its response.
+        most_connections: Largest number of connections; further connections are closed.
+        most_of_one_address: Largest number per address; a few further connections get 429, others are closed.
+        proxies: Networks of proxies, which may have any number of connections.
         by_address: Number of connections of each address.
-        on_shutdown: What answers that would not end by themselves have called when the server stops.
+        on_shutdown: Functions that end endless responses, called when the server stops.
     """
 
     head_seconds: ClassVar[float]
@@ -77,7 +77,7 @@ class TimeoutProtocol(H11Protocol):
         self.app_state = {**self.app_state, ON_SHUTDOWN: self.on_shutdown}
         self._deadline: asyncio.TimerHandle | None = None
         self._stall: asyncio.TimerHandle | None = None
-        self._address: str | None = None  # where its connections are counted
+        self._address: str | None = None  # key in `by_address`
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
         """Start the timeout of the first request."""
@@ -114,7 +114,7 @@ class TimeoutProtocol(H11Protocol):
             self._stop_waiting()
 
     def shutdown(self) -> None:
-        """End what would not end by itself."""
+        """Shut the connection down, and end endless responses."""
         super().shutdown()
         for end in tuple(self.on_shutdown):
             end()
@@ -130,7 +130,7 @@ class TimeoutProtocol(H11Protocol):
         self._stop_watching()
 
     def _count(self) -> int:
-        """Count the connection for its address; returns how many that has, 0 for a proxy."""
+        """Count the connection, and return the number of connections of its address, 0 for a proxy."""
         if self.client is None or is_within(self.client[0], self.proxies):
             return 0
         self._address = customer_of(self.client[0])
@@ -138,7 +138,7 @@ class TimeoutProtocol(H11Protocol):
         return self.by_address[self._address]
 
     def _is_between_requests(self) -> bool:
-        """Return whether the body of an answered request is complete, and nothing follows."""
+        """Return whether the last request and response are complete, and no further bytes have arrived."""
         idle = self.cycle is not None and self.cycle.response_complete and not self.conn.trailing_data[0]
         return idle and self.conn.their_state is h11.IDLE and not self.transport.is_closing()
 

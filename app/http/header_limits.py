@@ -11,7 +11,7 @@ MAX_TARGET_BYTES = 2**13
 MAX_HEADERS = 100
 MAX_HEADER_BYTES = 2**14
 _SEPARATORS = 4  # bytes of ": " and the line's end
-# Together they leave open where a body ends, and a proxy may see one request where we see two.
+# Both together leave open where a body ends, which allows request smuggling through a proxy.
 _FRAMING = {b"content-length", b"transfer-encoding"}
 
 

@@ -1,4 +1,4 @@
-"""Idempotent creation: one `Idempotency-Key`, one creation."""
+"""Idempotent creation: repeated requests with one `Idempotency-Key` create once."""
 
 import contextlib
 import hashlib
@@ -49,14 +49,14 @@ class Replayed(Exception):
 
 
 class IdempotentRequest:
-    """A request that creates at most once, where it has an idempotency key.
+    """A request that creates objects at most once if it has an idempotency key.
 
         with idempotency.begin(services.store) as tx:
             row = tx.rows.add(...)
             created = idempotency.keep(tx, accepted(Row.of(row), f"/v1/rows/{row.id}"))
         return created
 
-    The response is kept in the transaction that creates, so that there are both or neither.
+    The response is stored in the transaction that creates the objects, so that both exist or neither.
     """
 
     def __init__(self, key: str | None, endpoint: str, request_sha256: str) -> None:
@@ -66,7 +66,7 @@ class IdempotentRequest:
 
     @contextlib.contextmanager
     def begin(self, store: Store) -> Iterator[Transaction]:
-        """Open the read-write transaction that creates.
+        """Open the read-write transaction of the creation.
 
         Raises:
             Replayed: The request was answered before; the route ends with that response.
@@ -80,7 +80,7 @@ class IdempotentRequest:
         """End the route with the stored response of the key, if any.
 
         Raises:
-            Replayed: There is one.
+            Replayed: A response is stored.
             InvalidInput: The key came with another request before.
         """
         record = tx.idempotency.find(self._key, self._endpoint) if self._key else None
@@ -118,7 +118,7 @@ class IdempotencyKey:
         self._endpoint = endpoint
 
     def of(self, request_sha256: str) -> IdempotentRequest:
-        """Return the request with this checksum of what it asks for."""
+        """Return the idempotent request, given the checksum of its content."""
         return IdempotentRequest(self._key, self._endpoint, request_sha256)
 
 

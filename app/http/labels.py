@@ -15,7 +15,7 @@ TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
 TAG_LINE = rf"[^{INVISIBLE}]*"
 TagName = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
 TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
-_OTHER_TAGS: Any = {"additionalProperties": False}  # which the patterns of names alone do not exclude
+_OTHER_TAGS: Any = {"additionalProperties": False}  # the pattern of names alone allows other names
 Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_OTHER_TAGS)]
 TagChanges = Annotated[
     dict[TagName, TagValue | None],
@@ -26,7 +26,7 @@ TagChanges = Annotated[
         examples=[{"team": "search", "draft": None}],
     ),
 ]
-# Of a row, on which there may be none.
+# Tags of a row, where null means none.
 ShownTags = Annotated[
     dict[str, str],
     BeforeValidator(lambda tags: {} if tags is None else tags),
@@ -40,7 +40,7 @@ WantedTags = Annotated[
 
 
 def wanted_tags(tags: Sequence[str]) -> list[tuple[str, str | None]]:
-    """Return names of tags with the value that each must have, None where any will do."""
+    """Return names of tags with the value that each must have, None for any value."""
     parts = (tag.partition(":") for tag in tags)
     return [(name, value if colon else None) for name, colon, value in parts]
 
@@ -63,7 +63,7 @@ NewProject = Annotated[
         " for jobs and studies, and that of the API key where it is bound to one"
     ),
 ]
-# Of a multipart body.
+# Field of a multipart body.
 PROJECT_PART = {
     "type": "string",
     "pattern": PROJECT_NAME,

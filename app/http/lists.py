@@ -40,7 +40,7 @@ Fields = Annotated[
 
 
 class SelectedFields(ResponseModel):
-    """A page of items with the fields that were asked for."""
+    """A page of items with the requested fields."""
 
     items: list[Json]
     next_cursor: NextCursor
@@ -51,13 +51,13 @@ Page = TypeVar("Page", bound=ResponseModel)
 
 @dataclass(frozen=True)
 class ListQuery:
-    """The sorting, the page and the fields that a request for a list asks for.
+    """The requested sorting, page and fields of a list.
 
     Attributes:
         sort: A column of the list.
         order: Direction; the default of the column when None.
         cursor: Position of the page.
-        limit: The most items of the page.
+        limit: Largest number of items of the page.
         fields: As `Fields` describes them; None for all.
         metric: The metric of `sort=metric`, empty with other columns; None where the list has no metrics.
     """
@@ -94,7 +94,7 @@ def list_query(
     description: str = "What to sort by",
     metric: Any = None,
 ) -> Any:
-    """Declare the items of a list and the columns to sort by, for the parameter of its route.
+    """Return the dependency that parses the sorting, page and fields of a list, for its route.
 
         JobListing = Annotated[ListQuery, list_query(Job, Jobs.columns)]
 
@@ -136,7 +136,7 @@ def selected(items: Sequence[ResponseModel], next_cursor: str | None, fields: st
     """Return a page with some fields of its items.
 
     Args:
-        items: With all fields.
+        items: Items with all fields.
         next_cursor: Cursor of the next page.
         fields: As `Fields` describes them.
 
@@ -158,7 +158,7 @@ def check_fields(item: type[ResponseModel], fields: str | None) -> None:
     """Refuse fields that the items of a list do not have.
 
     Raises:
-        InvalidInput: At `/fields`, with the fields that there are.
+        InvalidInput: At `/fields`, with the names of the existing fields.
     """
     known = list(item.model_fields)
     asked = [path.partition(".")[0] for path in fields.split(",")] if fields else []
@@ -170,7 +170,7 @@ def check_metric(sort: str, metric: str | None) -> str:
     """Return the metric to sort by, empty where the list is sorted by something else.
 
     Raises:
-        InvalidInput: `sort=metric` came without one, or one came without it; or there is no such metric.
+        InvalidInput: `sort=metric` has no metric, a metric has no `sort=metric`, or it is unknown.
     """
     if (sort == "metric") != (metric is not None):
         needed = "is needed with sort=metric" if metric is None else "has no effect without sort=metric"

@@ -4,15 +4,15 @@ import logging
 
 from core.logs import LogFormat, install_handler
 
-# alembic and botocore greet at every start; python_multipart warns of bodies that get an error response;
-# httpx has a line a request with its whole URL, which may hold a secret of a webhook.
+# alembic and botocore log at every start; python_multipart warns of bodies that get an error response; httpx
+# logs the whole URL of each request, which may contain a secret of a webhook.
 _CHATTY = ("alembic", "aiobotocore", "botocore", "httpx", "httpx2", "python_multipart")
 
 
 def configure_logging(level: str, log_format: LogFormat) -> None:
     """Send every log record of the process to stderr in one format.
 
-    Runs when the application starts, too, because uvicorn installs its own handlers after it is built.
+    Call it again when the application starts, because uvicorn installs its own handlers after the build.
     """
     install_handler(level, log_format)
     _quiet_uvicorn()
@@ -25,7 +25,7 @@ def _quiet_uvicorn() -> None:
         logger = logging.getLogger(name)
         logger.handlers.clear()
         logger.propagate = True
-    # The access log has one line a request with its id; uvicorn's would be a second.
+    # `AccessLog` writes one line per request; uvicorn's access log would duplicate it.
     access = logging.getLogger("uvicorn.access")
     access.handlers.clear()
     access.propagate = False

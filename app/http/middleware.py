@@ -6,7 +6,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class HttpMiddleware(ABC):
-    """ASGI middleware for HTTP requests; whatever else a server sends, such as its start, passes by.
+    """ASGI middleware for HTTP requests; other scopes, such as `lifespan`, pass unchanged.
 
     Args:
         app: Next ASGI application.

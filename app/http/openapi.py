@@ -240,9 +240,9 @@ _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")
 
 Responses = dict[int | str, dict[str, Any]]
 NOT_MODIFIED: Responses = {304: {"description": "Unchanged since the `ETag` in `If-None-Match`"}}
-# For a body of JSON on its way in.
+# Problems of a JSON request body.
 BODY_PROBLEMS = (408, 413, 415, 422)
-# For an upload on its way in.
+# Problems of an upload.
 UPLOAD_PROBLEMS = (408, 409, 413, 422, 507)
 _ANYWHERE = (414, 429, 431, 503)
 
@@ -264,14 +264,14 @@ def problems(*statuses: int) -> Responses:
 
 
 def operation_id(route: APIRoute) -> str:
-    """Name an operation by its function: `create_job`."""
+    """Return the operation id of a route: the name of its function, such as `create_job`."""
     return route.name
 
 
 def install(
     application: FastAPI, describe_access: Callable[[dict[str, Any]], None], root_path: str = ""
 ) -> None:
-    """Let the application describe itself, with the Problem schema and the scope of each operation.
+    """Serve the OpenAPI document, with the Problem schema and the scope of each operation.
 
     `application.openapi()` returns the document as FastAPI makes it. The service sends its compact form,
     which is equivalent and two fifths as long.
@@ -304,13 +304,13 @@ def install(
     def send(request: Request) -> Response:  # in a thread: the first one builds the document
         return conditional(request, Response(content(), media_type="application/json"))
 
-    # FastAPI's own route writes the document for each request, without an ETag.
+    # FastAPI's own route serialises the document for each request, without an ETag.
     own = [route for route in application.routes if getattr(route, "path", None) != application.openapi_url]
     application.router.routes[:] = [Route(str(application.openapi_url), send, include_in_schema=False), *own]
 
 
 def _drop_framework_errors(document: dict[str, Any]) -> None:
-    """Take out the 422 that FastAPI adds to every path with a parameter, where text of any kind is valid."""
+    """Remove the 422 that FastAPI adds to every path with a parameter, even if any text is valid."""
     for name in _FRAMEWORK_SCHEMAS:
         document["components"]["schemas"].pop(name, None)
     for responses in _responses(document):
@@ -319,7 +319,7 @@ def _drop_framework_errors(document: dict[str, Any]) -> None:
 
 
 def _name_successes(document: dict[str, Any]) -> None:
-    """Describe a success by the name of its status, where FastAPI has the same words for each."""
+    """Replace FastAPI's generic description of a success by the phrase of its HTTP status."""
     for responses in _responses(document):
         for status, response in responses.items():
             if response["description"] == "Successful Response":

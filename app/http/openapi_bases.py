@@ -1,4 +1,4 @@
-"""Let the objects of the OpenAPI document refer to the properties that they share."""
+"""Move properties that schemas of the OpenAPI document share into base schemas."""
 
 import json
 import re
@@ -7,9 +7,9 @@ from itertools import takewhile
 from typing import Any
 
 Document = dict[str, Any]
-# A reference costs the readers of a document a step: smaller savings stay where they are.
+# A reference is harder to read: share nothing that saves fewer bytes.
 MIN_SAVED_BYTES = 60
-# A base class also costs a name that no model of the service has.
+# A base schema also adds a name that is not a model of the service.
 _MIN_SAVED_BY_BASE = 400
 _MIN_SHARED = 4
 _WORD = re.compile("[A-Z][^A-Z]*")
@@ -22,12 +22,12 @@ def text_of(value: Any) -> str:
 
 
 def reference_to(section: str, name: str) -> str:
-    """Return the address of a component."""
+    """Return the `$ref` of a component."""
     return f"#/components/{section}/{name}"
 
 
 def extend_objects(schemas: Document) -> None:
-    """Let an object refer to another one that has a part of its properties, beside the rest of them."""
+    """Replace properties of an object schema by a reference to another schema with a subset of them."""
     objects = {name: schema for name, schema in schemas.items() if _is_open(schema)}
     parts = {name: _parts(schema) for name, schema in objects.items()}
     sizes = {name: len("".join(texts)) for name, texts in parts.items()}
@@ -39,7 +39,7 @@ def extend_objects(schemas: Document) -> None:
 
 
 def add_bases(schemas: Document) -> None:
-    """Make a schema of properties that several objects share, where it saves enough; let them refer to it."""
+    """Add a base schema for properties that several objects share, where references save enough."""
     users: dict[str, list[str]] = {}
     for name, schema in schemas.items():
         if "properties" in schema and (_is_open(schema) or schema.items() >= _CLOSED.items()):
@@ -76,21 +76,21 @@ def _saved_bytes(names: tuple[str, ...], parts: list[str]) -> int:
 
 
 def _common_ending(names: Iterable[str]) -> str:
-    """Return the words that all names end with: `TrainRequest` of it and `ScheduledTrainRequest`."""
+    """Return the common last words: `TrainRequest` for `TrainRequest` and `ScheduledTrainRequest`."""
     endings = zip(*(reversed(_WORD.findall(name)) for name in names), strict=False)
     shared = takewhile(lambda words: len(set(words)) == 1, endings)
     return "".join(reversed([words[0] for words in shared]))
 
 
 def _object(schema: Document, keys: Iterable[str]) -> Document:
-    """Return an object of some properties of another one."""
+    """Return an object schema with some properties of another."""
     required = [key for key in keys if key in schema.get("required", ())]
     properties = {key: schema["properties"][key] for key in keys}
     return {"type": "object", "properties": properties} | ({"required": required} if required else {})
 
 
 def _rest(schema: Document) -> Document:
-    """Return the part of an object that is not a reference."""
+    """Return the part of an object schema that is not a reference."""
     rest: Document = schema["allOf"][-1] if "allOf" in schema else schema
     return rest
 
@@ -98,7 +98,7 @@ def _rest(schema: Document) -> Document:
 def _extend(schema: Document, base: str, keys: Iterable[str]) -> None:
     """Replace properties of an object by a reference to the schema that has them.
 
-    `additionalProperties` would refuse those of the base; `unevaluatedProperties` counts them.
+    `additionalProperties` would refuse the properties of the base; `unevaluatedProperties` allows them.
     """
     if "allOf" not in schema:
         rest = _object(schema, schema["properties"])

@@ -1,4 +1,4 @@
-"""Move what the OpenAPI document repeats into its `components`."""
+"""Move repeated parts of the OpenAPI document into its `components`."""
 
 import json
 import re
@@ -24,7 +24,7 @@ _SECTIONS = ("responses", "parameters", "requestBodies")
 _SCHEMA_KEYS = ("items", "additionalProperties", "propertyNames", "not")
 _SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SCHEMA_MAPS = ("properties", "patternProperties")
-# Operations with the same problems share a response from this number on.
+# Smallest number of operations with the same problems that share a response.
 _MIN_OPERATIONS = 3
 # The problems of every request with a body of JSON.
 _BODY_STATUSES = frozenset({"408", "413", "415", "422"})
@@ -37,8 +37,8 @@ class _Place:
     Attributes:
         holder: The mapping or list that the object is in.
         key: Its key or index there.
-        names: Names for a component of it, the best first.
-        around: The place that this one is in.
+        names: Candidate names of its component, the best first.
+        around: The enclosing place, None at the top.
     """
 
     holder: Any
@@ -64,8 +64,8 @@ def compact(document: Document) -> Document:
     """Return an equivalent document with every repeated response, parameter, body and schema once.
 
     References to components replace the repetitions. Problems that do not depend on the operation are its
-    `default` response. An answer that has all properties of another one refers to it, and objects that share
-    properties refer to a schema of these. Titles that repeat a name are left out, and so are the descriptions
+    `default` response. A schema with all properties of another one refers to it, and schemas that share
+    properties refer to a base schema. Titles that repeat a name are left out, and so are the descriptions
     that FastAPI writes twice.
     """
     document = json.loads(json.dumps(document), parse_float=_number)
@@ -88,13 +88,13 @@ def compact(document: Document) -> Document:
 
 
 def _number(text: str) -> float | int:
-    """Read bounds of integers, which Pydantic writes as floats, as integers."""
+    """Parse whole numbers as integers, since Pydantic writes bounds of integers as floats."""
     number = float(text)
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
 def _share(document: Document, section: str, places: list[_Place], min_bytes: int = 0) -> None:
-    """Make components of the objects that are at several places."""
+    """Replace objects that occur at several places by references to components."""
     alike: dict[str, list[_Place]] = {}
     for place in places:
         text = text_of(place.value)
@@ -103,13 +103,13 @@ def _share(document: Document, section: str, places: list[_Place], min_bytes: in
     components = document["components"].setdefault(section, {})
     shared: list[tuple[list[_Place], dict[str, str]]] = []
     replaced: set[int] = set()
-    # What is within a larger object is within one copy of it afterwards.
+    # Larger objects first: an object within a shared one occurs only once afterwards.
     for text in sorted(alike, key=len, reverse=True):
         same = [place for place in alike[text] if not place.is_within(replaced)]
         if same and _saved_bytes(text, section, same) >= MIN_SAVED_BYTES:
             shared.append((same, {}))
             replaced.update(id(place) for place in same[1:])
-    # The plain name goes to the most frequent.
+    # The most frequent object gets the plain name.
     for same, reference in sorted(shared, key=lambda one: -len(one[0])):
         names = min((place.names for place in same), key=lambda names: len(names[0]))
         name = next(name for name in _candidates(names) if name not in components)
@@ -125,7 +125,7 @@ def _saved_bytes(text: str, section: str, same: list[_Place]) -> int:
 
 
 def _share_security(document: Document) -> None:
-    """Leave the most common requirement to the document: an operation without one has the document's."""
+    """Move the most common security requirement from the operations to the document, as its default."""
     operations = list(_operations(document))
     counts = Counter(text_of(operation["security"]) for operation in operations)
     common, _ = counts.most_common(1)[0]
@@ -235,13 +235,13 @@ def _drop_repetitions(document: Document) -> None:
         for parameter in operation.get("parameters", []):
             if parameter["schema"].get("description") == parameter.get("description"):
                 parameter["schema"].pop("description", None)
-            if parameter.get("required") is False:  # as where it is left out
+            if parameter.get("required") is False:  # false is the default
                 del parameter["required"]
             _drop_null(parameter["schema"])
 
 
 def _drop_null(schema: Document) -> None:
-    """Take null from the values of a parameter: a URL or header has none, so that it is left out instead."""
+    """Remove null from the values of a parameter, since a URL or header cannot have null."""
     match schema.get("anyOf"):
         case [dict(value), {"type": "null"}] if not value.keys() & schema.keys():
             del schema["anyOf"]
@@ -280,7 +280,7 @@ def _join_problems(document: Document) -> None:
 
 
 def _problems_name(statuses: frozenset[str]) -> str:
-    """Return the name of a response by the problems that not all have: `RequestProblem404-409`."""
+    """Return the name of a joined response by its less common statuses: `RequestProblem404-409`."""
     kind = "RequestProblem" if statuses >= _BODY_STATUSES else "Problem"
     return kind + "-".join(sorted(statuses - _BODY_STATUSES if kind == "RequestProblem" else statuses))
 
@@ -301,7 +301,7 @@ def _joined(problems: dict[str, Document], examples: Document) -> Document:
 
 
 def _merge_null(schema: Document) -> None:
-    """Write a type or null as a list of types."""
+    """Replace an `anyOf` of a type and null by a list of types."""
     taken = {"const", "enum", *schema}
     match schema.get("anyOf"):
         case [{"type": str(kind)} as typed, {"type": "null"}] if not typed.keys() & taken:

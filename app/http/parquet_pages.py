@@ -15,10 +15,10 @@ BATCH_ROWS = 16_384
 
 
 def row_cursor(cursor: str | None, n_rows: int) -> int:
-    """Read a cursor, which is the number of rows before the page.
+    """Parse a cursor, which is the number of rows before the page.
 
     Raises:
-        InvalidInput: It is not one that a page of this result carried.
+        InvalidInput: The cursor is not from a page of this result.
     """
     if cursor is None:
         return 0
@@ -81,7 +81,7 @@ def ranking_batches(file: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 
 def _batches_from(parquet: pq.ParquetFile, first: int) -> Iterator[pa.RecordBatch]:
-    """Give the rows from `first` on, skipping the row groups before it."""
+    """Yield batches of the rows from `first` on, skipping the row groups before it."""
     skipped, groups = 0, list(range(parquet.num_row_groups))
     while groups and skipped + parquet.metadata.row_group(groups[0]).num_rows <= first:
         skipped += parquet.metadata.row_group(groups.pop(0)).num_rows

@@ -1,4 +1,4 @@
-"""Check parts of the service that may hang."""
+"""Health checks with a timeout, for parts of the service that may hang."""
 
 import asyncio
 import threading
@@ -11,18 +11,18 @@ Answer = TypeVar("Answer")
 
 TIMEOUT_SECONDS = 2.0
 TOO_SLOW = f"does not answer within {TIMEOUT_SECONDS:g} s"
-# Drivers give up by themselves after seconds or minutes; what is older is not waited for any more.
+# Drivers time out after seconds or minutes; a check that has run longer than this is abandoned.
 _FORGOTTEN_SECONDS = 10.0
 
 
 class Probe(Generic[Answer]):
     """A health check that runs in a separate thread, so that a caller can give up on it.
 
-    Not in the pool that serves requests: when a part hangs, they all wait for it. Callers while
-    a check runs get the same result, so that a part that hangs occupies few threads.
+    The thread is not from the pool that serves requests, which hanging checks would exhaust. Concurrent
+    callers share one check, so that a part that hangs occupies few threads.
 
     Args:
-        question: Returns the answer, or raises.
+        question: The check, which returns its result or raises.
     """
 
     def __init__(self, question: Callable[[], Answer]) -> None:
@@ -34,7 +34,7 @@ class Probe(Generic[Answer]):
         """Return the result of the check, or raise its exception.
 
         Raises:
-            TimeoutError: There was none in time.
+            TimeoutError: The check did not end in time.
         """
         now = time.monotonic()
         if self._asked is None or self._asked.done() or now - self._asked_at > _FORGOTTEN_SECONDS:

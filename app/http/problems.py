@@ -43,7 +43,7 @@ from core.errors import (
 MEDIA_TYPE = "application/problem+json"
 MAX_PROBLEMS = 100  # reported for one request
 OUT_OF_MEMORY = "there is not enough memory for this now; send less in one request, or try again later"
-# Seconds after which a refused request may be sent again. A job ends in seconds or in hours.
+# `Retry-After` in seconds, by error.
 _RETRY_AFTER = MappingProxyType({JobQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5})
 _PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -119,7 +119,7 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
     }
 )
 
-# For what goes wrong before core is reached. The titles are ours: Python's phrases differ by version.
+# For errors outside core. The titles are fixed here, as Python's phrases differ by version.
 _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
     {
         kind.status: kind
@@ -152,7 +152,7 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
 
 
 def install(application: FastAPI) -> None:
-    """Answer every exception that reaches the application with a problem."""
+    """Install handlers that answer every exception with a problem."""
     application.add_exception_handler(RankeryError, _on_rankery_error)
     application.add_exception_handler(RequestValidationError, _on_validation_error)
     application.add_exception_handler(HTTPException, _on_http_exception)
@@ -189,7 +189,7 @@ def internal_error() -> Response:
 
 
 def not_ready(faults: Sequence[str]) -> Response:
-    """Answer that parts of the service are down, naming them."""
+    """Build the 503 response that lists the failed parts of the service."""
     return http_problem(HTTPStatus.SERVICE_UNAVAILABLE, "; ".join(faults))
 
 
@@ -202,7 +202,7 @@ def http_problem(
 
 
 def kind_of(error: RankeryError) -> ProblemKind | None:
-    """Look the error's type up in the table, its bases included."""
+    """Return the kind of problem for an error, by its class or nearest base class, or None."""
     return next((KINDS[cls] for cls in type(error).__mro__ if cls in KINDS), None)
 
 
@@ -240,7 +240,7 @@ def _on_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _allowed_methods(request: Request) -> list[str]:
-    # The router stops at the first route of the path, which knows its own method only.
+    # The router stops at the first route of the path, which has its own method only.
     scopes = {method: {**request.scope, "method": method} for method in _METHODS}
     return [
         method

@@ -39,9 +39,9 @@ class RangedFile:
     """A file that supports range requests.
 
     Attributes:
-        size_bytes: Its size.
+        size_bytes: Size of the file.
         etag: A strong entity tag, in its quotes.
-        blocks: Returns its bytes from a position up to, but without, another.
+        blocks: Returns the bytes from a start position to before a stop position.
     """
 
     size_bytes: int
@@ -56,8 +56,8 @@ class Selection:
     Attributes:
         status: 200, 206 or 304.
         start: Position of the first byte, from 0.
-        stop: Behind the last byte; nothing is sent where it is the start.
-        headers: Headers of the answer.
+        stop: Position after the last byte; equal to `start` where nothing is sent.
+        headers: Headers of the response.
     """
 
     status: int
@@ -67,7 +67,7 @@ class Selection:
 
 
 def select(request: Request, file: RangedFile) -> Selection:
-    """Return the response to a request for a file.
+    """Return the requested range of a file, with the status and headers of the response.
 
     A malformed `Range` and one of several ranges are ignored, as the RFC allows.
 
@@ -88,7 +88,7 @@ def select(request: Request, file: RangedFile) -> Selection:
 
 
 def _asked(headers: Headers, file: RangedFile) -> tuple[int, int] | None:
-    """Return the range that is asked for, None for the whole file."""
+    """Return the requested range, None for the whole file."""
     found = _RANGE.fullmatch(headers.get("Range", ""))
     if found is None or headers.get("If-Range", file.etag).strip() != file.etag:
         return None

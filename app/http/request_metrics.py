@@ -24,7 +24,7 @@ class RequestInstruments:
     """The Prometheus instruments of requests.
 
     Args:
-        registry: Where they are registered.
+        registry: Registry of the instruments.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -46,7 +46,7 @@ class RequestInstruments:
         )
 
     def count(self, scope: Scope, status: int, seconds: float | None) -> None:
-        """Count a request that was answered; a stream has no duration."""
+        """Count an answered request; `seconds` is None for a stream."""
         method = scope["method"] if scope["method"] in _METHODS else _OTHER_METHOD
         route = route_template(scope)
         self._requests.labels(route, method, status).inc()
@@ -82,7 +82,7 @@ class RequestMetrics(HttpMiddleware):
 def route_template(scope: Scope) -> str:
     """Return the template of the matched route, such as `/v1/jobs/{job_id}`."""
     fastapi: Mapping[str, object] = scope.get("fastapi", {})
-    # With the prefixes of the routers around it, which the route itself does not know.
+    # The context has the prefixes of the enclosing routers, which the route itself lacks.
     route = fastapi.get("effective_route_context") or scope.get("route")
     if scope.get("root_path"):  # below a mount, whose path is the caller's choice
         return f"{scope['root_path']}/*"

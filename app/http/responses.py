@@ -8,5 +8,5 @@ ACCEPTED = 202
 
 
 def accepted(view: ResponseModel, location: str) -> JSONResponse:
-    """Return 202 with the created resource and its URL."""
+    """Return a 202 response with the created resource and its URL."""
     return JSONResponse(view.model_dump(mode="json"), ACCEPTED, headers={"Location": location})

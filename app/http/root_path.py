@@ -60,7 +60,7 @@ class RootPath(HttpMiddleware):
         return {**scope, "path": inner, "raw_path": rest or b"/"}
 
     def _public(self, location: str, host: str) -> str:
-        """Return a redirect's target as clients see it; other hosts' and relative ones stay."""
+        """Return the public URL of a redirect; URLs of other hosts and relative URLs stay unchanged."""
         parts = urlsplit(location)
         own = parts.netloc == host if parts.netloc else location.startswith("/")
         return urlunsplit(parts._replace(path=self._root_path + parts.path)) if own else location

@@ -18,7 +18,7 @@ from app.http.services import registered, services_of
 from app.settings import ApiSettings
 from core.store.visibility import projects
 
-# The one parameter that is not a key of the database, which PostgreSQL cannot even be asked for with a NUL.
+# The only path parameter that is not a key in the database: PostgreSQL refuses keys with a NUL.
 QUERY_ID = "query_id"
 
 Handle = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -27,8 +27,8 @@ Handle = Callable[[Request], Coroutine[Any, Any, Response]]
 class Router(APIRouter):
     """Routes of a feature, with their whole paths.
 
-    The application takes them as they are: included routers are built again for each application, which takes
-    0.1 s, and are slower to match.
+    The application uses these routes as they are: `include_router` would build them again for each
+    application, which takes 0.1 s, and make matching slower.
     """
 
     def __init__(
@@ -45,8 +45,8 @@ class Router(APIRouter):
 class DeferredRoute(APIRoute):
     """A route that FastAPI builds on its first use.
 
-    Requests are matched by path and methods alone. The analysis of all endpoints and of the models that they
-    take and return is a fifth of the time that the application takes to import.
+    Requests are matched by path and method alone. Analysing all endpoints and their models would take a fifth
+    of the import time of the application.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class DeferredRoute(APIRoute):
         self._is_built = self._is_being_built = False
 
     def __getattr__(self, name: str) -> Any:
-        """Build the route where an attribute is asked for that it only has then."""
+        """Build the route on access to an attribute that only a built route has."""
         if name.startswith("__") or "_lock" not in self.__dict__:
             raise AttributeError(name)
         with self._lock:
@@ -123,9 +123,9 @@ class JsonRoute(DeferredRoute):
 
 
 class PolledRoute(JsonRoute):
-    """A GET route whose response depends on the URL, the caller's projects and the database, and is cached.
+    """A GET route with cached responses, which depend on the URL, the caller's projects and the database.
 
-    As long as nothing changes, they are given again.
+    A cached response is used until the database changes.
     """
 
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:

@@ -13,24 +13,24 @@ MAX_PAGE = 200
 
 
 class RequestModel(BaseModel):
-    """Base of what callers send: no unknown fields, no coercion of types, no NaN or infinity."""
+    """Base of request schemas: no unknown fields, no coercion of types, no NaN or infinity."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ResponseModel(BaseModel):
-    """Base of what callers receive, read from the attributes of a stored row."""
+    """Base of response schemas, read from the attributes of a stored row."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
 def optional_text(description: str, example: str) -> Any:
-    """Declare a text that is left out of the response where there is none."""
+    """Declare a text field that the response omits where it is null."""
     return Field(None, description=description, examples=[example], exclude_if=lambda text: text is None)
 
 
 class ProblemCause(ResponseModel):
-    """All problems of a table that have one cause and one column."""
+    """All problems of a table with the same cause and column."""
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
@@ -47,7 +47,7 @@ class ProblemCause(ResponseModel):
 
 
 class FailureReason(ResponseModel):
-    """Why a job failed or a dataset is invalid."""
+    """The reason why a job failed or a dataset is invalid."""
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
@@ -103,7 +103,7 @@ def _visible(name: str) -> str:
     return name
 
 
-# What people read in lists, logs and terminals.
+# Display names in lists, logs and terminals.
 NameForPeople = Annotated[
     str,
     Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),

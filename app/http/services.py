@@ -32,7 +32,7 @@ def injected(kind: type[Service]) -> Any:
     The feature that owns the service declares it once: `UseFeed = Annotated[EventFeed, injected(EventFeed)]`.
     """
 
-    # FastAPI hands whatever is not async to a thread, which costs more than the lookup.
+    # Async, as FastAPI runs other functions in a thread, which costs more than the lookup.
     async def find(request: Request) -> Service:
         return registered(request.app, kind)
 
@@ -45,7 +45,7 @@ class Services:
 
     Attributes:
         settings: Settings of this process.
-        store: Rows and artifacts.
+        store: Store of rows and artifacts.
         wake_ups: Wakes workers for submitted jobs; never fails.
     """
 

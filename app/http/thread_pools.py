@@ -21,7 +21,7 @@ class ThreadPool:
 
     Attributes:
         name: Name of the pool.
-        n_threads: Calls of `run`, and calls of `start`, that run at a time; further ones queue.
+        n_threads: Largest number of concurrent calls of `run`, and of `start`; further calls queue.
         purpose: Work that runs in it.
     """
 
@@ -37,9 +37,9 @@ class ThreadPool:
         return await to_thread.run_sync(work, limiter=self._of_this_loop())
 
     def start(self, work: Callable[[], Result]) -> "asyncio.Future[Result]":
-        """Run a function in a thread beside what the event loop does next; its result may be left unread.
+        """Start a function in a thread immediately, and return its future, which may be ignored.
 
-        `run` starts its function several turns of the event loop later.
+        `run` starts its function several iterations of the event loop later.
         """
         context = contextvars.copy_context()
         running = asyncio.get_running_loop().run_in_executor(self._executor, context.run, work)
@@ -60,14 +60,14 @@ SCORING = ThreadPool("scoring", 16, "Scoring, which never waits for the database
 EXPLANATIONS = ThreadPool("explanations", 2, "Explanations of scores")
 MODELS = ThreadPool("models", 4, "Models read into memory, which an artifact store may delay")
 LOOKUPS = ThreadPool("lookups", 8, "Known API keys and references to models, looked up in the database")
-# Most of it is Python, and each thread of it delays the event loop.
+# Mostly Python code, each thread of which delays the event loop.
 EXPENSIVE = ThreadPool("expensive", 2, "Expensive reads: inspection of models, measurement of storage")
 EXPORTS = ThreadPool("exports", 1, "Exports, whose threads wait for the low-priority process")
 STRANGERS = ThreadPool("strangers", 2, "Credentials that were never seen, mostly wrong ones")
 AUDIT = ThreadPool("audit", 4, "Entries of the audit log that responses wait for")
 EVENTS = ThreadPool("events", 2, "Events read for streams and lists")
 WEBHOOKS = ThreadPool("webhooks", 2, "Deliveries to webhooks: claims and outcomes")
-# Writes wait for each other anyway, and for a locked database longer than others can spare the thread.
+# Writes run one at a time anyway, and may wait long for a locked database.
 NOTES = ThreadPool("notes", 1, "Writes after the response, such as the last use of a key")
 
 POOLS = (

@@ -23,11 +23,11 @@ class ListRoute(JsonRoute):
     """A route for candidates or rankings of one query."""
 
     def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
-        """Limit the body by its number of documents."""
+        """Return the request with the limits of scoring."""
         return scoring_request(request, settings)
 
     async def answer(self, request: JsonRequest, _: Handle) -> Response:
-        """Return the list, without FastAPI's validation of the candidates, which their reader checks.
+        """Return the list; the reader of the candidates validates them instead of FastAPI.
 
         Raises:
             InvalidInput: The request is wrong or too large.
@@ -57,7 +57,7 @@ class ListRoute(JsonRoute):
 
 
 async def _read_body(request: JsonRequest) -> tuple[ListRequest, Any]:
-    """Return the request without its candidate documents, and these as they were sent."""
+    """Return the validated request without its candidate documents, and the documents unvalidated."""
     settings = services_of(request).settings
     content = await request.body()
     try:
@@ -87,9 +87,9 @@ router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=
 async def make_list(
     interleaving_id: str, body: Annotated[ListRequest, Body(openapi_examples=LIST_EXAMPLES)]
 ) -> Response:
-    """Rank a query's documents by all rankers and return one list of theirs.
+    """Rank a query's documents by all rankers and return one interleaved list.
 
-    The same user and query keep their list. Show it as it is: a list that is changed or cut afterwards is no
-    fair comparison.
+    The same user and query keep their list. Show the list unchanged: a reordered or truncated list biases the
+    comparison.
     """
     raise NotImplementedError  # this declares the operation; `ListRoute` answers it

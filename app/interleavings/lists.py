@@ -16,12 +16,12 @@ from core.store.tables import Interleaving
 async def list_of_models(
     row: Interleaving, models: list[str], query: Any, user: str | None, services: ScoringServices
 ) -> Shown:
-    """Return the interleaved list of models, or the one that the user keeps for the query.
+    """Return the interleaved list of models, or the list that the user already has for the query.
 
     Args:
         row: The interleaving.
-        models: Ids of its models.
-        query: The query with its documents, as of a scoring request.
+        models: Ids of the interleaving's models.
+        query: The query with its documents, as in a scoring request.
         user: The user, or None.
         services: Models and lists in memory.
 

@@ -53,10 +53,10 @@ def create_interleaving(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Compare two or more rankers by lists that they share.
+    """Create an interleaving: compare two or more rankers by the clicks on interleaved lists.
 
-    Give `models`, or `rankings` for rankings that you make. Ask for a list for each query of a user, show it,
-    and send the clicks; the verdict may be read at any time.
+    Give `models`, or `rankings` for rankings that you make. Request a list for each query of a user, show the
+    list, and send the clicks. The verdict may be read at any time.
     """
     if (body.models is None) == (body.rankings is None):
         raise InvalidInput.at("/models", "give either models or rankings")
@@ -104,7 +104,7 @@ def get_interleaving(interleaving_id: str, services: UseServices) -> Interleavin
     "/{interleaving_id}", summary="Delete an interleaving", status_code=204, responses=problems(404)
 )
 def delete_interleaving(interleaving_id: str, services: UseServices) -> None:
-    """Delete an interleaving with its lists and clicks, for good."""
+    """Delete an interleaving with its lists and clicks, permanently."""
     with services.store.begin() as tx:
         tx.interleavings.delete(interleaving_id)
 
@@ -160,7 +160,7 @@ def _is_late(row: InterleavingRow, shown: ShownListRow) -> bool:
     responses={**NOT_MODIFIED, **problems(404)},
 )
 def get_verdict(interleaving_id: str, services: UseServices, writer: UseListWriter) -> InterleavingVerdict:
-    """Show which ranker users prefer; looking often does not raise the error."""
+    """Show which ranker users prefer; repeated reads do not raise the error probability."""
     writer.flush()
     with services.store.read() as tx:
         row = tx.interleavings.get(interleaving_id)

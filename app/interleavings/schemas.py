@@ -221,7 +221,7 @@ class EventsRequest(RequestModel):
 
 
 class RecordedEvents(ResponseModel):
-    """The outcome of sent clicks."""
+    """The number of sent clicks by outcome."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"recorded": 1, "repeated": 1, "late": 0, "unknown": 0}]}
@@ -247,7 +247,7 @@ class SequentialLook(ResponseModel):
 
 
 class PairVerdict(ResponseModel):
-    """Two rankers compared."""
+    """The comparison of two rankers."""
 
     first: str
     second: str

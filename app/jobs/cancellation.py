@@ -15,7 +15,7 @@ MAX_SELECTION = 200
 
 
 class JobSelection(RequestModel):
-    """The jobs of a request."""
+    """The jobs to cancel."""
 
     ids: list[Id] = Field(
         min_length=1,
@@ -37,7 +37,7 @@ def cancel_all(tx: Transaction, job_ids: Iterable[str]) -> tuple[list[CancelledJ
     """Cancel each of several jobs; return the outcome of each, and the folders of orphaned artifacts."""
     wanted, orphaned = dict.fromkeys(job_ids), []
     outcomes: dict[str, CancelledJob] = {}
-    # In one order everywhere, so that no two requests wait for each other's locks.
+    # Lock jobs in sorted order, so that concurrent requests cannot deadlock.
     for job_id in sorted(wanted):
         outcomes[job_id], folders = _cancel(tx, job_id)
         orphaned += folders

@@ -40,7 +40,7 @@ class AutoTrainBaseline(ResponseModel):
 
 
 class AutoTrainQuality(ResponseModel):
-    """The quality of a model on some queries, beside baselines."""
+    """The quality of a model on some queries, compared with baselines."""
 
     sentence: str = Field(description="All of it in words", examples=[_SENTENCE])
     value: float = Field(description="Mean of the metric", examples=[0.4512])

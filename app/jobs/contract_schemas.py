@@ -20,7 +20,7 @@ def _gain_form(value: Any) -> str:
 
 
 class ContractRequest(RequestModel):
-    """A preset with some conventions changed; those that are null are the preset's."""
+    """A preset with some conventions changed; a null convention keeps the value of the preset."""
 
     preset: Preset = "default"
     gain: (
@@ -91,6 +91,6 @@ class Conventions(ResponseModel):
 
 
 class NamedConventions(Conventions):
-    """Conventions, with the preset that they are."""
+    """Conventions, with the name of the preset that has exactly these conventions."""
 
     preset: Preset | None = Field(description="Null where they are none")

@@ -45,7 +45,7 @@ def _refuse_distribution(value: Any) -> None:
 
 
 class UndistributedRequest(RequestModel):
-    """Base of requests that make many trainings, none of them distributed."""
+    """Base of requests that start many trainings, none of which is distributed."""
 
     distribution: Annotated[SkipJsonSchema[None], BeforeValidator(_refuse_distribution)] = Field(
         None, exclude=True
@@ -53,7 +53,7 @@ class UndistributedRequest(RequestModel):
 
 
 class RankProgress(ResponseModel):
-    """One of the ranks that train a model together."""
+    """Progress of one rank of a distributed training."""
 
     rank: int = Field(description="From 0", examples=[0])
     host: str = Field(description="Machine that it runs on", examples=["10.0.0.12"])

@@ -10,7 +10,7 @@ from core.store import Job, JobIteration, Model, Transaction
 def learning_curves(
     job_id: str, best_iteration: int | None, iterations: Sequence[JobIteration]
 ) -> JobHistory:
-    """Turn one row an iteration into one list a metric and part of its time, null where it is unknown."""
+    """Convert one row per iteration into one list per metric and timed part, null where unknown."""
     return JobHistory(
         job_id=job_id,
         best_iteration=best_iteration,
@@ -31,7 +31,7 @@ def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False)
 
     Args:
         tx: Transaction of the store.
-        after: Ids of jobs, each with the iteration above which its curves are wanted.
+        after: Ids of jobs, each with the iteration after which its curves begin.
         times: Whether to add the times of the iterations.
     """
     jobs = tx.jobs.several(list(after))

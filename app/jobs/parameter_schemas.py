@@ -24,7 +24,7 @@ _TYPE_NAMES = {
     tuple: "list",
     dict: "object",
 }
-_MOST_LETTERS = 1_024  # of a feature's name at most
+_MOST_LETTERS = 1_024  # maximum length of a feature name
 
 
 class ParameterDescription(ResponseModel):
@@ -46,7 +46,7 @@ class ParameterDescription(ResponseModel):
 
 
 class ParametersRequest(RequestModel):
-    """Base of declared parameters, which suggests names for unknown ones."""
+    """Base of requests with declared parameters; errors for unknown names suggest similar names."""
 
     declared_by: ClassVar[type]
 

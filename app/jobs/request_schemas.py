@@ -36,7 +36,7 @@ class JobSchemas(ResponseModel):
 def list_job_schemas(request: Request) -> JobSchemas:
     """Return the fields of every kind of job with their bounds, defaults and descriptions.
 
-    A form needs this small part of the OpenAPI document only.
+    This is the small part of the OpenAPI document that a form needs.
     """
     return _schemas_of(request.app)
 
@@ -44,7 +44,7 @@ def list_job_schemas(request: Request) -> JobSchemas:
 @lru_cache(maxsize=1)
 def _schemas_of(application: FastAPI) -> JobSchemas:
     routes = [route for route in application.routes if isinstance(route, APIRoute) and _submits(route)]
-    # The document of this one route: that of all takes more than a second.
+    # The document of this route only: the document of all routes takes more than a second.
     document = get_openapi(title=application.title, version=application.version, routes=routes)
     body = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     kinds = {kind: name.rpartition("/")[2] for kind, name in body["discriminator"]["mapping"].items()}

@@ -55,7 +55,7 @@ def create_job(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Queue a training, an automatic training, an evaluation, a ranking, a comparison or an inspection.
+    """Queue a job of any kind, such as a training, an evaluation, a ranking or a comparison.
 
     All checks run now: a request that names a missing or unready object, or is out of bounds, is refused
     and never becomes a job.
@@ -83,7 +83,7 @@ def create_jobs(
 ) -> Response:
     """Queue all of several jobs, such as the trainings of a grid, or none of them.
 
-    Each is checked as if sent alone. A problem of any job refuses all, with its place in the list.
+    Each job is checked as if sent alone. A problem of any job refuses all; its pointer has the position.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, body.size)
@@ -158,7 +158,7 @@ def get_job_histories(
     ],
     times: Annotated[bool, Query(description="Add the times of the iterations, `milliseconds`")] = False,
 ) -> JobHistories:
-    """Show the metrics of every iteration of several jobs, so that a page follows many with one request.
+    """Show the metrics of every iteration of several jobs, so that a page can follow them all.
 
     Send the last known iteration with each id to poll for new ones. `missing` lists the unknown ids.
     """
@@ -187,7 +187,7 @@ def get_job_history(
 ) -> JobHistory:
     """Show the metrics of every iteration so far; with `after`, only the later ones.
 
-    A cross-validation adds the values of each fold to iterations before: leave `after` out to see them.
+    A cross-validation adds the values of each fold to earlier iterations: omit `after` to see them.
     """
     with services.store.read() as tx:
         job = tx.jobs.get(job_id)
@@ -204,10 +204,10 @@ def get_job_history(
     responses={**NOT_MODIFIED, **problems(404)},
 )
 def list_job_candidates(job_id: str, services: UseServices) -> AutoTrainCandidates:
-    """Show what an automatic training has tried so far, is trying and has chosen.
+    """Show the candidates that an automatic training has tried, is trying and has chosen.
 
-    The `value` of a candidate is measured on queries that it was trained without; for the best of many it is
-    optimistic. That of the `conclusion` is not.
+    The `value` of a candidate is measured on held-out queries; for the best of many candidates it is
+    optimistic. The `value` of the `conclusion` is not.
     """
     with services.store.read() as tx:
         return candidates_of(tx, job_id)
@@ -219,7 +219,7 @@ def change_job(
 ) -> Job:
     """Change a job's name, notes, tags and project; omitted fields stay.
 
-    Objects that the job made move with it to another project, except for a model: its name has the project.
+    Objects that the job made move with it to another project, but not a model, whose name has the project.
     """
     changes = {name: getattr(body, name) for name in body.model_fields_set - {"tags"}}
     with services.store.begin() as tx:

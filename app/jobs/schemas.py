@@ -106,7 +106,7 @@ class MainMetric(ResponseModel):
 
 
 class Job(ResponseModel):
-    """A job of a worker."""
+    """A job that a worker runs."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -188,13 +188,13 @@ class Job(ResponseModel):
 
     @classmethod
     def of(cls, tx: Transaction, row: JobRow) -> "Job":
-        """Show a job on record."""
+        """Return the response of a stored job."""
         (shown,) = cls.all_of(tx, [row])
         return shown
 
     @classmethod
     def all_of(cls, tx: Transaction, rows: Sequence[JobRow]) -> list["Job"]:
-        """Show jobs on record, their datasets read in one statement."""
+        """Return the responses of stored jobs; read the names of their datasets in one statement."""
         names = tx.datasets.names_by_job([row.id for row in rows])
         return [Job.model_validate(_columns(row) | _described(row, names[row.id])) for row in rows]
 
@@ -256,7 +256,7 @@ class _LearningCurves(ResponseModel):
 
 
 class JobHistory(_LearningCurves):
-    """Learning curves: one value an iteration for each metric on each data."""
+    """Learning curves: one value per iteration for each metric on each part of the data."""
 
 
 class JobCurves(_LearningCurves):
@@ -277,7 +277,7 @@ class JobHistories(ResponseModel):
 
 
 class CancelledJob(ResponseModel):
-    """Outcome of a request to cancel for one job."""
+    """Outcome of a cancel request for one job."""
 
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"] = Field(
@@ -288,7 +288,7 @@ class CancelledJob(ResponseModel):
 
 
 class CancelledJobs(ResponseModel):
-    """Outcomes of a request to cancel several jobs."""
+    """Outcomes of a cancel request for several jobs."""
 
     items: list[CancelledJob] = Field(description="In the requested order")
 

@@ -39,7 +39,7 @@ def label_jobs(
     ],
     services: UseServices,
 ) -> Labelled:
-    """Change tags and the project of the jobs of some ids or of a filter; a dry run by default.
+    """Change tags and the project of jobs, selected by ids or a filter; a dry run by default.
 
     Other tags stay. Results move with their jobs, except models, whose project is that of their name.
     """
@@ -57,7 +57,7 @@ def label_models(
     services: UseServices,
     references: UseReferences,
 ) -> Labelled:
-    """Change tags and the project of the models of some ids, references or a filter; as for jobs.
+    """Change tags and the project of models, selected by ids, references or a filter; as for jobs.
 
     All versions of a name belong to one project and move together.
     """

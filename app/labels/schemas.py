@@ -1,4 +1,4 @@
-"""Schemas of labels of many objects."""
+"""Schemas of bulk labelling."""
 
 from typing import Generic
 
@@ -12,7 +12,7 @@ from core.store.labelling import Labelling
 
 
 class LabelRequest(Selection[F], Generic[F]):
-    """Which objects to label, and how: tags, a project, or both."""
+    """A selection of objects to label, and their new labels: tags, a project, or both."""
 
     tags: TagChanges = Field(default_factory=dict)
     project: ProjectName | None = Field(
@@ -24,11 +24,11 @@ class LabelRequest(Selection[F], Generic[F]):
 
     @property
     def moves(self) -> bool:
-        """Whether the project is given."""
+        """Return whether the request has a project."""
         return "project" in self.model_fields_set
 
     def check(self) -> None:
-        """Check that something is to change.
+        """Check that the request has labels.
 
         Raises:
             InvalidInput: Neither tags nor a project are given.

@@ -1,1 +1,1 @@
-"""Deletion over HTTP: single objects, many by a filter, the trash, and what is stored."""
+"""Deletion over HTTP: single objects, bulk deletion by filter, the trash, and storage usage."""

@@ -51,16 +51,16 @@ def delete_one(
     """Delete one object.
 
     Args:
-        request: Who asks.
+        request: The request, which has the caller.
         kind: Kind of the object.
-        object_id: Its id.
-        with_results: Whether what was made by it or of it goes as well.
-        permanently: Whether its bytes are freed immediately.
-        actor: Where the audit entry of the request does not name the object; else None.
+        object_id: Id of the object.
+        with_results: Whether to delete the results of the object as well.
+        permanently: Whether to free the bytes immediately, without the trash.
+        actor: Caller for a separate audit entry; None if the audit entry of the request names the object.
 
     Raises:
-        NotFound: There is none.
-        StillNeeded: Something needs it, or it has results that are not to go with it.
+        NotFound: The object does not exist.
+        StillNeeded: The object has dependents, or results while `with_results` is false.
     """
     services = services_of(request)
     mode = DeletionMode(with_results, 0 if permanently else services.settings.trash_days)

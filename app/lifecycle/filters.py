@@ -24,7 +24,7 @@ _Tags = Annotated[list[_Tag], Field(max_length=8, description="`team`, or `team:
 
 
 class Filter(RequestModel):
-    """Filters of every kind; all that are given must match."""
+    """The filters that all kinds have in common; all given filters must match."""
 
     all: Literal[True] | None = Field(None, description="All objects of the kind")
     older_than_days: float | None = Field(None, ge=0, le=36_500, description="Made so many days ago")
@@ -37,14 +37,14 @@ class Filter(RequestModel):
     renamed: ClassVar[dict[str, str]] = {}
 
     def before(self) -> datetime | None:
-        """Return the moment before which the objects were made, None for any."""
+        """Return the latest creation time of matching objects, None for any."""
         moments = [self.created_before] if self.created_before else []
         if self.older_than_days is not None:
             moments.append(utc_now() - timedelta(days=self.older_than_days))
         return min(moments, default=None)
 
     def of_list(self) -> dict[str, Any]:
-        """Return the arguments of the list of the kind."""
+        """Return the filters as arguments for the kind's list query."""
         own = {"all", "older_than_days", "created_before"}
         given = self.model_dump(exclude=own, exclude_none=True)
         if "tag" in given:
@@ -135,10 +135,10 @@ class Selection(RequestModel, Generic[F]):
     filter: F | None = Field(None, description="At least one filter; `all` for all objects of the kind")
 
     def object_ids(self, store: Store, kind: Kind) -> Iterator[str]:
-        """Yield the ids of the objects, newest first where they are filtered; references become ids.
+        """Yield the ids of the objects, newest first for a filter; references are resolved to ids.
 
         Raises:
-            InvalidInput: Not exactly one of ids and filter is given, or a filter of nothing.
+            InvalidInput: Not exactly one of ids and filter is given, or the filter is empty.
         """
         if (self.ids is None) == (self.filter is None):
             raise InvalidInput.at("", "exactly one of ids and filter is needed")
@@ -147,7 +147,7 @@ class Selection(RequestModel, Generic[F]):
         if not self.filter.model_dump(exclude_none=True):
             raise InvalidInput.at("/filter", 'name at least one filter, or {"all": true}')
         found = _matching(store, kind, self.filter)
-        # Once a latest version is gone, the one before it is the latest.
+        # Collect all ids first: after the latest version is deleted, its predecessor is the latest.
         return iter(list(found)) if isinstance(self.filter, ModelFilter) and self.filter.latest else found
 
 
@@ -160,7 +160,7 @@ class DeleteRequest(Selection[F], Generic[F]):
 
 
 def _resolved(store: Store, kind: Kind, object_ids: Iterable[str]) -> Iterator[str]:
-    """Yield ids, those of models for their references."""
+    """Yield ids; resolve the references of models, but keep unknown ones as they are."""
     for each in object_ids:
         if kind.name != MODEL or each.startswith(kind.prefix):
             yield each

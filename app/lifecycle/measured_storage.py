@@ -13,11 +13,11 @@ SECONDS = 60.0
 
 
 class StorageMeasurements:
-    """Measures storage usage at most once a minute, unless forced. Thread-safe.
+    """Cache of the storage usage, which is measured at most once a minute unless forced. Thread-safe.
 
     Args:
         store: Store to measure.
-        policy: How long objects are kept.
+        policy: Retention periods.
     """
 
     def __init__(self, store: Store, policy: RetentionPolicy) -> None:
@@ -27,7 +27,7 @@ class StorageMeasurements:
         self._latest: tuple[float, Storage] | None = None
 
     def measured(self, *, refresh: bool = False) -> Storage:
-        """Return the latest measurement.
+        """Return the storage usage, measured again if the cached measurement is too old.
 
         Raises:
             StoreUnavailable: The database or the storage cannot be reached.

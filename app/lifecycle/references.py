@@ -9,7 +9,7 @@ class ModelReferences:
     """Counter of changes by this process: moved aliases, deleted, restored or relabelled models.
 
     Attributes:
-        changes: The changes so far. A cache of references is stale when the number differs from its own.
+        changes: Number of changes. A cached reference is stale if it was read at another number.
     """
 
     def __init__(self) -> None:

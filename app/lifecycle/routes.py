@@ -132,7 +132,8 @@ def delete_inspection(inspection_id: str, request: Request, permanently: Permane
 def delete_experiment(experiment_id: str, request: Request, permanently: Permanently = False) -> Deletion:
     """Move an experiment with its reports to the trash; 409 while it is active.
 
-    Its jobs and models stay, and can be deleted then: trainings have the tag `grid` with its id.
+    Jobs and models of the experiment stay, and can be deleted separately: trainings have the tag `grid`
+    with the experiment's id.
     """
     return delete_one(request, EXPERIMENT, experiment_id, permanently=permanently)
 
@@ -152,7 +153,7 @@ def delete_dataset(dataset_id: str, request: Request, permanently: Permanently =
     "/click-logs/{log_id}", summary="Delete a click log", tags=["clicks"], status_code=204, responses=_ONE
 )
 def delete_click_log(log_id: str, request: Request, permanently: Permanently = False) -> None:
-    """Move a click log to the trash; what was learnt from it stays.
+    """Move a click log to the trash; models and results made from it stay.
 
     409 with `holders` while an active job uses it.
     """
@@ -178,7 +179,7 @@ def delete_datasets(
 ) -> DeletedDatasets:
     """Move several datasets to the trash, and report the outcome of each.
 
-    One in use stays, with the reason; the request may be repeated.
+    A dataset in use stays, with the reason; the request may be repeated.
     """
     items, actor = [], actor_of(request)
     for dataset_id in dict.fromkeys(body.ids):
@@ -200,7 +201,7 @@ def delete_jobs(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the jobs of some ids or of a filter, newest first; a dry run by default.
+    """Delete jobs, selected by ids or a filter, newest first; a dry run by default.
 
     Objects with dependents stay and are listed. Each job is deleted with all of its results or not at all.
     """
@@ -215,7 +216,7 @@ def delete_models(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the models of some ids, references or a filter; as for jobs."""
+    """Delete models, selected by ids, references or a filter; as for jobs."""
     return delete_many(request, MODEL, body)
 
 
@@ -226,7 +227,7 @@ def delete_evaluations(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the evaluations of some ids or of a filter; as for jobs."""
+    """Delete evaluations, selected by ids or a filter; as for jobs."""
     return delete_many(request, EVALUATION, body)
 
 
@@ -237,7 +238,7 @@ def delete_comparisons(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the comparisons of some ids or of a filter; as for jobs."""
+    """Delete comparisons, selected by ids or a filter; as for jobs."""
     return delete_many(request, COMPARISON, body)
 
 
@@ -248,7 +249,7 @@ def delete_rankings(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the rankings of some ids or of a filter; as for jobs."""
+    """Delete rankings, selected by ids or a filter; as for jobs."""
     return delete_many(request, RANKING, body)
 
 
@@ -259,7 +260,7 @@ def delete_inspections(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the inspections of some ids or of a filter; as for jobs."""
+    """Delete inspections, selected by ids or a filter; as for jobs."""
     return delete_many(request, INSPECTION, body)
 
 
@@ -273,7 +274,7 @@ def delete_experiments(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the experiments of some ids or of a filter; as for jobs, which they leave."""
+    """Delete experiments, selected by ids or a filter; as for jobs. The jobs of an experiment stay."""
     return delete_many(request, EXPERIMENT, body)
 
 
@@ -285,5 +286,5 @@ def delete_studies(
     ],
     request: Request,
 ) -> Deletion:
-    """Delete the studies of some ids or of a filter; as for jobs, which they leave."""
+    """Delete studies, selected by ids or a filter; as for jobs. The jobs of a study stay."""
     return delete_many(request, STUDY, body)

@@ -46,7 +46,7 @@ class RefusedObject(ResponseModel):
 
     @classmethod
     def of(cls, refused: Refused) -> "RefusedObject":
-        """Return the response of an object that stays."""
+        """Return the response of an object that is not deleted."""
         node = refused.node
         holders = [Holder.model_validate(holder) for holder in refused.holders[:MAX_REFUSED]]
         return cls.model_validate(
@@ -150,7 +150,7 @@ class TrashedObject(ResponseModel):
 
 
 class TrashPage(ResponseModel):
-    """A page of the trash, the latest first."""
+    """A page of the trash, the latest deletion first."""
 
     items: list[TrashedObject]
     next_cursor: NextCursor
@@ -195,7 +195,7 @@ class EmptyTrashRequest(RequestModel):
 
 
 class StorageKind(ResponseModel):
-    """The objects of one kind, and their bytes."""
+    """The number of objects of one kind, and their bytes."""
 
     kind: str = Field(examples=["models"])
     label: str = Field(description="The kind for people", examples=["Models"])

@@ -58,7 +58,7 @@ def list_trash(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> TrashPage:
-    """List what was deleted and can be restored, the latest first."""
+    """List deleted objects that can be restored, the latest deletion first."""
     with services.store.read() as tx:
         page = tx.trash.page(cursor, limit, None if kind is None else KINDS[kind])
     sizes = FolderSizes(services.store.artifacts).of(folder for item in page.items for folder in item.folders)
@@ -77,7 +77,7 @@ def restore_objects(
     services: UseServices,
     references: UseReferences,
 ) -> Restored:
-    """Take objects out of the trash, with what went with them and what they need, such as a model's job."""
+    """Restore objects from the trash, with the results deleted with them and the jobs that they need."""
     with services.store.begin() as tx:
         plan = tx.trash.restore(body.ids)
         actor_of(request, RESTORED).record(tx, plan)
@@ -91,7 +91,7 @@ def empty(
     request: Request,
     services: UseServices,
 ) -> Deletion:
-    """Free the bytes of objects in the trash, with all in it that cannot be without them."""
+    """Free the bytes of objects in the trash, and of the trashed objects that need them."""
     object_ids = _emptied(services.store, body)
     if body.dry_run:
         return Deletion.of(preview_of_emptying(services.store, object_ids, DeletionMode()), dry_run=True)
@@ -106,9 +106,9 @@ async def get_storage(
     expensive: UseExpensive,
     refresh: Annotated[bool, Query(description="Measure now, instead of at most once a minute")] = False,
 ) -> Storage:
-    """Show the bytes of all artifacts by kind, and how many retention would free now.
+    """Show the bytes of all artifacts by kind, and the bytes that retention would free now.
 
-    The artifacts are listed for it, which takes seconds for hundreds of thousands of them.
+    This lists all artifacts, which takes seconds for hundreds of thousands of them.
     """
     if projects() is not None:
         raise HTTPException(HTTPStatus.FORBIDDEN, "a key that is bound to projects cannot see all bytes")

@@ -119,7 +119,7 @@ def roll_back_alias(
 ) -> Model | Response:
     """Point an alias at the version before its last move, immediately and without its gate.
 
-    Repeated, it goes further back, unless the request has the same `Idempotency-Key`. Refused promotions are
+    A repeated request goes further back, unless it has the same `Idempotency-Key`. Refused promotions are
     skipped.
     """
     with idempotency.begin(services.store) as tx:
@@ -191,7 +191,7 @@ def set_gate(
 ) -> Gate:
     """Set the promotion gate of an alias: later moves need a comparison on a dataset, on clicks, or on both.
 
-    Its datasets and its click log cannot be deleted meanwhile. It does not apply to rollbacks,
+    The gate's datasets and click log cannot be deleted while it exists. It does not apply to rollbacks,
     nor to the alias's first version. Any key with the scope `write` may delete it.
     """
     with services.store.begin() as tx:

@@ -1,4 +1,4 @@
-"""The training of a forest on the scores of a model, which every search engine reads."""
+"""Distil a model: train a forest, a format that every search engine reads, on the model's scores."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from core.store import Model, Transaction
 from core.stored import Json
 from core.training.distillation import PREFIX
 
-_SUFFIX, _MOST_LETTERS = "-distilled", 90  # of the teacher's name in front of it
+_SUFFIX, _MOST_LETTERS = "-distilled", 90  # limit of the teacher's name before the suffix
 _HELD_OUT, _SEED = {"fraction": 0.2}, 42
-# Trees of few leaves, many of them: that follows a smooth teacher more closely than fewer large trees.
+# Many small trees approximate a smooth teacher more closely than fewer large trees.
 _LEAVES, _ITERATIONS, _LEAST_DOCUMENTS = 15, 1_000, 5
 
 
@@ -43,7 +43,7 @@ class DistilRequest(QueuedRequest):
 
 
 def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainRequest:
-    """Return the training of a forest by the loss `mse` on the scores of a model.
+    """Build the request to train a forest on the scores of a model with the loss `mse`.
 
     Raises:
         InvalidInput: The model was imported, and the request names no dataset.
@@ -80,7 +80,7 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
 
 
 def _test_data(tx: Transaction, own: Json, body: DistilRequest, *, is_other: bool) -> Json:
-    """Return the fields of the test data: requested, or those of the teacher, or a part of the dataset.
+    """Return the fields of the test data: requested, those of the teacher, or a part of the dataset.
 
     Args:
         tx: Transaction.
@@ -94,7 +94,7 @@ def _test_data(tx: Transaction, own: Json, body: DistilRequest, *, is_other: boo
     if tested_on is not None and tested_on != body.dataset_id and _is_ready(tx, tested_on):
         return {"test_dataset_id": tested_on}
     if own.get("test") and not is_other:
-        return {"test": own["test"]}  # by the same seed the queries that the teacher was not trained on
+        return {"test": own["test"]}  # the same seed gives the queries that the teacher was not trained on
     return {"test": _HELD_OUT}
 
 

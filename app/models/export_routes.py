@@ -1,4 +1,4 @@
-"""Export models to other engines, with a proof of equal scores."""
+"""Export models to other engines, with a parity report that compares scores."""
 
 from collections.abc import Callable
 from functools import partial
@@ -111,8 +111,9 @@ async def get_export_parity(
 ) -> Response:
     """Compare an export with its model in the engine's arithmetic.
 
-    The export is read back and evaluated over up to 10,000 documents, and over the neighbours of every
-    threshold, edge cases of linear scorers and networks, or both of sums.
+    The export is read back and evaluated over up to 10,000 documents. It is also evaluated over the
+    neighbours of every threshold of trees, over edge cases of linear scorers and networks, or over both for
+    sums.
     """
     return await _parity(services, expensive, ref, asked)
 
@@ -160,7 +161,7 @@ async def export_named_parity(
     "/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems()}
 )
 def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue:
-    """List the formats of a kind of models, what reads them, and what they cannot express."""
+    """List the export formats of a kind of model, with their reader and limits."""
     return ExportFormatCatalogue(
         items=[
             ExportFormat(

@@ -22,7 +22,7 @@ _FeatureNames = Annotated[
 class ExportQuery(RequestModel):
     """A format and its options."""
 
-    model_config = ConfigDict(strict=False)  # an address holds nothing but text
+    model_config = ConfigDict(strict=False)  # values in a URL are texts
 
     format: str = Field(
         "lightgbm",
@@ -188,9 +188,9 @@ class SlackResidue(ResponseModel):
 
 
 class EdgeParity(ResponseModel):
-    """Parity of an export of a linear scorer, a network or a sum over made-up documents.
+    """Parity of an export of a linear scorer, a network or a sum over synthetic documents.
 
-    They have missing features, zeros, extreme and infinite values that the engine supports.
+    The documents have missing features, zeros, and the extreme and infinite values that the engine supports.
     """
 
     documents: int = Field(description="Documents", examples=[512])
@@ -206,7 +206,7 @@ class EdgeParity(ResponseModel):
 
 
 class EngineParity(ResponseModel):
-    """An export in the arithmetic of an engine."""
+    """Parity of an export in the arithmetic of one engine."""
 
     engine: str = Field(description="Whose", examples=["Solr 9.2 and later"])
     arithmetic: str = Field(

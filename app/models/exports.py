@@ -15,7 +15,7 @@ from core.store import Model, Store
 from core.store.artifacts.keys import model_key
 
 MAX_DOCUMENTS = 10_000
-_MAX_CELLS = 20_000_000  # of documents times features: 80 MB
+_MAX_CELLS = 20_000_000  # documents times features: 80 MB
 _NO_DATA = (
     "There was no dataset to compare over: the model's own are gone or cannot be read. The golden vectors are"
     " made up; name a dataset_id to have them of yours."
@@ -29,7 +29,7 @@ class ExportedFile:
     Attributes:
         content: Its bytes.
         media_type: Media type.
-        filename: Which browsers save it under.
+        filename: Suggested file name.
     """
 
     content: bytes | str
@@ -43,8 +43,8 @@ class Proof:
 
     Attributes:
         export: The export.
-        report: What was found.
-        dataset: The documents, None where there were none.
+        report: The parity report.
+        dataset: The compared documents, None where no dataset could be read.
         about: Further fields of `parity.json`.
     """
 
@@ -66,14 +66,14 @@ def model_of(services: Services, reference: str) -> Model:
     """Resolve a model reference.
 
     Raises:
-        NotFound: It means none.
+        NotFound: No model has this reference.
     """
     with services.store.read() as tx:
         return tx.models.resolve(reference)
 
 
 def made_file(asked: ExportQuery, model: Model, store: Store) -> ExportedFile:
-    """Return the file that another engine reads; raises as `exported`."""
+    """Export a model as a file for another engine; raises as `exported`."""
     made = exported(store, model, asked)
     return ExportedFile(
         made.content, made.target.media_type, f"{model.name}-{model.version}-{made.target.filename}"
@@ -81,15 +81,15 @@ def made_file(asked: ExportQuery, model: Model, store: Store) -> ExportedFile:
 
 
 def made_archive(asked: ParityQuery, model: Model, store: Store) -> ExportedFile:
-    """Return the file with its proof; raises as `proven`."""
+    """Export a model as an archive with its parity report; raises as `proven`."""
     filename = f"{model.name}-{model.version}-{asked.format}.zip"
     return ExportedFile(proven(store, model, asked).packed(), "application/zip", filename)
 
 
 def made_parity(asked: ParityQuery, model: Model, store: Store) -> bytes:
-    """Return the proof as JSON, which all who wait for it get; raises as `proven`."""
+    """Return the parity report as JSON; raises as `proven`."""
     report = ExportParity.model_validate(proven(store, model, asked).view())
-    # As parity.json in archives has it, which is without what concerns other kinds of models.
+    # Like parity.json in archives, without the fields of other kinds of models.
     return report.model_dump_json(exclude_unset=True).encode()
 
 
@@ -110,7 +110,7 @@ def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
 
 
 def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
-    """Export a model and compare the export with it.
+    """Export a model and compare the export with the model.
 
     Raises:
         InvalidInput: As `exported`.
@@ -118,7 +118,7 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
         NotFound: There is no such dataset.
         WrongState: The dataset is not ready.
         DatasetError: The dataset has no features.
-        FeaturesAbsent: It lacks most of the model's features.
+        FeaturesAbsent: The dataset lacks most of the model's features.
     """
     export = exported(store, model, asked)
     dataset_id, dataset = _documents(store, model, export.source.model, asked.dataset_id)
@@ -136,7 +136,7 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
 def _documents(
     store: Store, model: Model, scorer: ScoringModel, dataset_id: str | None
 ) -> tuple[str | None, RankingDataset | None]:
-    """Read the documents to compare: those requested, else the first ones of the model's datasets."""
+    """Read the documents to compare: of the requested dataset, else of the model's test or training data."""
     if dataset_id is not None:
         return dataset_id, _read(store, model, scorer, dataset_id)
     with store.read() as tx:

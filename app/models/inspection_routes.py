@@ -58,9 +58,9 @@ def list_inspections(
 async def get_importance(
     ref: Reference, services: UseServices, stored_models: UseStoredModels, expensive: UseExpensive
 ) -> ModelImportance:
-    """Show how many splits each feature makes and what they gained in training, as LightGBM counts them.
+    """Show the number of splits of each feature and their gain in training, as LightGBM counts them.
 
-    Gains are of the training data and favour features with many values. 409 for models without trees.
+    Gains refer to the training data, and favour features with many values. 409 for models without trees.
     """
     model = await run_in_threadpool(model_of, services, ref)
     return await expensive.answer(

@@ -23,7 +23,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
     """Validate a gate and return its stored rule, with the contract resolved.
 
     Raises:
-        InvalidInput: For what is wrong with it by itself, or with its labels.
+        InvalidInput: The gate is invalid, or the metric does not fit the labels of its dataset.
         NotFound: When the dataset does not exist.
         WrongState: When the dataset is not ready.
     """
@@ -44,7 +44,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
             _check_clicks(tx, request.counterfactual)
         except InvalidInput as invalid:
             raise invalid.below("/counterfactual") from invalid
-    # An API of the release before the fields refuses them.
+    # The previous release, which lacks these fields, refuses rules that have them.
     later = ("better_than_baselines", "interleaving", "counterfactual")
     unasked = {name for name in later if not getattr(request, name)}
     rule = request.model_dump(mode="json", exclude={"dataset_id", *unasked})
@@ -52,7 +52,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
 
 
 def _missing(request: GateRequest) -> Iterator[InputProblem]:
-    """Yield what a gate lacks, or has without the dataset that it needs."""
+    """Yield a problem for each missing field, and for each field that needs a dataset."""
     if request.dataset_id is not None:
         if request.metric is None:
             yield InputProblem("/metric", "is needed to compare versions on the dataset")

@@ -7,15 +7,15 @@ from core.store import Model, Transaction
 
 
 def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
-    """Return the job that reproduces the training of a model.
+    """Build the job that reproduces the training of a model.
 
     Raises:
-        WrongState: It was not trained here or by an automatic training, or a dataset that decides it is gone.
+        WrongState: The model was imported or is of an automatic training, or one of its datasets was deleted.
     """
     if model.source == "imported":
         detail = "only a model that was trained here can be trained again"
         raise WrongState("model", model.reference, "imported", detail)
-    # For a model from before lineages were stored, its job has the request.
+    # Models older than stored lineages: the job has the request.
     asked = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
     if asked.get("kind") == AutoTrainJob.kind:
         detail = "its time decided what was tried; submit an automatic training instead"

@@ -142,9 +142,9 @@ def list_models(
 def tag_models(
     body: Annotated[TaggedModels, Body(openapi_examples=_TAG_EXAMPLES)], services: UseServices
 ) -> ModelList:
-    """Set and remove tags of several models, or of none where one does not exist."""
+    """Set and remove tags of several models; if one of them does not exist, change none."""
     with services.store.begin() as tx:
-        # In one order everywhere, so that no two requests wait for each other's locks.
+        # Lock in a fixed order to avoid deadlocks between requests.
         for model_id in sorted(set(body.ids)):
             tx.models.tag(model_id, body.tags)
         models = tx.models.several(body.ids)
@@ -165,7 +165,7 @@ def list_model_names(
 ) -> NamedModelPage:
     """List model names with their latest version and aliases, filtered by tags that must all match.
 
-    Versions count up from 1, so the latest one is also their number.
+    Versions count up from 1, so the latest version is also the number of versions.
     """
     with services.store.read() as tx:
         page = tx.models.page_of_names(
@@ -286,8 +286,8 @@ def distil_model(
 ) -> Response:
     """Queue a training whose labels are the scores of a model, such as a sum or a network.
 
-    Its forest is exported to every search engine. A finding of the job, `distilled`, has the value of both
-    models on the test queries, and the difference with its interval.
+    The trained forest can be exported to every search engine. A finding of the job, `distilled`, has the
+    metric of both models on the test queries, and the difference with its interval.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)

@@ -38,7 +38,7 @@ class LineageModel(ResponseModel):
 
 
 class UsedModel(ResponseModel):
-    """A model whose scores a training or a sum took as they are."""
+    """A model whose scores a training or a sum used unchanged."""
 
     id: str
     model: str = Field(description="Its reference", examples=["web:2"])
@@ -69,7 +69,7 @@ class Lineage(ResponseModel):
 
 
 class ModelExplanation(ResponseModel):
-    """Whether `"explain": true` explains the scores of a model."""
+    """The support of `"explain": true` by a model."""
 
     problem: str | None = Field(description="Why it cannot, null where it can")
     steps: int = Field(
@@ -196,7 +196,7 @@ class ListedModel(Model):
 
 
 class ModelPage(ResponseModel):
-    """A page of models, in the order asked for."""
+    """A page of models, in the requested order."""
 
     items: list[ListedModel]
     next_cursor: NextCursor

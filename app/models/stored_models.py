@@ -1,4 +1,4 @@
-"""Stored models with all that their files hold, for inspection and explanations."""
+"""Cache of stored models for inspection and explanations."""
 
 from functools import lru_cache
 from typing import Annotated

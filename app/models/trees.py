@@ -20,8 +20,8 @@ class InspectedModel:
     """The trees of one stored model.
 
     Raises:
-        ModelError: Its file is damaged.
-        WrongState: It has no trees.
+        ModelError: The model's file is damaged.
+        WrongState: The model has no trees.
     """
 
     def __init__(self, stored_models: StoredModels, model: Model) -> None:

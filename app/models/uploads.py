@@ -27,7 +27,7 @@ from core.store import MODEL_NAME, Transaction
 from core.store import Job as JobRow
 from core.store.repositories.projects import Labels
 
-# LightGBM's text takes some 60 bytes a split: a thousand trees of a thousand leaves stay far below.
+# LightGBM's text takes about 60 bytes per split: a thousand trees of a thousand leaves are far below.
 MAX_MODEL_BYTES = 2**28
 MODEL_TEXTS: Mapping[str, int] = MappingProxyType(
     {"name": 400, "description": 16_384, "tags": 2**16, "project": 400}
@@ -74,9 +74,9 @@ class ModelUpload:
     """A complete upload of a model.
 
     Attributes:
-        upload_id: Id of its bytes.
+        upload_id: Id of the upload.
         file: The received file.
-        metadata: Its name, description, tags and project.
+        metadata: Name, description, tags and project of the model.
     """
 
     upload_id: str
@@ -85,10 +85,10 @@ class ModelUpload:
 
     @classmethod
     def of(cls, received: ReceivedForm, upload_id: str) -> "ModelUpload":
-        """Validate the received files.
+        """Validate the received form.
 
         Raises:
-            InvalidInput: With a pointer for each part that is missing or unfit.
+            InvalidInput: A part is missing or invalid; each problem has a pointer.
         """
         problems = missing_file(received.files, "model")
         fields: dict[str, Any] = dict(received.fields)
@@ -114,7 +114,7 @@ class ModelUpload:
         return hashlib.sha256(content.encode()).hexdigest()
 
     def spec(self) -> ImportModelJob:
-        """Return the specification of the job that imports it."""
+        """Return the specification of the job that imports the model."""
         return ImportModelJob(
             upload_id=self.upload_id,
             model_name=self.metadata.name,
@@ -127,7 +127,7 @@ class ModelUpload:
 
 
 def _of_part(problem: InputProblem) -> InputProblem:
-    """Return a problem with the part of the upload that it is about."""
+    """Return a problem with a pointer to the form field instead of the job's field."""
     return InputProblem("/name", problem.detail) if problem.pointer == "/model_name" else problem
 
 
@@ -138,7 +138,7 @@ def register_model(
 
     Raises:
         JobQuotaExceeded: The key has too many jobs.
-        InvalidInput: The name is of another project.
+        InvalidInput: The name belongs to another project.
     """
 
     def record(tx: Transaction) -> tuple[JSONResponse, list[JobRow]]:

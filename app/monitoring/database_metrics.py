@@ -1,6 +1,6 @@
 """Prometheus metrics read from the database: the queue, ended jobs, stored objects.
 
-The same from every API process, since all read the one database: take the maximum over them, not the sum.
+Every API process exports the same values, since all read one database: aggregate by maximum, not by sum.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,15 +34,15 @@ _LOST = "lost"
 
 @dataclass(frozen=True)
 class DatabaseSnapshot:
-    """A snapshot of the counts in the database.
+    """A snapshot of counts in the database.
 
     Attributes:
-        at: The moment.
-        active: Jobs that wait or run.
+        at: Time of the snapshot.
+        active: Queued and running jobs.
         counters: Monotonic counters.
         datasets: Datasets by status.
         models: The models.
-        workers: Those that live.
+        workers: Live workers.
     """
 
     at: datetime
@@ -57,7 +57,7 @@ class DatabaseSnapshot:
         """Take a snapshot of the database.
 
         Raises:
-            StoreUnavailable: It cannot be reached.
+            StoreUnavailable: The database cannot be reached.
         """
         with store.read() as tx:
             return cls(
@@ -74,14 +74,14 @@ class DatabaseCollector:
     """Export the latest snapshot to Prometheus.
 
     Args:
-        latest: Returns it, None while the database is away.
+        latest: Returns the latest snapshot, None while the database is unavailable.
     """
 
     def __init__(self, latest: Callable[[], DatabaseSnapshot | None]) -> None:
         self._latest = latest
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the metrics, or only the outage if there is no database."""
+        """Yield the metrics; without a snapshot, only `rankery_database_up` with 0."""
         reading = self._latest()
         up = 0 if reading is None else 1
         yield GaugeMetricFamily("rankery_database_up", "Whether the database answers", value=up)
@@ -103,7 +103,7 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
         labels=labels,
     )
     waiting = {(row.kind, row.priority): row for row in reading.active if row.status == QUEUED}
-    # Lanes without a worker too, so that an alert finds them.
+    # Include kinds without queued jobs, so that alerts on them work.
     for kind, (priority, number) in product(_LANE_OF, PRIORITIES.items()):
         row = waiting.get((kind, number))
         values = [kind, _LANE_OF[kind], priority]
@@ -123,7 +123,7 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
 def _workers(workers: Iterable[Worker]) -> Metric:
     live = GaugeMetricFamily("rankery_workers", "Workers that run jobs", labels=("lane",))
     lanes = [worker.lane for worker in workers if worker.compiling is None]
-    # Those without a worker too, so that an alert finds them.
+    # Include lanes without a worker, so that alerts on them work.
     for lane in LANES:
         live.add_metric([lane], lanes.count(lane))
     return live

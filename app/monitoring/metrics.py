@@ -59,7 +59,8 @@ class Metrics:
     async def exposition(self, accept: str) -> tuple[bytes, str]:
         """Return all metrics as text, with their content type.
 
-        The last reading of the database is reused for `FRESH_SECONDS`. One metric is whether it answers.
+        The last snapshot of the database is reused for `FRESH_SECONDS`. `rankery_database_up` is 0 if the
+        database does not answer.
 
         Args:
             accept: The request's `Accept` header.

@@ -1,4 +1,4 @@
-"""The projects, with what is in each."""
+"""Route that lists the projects with their numbers of objects."""
 
 from pydantic import Field
 
@@ -27,7 +27,7 @@ class ProjectCounts(ResponseModel):
 
 
 class Project(ProjectCounts):
-    """A project with how much is in it."""
+    """A project with its number of objects by kind."""
 
     name: ProjectName
 
@@ -44,10 +44,10 @@ class Projects(ResponseModel):
 
 @router.get("", summary="List projects", responses={**NOT_MODIFIED, **problems()})
 def list_projects(services: UseServices) -> Projects:
-    """List the projects with how much is in each.
+    """List the projects with their number of objects by kind.
 
-    A project exists as long as an object has its name. A key that is bound to projects gets all of those,
-    empty ones included.
+    A project exists as long as an object has its name. A key that is bound to projects gets all of its
+    projects, empty ones included.
     """
     allowed = projects()
     with services.store.read() as tx:

@@ -41,7 +41,7 @@ class Health(ResponseModel):
 
 
 class Ready(ResponseModel):
-    """Every part that is needed works."""
+    """Every needed part of the service works."""
 
     status: Literal["ready"] = "ready"
     checks: dict[str, str] = Field(
@@ -101,7 +101,7 @@ def _readiness_responses() -> Responses:
     return {200: {"content": {"application/json": {"examples": _READY_EXAMPLES}}}, **documented}
 
 
-# Both run on the event loop, because all threads that serve requests may be waiting for a part that hangs.
+# Both health checks run on the event loop: all request threads may be waiting for a part that hangs.
 @health_router.get("/healthz", summary="Is the process alive")
 async def healthz() -> Health:
     """Report that the process is alive."""
@@ -122,7 +122,7 @@ async def readyz(
         ),
     ] = None,
 ) -> Response:
-    """Check all needed parts concurrently, for two seconds at most.
+    """Check all needed parts concurrently, with a timeout of two seconds.
 
     Scoring needs compiled kernels, and readable database and storage or models in memory. Jobs need a
     writable database, storage, broker, and workers of every lane.
@@ -131,7 +131,7 @@ async def readyz(
 
 
 def readiness_response(found: Findings) -> Response:
-    """Answer 200 when all needed parts work, else the problem that names those that do not."""
+    """Return 200 if all needed parts work, else a 503 problem that names the faulty parts."""
     down = found.down
     if down:
         return not_ready([*down, f"damaged artifacts: {', '.join(found.damaged)}"] if found.damaged else down)
@@ -155,7 +155,7 @@ polled_overview_router = Router(prefix="/v1", tags=["overview"], route_class=Pol
 
 @overview_router.get("/workers", summary="List workers", responses={**NOT_MODIFIED, **problems()})
 def list_workers(services: UseServices) -> WorkerList:
-    """List live workers with their start time and running jobs."""
+    """List live workers with their running jobs."""
     with services.store.read() as tx:
         workers, running = tx.workers.present(), tx.jobs.running_on("")
     return WorkerList(items=[WorkerAtWork.of(worker, running) for worker in workers])
@@ -215,6 +215,6 @@ def search_everything(
     project: WantedProject = None,
     limit: Annotated[int, Query(ge=1, le=50, description="Items of each kind")] = 5,
 ) -> SearchHits:
-    """Find everything by the beginning of its id or a part of its name, the newest of each kind first."""
+    """Find objects by the beginning of their id or a part of their name, the newest of each kind first."""
     with narrowed_to(project), services.store.read() as tx:
         return SearchHits(items=[SearchHit.model_validate(hit) for hit in tx.search.find(text, limit)])

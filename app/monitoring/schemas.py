@@ -24,7 +24,7 @@ class RunningJob(ResponseModel):
 
     @classmethod
     def of(cls, job: Job) -> "RunningJob":
-        """Show a running job."""
+        """Return the response of a running job."""
         return cls.model_validate(job).model_copy(
             update={"kind_label": JobKind(job.kind).specification.label}
         )
@@ -120,7 +120,7 @@ class MetricTrend(ResponseModel):
 
     @classmethod
     def of(cls, champion: Model, tested: Sequence[Model]) -> "MetricTrend | None":
-        """Return the main metric of the versions tested on one's dataset, None for fewer than two."""
+        """Return the champion's main metric over versions with its test dataset, None if fewer than two."""
         dataset_id, metrics = _test_dataset(champion), champion.metrics or {}
         metric = next(iter(metrics), None)
         points = [

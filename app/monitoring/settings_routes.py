@@ -1,4 +1,4 @@
-"""Settings of the API process, without their secrets."""
+"""Settings of the API process, without secrets."""
 
 import json
 from typing import Any
@@ -15,7 +15,7 @@ from app.settings import ApiSettings
 
 router = Router(prefix="/v1/settings", tags=["overview"], route_class=JsonRoute)
 
-# Addresses may hold passwords, and are not shown over the network.
+# URLs may contain passwords; these settings are not shown over the network.
 _HIDDEN = frozenset({"broker_url", "data_dir", "data_roots", "database_url", "storage_url"})
 
 
@@ -47,7 +47,7 @@ class Settings(ResponseModel):
 def list_settings(services: UseServices) -> Settings:
     """List the settings of this API process; workers have their own.
 
-    They are environment variables, read at the start.
+    Settings are environment variables, read at startup.
     """
     settings = services.settings
     fields = sorted(ApiSettings.model_fields.items())
@@ -66,7 +66,7 @@ def _setting(name: str, field: FieldInfo, value: Any) -> Setting:
 
 
 def _text(value: Any) -> str:
-    """Return a value as its variable would have it."""
+    """Return a value in the format of its environment variable."""
     if value is None:
         return ""
     plain = to_jsonable_python(value)

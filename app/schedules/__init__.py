@@ -1,1 +1,1 @@
-"""Schedules: jobs that are queued again and again by the clock."""
+"""Schedules: jobs that are queued repeatedly at set times."""

@@ -54,9 +54,9 @@ def create_schedule(
 ) -> Response:
     """Queue a job at each due time of a cron expression, on the newest datasets of some names.
 
-    The job is checked now. Due times missed without a worker have one run together; a due time during the
-    previous run is skipped. Jobs belong to the key that set the schedule last; if it is revoked, the schedule
-    is paused.
+    The job is validated now. Due times missed without a worker have one run together; a due time during the
+    previous run is skipped. Jobs belong to the API key that changed the schedule last; if the key is revoked,
+    the schedule is paused.
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
@@ -130,7 +130,8 @@ def change_schedule(
 ) -> Schedule:
     """Change, pause or resume a schedule; an active run is not affected.
 
-    Its jobs belong to the key of this request. Due times during a pause have no run.
+    Jobs of the schedule belong to the API key of this request from now on. Due times during a pause have no
+    run.
     """
     given = body.model_fields_set
     nulls = [name for name in given - {"promote"} if getattr(body, name) is None]
@@ -202,7 +203,7 @@ def list_schedule_runs(
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> ScheduleRunPage:
-    """List the runs of a schedule, newest first, those that were skipped too."""
+    """List the runs of a schedule, skipped ones included, newest first."""
     with services.store.read() as tx:
         page = tx.schedules.runs(schedule_id, cursor, limit, status=status)
     return ScheduleRunPage.model_validate(page)

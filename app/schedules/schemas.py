@@ -53,7 +53,7 @@ TimeZone = Annotated[
 
 
 class ServedClicks(RequestModel):
-    """Served rankings, of which each run makes a click log to train on."""
+    """A selection of served rankings, from which each run makes a click log to train on."""
 
     model: ModelReference | None = Field(
         None, description="The model that served them; that of the training when null", examples=["web"]
@@ -63,7 +63,7 @@ class ServedClicks(RequestModel):
 
 
 class ScheduledTrainRequest(TrainingRequest):
-    """A training whose datasets are named: each run takes the newest ready dataset of a name."""
+    """A training with datasets by name: each run uses the newest ready dataset of each name."""
 
     dataset: DatasetName = Field(examples=["clicks"])
     validation: NamedValidation | None = Field(
@@ -80,7 +80,7 @@ class ScheduledTrainRequest(TrainingRequest):
 
 
 class ScheduledAutoTrainRequest(AutomaticTrainingRequest):
-    """A search for the best model whose datasets are named: each run takes the newest of a name."""
+    """An automatic training with datasets by name: each run uses the newest ready dataset of each name."""
 
     dataset: DatasetName = Field(examples=["clicks"])
     test_dataset: DatasetName | None = Field(
@@ -89,7 +89,7 @@ class ScheduledAutoTrainRequest(AutomaticTrainingRequest):
 
 
 class ScheduledStudyRequest(TuningRequest):
-    """A study whose datasets are named: each run takes the newest ready dataset of a name."""
+    """A study with datasets by name: each run uses the newest ready dataset of each name."""
 
     kind: Literal["study"]
     dataset: DatasetName = Field(examples=["clicks"])
@@ -114,7 +114,7 @@ class PromoteRequest(RequestModel):
 
 
 class ScheduleRequest(RequestModel):
-    """A job to queue again and again."""
+    """A job to queue repeatedly at set times."""
 
     name: ScheduleName = Field(examples=["nightly web"])
     cron: CronExpression
@@ -133,7 +133,7 @@ class ScheduleRequest(RequestModel):
 
 
 class ScheduleChange(RequestModel):
-    """Changes of a schedule; what is left out stays."""
+    """Changes of a schedule; omitted fields stay."""
 
     name: ScheduleName | None = Field(None, examples=["nightly web"])
     cron: CronExpression | None = Field(None, examples=["30 2 * * *"])
@@ -271,7 +271,7 @@ class ScheduleRunPage(ResponseModel):
 
 
 class Schedule(ResponseModel):
-    """A job that is queued again and again."""
+    """A job that is queued repeatedly at set times."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -317,7 +317,7 @@ class Schedule(ResponseModel):
 
     @classmethod
     def of(cls, row: ScheduleRow, last_run: ScheduleRunRow | None) -> "Schedule":
-        """Show a schedule on record."""
+        """Return the response of a stored schedule."""
         columns = {column.key: getattr(row, column.key) for column in ScheduleRow.__table__.columns}
         promote = None if row.alias is None else {"alias": row.alias}
         due = _due_times(row)
@@ -336,14 +336,14 @@ class DueTimes(ResponseModel):
 
 
 class SchedulePage(ResponseModel):
-    """A page of schedules, in the order asked for."""
+    """A page of schedules, in the requested order."""
 
     items: list[Schedule]
     next_cursor: NextCursor
 
 
 def _due_times(row: ScheduleRow) -> list[datetime]:
-    """Return the next due time on record, and those that follow it or the present moment."""
+    """Return the stored next due time, and the due times after it or, if it is past, after now."""
     if row.next_run_at is None:
         return []
     following = Cron(row.cron, row.timezone).upcoming(max(row.next_run_at, utc_now()), SHOWN_DUE_TIMES - 1)

@@ -1,4 +1,4 @@
-"""Check schedules before they are recorded."""
+"""Validate schedules before they are stored."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -38,7 +38,7 @@ _NAMED = {
 
 
 def asked_job(request: ScheduledJob) -> Json:
-    """Return the job of a schedule as it was asked for, without defaults."""
+    """Return the requested job of a schedule as JSON, without defaults."""
     asked: Json = request.model_dump(mode="json", exclude_unset=True)
     if isinstance(request, ScheduledTrainRequest) and request.hyperparameters.auto:
         asked["hyperparameters"]["auto"] = True
@@ -46,24 +46,24 @@ def asked_job(request: ScheduledJob) -> Json:
         if request.base.hyperparameters.auto:
             asked["base"]["hyperparameters"]["auto"] = True
         return asked
-    # Left out by a dump, since jobs keep them beside the specification.
+    # The dump excludes labels, which jobs store separately from their specification.
     labels = request.labels()
     asked |= {name: value for name, value in asdict(labels).items() if value}
     return asked
 
 
 def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
-    """Check a job on the newest datasets of its names by the code that submits jobs; return it resolved.
+    """Validate a job as if it were submitted now, with the newest datasets; return its specification.
 
     Args:
         tx: Transaction of the request.
-        asked: The job.
+        asked: The requested job.
         project: Project of the schedule, whose datasets are used; None for the datasets of all projects.
 
     Raises:
-        InvalidInput: For what is wrong with the job, below `/job`.
-        NotFound: When a model that it names does not exist.
-        WrongState: When a dataset is not ready.
+        InvalidInput: The job is invalid; pointers begin with `/job`.
+        NotFound: A model of the job does not exist.
+        WrongState: A dataset is not ready.
     """
     try:
         if asked["kind"] == "drift":
@@ -83,10 +83,10 @@ def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
 
 
 def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None) -> str | None:
-    """Return the alias that the models of a schedule are promoted to, which must have a gate.
+    """Return the alias to promote the models of a schedule to, which must have a gate.
 
     Raises:
-        InvalidInput: Nothing is trained, or the alias has no gate.
+        InvalidInput: The job trains no model, or the alias has no gate.
     """
     if promote is None:
         return None
@@ -121,11 +121,11 @@ def _body(tx: Transaction, asked: Json, project: str | None) -> Json:
 
 
 def _check_clicks(tx: Transaction, asked: Json) -> None:
-    """Check the served clicks of a training.
+    """Validate the served clicks of a training.
 
     Raises:
-        InvalidInput: The training names a log as well, or the weights of actions do not fit.
-        NotFound: The model that serves does not exist.
+        InvalidInput: The training has a click log as well, or the weights of actions are invalid.
+        NotFound: The model that served the rankings does not exist.
     """
     served = asked["served_clicks"]
     if (asked.get("clicks") or {}).get("log") is not None:
@@ -140,7 +140,7 @@ def _check_clicks(tx: Transaction, asked: Json) -> None:
 
 
 def _study(tx: Transaction, body: Json) -> Json:
-    """Check a study and return its resolved specification, with its budget."""
+    """Validate a study and return its resolved specification, with its budget."""
     asked = {name: value for name, value in body.items() if name != "kind"}
     request = _validated(StudyRequest, asked)
     return {

@@ -1,7 +1,7 @@
 """Validate the headers of an Arrow stream before its data is read.
 
-Arrow trusts its headers: a batch without columns has as many rows as its header declares. A text that many
-columns or entries of metadata share is copied for each of them. The format: Message.fbs and Schema.fbs
+Arrow does not verify its headers: a batch without columns has as many rows as its header declares. A string
+that many columns or metadata entries share is copied for each. Format: Message.fbs and Schema.fbs
 of https://github.com/apache/arrow/tree/main/format, in the layout of https://flatbuffers.dev/internals.
 """
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 from core.errors import InvalidInput
 from core.types import Int64Array
 
-# Places of fields in the tables of the format.
+# Indices of fields in the FlatBuffers tables.
 _HEADER = 2  # of Message
 _LENGTH, _COMPRESSION = 0, 3  # of RecordBatch
 _FIELDS, _SCHEMA_METADATA = 1, 2  # of Schema
@@ -53,12 +53,12 @@ def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) ->
 
     Args:
         content: The stream.
-        pointer: Pointer of its errors.
+        pointer: JSON pointer of the errors.
         most_columns: Limit of columns.
         most_rows: Limit of rows.
 
     Raises:
-        InvalidInput: It is damaged, compressed, too wide or too long, or has columns of other types.
+        InvalidInput: The stream is damaged, compressed, too wide or too long, or has columns of other types.
     """
     rows = 0
     try:
@@ -87,7 +87,7 @@ def damaged(pointer: str, error: Exception) -> InvalidInput:
 
 
 def _rows(header: bytes, pointer: str) -> int:
-    """Return the rows of a batch; refuse compression, by which a few bytes exhaust the memory."""
+    """Return the number of rows of a batch; refuse compressed batches, which can exhaust the memory."""
     batch = _place(header, struct.unpack_from("<I", header)[0], _HEADER)
     batch += struct.unpack_from("<I", header, batch)[0]
     if _place(header, batch, _COMPRESSION):
@@ -118,7 +118,7 @@ class Flatbuffer:
         self._words = np.frombuffer(header, "<u4", self.size // 4)
 
     def root(self) -> Int64Array:
-        """Return the place of the outermost table."""
+        """Return the offset of the root table."""
         return self.follow(np.zeros(1, np.int64))
 
     def places(self, tables: Int64Array, field: int) -> Int64Array:
@@ -134,24 +134,24 @@ class Flatbuffer:
         return places + self.sizes(places)
 
     def sizes(self, places: Int64Array) -> Int64Array:
-        """Return the sizes that texts and vectors begin with."""
+        """Return the length prefixes of strings and vectors."""
         sizes: Int64Array = self._words[places >> 2].astype(np.int64)
         return sizes
 
     def targets(self, tables: Int64Array, field: int) -> Int64Array:
-        """Return the texts, vectors or tables of a field, of those tables that have it."""
+        """Return the offsets of a field's strings, vectors or tables, for the tables that have the field."""
         places = self.places(tables, field)
         return self.follow(places[places > 0])
 
     def counts(self, tables: Int64Array, field: int) -> Int64Array:
-        """Return the size of the text or vector of a field in each table, 0 if it is absent."""
+        """Return the length of a field's string or vector in each table, 0 if the field is absent."""
         places = self.places(tables, field)
         counts: Int64Array = np.zeros(len(tables), np.int64)
         counts[places > 0] = self.sizes(self.follow(places[places > 0]))
         return counts
 
     def items(self, vectors: Int64Array) -> Int64Array:
-        """Return the tables in all of the vectors."""
+        """Return the offsets of the tables in all vectors."""
         counts = self.sizes(vectors)
         if counts.sum() > self.size:
             raise ValueError("its header refers to more than it holds")

@@ -7,14 +7,14 @@ from core.errors import InvalidInput
 
 
 def read_table(stream: DeclaredStream, pointer: str) -> pa.Table:
-    """Read a stream of record batches whose headers were checked.
+    """Read the record batches of a stream with validated headers.
 
     Args:
         stream: The stream.
-        pointer: Pointer of its errors.
+        pointer: JSON pointer of the errors.
 
     Raises:
-        InvalidInput: It is damaged, or has two columns of a name.
+        InvalidInput: The stream is damaged, or two columns have the same name.
     """
     try:
         with pa.ipc.open_stream(stream.content) as reader:

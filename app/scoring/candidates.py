@@ -1,4 +1,4 @@
-"""Interfaces of all forms of scoring requests: reader, candidates and their ids."""
+"""Interfaces that every format of scoring requests implements: reader, candidates and ids."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,28 +27,28 @@ class CandidateIds:
 
 
 class Candidates(Protocol):
-    """Documents to score, in the form of their request."""
+    """Documents to score, in the format of the request."""
 
     @property
     def n_documents(self) -> int:
-        """Documents of all queries."""
+        """Return the number of documents of all queries."""
 
     def matrix(self, model: ServedModel) -> FloatArray:
         """Return the features, (n_documents, n_features), NaN where missing.
 
         Raises:
-            InvalidInput: A value is invalid; some forms parse their numbers only here.
+            InvalidInput: A value is invalid; some formats parse their numbers only here.
         """
 
     def ids(self) -> CandidateIds:
         """Return the ids of the queries and documents."""
 
     def answer(self, model: ServedModel, scores: Float64Array) -> Response:
-        """Return the response in the form of the request; scores are (n_documents,)."""
+        """Return the response in the format of the request; scores are (n_documents,)."""
 
 
 class CandidateReader(ABC):
-    """The body of one scoring request, in one form. It is chosen once and read once."""
+    """Reader of one scoring request's body in one format; each instance reads one body."""
 
     @abstractmethod
     async def read(self, model: ServedModel, settings: ApiSettings) -> Candidates:
@@ -59,4 +59,4 @@ class CandidateReader(ABC):
         """
 
     async def check(self, settings: ApiSettings) -> None:  # noqa: B027 - most forms have nothing to check
-        """Refuse a body that no model accepts before an unknown model is reported; by default none."""
+        """Raise for a body that is invalid for every model, before `NotFound`; by default do nothing."""

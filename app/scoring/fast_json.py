@@ -1,4 +1,4 @@
-"""Fast path: read candidates from JSON in the common form by compiled kernels."""
+"""Fast path: read candidates from JSON in the common form with compiled kernels."""
 
 from collections.abc import Sequence
 from json import JSONDecodeError
@@ -28,7 +28,7 @@ def fast_candidates(
         most_documents: Documents to allocate memory for, at most the limit of a request.
 
     Returns:
-        None for a body that is invalid, unusual or too large: `slow_candidates` reads it.
+        The candidates; None for a body that is invalid, unusual or too large: `slow_candidates` reads it.
 
     Raises:
         InvalidInput: There are more queries or documents than a request may have.
@@ -48,7 +48,7 @@ def fast_candidates(
     query_ids = [query["id"] for query in queries]
     document_ids = [[document["id"] for document in query["documents"]] for query in queries]
     if sum(map(len, document_ids)) != len(values.rows):
-        return None  # a repeated name hides some of them
+        return None  # a repeated name hides some documents
     if not all(map(_are_ids, (query_ids, *document_ids))) or any(map(_has_repeats, document_ids)):
         return None
     features = model.rounded(model.coded(values.rows))
@@ -67,7 +67,7 @@ def fast_candidates(
 
 
 def _plain_queries(body: Any) -> list[dict[str, Any]] | None:
-    """Return the queries of a body, None where a member is missing, too much, or of another type."""
+    """Return the queries of a body, None where a member is missing, unknown or of the wrong type."""
     if type(body) is not dict or not {"queries"} <= body.keys() <= _MEMBERS:
         return None
     queries, top_k = body["queries"], body.get("top_k")

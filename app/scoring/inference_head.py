@@ -17,7 +17,7 @@ from core.types import Float64Array
 
 _DATA = "data"
 _MOST_OUTPUTS = 100
-# Arrays and objects in the text beside the numbers of as many tensors as are read apart from it.
+# Limit of arrays and objects in the JSON without the tensors' numbers, which are parsed separately.
 _FAST_CONTAINERS = 10 * MOST_ARRAYS
 
 Size = Annotated[int, Field(ge=0, lt=2**31)]
@@ -44,7 +44,7 @@ class InputTensor(RequestModel):
 
     @property
     def has_data(self) -> bool:
-        """Whether the tensor has a member `data`, even null."""
+        """Return whether the tensor has a member `data`, even null."""
         return _DATA in self.model_fields_set
 
 
@@ -65,7 +65,7 @@ class InferenceHead(RequestModel):
 
     @property
     def wants_binary(self) -> bool:
-        """Whether the response should be binary."""
+        """Return whether the response should be binary."""
         for output in self.outputs or ():
             if output.parameters.binary_data is not None:
                 return output.parameters.binary_data
@@ -80,8 +80,8 @@ def fast_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float6
         most_inputs: Limit of tensors.
 
     Returns:
-        The head, and the numbers of those tensors that have `data`, in their order; None for a text that is
-        wrong, or only unusual.
+        The head, and the numbers of the tensors that have `data`, in order; None for invalid or unusual text,
+        which `slow_head` parses.
     """
     extracted = read_arrays(text, _DATA)
     if extracted is None:
@@ -91,7 +91,7 @@ def fast_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float6
     except (JSONDecodeError, InvalidInput, ValidationError):
         return None
     if sum(tensor.has_data for tensor in head.inputs) != len(extracted.arrays):
-        return None  # a repeated name hides some of them, or they are outside of tensors
+        return None  # a repeated name hides some arrays, or they are outside of tensors
     return head, extracted.arrays
 
 
@@ -104,7 +104,7 @@ def slow_head(text: bytes, most_inputs: int, most_containers: int) -> InferenceH
         most_containers: Limit of arrays and objects.
 
     Raises:
-        InvalidInput: It is not JSON, or not a valid request.
+        InvalidInput: The text is not JSON, or not a valid request.
     """
     try:
         parsed = parse_json(text, most_containers)

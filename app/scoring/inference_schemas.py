@@ -25,7 +25,7 @@ class Live(ResponseModel):
 
 
 class ServerReady(ResponseModel):
-    """Every part of the service works."""
+    """Every part of the service that scoring needs works."""
 
     ready: bool = Field(examples=[True])
 

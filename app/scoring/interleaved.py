@@ -1,4 +1,4 @@
-"""Interleaved lists: make one of the rankings for a user and query, and keep it."""
+"""Make, store and cache the interleaved list of each user and query."""
 
 import asyncio
 import hashlib
@@ -23,14 +23,14 @@ from core.store.repositories.interleavings import assigned_lists
 from core.store.tables import Interleaving
 from core.store.visibility import projects
 
-# Age from which an interleaving is read again in the background, and from which requests wait for that: a
-# deleted one is found out after the latter.
+# Age at which a cached interleaving is refreshed in the background, and at which requests wait for the
+# refresh. A deleted interleaving is served until the second age.
 _REFRESH_SECONDS = 0.5
 _SECONDS = 1.0
 _MOST = 1_000
-_KEPT_SECONDS = 60.0  # a list is then read again: its retention may be over
-_MOST_KEPT = 20_000  # more than the lists that wait to be written
-_MOST_INLINE = 1_000  # ranked documents that are interleaved on the event loop
+_KEPT_SECONDS = 60.0  # the list is then read from the database again: it may have expired
+_MOST_KEPT = 20_000  # more than the limit of lists that wait to be written
+_MOST_INLINE = 1_000  # limit of ranked documents to interleave on the event loop
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Shown:
     Attributes:
         ranking_id: Its id.
         documents: Ids of its documents, best first.
-        kept: Whether the user has been given it before.
+        kept: Whether the user got the list before.
     """
 
     ranking_id: str
@@ -50,18 +50,18 @@ class Shown:
 
 @dataclass(frozen=True)
 class KeptLists:
-    """Lists that a user keeps, of some queries.
+    """A user's existing lists for some queries.
 
     Attributes:
-        in_memory: Those in memory, by query.
-        reading: All others, which a thread reads; None where every list is in memory.
+        in_memory: Lists in memory, by query.
+        reading: Lists that a thread reads from the database, by query; None if every list is in memory.
     """
 
     in_memory: dict[str, Shown]
     reading: "asyncio.Future[dict[str, Shown]] | None" = None
 
     async def all(self) -> dict[str, Shown]:
-        """Return all of them by query.
+        """Return all lists by query.
 
         Raises:
             StoreUnavailable: The lists cannot be read.
@@ -69,12 +69,12 @@ class KeptLists:
         return self.in_memory if self.reading is None else self.in_memory | await self.reading
 
 
-# An interleaving, and the projects in which it is looked up, None for all.
+# Id of an interleaving, and the projects to look it up in, None for all.
 _Key = tuple[str, tuple[str, ...] | None]
 
 
 class InterleavingCache:
-    """Interleavings in memory for a second, since each list needs one; they never change."""
+    """Cache of interleavings with a time to live of a second; interleavings are immutable."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -85,7 +85,7 @@ class InterleavingCache:
         """Return an interleaving.
 
         Raises:
-            NotFound: It does not exist.
+            NotFound: The interleaving does not exist.
         """
         key = id, projects()
         at, row = self._found.get(key, (-math.inf, None))
@@ -114,14 +114,14 @@ class InterleavingCache:
 
 
 class InterleavedLists:
-    """The list that each user keeps for a query of an interleaving.
+    """Assign each user a fixed list for each query of an interleaving.
 
-    A list depends on the seed, the user, the query and the rankings alone, and its id on its documents, too.
-    So two processes make the same list, and of two different ones the database keeps the first: clicks on the
-    other are unknown. Lists are in memory until they are written, and for a minute.
+    A list depends only on the seed, user, query and rankings; its id depends on its documents, too. Two
+    processes therefore make the same list. If their rankings differ, the database keeps the first list, and
+    clicks on the other list are unknown. Lists are cached for a minute, and returned before they are written.
 
     Args:
-        store: Rows.
+        store: Database of lists.
         writer: Writes new lists.
         users: Hashes users.
     """
@@ -141,12 +141,12 @@ class InterleavedLists:
         query: str,
         user: str | None,
     ) -> Shown:
-        """Return the list of a query that the user keeps, or a new one; see `look_up` and `new`."""
+        """Return the user's list for a query, or make one; see `look_up` and `new`."""
         kept = await self.look_up(row, [query], user).all()
         return kept.get(query) or await self.new(row, rankings, documents, query, user)
 
     def look_up(self, row: Interleaving, queries: Sequence[str], user: str | None) -> KeptLists:
-        """Return the lists that a user keeps, of some queries; a thread reads those not in memory."""
+        """Look up a user's lists for some queries; a thread reads the lists that are not in memory."""
         if user is None:
             return KeptLists({})
         assignments = {query: self._assignment(row, user, query) for query in queries}
@@ -171,7 +171,7 @@ class InterleavedLists:
         query: str,
         user: str | None,
     ) -> Shown:
-        """Return a new list, or the one that another request has made for the user and query meanwhile.
+        """Make a list, or return the list that a concurrent request made for the user and query.
 
         Args:
             row: The interleaving.
@@ -194,7 +194,7 @@ class InterleavedLists:
         return self._users.of("list", row.id, user, query)
 
     def _found(self, assignment: str) -> Shown | None:
-        """Return a list in memory; under the lock."""
+        """Return a list from memory, None if absent or outdated; the caller holds the lock."""
         at, shown = self._lists.get(assignment, (0.0, None))
         return None if shown is None or time.monotonic() - at > _KEPT_SECONDS else shown
 
@@ -239,7 +239,7 @@ class InterleavedLists:
             raise StoreUnavailable("too many lists wait to be written; try again")
 
     def _kept(self, assignment: str, shown: Shown, pending: PendingList | None = None) -> Shown:
-        """Queue a list and keep it in memory; return the one of another request if there is one meanwhile."""
+        """Queue and cache a list; if a concurrent request has cached one, return that one instead."""
         with self._lock:
             known = self._found(assignment)
             if known is not None:

@@ -26,10 +26,10 @@ class JsonCandidates:
         document_ids: Ids of the documents by query.
         features: (n_documents, n_features) in the precision of the model, so that a document reaches the same
             leaf as in training; NaN where missing.
-        top_k: Documents to return a query, or None for all.
+        top_k: Documents to return per query, or None for all.
         explain: Whether to add the contributions of the features to each score.
         keep: Whether users see the rankings.
-        viewer: Who sees them.
+        viewer: User and session that see the rankings.
         interleaving: Id of the interleaving that makes the lists, or None.
     """
 
@@ -44,12 +44,12 @@ class JsonCandidates:
 
     @property
     def n_documents(self) -> int:
-        """Documents of all queries."""
+        """Return the number of documents of all queries."""
         return len(self.features)
 
     @property
     def n_ranked(self) -> int:
-        """Documents that are returned, of all queries."""
+        """Return the number of documents to return, of all queries."""
         sizes = map(len, self.document_ids)
         return sum(sizes if self.top_k is None else (min(self.top_k, size) for size in sizes))
 

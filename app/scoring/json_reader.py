@@ -30,7 +30,7 @@ class JsonReader(CandidateReader):
     content: bytes
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
-        """Return the candidates, read on the event loop or in a thread by length and form of the body."""
+        """Read the candidates, on the event loop for a short body in the common form, else in a thread."""
         if len(self.content) <= INLINE_TEXT_BYTES:
             candidates = fast_candidates(self.content, model, settings, inline_documents(model))
             if candidates is not None:
@@ -38,7 +38,7 @@ class JsonReader(CandidateReader):
         return await SCORING.run(lambda: self._read(model, settings))
 
     async def check(self, settings: ApiSettings) -> None:
-        """Refuse a body that no model accepts; its errors are reported before an unknown model."""
+        """Raise for a body that is invalid for every model, so that its errors precede `NotFound`."""
         await SCORING.run(lambda: self._validated(settings))
 
     def _read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:

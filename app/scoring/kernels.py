@@ -1,4 +1,4 @@
-"""Load the kernels of scoring at the start, and compile missing ones in the background."""
+"""Load the scoring kernels at startup, and compile missing ones in the background."""
 
 import threading
 
@@ -11,9 +11,9 @@ _log = structlog.stdlib.get_logger("rankery.kernels")
 
 
 class ScoringKernels:
-    """The kernels of scoring, which are loaded once.
+    """The scoring kernels, which are loaded once.
 
-    Earlier requests are refused: they would compile the kernels in their threads, and block all others.
+    Requests before that are refused: they would compile the kernels in their threads, and block all others.
 
     Args:
         compile_ahead: Whether to load the kernels of networks, too, instead of at their first request.
@@ -35,7 +35,7 @@ class ScoringKernels:
         self._thread.start()
 
     def fault(self) -> str | None:
-        """Return why nothing can be scored yet, or None."""
+        """Return the reason why requests cannot be scored yet, or None."""
         if self._loaded.is_set():
             return None
         return self._failure or f"are being compiled: {progress(self._parts)}"

@@ -9,7 +9,7 @@ from app.http.bodies import JsonRequest
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 
-# Beside the two containers of a document or query: brackets in their ids, which are counted with them.
+# Limit per document or query: two containers, and brackets in ids, which are counted like containers.
 _CONTAINERS_EACH = 4
 _CONTAINERS = 1_000
 
@@ -20,15 +20,15 @@ def max_containers(settings: ApiSettings) -> int:
 
 
 def scoring_request(request: Request, settings: ApiSettings) -> JsonRequest:
-    """Limit a body by its number of documents."""
+    """Return the request with the limits of scoring on bytes, arrays and objects."""
     return JsonRequest(request.scope, request.receive, settings.max_rank_bytes, max_containers(settings))
 
 
 def check_candidates(body: Any, settings: ApiSettings) -> None:
-    """Limit queries and documents, invalid ones included, before each is validated.
+    """Refuse too many queries or documents, invalid ones included, before they are validated.
 
     Raises:
-        InvalidInput: There are too many.
+        InvalidInput: There are too many queries or documents.
     """
     queries = body.get("queries") if isinstance(body, dict) else None
     if not isinstance(queries, list):
@@ -46,7 +46,7 @@ def max_documents(n_features: int, settings: ApiSettings) -> int:
 
 
 def check_documents(n_documents: int, n_features: int, settings: ApiSettings, pointer: str) -> None:
-    """Refuse too many documents, and those whose features would take too much memory.
+    """Refuse too many documents, and too many feature values, which would take too much memory.
 
     Raises:
         InvalidInput: A limit is exceeded.
@@ -65,7 +65,7 @@ def check_documents(n_documents: int, n_features: int, settings: ApiSettings, po
 
 
 def check_explained(explained: int, settings: ApiSettings) -> None:
-    """Refuse to explain more scores than any request may ask for.
+    """Refuse a request to explain too many scores.
 
     Raises:
         InvalidInput: There are more.
@@ -79,7 +79,7 @@ def check_explained(explained: int, settings: ApiSettings) -> None:
 
 
 def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettings) -> None:
-    """Refuse to explain more scores of a model than a request has time for.
+    """Refuse a request whose explanations would take too many steps.
 
     Args:
         explained: Scores to explain.

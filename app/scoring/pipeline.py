@@ -87,7 +87,7 @@ def _kept(
 async def _interleaved(
     services: ScoringServices, model: ServedModel, candidates: JsonCandidates, reader: CandidateReader
 ) -> Response:
-    """Return the list of an interleaving for each query, with the scores of the model."""
+    """Return the interleaved list of each query, with the scores of the model."""
     assert isinstance(reader, JsonReader)  # noqa: S101 - only JSON names an interleaving
     row = await services.interleavings.get(str(candidates.interleaving))
     models = _interleaved_models(row, candidates)
@@ -114,7 +114,7 @@ def _interleaved_models(row: Interleaving, candidates: JsonCandidates) -> list[s
     """Return the ids of the models of an interleaving.
 
     Raises:
-        InvalidInput: It has none, or the request asks for what its lists do not have.
+        InvalidInput: The interleaving has no models, or the request has `explain` or too small a `top_k`.
     """
     if row.model_ids is None:
         raise InvalidInput.at(
@@ -133,7 +133,7 @@ def _scores_of(model: ServedModel, candidates: Candidates, features: FloatArray)
     """Return the scores, (n_documents,), of the features of candidates.
 
     Raises:
-        ScoreNotFinite: One is NaN or infinite; the error names the model and the document.
+        ScoreNotFinite: A score is NaN or infinite; the error names the model and the document.
     """
     try:
         return model.score(features)
@@ -142,7 +142,7 @@ def _scores_of(model: ServedModel, candidates: Candidates, features: FloatArray)
 
 
 def _named(candidates: Candidates, row: int) -> str | None:
-    """Return the ids of a document, None where the request has none."""
+    """Return a phrase with the ids of a document, None where the request has none."""
     ids = candidates.ids()
     for query, documents in zip(ids.queries, ids.documents, strict=True):
         if row < len(documents):

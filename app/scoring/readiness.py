@@ -1,4 +1,4 @@
-"""Readiness of the service: of all parts, of those for scoring, or of those for jobs."""
+"""Check the readiness of the service: of all parts, or of the parts that scoring or jobs need."""
 
 import asyncio
 from collections.abc import Mapping
@@ -88,7 +88,7 @@ class Readiness:
         self._damage = Probe(lambda: _damaged_artifacts(store))
 
     async def check(self, purpose: Purpose | None = None) -> Findings:
-        """Check the parts that a purpose needs, all without one."""
+        """Check the parts that a purpose needs; without a purpose, all parts."""
         probes = {name.partition(" ")[0]: self._probes[name] for name in _NEEDED[purpose]}
         faults, damaged = await asyncio.gather(faults_of(probes), self._damaged())
         has_models = purpose == Purpose.SCORING and self._models.usage().models > 0

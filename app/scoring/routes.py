@@ -25,15 +25,15 @@ class ScoringRoute(JsonRoute):
     """A scoring route for JSON or Arrow candidates."""
 
     def bounded(self, request: Request, settings: ApiSettings) -> JsonRequest:
-        """Limit the body by its number of documents."""
+        """Return the request with the limits of scoring."""
         return scoring_request(request, settings)
 
     async def answer(self, request: JsonRequest, _: Handle) -> Response:
-        """Return the response to a request, without FastAPI's dispatch, which costs as much as ten documents.
+        """Return the response; bypass FastAPI's dispatch, which takes as long as scoring ten documents.
 
         Raises:
             InvalidInput: The request is wrong or too large.
-            HTTPException: The body is neither JSON nor a table of Arrow.
+            HTTPException: The body is neither JSON nor an Arrow table.
         """
         reader = await choose_reader(request)
         return await answer(reader, request.path_params["ref"], scoring_services_of(request))
@@ -43,8 +43,8 @@ async def choose_reader(request: JsonRequest) -> CandidateReader:
     """Return the reader of the request's media type.
 
     Raises:
-        InvalidInput: A JSON request has `top_k` in the query string, as only tables may.
-        HTTPException: The body is neither JSON nor a table of Arrow.
+        InvalidInput: A JSON request has `top_k` in the query string, which is only for tables.
+        HTTPException: The body is neither JSON nor an Arrow table.
     """
     if request.media_type == tables.MEDIA_TYPE:
         return ArrowReader(request)
@@ -135,6 +135,6 @@ async def rank_candidates(
 ) -> Response:
     """Score candidate documents and return each query's in descending order of score.
 
-    Documents with equal scores keep their order. For many documents a table of Arrow is fastest.
+    Documents with equal scores keep their order. For many documents an Arrow table is fastest.
     """
     raise NotImplementedError  # this declares the operation; `ScoringRoute` answers it

@@ -1,4 +1,4 @@
-"""Store sampled requests as artifacts, where drift jobs of any worker read them."""
+"""Store sampled requests as artifacts, which drift jobs of any worker read."""
 
 import gzip
 import hashlib
@@ -15,7 +15,7 @@ from core.store import Store, new_id
 from core.store.artifacts.keys import samples_key
 from core.store.repositories.ids import SCORE_SAMPLES
 
-# Of lines, before they are compressed. While the store cannot be reached, as many again are kept.
+# Uncompressed size at which a chunk is written. While the store is unavailable, twice as much is kept.
 CHUNK_BYTES = 8 * 2**20
 _LOG = structlog.stdlib.get_logger("rankery.samples")
 
@@ -33,8 +33,8 @@ class _Chunk:
 class SampleWriter(logging.Handler):
     """Write log records of sampled requests into artifacts, one for each interval.
 
-    The message of a record is the line; it has `model_name`, too. Unwritten records of a killed process, and
-    most of a long outage of the store, are lost here; the file of `Samples` has them.
+    The message of a record is the line; the record also has `model_name`. The unwritten records of a killed
+    process, and most of those during a long store outage, are lost here; the file of `Samples` has them.
 
     Args:
         store: The store.
@@ -99,13 +99,13 @@ class SampleWriter(logging.Handler):
         return self._is_closing or self._chunk.size_bytes >= CHUNK_BYTES
 
     def _remaining_seconds(self) -> float | None:
-        """Return the seconds until the next write, None without queued records."""
+        """Return the seconds until the next write; without queued records, the length of an interval."""
         if not self._chunk.lines:
             return self._seconds
         return max(0.0, self._chunk.due_at - time.time())
 
     def _write(self, chunk: _Chunk) -> bool:
-        """Write a chunk; returns whether that succeeded."""
+        """Write a chunk and return whether that succeeded."""
         samples_id = new_id(SCORE_SAMPLES)
         content = gzip.compress(b"".join(chunk.lines), compresslevel=1)
         try:
@@ -129,7 +129,7 @@ class SampleWriter(logging.Handler):
         return True
 
     def _give_back(self, chunk: _Chunk) -> None:
-        """Keep a chunk that was not written for another try."""
+        """Put a chunk that could not be written back into the queue."""
         with self._changed:
             newer = self._chunk
             if chunk.size_bytes + newer.size_bytes > 2 * CHUNK_BYTES:

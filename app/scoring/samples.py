@@ -19,8 +19,8 @@ from app.scoring.served_models import ServedModel
 from core.store.clock import utc_now
 from core.types import Float64Array, FloatArray
 
-MOST_WAITING = 100  # requests; while the disk is slower, further ones are left out
-MOST_VALUES = 2**18  # of features; of a larger request documents are drawn. About 5 MB as text
+MOST_WAITING = 100  # requests; further ones are dropped while the disk is slower
+MOST_VALUES = 2**18  # feature values; documents of a larger request are sampled. About 5 MB of text
 _FILES = 2  # the current one and the previous one
 _LOG = structlog.stdlib.get_logger("rankery.samples")
 
@@ -135,7 +135,7 @@ class _Sample:
         return f'{to_json(sample).decode()[:-1]},"queries":[{queries}]}}'
 
     def _queries(self) -> Iterator[str]:
-        """Yield the queries, each document written by itself, so that other threads run in between."""
+        """Yield the JSON of each query; documents are serialised one by one to let other threads run."""
         documents, start = self._documents(), 0
         kept = None if self.rows is None else set(self.rows)
         for query_id, ids in zip(self.ids.queries, self.ids.documents, strict=True):
@@ -150,7 +150,7 @@ class _Sample:
                 yield f'{{"id":{_text(query_id)},"documents":[{",".join(logged)}]}}'
 
     def _documents(self) -> Iterator[str]:
-        """Yield the end of each document: its features and its score."""
+        """Yield the end of each document's JSON, from its features on."""
         coded = [
             column for column, name in enumerate(self.model.feature_names) if name in self.model.categories
         ]

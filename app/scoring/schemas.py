@@ -22,7 +22,7 @@ def _features_form(value: Any) -> str | None:
 
 @dataclass(frozen=True)
 class _OneProblem:
-    """Report a value of another type once, not once for each accepted type.
+    """Report one error for a value of the wrong type, not one for each accepted type.
 
     Attributes:
         message: Description of the accepted types.
@@ -46,7 +46,7 @@ NamedValue = Annotated[
     _OneProblem("must be a finite number, the text of a category, a list of finite numbers, or null"),
 ]
 Features = Annotated[
-    # Report one error a document: each of a million values may have one.
+    # Report one error per document: each of a million values may be invalid.
     Annotated[dict[str, NamedValue], Field(fail_fast=True), Tag("object")]
     | Annotated[list[FeatureValue], Field(fail_fast=True), Tag("array")],
     Discriminator(
@@ -163,7 +163,7 @@ class RankedQuery(ResponseModel):
 
 
 class RankResponse(ResponseModel):
-    """The candidates in order."""
+    """The ranked documents of each query."""
 
     model: RankingModel
     queries: list[RankedQuery]

@@ -24,8 +24,8 @@ from core.store.artifacts.keys import model_key
 from core.store.visibility import projects
 from core.types import Float64Array, FloatArray
 
-# Age from which a cached reference is refreshed in the background, and from which requests wait for that. The
-# move of an alias by another process takes effect within the latter.
+# Age at which a cached reference is refreshed in the background, and at which requests wait for the refresh.
+# An alias that another process moves is followed within the second age.
 LOOK_UP_SECONDS = 0.25
 STALE_SECONDS = 0.8
 MOST_REFERENCES = 1_000
@@ -64,7 +64,7 @@ class ServedModel:
 
     @cached_property
     def columns(self) -> Mapping[str, range]:
-        """The columns of each feature and of each block, by name; a block has the name of no feature."""
+        """The columns of each feature and each block, by name; no block has the name of a feature."""
         return {name: range(at, at + 1) for at, name in enumerate(self.feature_names)} | dict(self.blocks)
 
     @cached_property
@@ -85,18 +85,18 @@ class ServedModel:
         return coded
 
     def rounded(self, values: FloatArray) -> FloatArray | None:
-        """Return values in the precision of the model; None where float32 makes one infinite.
+        """Round values to the precision of the model; return None if a value is infinite as float32.
 
-        Every form of a request is rounded so, and refused there, so that a document has one score.
+        Requests of all formats are rounded by this method, so that a document has the same score in each.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
+        with np.errstate(over="ignore", invalid="ignore"):  # `invalid` for signalling NaN
             single = values.astype(np.float32)
         if np.isinf(single).any():
             return None
         return single if self.scorer.precision == "float32" else values.astype(np.float64)
 
     def shown(self, column: int, value: float) -> float | str | None:
-        """Return the value of a feature as requests give it: a category's text, None where it is missing."""
+        """Return the value of a feature as in requests: a category's text, None where it is missing."""
         if np.isnan(value):
             return None
         categories = self.categories.get(self.feature_names[column])
@@ -132,7 +132,7 @@ class _Resolved:
     changes: int
 
 
-# A reference, and the projects in which it is looked up, None for all.
+# A model reference, and the projects to look it up in, None for all.
 _Key = tuple[str, tuple[str, ...] | None]
 
 
@@ -140,9 +140,10 @@ class ServedModels:
     """LRU cache of models in memory, shared by all requests.
 
     Only the first request for a reference waits for the database; later ones refresh the cached model in
-    the background. A model is loaded before its alias moves to it, so that no request waits for that.
-    References are cached separately for each set of projects that callers are bound to. Use it within one
-    event loop.
+    the background. The new model of a moved alias is loaded before it replaces the cached one, so that no
+    request waits for that.
+    References are cached separately for each set of projects that callers are bound to. Use an instance
+    within one event loop.
 
     Args:
         store: The store.
@@ -164,13 +165,13 @@ class ServedModels:
         self._hits = self._misses = 0
 
     async def get(self, reference: str) -> ServedModel:
-        """Resolve a model reference.
+        """Return the model of a reference, loaded into memory if needed.
 
         Raises:
             NotFound: No model has this reference.
             ArtifactDamaged: The model's file fails its checksum.
             ModelError: The model's file cannot be used.
-            StoreUnavailable: It cannot be looked up, and is not cached.
+            StoreUnavailable: The reference cannot be looked up, and is not cached.
             KernelsNotReady: The service is still starting.
         """
         self._kernels.require()
@@ -259,7 +260,7 @@ class ServedModels:
         if self._under_way.get(key) is done:
             del self._under_way[key]
         if not done.cancelled():
-            done.exception()  # waiting callers get the error; without any, the next request does
+            done.exception()  # retrieve the error: waiting callers get it, or else the next request
 
 
 def _warmed(store: Store, model: Model) -> ServedModel:

@@ -18,7 +18,7 @@ from core.types import Float64Array
 
 @dataclass(frozen=True)
 class RankedCandidates:
-    """Candidates of a request as several models score them.
+    """Candidates of a request with the scores of several models.
 
     Attributes:
         candidates: The candidates.
@@ -56,7 +56,7 @@ async def score_by_models(
         models: Ids of the models.
         served: Models in memory.
         settings: Limits of a request.
-        read: A model, and the candidates as it reads them, or None.
+        read: A model and the candidates that were read for it, or None.
 
     Raises:
         InvalidInput: The candidates are wrong or too many.

@@ -20,8 +20,8 @@ MAX_PROBLEMS = 50
 _NONE: Mapping[str, Categories] = MappingProxyType({})
 
 
-# In every form of a request a number is rounded to the model's precision, and refused where float32 makes it
-# infinite: from half a step above float32's largest number on, a tie that goes to even.
+# The smallest number that float32 rounds to infinity: half a step above its largest number, a tie that
+# rounds to even. Requests of all formats refuse such numbers.
 INFINITE = (2 - 2.0**-24) * 2.0**127
 
 
@@ -36,13 +36,13 @@ def slow_candidates(
     Args:
         request: The body.
         feature_names: Feature names of the model.
-        categories: The values of its categorical features by name.
+        categories: The values of the categorical features by name.
         precision: The dtype to round numbers to.
 
     Raises:
-        InvalidInput: For unknown feature names, arrays of another length, values beyond float32, texts of
-            features that are not categories, features given both by name and by block, and document ids
-            repeated in a query.
+        InvalidInput: A feature name is unknown, is given both by name and by block, or has a text but is not
+            categorical. An array has another length, a value is beyond float32, or a query repeats a
+            document id.
     """
     return JsonCandidates(
         [query.id for query in request.queries],
@@ -139,7 +139,7 @@ def _fill(
 
 
 def _named(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_Items, list[InputProblem]]:
-    """Return the values of an object by their columns, and the problems with its names."""
+    """Return the values of a features object with their columns, and its invalid names as problems."""
     items: _Items = []
     problems: list[InputProblem] = []
     owners: dict[int, str] = {}

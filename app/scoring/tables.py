@@ -39,7 +39,7 @@ class ArrowReader(CandidateReader):
     values.
 
     Attributes:
-        request: The request, whose parameter `top_k` is the number of documents to return a query.
+        request: The request, whose parameter `top_k` is the number of documents to return per query.
     """
 
     request: JsonRequest
@@ -62,7 +62,7 @@ class TableCandidates:
 
     Attributes:
         stream: The table.
-        top_k: Documents to return a query, or None for all.
+        top_k: Documents to return per query, or None for all.
     """
 
     stream: DeclaredStream
@@ -70,7 +70,7 @@ class TableCandidates:
 
     @property
     def n_documents(self) -> int:
-        """Rows of all batches."""
+        """Return the number of rows of all batches."""
         return self.stream.rows
 
     @cached_property
@@ -103,7 +103,7 @@ class TableCandidates:
 
     @property
     def keep(self) -> bool:
-        """Whether users see the rankings: the entry `keep` of the table's metadata is `true`."""
+        """Return whether users see the rankings: the entry `keep` of the table's metadata is `true`."""
         return self._entry("keep") == "true"
 
     @property
@@ -123,7 +123,7 @@ class TableCandidates:
         """Return each query with its returned documents, best first.
 
         Raises:
-            InvalidInput: The table has no column of the queries' or of the documents' ids.
+            InvalidInput: The table has no column `query_id` or no column `document_id`.
         """
         for name in (QUERY, DOCUMENT):
             if name not in self._table.column_names:
@@ -136,7 +136,7 @@ class TableCandidates:
         return list(zip(map(str, ids.queries), found, strict=True))
 
     def _ordered(self, scores: Float64Array) -> tuple[Int64Array, Int64Array]:
-        """Return the rows to return by query and rank, and their ranks from 1."""
+        """Return the indices of the returned rows, by query and rank, and their 1-based ranks."""
         order = np.lexsort((-scores, self._codes))
         starts = np.flatnonzero(np.diff(self._codes, prepend=-1))
         ranks = np.arange(1, len(order) + 1) - starts[self._codes]
@@ -149,8 +149,8 @@ class TableCandidates:
     ) -> Response:
         """Return an Arrow IPC stream ordered by query and rank.
 
-        It has `query_id` and `document_id` as sent, `row` in the request, `rank` from 1 and `score`, and
-        `ranking_id` of kept rankings.
+        Columns: `query_id` and `document_id` as sent, `row` in the request, `rank` from 1, `score`, and
+        `ranking_id` for kept rankings.
         """
         order, ranks = self._ordered(scores)
         added: dict[str, Any] = {
@@ -184,7 +184,7 @@ def _written(table: pa.Table, model: ServedModel, order: Int64Array, added: Mapp
 
 
 def _texts(table: pa.Table, name: str) -> list[str | None]:
-    """Return a column of ids as texts, None for each row where there is no such column."""
+    """Return a column of ids as texts; without this column, None for each row."""
     if name not in table.column_names:
         return [None] * len(table)
     texts: list[str | None] = table.column(name).cast(pa.string()).to_pylist()
@@ -273,7 +273,7 @@ def _rounded(given: FloatArray, name: str, model: ServedModel) -> FloatArray:
 
 
 def _query_codes(table: pa.Table) -> Int64Array:
-    """Number the queries in their order."""
+    """Return the query number of each row; queries are numbered in their order."""
     if QUERY not in table.column_names:
         return np.zeros(len(table), np.int64)
     codes = _codes(table, QUERY)
@@ -289,7 +289,7 @@ def _check_documents(table: pa.Table, codes: Int64Array) -> None:
     if DOCUMENT not in table.column_names:
         return
     documents = _codes(table, DOCUMENT)
-    if documents.max(initial=-1) + 1 == len(documents):  # no two rows of the table have the same
+    if documents.max(initial=-1) + 1 == len(documents):  # all ids of the table are distinct
         return
     _, first = np.unique(codes * (len(table) + 1) + documents, return_index=True)
     if len(first) < len(documents):

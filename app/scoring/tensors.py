@@ -40,8 +40,8 @@ class Inference:
 
     Attributes:
         head: The request without its numbers.
-        tensors: One of all features, (n_documents, n_features), or one for each feature or block.
-        columns: Columns of the features of each tensor; None for one of all.
+        tensors: One tensor of all features, (n_documents, n_features), or one for each feature or block.
+        columns: Feature columns of each tensor; None for one tensor of all features.
     """
 
     head: InferenceHead
@@ -50,7 +50,7 @@ class Inference:
 
     @property
     def n_documents(self) -> int:
-        """Count the documents."""
+        """Return the number of documents."""
         return len(self.tensors[0])
 
     def matrix(self, model: ServedModel) -> FloatArray:
@@ -93,18 +93,18 @@ class Inference:
 
 @dataclass(frozen=True)
 class InferenceReader(CandidateReader):
-    """A request of the protocol.
+    """Reader of an inference request.
 
     Attributes:
         content: The body.
-        head_bytes: Length of its JSON in bytes; None for all.
+        head_bytes: Length of the JSON at the start of the body, in bytes; None for the whole body.
     """
 
     content: bytes
     head_bytes: int | None
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> Inference:
-        """Return the candidates, read on the event loop or in a thread by length and form of the body."""
+        """Read the candidates, on the event loop for a short body in the common form, else in a thread."""
         fits_event_loop = len(self.content) <= INLINE_TEXT_BYTES
         inference = await run_inline_or_threaded(
             lambda: self._read_fast(model, settings), fits_event_loop=fits_event_loop
@@ -114,7 +114,7 @@ class InferenceReader(CandidateReader):
         return await SCORING.run(lambda: self._read_slow(model, settings))
 
     def _read_fast(self, model: ServedModel, settings: ApiSettings) -> Inference | None:
-        """Read the common form, in time linear in the body; None for any other."""
+        """Read a body in the common form, in linear time; return None for any other body."""
         text, binary = _parts(self.content, self.head_bytes)
         head = fast_head(text, len(model.feature_names))
         return _inference(*head, binary, model, settings) if head else None
@@ -156,13 +156,13 @@ def _tensors(
     binary: memoryview,
     model: ServedModel,
 ) -> Iterator[FloatArray]:
-    """Read each tensor in its shape; binary data follow the JSON in the order of their tensors.
+    """Yield the values of each tensor in its shape; binary data follows the JSON in the order of tensors.
 
     Args:
         inputs: The tensors.
-        arrays: Numbers of those that have `data`, in their order; None where they are in the tensors.
+        arrays: Numbers of the tensors that have `data`, in order; None if they are in `InputTensor.data`.
         binary: The bytes after the JSON.
-        model: The model, which has the codes of texts.
+        model: The model, which has the codes of categories.
     """
     at, read = 0, iter(arrays or ())
     for number, tensor in enumerate(inputs):
@@ -190,7 +190,7 @@ def _tensors(
 
 
 def _codes(tensor: InputTensor, part: memoryview | None, model: ServedModel, place: str) -> FloatArray:
-    """Return the codes of a tensor of texts, which is one category of the model."""
+    """Return the codes of a tensor of texts: the values of one categorical feature."""
     categories = model.categories[tensor.name]
     if len(tensor.shape) == _MATRIX and tensor.shape[1] != _COLUMN:
         raise InvalidInput.at(f"{place}/shape", f"of {TEXTS} must be that of one feature")
@@ -211,7 +211,7 @@ def _texts_of_data(data: Any, place: str) -> list[str | None]:
 
 
 def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterator[str]:
-    """Yield texts in UTF-8, each behind its length in four bytes, the lowest first."""
+    """Yield UTF-8 texts, each after its length as four little-endian bytes."""
     pointer = f"{place}/parameters/binary_data_size"
     at = 0
     if len(part) != tensor.parameters.binary_data_size:
@@ -230,8 +230,8 @@ def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterat
 
 def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
     """Return the numbers as float32 or float64; refuse those beyond the range of float32."""
-    with np.errstate(over="ignore", invalid="ignore"):  # the latter for signalling NaN
-        # Bytes of the body cannot be written to, and kernels would be compiled for that.
+    with np.errstate(over="ignore", invalid="ignore"):  # `invalid` for signalling NaN
+        # Copy read-only views of the body: the kernels would be compiled again for read-only arrays.
         floats: Float64Array = values.astype(np.float64, copy=not values.flags.writeable)
         rounded: Float32Array = floats.astype(np.float32)
     if np.isinf(rounded).any():
@@ -248,7 +248,7 @@ def _from_bytes(part: memoryview, size: int, dtype: npt.DTypeLike, place: str) -
 
 
 def _flat(data: Any, place: str) -> Float64Array:
-    """Flatten numbers in lists within lists, null for what is missing."""
+    """Flatten nested lists of numbers; null is a missing value, NaN."""
     if data is None:
         raise InvalidInput.at(f"{place}/data", "required")
     values = [float("nan") if value is None else value for value in _numbers(data)]
@@ -271,7 +271,7 @@ def _numbers(data: Any) -> Iterator[Any]:
 def _columns(
     inputs: Sequence[InputTensor], tensors: Sequence[FloatArray], model: ServedModel
 ) -> list[range] | None:
-    """Return the columns of each tensor, None for one of all; refuse different numbers of documents."""
+    """Return the feature columns of each tensor, None for one tensor of all features; check the shapes."""
     first = tensors[0]
     known = model.columns
     if len(tensors) == 1 and first.ndim == _MATRIX and first.shape[1] != len(known.get(inputs[0].name, ())):
@@ -302,6 +302,6 @@ def _columns(
 
 
 def _shapes(n_documents: int, n_columns: int) -> list[tuple[int, ...]]:
-    """Return the shapes of a tensor of so many features."""
+    """Return the valid shapes of a tensor with this many features."""
     matrix = (n_documents, n_columns)
     return [(n_documents,), matrix] if n_columns == _COLUMN else [matrix]

@@ -15,13 +15,13 @@ INLINE_TEXT_BYTES = 2**19
 INLINE_TABLE_BYTES = 2**16
 _INLINE_VALUES = 2**18  # documents times features
 _INLINE_DOCUMENTS = 2**10
-_INLINE_SPLITS = 2**22  # that documents may pass: 2**18 descents through trees of 16 levels
+_INLINE_SPLITS = 2**22  # tree splits for all documents: 2**18 descents through trees of 16 levels
 _TINY_SPLITS = 2**16  # a quarter of a millisecond, about two switches to a thread
 
 
 @dataclass(frozen=True)
 class Work(Generic[Result]):
-    """A function of known length.
+    """A function with an estimate of its run time.
 
     Attributes:
         run: The function.
@@ -40,9 +40,9 @@ async def run_inline_or_threaded(work: Callable[[], Result], *, fits_event_loop:
 
 
 async def run_side_by_side(works: Sequence[Work[Result]]) -> list[Result]:
-    """Run functions at the same time: the last on the event loop if it is short enough, others in threads.
+    """Run functions concurrently: the last on the event loop if it is short enough, others in threads.
 
-    Tiny ones run on the event loop, one after the other.
+    Tiny functions run on the event loop, one after another.
     """
     started = {place: SCORING.start(work.run) for place, work in enumerate(works[:-1]) if not work.is_tiny}
     results = {}
@@ -65,6 +65,6 @@ def scores_inline(model: ServedModel, n_documents: int) -> bool:
 
 
 def scoring_work(run: Callable[[], Result], model: ServedModel, n_documents: int) -> Work[Result]:
-    """Return a function that scores documents by a model, and whether it is short for this many."""
+    """Wrap a scoring function with an estimate of its run time for this many documents."""
     is_short = scores_inline(model, n_documents)
     return Work(run, is_short, is_short and n_documents * model.scorer.steps <= _TINY_SPLITS)

@@ -1,1 +1,1 @@
-"""Lists that users saw: write them in the background, hash users, and take events."""
+"""Served rankings: write them in the background, hash users, and record events."""

@@ -1,4 +1,4 @@
-"""Keep a share of the rankings that models serve."""
+"""Store a share of the rankings that models serve."""
 
 import secrets
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from core.store import new_id
 from core.store.clock import utc_now
 from core.store.repositories.ids import SERVED_RANKING
 
-MOST_DOCUMENTS = 200  # of a kept ranking
+MOST_DOCUMENTS = 200  # stored per ranking
 _DIGITS = 8
 
 
@@ -28,10 +28,10 @@ class Viewer:
 
 
 class RankingLog:
-    """Keep a share of the rankings; of a user, or else of a session, all or none.
+    """Store a share of the rankings: either all or none of a user, or of a session without a user.
 
     Args:
-        writer: Writes them.
+        writer: Writes the rankings.
         users: Hashes users and sessions.
         share: The share, from 0 to 1.
     """
@@ -44,13 +44,13 @@ class RankingLog:
     def keep(
         self, name: str, version: int, viewer: Viewer, rankings: Iterable[tuple[str, Sequence[str]]]
     ) -> list[str] | None:
-        """Keep the rankings of a request; return their ids, or None if they are not kept.
+        """Store the rankings of a request; return their ids, or None if they are not stored.
 
         Args:
             name: Name of the model.
-            version: Its version.
-            viewer: Who sees them.
-            rankings: Query and documents, best first, of each.
+            version: Version of the model.
+            viewer: User and session that see the rankings.
+            rankings: Query and documents, best first, of each ranking.
         """
         user = None if viewer.user is None else self._users.of("user", viewer.user)
         session = None if viewer.session is None else self._users.of("session", viewer.session)

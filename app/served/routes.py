@@ -1,4 +1,4 @@
-"""Route that takes events on served rankings."""
+"""Route that records events on served rankings."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ def send_served_events(
     services: UseServices,
     writer: UseListWriter,
 ) -> RecordedServedEvents:
-    """Record what users did on rankings that `/rank` kept; an event that is sent again changes nothing.
+    """Record actions of users on rankings that `/rank` kept; a repeated event changes nothing.
 
     Each action on a document counts once. Events that were not recorded are listed with the reason.
     """
@@ -58,7 +58,7 @@ def send_served_events(
 def _place(
     event: ServedEvent, documents: Mapping[str, Sequence[str]]
 ) -> int | Literal["ranking", "document", "interleaved"]:
-    """Return the position of an event's document, or why there is none."""
+    """Return the position of an event's document, or the reason why it has none."""
     if event.ranking_id.startswith(SHOWN_LIST):
         return "interleaved"
     shown = documents.get(event.ranking_id)

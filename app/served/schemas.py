@@ -49,7 +49,7 @@ class UnknownEvent(ResponseModel):
 
 
 class RecordedServedEvents(ResponseModel):
-    """The outcome of sent events."""
+    """The number of sent events by outcome."""
 
     model_config = ConfigDict(
         json_schema_extra={

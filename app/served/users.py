@@ -7,18 +7,18 @@ _LENGTH = 32
 
 
 class UserHashes:
-    """Hash what identifies users, by a random key of the database.
+    """Pseudonymise users and sessions by HMAC with a random key of the database.
 
-    Without the key a hash cannot be compared with guessed names; with it, it can.
+    Without the key a hash cannot be matched with guessed names; with the key it can.
 
     Args:
-        key: The key.
+        key: The secret key.
     """
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def of(self, *parts: str) -> str:
-        """Return the HMAC-SHA256 of texts, 32 hexadecimal digits of it."""
+        """Return the first 32 hexadecimal digits of the HMAC-SHA256 of texts."""
         message = "\x1f".join(parts).encode(errors="surrogatepass")
         return hmac.new(self._key, message, hashlib.sha256).hexdigest()[:_LENGTH]

@@ -1,4 +1,4 @@
-"""Write lists that users saw in batches, in the background."""
+"""Write the lists that users saw to the database, in batches in the background."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ import structlog
 from core.errors import StoreUnavailable
 from core.store import Store
 
-WRITE_SECONDS = 0.2  # a killed process loses the lists of this time
+WRITE_SECONDS = 0.2  # a killed process loses the lists of this interval
 MOST_WAITING = 10_000  # lists; while the database is slower, further ones are refused
 _BATCH = 500
 _LOG = structlog.stdlib.get_logger("rankery.served")
@@ -18,12 +18,12 @@ _LOG = structlog.stdlib.get_logger("rankery.served")
 
 @dataclass(frozen=True)
 class PendingList:
-    """A list that is to be written.
+    """A list in the queue of the writer.
 
     Attributes:
-        table: `rankings` for one of a model, `interleavings` for one of an interleaving.
-        row: Its columns.
-        on_excluded: Called where another list of the same user and query was stored instead.
+        table: `rankings` for a list of a model, `interleavings` for a list of an interleaving.
+        row: Columns of the list.
+        on_excluded: Called if another list of the same user and query was stored instead.
     """
 
     table: Literal["rankings", "interleavings"]
@@ -32,12 +32,13 @@ class PendingList:
 
 
 class ListWriter:
-    """Write lists in batches, in a thread.
+    """Queue lists and write them in batches, in a thread.
 
-    Lists of an unreachable database wait for it. `close` writes what waits; a killed process loses it.
+    While the database is unreachable, lists stay queued. `close` writes the queued lists; a killed process
+    loses them.
 
     Args:
-        store: Rows.
+        store: Database of lists.
         seconds: Seconds between two batches.
     """
 
@@ -55,7 +56,7 @@ class ListWriter:
         self._thread.start()
 
     def put(self, *lists: PendingList) -> bool:
-        """Queue lists; return False, and queue none, where too many wait."""
+        """Queue lists; return False, and queue none of them, if the queue is full."""
         with self._changed:
             if len(self._waiting) + len(lists) > MOST_WAITING:
                 return False
@@ -68,10 +69,10 @@ class ListWriter:
         """Wait until queued lists are written.
 
         Args:
-            list_ids: Wait only if one of these is queued; None: if any is.
+            list_ids: Lists to wait for; None for all queued lists.
 
         Raises:
-            StoreUnavailable: They cannot be written now; they stay queued.
+            StoreUnavailable: The lists cannot be written now; they stay queued.
         """
         with self._changed:
             goal = self._waiting.keys() & (self._waiting.keys() if list_ids is None else set(list_ids))
@@ -85,7 +86,7 @@ class ListWriter:
                 raise StoreUnavailable("the database takes no lists now; try again")
 
     def close(self) -> None:
-        """Write what waits, and stop."""
+        """Write the queued lists, and stop the thread."""
         if self._thread.is_alive():
             with self._changed:
                 self._is_closing = True
@@ -114,17 +115,17 @@ class ListWriter:
                     return
 
     def _write(self, batch: Sequence[PendingList]) -> bool:
-        """Write a batch; return whether it is done with."""
+        """Write a batch; return whether its lists can leave the queue."""
         try:
             self._insert(batch)
         except StoreUnavailable:
             _LOG.warning("served.not_written", lists=len(batch), exc_info=True)
             return False
         except Exception:  # noqa: BLE001 - else the thread would end
-            if len(batch) == 1:  # it would fail again, and nothing after it would be written
+            if len(batch) == 1:  # drop it: it would fail again and block the queue
                 _LOG.exception("served.dropped", list_id=batch[0].row["id"])
                 return True
-            # One by one, all of them.
+            # Write each list separately; the comprehension avoids the short circuit of `all`.
             return all([self._write([each]) for each in batch])  # noqa: C419
         return True
 

@@ -1,1 +1,1 @@
-"""Studies: tuning with trials, and what they conclude."""
+"""Studies: hyperparameter tuning with trials and a conclusion."""

@@ -78,7 +78,7 @@ class ObjectiveRequest(RequestModel):
 
 
 class BudgetRequest(RequestModel):
-    """Budget of a study; the first bound that is reached ends it."""
+    """Budget of a study, which ends at the first bound that is reached."""
 
     trials: int = Field(50, ge=1, le=MAX_TRIALS, description="Trials at most, the default among them")
     seconds: float | None = Field(
@@ -90,7 +90,7 @@ class BudgetRequest(RequestModel):
 
 
 class StudyBaseRequest(UndistributedRequest):
-    """The training that trials vary; with these values it is trial 0, the default."""
+    """The training that trials vary; unchanged, it is trial 0, the default."""
 
     loss: LossRequest
     scorer: ScorerRequest | None = Field(
@@ -167,7 +167,7 @@ class HandTrialRequest(RequestModel):
 
 
 class StudyChanges(RequestModel):
-    """Changes of a study's budget; what is left out stays."""
+    """Changes of a study's budget; omitted fields stay."""
 
     trials: int | None = Field(None, ge=1, le=MAX_TRIALS, description="Trials at most")
     seconds: float | None = Field(None, gt=0, le=31_536_000, description="Null for no bound")
@@ -176,7 +176,7 @@ class StudyChanges(RequestModel):
 
 
 class CloneRequest(RequestModel):
-    """A new study with the specification of another one, except for what is given."""
+    """A new study with the specification of another study, except for the given fields."""
 
     name: NameForPeople | None = Field(None, description="That of the other one when null")
     sampler: Literal["tpe", "random", "grid", "qmc"] | None = None

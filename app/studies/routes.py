@@ -56,10 +56,10 @@ def create_study(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Tune a training: queue the first trials, of which number 0 is the base as it is.
+    """Tune a training: queue the first trials, of which number 0 is the unchanged base.
 
-    Each trial is a job of kind `trial`. At the end winner and default are trained on all queries but those
-    held out, and compared on these.
+    Each trial is a job of kind `trial`. At the end winner and default are trained on all queries except the
+    held-out ones, and compared on the held-out queries.
     """
     with idempotency.begin(services.store) as tx:
         study = _submit(tx, services, body, caller.key_id)
@@ -99,7 +99,7 @@ def list_studies(
 
 @polled_router.get("/{study_id}", summary="Show a study", responses={**NOT_MODIFIED, **problems(404)})
 def get_study(study_id: str, services: UseServices) -> Study:
-    """Show a study's status, counts, best trial, and its conclusion once it ended."""
+    """Show a study's status, counts, best trial, and its conclusion once it has ended."""
     with services.store.read() as tx:
         return _shown(tx, tx.studies.get(study_id))
 
@@ -137,7 +137,7 @@ def add_trial(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Queue a trial with given parameters, beyond the budget; the sampler learns from it as from others."""
+    """Queue a trial with given parameters, beyond the budget; the sampler learns from this trial, too."""
     with idempotency.begin(services.store) as tx:
         check_parameters(tx.studies.get(study_id).spec, body.parameters)
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
@@ -171,7 +171,7 @@ def cancel_study(study_id: str, services: UseServices) -> Study:
         tx.studies.cancel(study_id)
         active = tx.studies.active_jobs(study_id)
     left: list[str] = []
-    # One at a time: a worker that ends a trial locks its job before the study.
+    # One transaction per job avoids deadlocks: a worker that ends a trial locks its job before the study.
     for job_id in active:
         with services.store.begin() as tx:
             left += cancel_all(tx, [job_id])[1]
@@ -195,9 +195,9 @@ def clone_study(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Submit a new study with the specification of another one, except for what is given.
+    """Submit a new study with the specification of another study, except for the given fields.
 
-    It has no trials of the other one. Held-out queries that were used before are no longer independent.
+    Trials are not copied. Held-out queries that were used before are no longer independent.
     """
     with idempotency.begin(services.store) as tx:
         origin = tx.studies.get(study_id)
@@ -216,7 +216,7 @@ def change_study(
     body: Annotated[StudyChanges, Body(openapi_examples=CHANGE_EXAMPLES)],
     services: UseServices,
 ) -> Study:
-    """Extend or cut the budget, or change how many trials run at a time, while it runs or is paused."""
+    """Change the budget or the number of parallel trials of a running or paused study."""
     given = {name: getattr(body, name) for name in body.model_fields_set}
     for name in ("trials", "parallel_trials"):
         if name in given and given[name] is None:
@@ -236,7 +236,7 @@ def change_study(
 async def get_study_importance(
     study_id: str, services: UseServices, expensive: UseExpensive
 ) -> StudyImportance:
-    """Show which parameters decide the value of a trial, from the trials that have one."""
+    """Show the importance of each parameter for the value of a trial, from the trials with a value."""
     spec, past = await run_in_threadpool(_past, services, study_id)
 
     def computed() -> StudyImportance:

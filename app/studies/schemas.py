@@ -49,7 +49,7 @@ class TrialValue(ResponseModel):
 
 
 class HeldOutValues(ResponseModel):
-    """Winner and default on the held-out queries; null where there was nothing to compare."""
+    """Metrics of winner and default on the held-out queries; null where nothing was compared."""
 
     winner: float | None = Field(examples=[0.4635])
     default: float | None = Field(examples=[0.4512])
@@ -62,14 +62,14 @@ class HeldOutValues(ResponseModel):
 
 
 class CrossValidatedValues(ResponseModel):
-    """Winner and default by the objective; optimistic for the winner, the best of many trials."""
+    """Objectives of winner and default; optimistic for the winner, the best of many trials."""
 
     winner: float = Field(examples=[0.4711])
     default: float = Field(examples=[0.4530])
 
 
 class Conclusion(ResponseModel):
-    """The answer of a study."""
+    """The conclusion of a study."""
 
     sentence: str = Field(description="Conclusion", examples=[_SENTENCE])
     verdict: Literal["better", "worse", "no-evidence"] = Field(
@@ -87,7 +87,7 @@ class Conclusion(ResponseModel):
 
 
 class Study(ResponseModel):
-    """One question asked by many trainings."""
+    """A hyperparameter search over trials of one training."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -172,7 +172,7 @@ class Study(ResponseModel):
 
     @classmethod
     def of(cls, row: StudyRow, counts: Counter[str]) -> "Study":
-        """Show a study on record."""
+        """Return the response of a stored study."""
         named = (
             "test",
             "test_dataset_id",
@@ -208,7 +208,7 @@ class Study(ResponseModel):
 
 
 class StudyPage(ResponseModel):
-    """A page of studies, in the order asked for."""
+    """A page of studies, in the requested order."""
 
     items: list[Study]
     next_cursor: NextCursor
@@ -268,7 +268,7 @@ class Trial(ResponseModel):
 
     @classmethod
     def of(cls, row: TrialRow) -> "Trial":
-        """Show a trial on record."""
+        """Return the response of a stored trial."""
         shown = cls.model_validate(row)
         if row.started_at and row.finished_at:
             shown.seconds = round((row.finished_at - row.started_at).total_seconds(), 3)
@@ -293,7 +293,7 @@ class TrialPage(ResponseModel):
 
 
 class StudyImportance(ResponseModel):
-    """Which parameters decide the value of a trial."""
+    """Importance of the parameters for the value of a trial."""
 
     method: Literal["ped-anova"] = Field(
         description="PED-ANOVA: how the best tenth of the trials differ from all. Other methods may disagree"

@@ -17,15 +17,15 @@ from core.studies.study import check_bounds, resolved
 
 
 def study_spec(tx: Transaction, request: StudyRequest) -> Json:
-    """Check a study and return its resolved specification.
+    """Validate a study and return its resolved specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
-        NotFound: When a dataset does not exist.
-        WrongState: When a dataset is not ready.
+        InvalidInput: The request is invalid.
+        NotFound: A dataset does not exist.
+        WrongState: A dataset is not ready.
     """
     asked = request.model_dump(mode="json")
-    # What is left out may be chosen by the size of the dataset.
+    # Omitted hyperparameters may be chosen by the size of the dataset.
     asked["base"]["hyperparameters"] = request.base.hyperparameters.model_dump(
         mode="json", exclude_unset=True
     )
@@ -69,10 +69,10 @@ def budget_of(request: StudyRequest) -> Budget:
 
 
 def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> StudyRequest:
-    """Return the request for a study like another one, with changes.
+    """Return the request for a copy of a study, with changes.
 
     Raises:
-        InvalidInput: The changes do not fit.
+        InvalidInput: The changes are invalid.
     """
     given = changes.model_dump(mode="json", exclude_none=True)
     asked: dict[str, Any] = {
@@ -88,10 +88,10 @@ def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> St
 
 
 def check_parameters(spec: Json, parameters: Json) -> None:
-    """Refuse parameters of a trial that are not of the search space, or do not go together.
+    """Refuse parameters of a trial that are outside the search space, or incompatible.
 
     Raises:
-        InvalidInput: With a pointer below `/parameters`.
+        InvalidInput: A parameter is refused; pointers begin with `/parameters`.
     """
     space = search_space(spec["search_space"])
     try:
@@ -116,7 +116,7 @@ def _problems(request: StudyRequest) -> list[InputProblem]:
 
 
 def _base(tx: Transaction, asked: Json) -> Json:
-    """Return the training job of the base as JSON, with the loss as it was asked for."""
+    """Return the training job of the base as JSON, with the loss as requested."""
     base = asked["base"]
     rounds = base["early_stopping_rounds"]
     metric = asked["objective"]["metric"]
@@ -133,7 +133,7 @@ def _base(tx: Transaction, asked: Json) -> Json:
         job = training(tx, TrainRequest.model_validate(train)).to_json()
     except InvalidInput as invalid:
         raise InvalidInput(*map(_placed, invalid.problems)) from invalid
-    # Trials change what was chosen by the size of the dataset.
+    # Trials vary the hyperparameters that were chosen by the size of the dataset.
     job.pop("automatic", None)
     return {**job, "loss": base["loss"]}
 
@@ -142,7 +142,7 @@ _OF_BASE = ("loss", "hyperparameters", "scorer", "label_map", "features", "categ
 
 
 def _placed(problem: InputProblem) -> InputProblem:
-    """Return a problem of a training with the place that its cause has in the study."""
+    """Return a problem of a training with the pointer of its cause in the study."""
     first = problem.pointer.split("/")[1] if problem.pointer else ""
     if first in _OF_BASE:
         return InputProblem(f"/base{problem.pointer}", problem.detail)

@@ -21,7 +21,7 @@ class NamedUpload:
 
     Attributes:
         id: Its id.
-        pointer: Where it is named.
+        pointer: JSON pointer of the reference in the request.
     """
 
     id: str
@@ -31,13 +31,13 @@ class NamedUpload:
 def requested_addresses(
     requested: str | Sequence[str], pointer: str, allowed: AllowedAddresses, *, with_pattern: bool
 ) -> list[str]:
-    """Return the addresses of a request.
+    """Check and return the addresses of a request.
 
     Args:
         requested: One address, or several.
-        pointer: Where they are.
+        pointer: JSON pointer of the addresses in the request.
         allowed: Addresses that may be read.
-        with_pattern: Whether a pattern of file names goes with them.
+        with_pattern: Whether the request has a pattern of file names.
 
     Raises:
         InvalidInput: An address is not allowed, or does not go with a pattern.
@@ -65,10 +65,10 @@ def requested_addresses(
 
 
 class JsonBodyRoute(JsonRoute):
-    """A route that only requests with a JSON body match; others of the same path follow it."""
+    """A route for requests with a JSON body; a later route of the same path handles other bodies."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Compare the media type of the body with the path and the method."""
+        """Match the media type of the body besides the path and the method."""
         if scope["type"] == "http":
             media_type = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
             if media_type != "application/json":

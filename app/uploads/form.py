@@ -51,7 +51,7 @@ class ReceivedFile:
     """A completely received file.
 
     Attributes:
-        filename: File name by the client, without folders.
+        filename: File name sent by the client, without folders.
         size_bytes: Size of the file.
         sha256: Hexadecimal digest of its bytes.
         upload_id: The resumable upload with its bytes, None where they came with the request.
@@ -83,7 +83,7 @@ class FormReceiver:
 
     Args:
         services: The services of the application.
-        key_id: The API key of the request, None where none is needed.
+        key_id: API key of the request, None without authentication.
         keys: Keys of the files.
         max_bytes: Size limit of all files together.
     """
@@ -134,11 +134,11 @@ class FormReceiver:
         self._buffered_bytes += len(piece)
 
     def refer(self, field: str, upload_id: str, pointer: str | None = None) -> None:
-        """Use a finished upload as a file; `copy_referred` copies it.
+        """Register a finished resumable upload as a file of the form; `copy_referred` copies its bytes.
 
         Args:
-            field: The file.
-            upload_id: The upload.
+            field: Name of the form part.
+            upload_id: Id of the resumable upload.
             pointer: Pointer of its errors, the field by default.
         """
         self._referred[field] = upload_id, pointer or f"/{field}"
@@ -147,7 +147,7 @@ class FormReceiver:
         """Copy the referred uploads; blocks.
 
         Raises:
-            InvalidInput: One does not exist, is not complete or is empty.
+            InvalidInput: An upload does not exist, is not complete or is empty.
             HTTPException: 413 when all files together are too large.
             StoreFull: There is no room for it.
         """
@@ -180,7 +180,7 @@ class FormReceiver:
         self._count(file.size_bytes)
         if file.size_bytes == 0:
             raise InvalidInput.at("", "is empty")
-        if file.sha256:  # used before; a repeated request gets the same answer again
+        if file.sha256:  # used before; an idempotent replay returns the stored response
             return file
         require_room(self._store.artifacts, self._min_free_bytes, file.size_bytes)
         digest = hashlib.sha256()
@@ -287,15 +287,15 @@ def record_files(
 
     Args:
         services: The services of the application.
-        key_id: The API key of the request, None where none is needed.
+        key_id: API key of the request, None without authentication.
         idempotency: The request.
-        files: The files; their resumable uploads are used up.
+        files: The files; their resumable uploads are marked as used.
         folders: Folders of the files, which are removed on errors.
         record: Records the objects, and returns the response and the queued jobs.
 
     Raises:
         NotFound: A resumable upload has been deleted meanwhile.
-        WrongState: It was used before.
+        WrongState: A resumable upload was used before.
     """
     recorded = False
     try:
@@ -343,7 +343,7 @@ def file_body(
 
 
 def missing_file(files: Mapping[str, ReceivedFile], noun: str) -> list[InputProblem]:
-    """Return the problem of a form without its file, if it is missing."""
+    """Return a problem for a form without its file, or an empty list."""
     if FILE in files:
         return []
     return [InputProblem(f"/{FILE}", f"required: the {noun}, as a part with this name and a filename")]

@@ -19,7 +19,7 @@ _MAX_REFERENCE_BYTES = 64
 
 @dataclass
 class Part:
-    """One part of the body so far."""
+    """The part of the body that is being parsed."""
 
     headers: dict[bytes, bytes] = field(default_factory=dict)
     name: str = ""
@@ -178,7 +178,7 @@ def _boundary(content_type: str) -> bytes:
 
 
 def _text(value: bytes | bytearray) -> str:
-    # Header text that is not UTF-8 is latin-1, as HTTP has it; browsers send UTF-8.
+    # Header text is latin-1 by the HTTP standard, but browsers send UTF-8.
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""Read the headers of the tus protocol, describe them in the OpenAPI document, and send its version."""
+"""Parse and document the headers of the tus protocol, and add its version to responses."""
 
 import base64
 import binascii
@@ -28,7 +28,7 @@ EXTENSIONS = (
     "termination",
 )
 CONTENT_TYPE = "application/offset+octet-stream"
-CHECKSUM_MISMATCH = 460  # of the protocol, not of HTTP
+CHECKSUM_MISMATCH = 460  # status code of tus, not of HTTP
 
 PATH = "/v1/uploads"
 # Methods that need the same scope as POST.
@@ -90,10 +90,10 @@ class Checksum:
 
     @classmethod
     def of(cls, headers: Headers) -> "Checksum | None":
-        """Read `Upload-Checksum`, None where there is none.
+        """Parse `Upload-Checksum`; return None without it.
 
         Raises:
-            HTTPException: 400 where it is malformed or of another algorithm.
+            HTTPException: 400 where the header is malformed or names another algorithm.
         """
         given = headers.get("upload-checksum")
         if given is None:
@@ -114,7 +114,7 @@ class Metadata:
 
     Attributes:
         header: `Upload-Metadata`, unchanged; empty without one.
-        filename: File name in it without folders, None without one.
+        filename: File name from the header, without folders; None without one.
     """
 
     header: str
@@ -122,7 +122,7 @@ class Metadata:
 
     @classmethod
     def of(cls, headers: Headers) -> "Metadata":
-        """Read `Upload-Metadata`: keys, each followed by a value in base64, separated by commas.
+        """Parse `Upload-Metadata`: keys, each followed by a value in base64, separated by commas.
 
         Raises:
             HTTPException: 400 where it is malformed.
@@ -139,7 +139,7 @@ class Metadata:
 
 
 def require_version(version: str | None) -> None:
-    """Refuse a request without the version of the protocol, or with another one.
+    """Refuse a request whose version of the protocol is missing or not supported.
 
     Raises:
         HTTPException: 412.
@@ -165,7 +165,7 @@ def size_to_create(headers: Headers, max_bytes: int) -> int | None:
     """Return the size of a new upload, None if deferred.
 
     Raises:
-        HTTPException: 400 without a size and `Upload-Defer-Length`, 413 where it is too large.
+        HTTPException: 400 without or with both of a size and `Upload-Defer-Length`, 413 for a large size.
     """
     if "upload-concat" in headers:
         raise _unusable("Upload-Concat", "is not supported; send the file as one upload")
@@ -193,7 +193,7 @@ def upload_offset(headers: Headers) -> int:
     """Return `Upload-Offset`.
 
     Raises:
-        HTTPException: 400 where there is none, or no number.
+        HTTPException: 400 where the header is missing or not a number.
     """
     offset = _number(headers, "Upload-Offset")
     if offset is None:
@@ -222,7 +222,7 @@ def _unusable(header: str, detail: str) -> HTTPException:
 
 
 def request_headers(*names: str, required: tuple[str, ...] = ("Tus-Resumable",)) -> list[dict[str, Any]]:
-    """Describe headers of a request, which the routes read themselves: mistakes are 400 or 412, not 422.
+    """Describe request headers that routes parse themselves, with status 400 or 412 for mistakes, not 422.
 
     Args:
         *names: Names of optional headers.

@@ -29,14 +29,14 @@ _log = structlog.stdlib.get_logger("rankery.uploads")
 class PieceWriter:
     """Write the body of one request as parts of a resumable upload; its methods run in threads.
 
-    A part counts once it is flushed to disk and recorded. With a checksum all parts count together, once it
-    matches.
+    A part counts once it is flushed to disk and recorded. With a checksum, all parts of the body are recorded
+    together once it matches.
 
     Args:
         services: The services of the application.
         upload_id: The upload.
-        writer: Name of the request in the row of the upload.
-        start: Offset of its first byte in the file.
+        writer: Id of the request, which is stored in the row of the upload.
+        start: Offset of the first byte of the body in the file.
         checksum: The required checksum of the body, None for any.
 
     Attributes:
@@ -78,7 +78,7 @@ class PieceWriter:
         """Store the last part, and compare the checksum.
 
         Raises:
-            HTTPException: 460 where the checksum is wrong; nothing of the body counts.
+            HTTPException: 460 where the checksum is wrong; no part of the body is kept.
             UploadTakenOver: Another request has taken the upload over.
         """
         self._end_part()
@@ -102,7 +102,7 @@ class PieceWriter:
             self.abandon()
 
     def abandon(self) -> None:
-        """Remove all bytes that are not on record."""
+        """Remove all stored bytes that are not recorded."""
         if self._file is not None:
             self._file.abandon()
             self._file = None
@@ -157,14 +157,14 @@ async def receive_piece(body: AsyncIterator[bytes], writer: PieceWriter, max_byt
 
     Args:
         body: The body in pieces.
-        writer: Stores it, in threads.
+        writer: Writer of the body, called in threads.
         max_bytes: Size limit of the file.
 
     Returns:
         The offset of the next byte.
 
     Raises:
-        HTTPException: 413 where there are more, 460 where the checksum is wrong.
+        HTTPException: 413 where the file is larger than `max_bytes`, 460 where the checksum is wrong.
         NotFound: The upload was deleted meanwhile.
         StoreFull: There is no room for them.
         UploadTakenOver: Another request has taken the upload over.
@@ -198,7 +198,7 @@ class StoredUpload:
 
     Attributes:
         id: The upload.
-        filename: File name by the client, `upload` without one.
+        filename: File name sent by the client, `upload` without one.
         size_bytes: Size of the file.
         sha256: Hexadecimal digest of its bytes; empty until it was used.
         parts: Its parts; empty once it was used.
@@ -211,7 +211,7 @@ class StoredUpload:
     parts: Sequence[UploadPart]
 
     def blocks(self, artifacts: Artifacts) -> Iterator[bytes]:
-        """Yield its bytes.
+        """Yield the bytes of the upload in blocks.
 
         Raises:
             NotFound: It was deleted meanwhile.
@@ -228,7 +228,7 @@ def find_complete(store: Store, upload_id: str, key_id: str | None) -> StoredUpl
     Args:
         store: The store.
         upload_id: The upload.
-        key_id: The API key of its owner, None where none is needed.
+        key_id: API key of its owner, None without authentication.
 
     Raises:
         InvalidInput: The key has no such upload, or it is not complete.

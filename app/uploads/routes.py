@@ -251,7 +251,7 @@ def _create(
 
 
 def _end_of(services: Services, key_id: str | None, upload_id: str, size_bytes: int | None) -> int:
-    """Return the size that an upload must have, or may have at most."""
+    """Return the declared size of an upload, or the size limit while the size is deferred."""
     with services.store.read() as tx:
         upload = _unused(tx.uploads.get(upload_id, key_id))
     if size_bytes is not None and upload.size_bytes not in (None, size_bytes):
@@ -267,7 +267,7 @@ def _end_of(services: Services, key_id: str | None, upload_id: str, size_bytes: 
 def _begin(
     services: Services, key_id: str | None, upload_id: str, offset: int, size_bytes: int | None
 ) -> str:
-    """Acquire an upload for this request; return the name of the writer.
+    """Acquire an upload for this request, and return the id of the writer.
 
     Raises:
         HTTPException: 409 where the next byte of the upload is not at `offset`.

@@ -74,7 +74,7 @@ class FileWriter:
         self.size_bytes += len(block)
 
     def close(self) -> None:
-        """Store the artifact safely.
+        """Complete the artifact and make it visible.
 
         Raises:
             StoreFull: There is no room for it.

@@ -1,1 +1,1 @@
-"""Webhooks: events sent to addresses of users."""
+"""Webhooks: events sent to URLs of users."""

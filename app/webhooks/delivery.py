@@ -27,7 +27,7 @@ from core.store.tables import Webhook
 
 MOST_SENT = 16
 MOST_SENT_TO_ONE = 4
-# Largest random extension of a wait, as a share, so that retries do not arrive together.
+# Largest random extension of a retry delay, as a share of the delay, to spread retries.
 JITTER = 0.2
 # Lease beyond the timeout of the request, for the work before and after it.
 _LEASE_MARGIN_SECONDS = 5.0
@@ -57,14 +57,14 @@ class _Round:
 
 
 class Deliverer:
-    """Send and retry messages; API processes share the work by claims.
+    """Send and retry messages; API processes share the work by claiming deliveries.
 
-    A claim lasts as long as an attempt may take. Messages of a killed process are sent again after that: each
-    event is delivered at least once.
+    A claim expires after the longest duration of an attempt. Messages of a killed process are then sent
+    again: each event is delivered at least once.
 
     Args:
         store: Store of events, webhooks and deliveries.
-        feed: Event feed, which wakes it.
+        feed: Event feed, which wakes the deliverer.
         cipher: Decrypts the signing secrets.
         settings: Timeouts and retries.
         version: Version of Rankery, for the User-Agent header.
@@ -88,7 +88,7 @@ class Deliverer:
         self._follower.woken.set()
 
     async def run(self) -> None:
-        """Deliver until cancelled; messages that are being sent then have a moment to end."""
+        """Deliver until cancelled; attempts in progress then have two seconds to end."""
         with self._following() as follow:
             try:
                 while True:
@@ -110,7 +110,7 @@ class Deliverer:
         """Refuse a host that resolves to a forbidden address; blocks.
 
         Raises:
-            AddressRefused: It does. A host that does not resolve passes, for it may later.
+            AddressRefused: The host resolves to a forbidden address. A host that does not resolve passes.
         """
         with suppress(OSError):
             self._guard.addresses_of(host, port)
@@ -137,7 +137,7 @@ class Deliverer:
         return min(max(due_in_seconds, _SHORTEST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
 
     async def _wait(self, seconds: float) -> None:
-        await asyncio.sleep(_ROUNDS_APART_SECONDS)  # one round handles events that arrive together
+        await asyncio.sleep(_ROUNDS_APART_SECONDS)  # handle events that arrive together in one round
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._follower.woken.wait()
@@ -173,7 +173,7 @@ class Deliverer:
             _log.warning("webhook.disabled", webhook_id=claimed.webhook.id, reason=ending.disabled_reason)
         try:
             await WEBHOOKS.run(lambda: self._record(claimed, ending))
-        except RankeryError as error:  # it is sent again when its claim has ended
+        except RankeryError as error:  # the message is sent again after its claim expires
             _log.warning("webhook.not_recorded", **context, reason=str(error))
 
     def _record(self, claimed: ClaimedDelivery, ending: Ending) -> None:
@@ -225,7 +225,7 @@ UseDeliverer = Annotated[Deliverer, injected(Deliverer)]
 
 
 class _Follow:
-    """Follows the feed while there are webhooks; without any, the database need not be watched."""
+    """Subscription to the event feed, active only while a webhook is enabled to save database queries."""
 
     def __init__(self, feed: EventFeed, follower: Follower, stack: ExitStack) -> None:
         self._feed = feed
@@ -234,7 +234,7 @@ class _Follow:
         self._follows = False
 
     def set(self, wanted: bool) -> None:
-        """Begin or end following."""
+        """Subscribe to the feed, or unsubscribe from it."""
         if wanted and not self._follows:
             self._stack.enter_context(self._feed.followed(self._follower))
         elif not wanted and self._follows:
@@ -243,5 +243,5 @@ class _Follow:
 
 
 def _full(sending: Counter[str]) -> list[str]:
-    """Return the webhooks that take no further delivery at present."""
+    """Return the ids of the webhooks with the most concurrent deliveries allowed."""
     return [webhook_id for webhook_id, count in sending.items() if count >= MOST_SENT_TO_ONE]

@@ -61,7 +61,7 @@ def create_webhook(
     caller: UseCaller,
     response: Response,
 ) -> NewWebhook:
-    """Make a webhook and return its secret once: events are sent to its URL as they happen from now on.
+    """Make a webhook, whose URL gets all later events, and return its secret, which is shown only once.
 
     The secret is stored, encrypted where `RANKERY_ENCRYPTION_KEYS` is set. The request takes no
     `Idempotency-Key`.
@@ -103,7 +103,7 @@ def change_webhook(
 ) -> Webhook:
     """Change a webhook.
 
-    A disabled one gets no events of that time; waiting deliveries are sent once it is enabled.
+    A disabled webhook misses the events of that time; waiting deliveries are sent once it is enabled.
     """
     given = body.model_dump(exclude_unset=True)
     values = {
@@ -132,7 +132,7 @@ def delete_webhook(webhook_id: WebhookId, services: UseServices) -> None:
 def rotate_webhook_secret(
     webhook_id: WebhookId, services: UseServices, cipher: UseCipher, response: Response
 ) -> NewWebhook:
-    """Give a webhook a new secret, shown once; for 24 hours deliveries have a signature of each."""
+    """Give a webhook a new secret, shown once; for 24 hours the old secret signs deliveries, too."""
     secret = new_secret()
     with services.store.begin() as tx:
         webhook = _shown(tx, tx.webhooks.rotate(webhook_id, cipher.encrypt(secret)))
@@ -142,9 +142,9 @@ def rotate_webhook_secret(
 
 @router.post("/{webhook_id}/test", summary="Test a webhook", responses=problems(404))
 async def test_webhook(webhook_id: WebhookId, services: UseServices, deliverer: UseDeliverer) -> WebhookTest:
-    """Send an event of the kind `webhook.test` now and once, and return what came back.
+    """Send an event of the kind `webhook.test` once, without retries, and return the receiver's answer.
 
-    It is signed like any other, sent to a disabled webhook as well, and listed nowhere.
+    The event is signed like any other, sent even if the webhook is disabled, and not listed as a delivery.
     """
 
     def read() -> StoredWebhook:
@@ -188,7 +188,7 @@ def list_deliveries(
 def redeliver(
     webhook_id: WebhookId, delivery_id: DeliveryId, services: UseServices, deliverer: UseDeliverer
 ) -> Delivery:
-    """Send an event again, delivered or not, under the same `webhook-id` and with all attempts."""
+    """Send an event again, delivered or not, with the same `webhook-id` and the full number of attempts."""
     with services.store.begin() as tx:
         row = tx.webhooks.redeliver(tx.webhooks.get(webhook_id), delivery_id)
         again = Delivery.of(row, tx.webhooks.events_of([row])[row.event_id])

@@ -59,7 +59,7 @@ class WebhookRequest(RequestModel):
 
 
 class WebhookChange(RequestModel):
-    """A request to change a webhook; what is left out stays."""
+    """A request to change a webhook; omitted fields stay."""
 
     url: Url | None = None
     events: Kinds | None = None
@@ -164,7 +164,7 @@ _DELIVERY: dict[str, Any] = {
 
 
 class Delivery(ResponseModel):
-    """An event on its way to a webhook."""
+    """The delivery of an event to a webhook."""
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_DELIVERY]})
 

@@ -30,13 +30,13 @@ class SecretNotDecrypted(Exception):
 
 
 class SecretCipher:
-    """Encrypts secrets with the first key and decrypts secrets of all keys; the texts are Fernet tokens.
+    """Encrypt secrets with the first key and decrypt secrets of all keys; ciphertexts are Fernet tokens.
 
-    Without keys secrets are stored as they are. They begin with `whsec_`, which no token does, so that one
-    database may hold both.
+    Without keys secrets are stored in plain text. Plain secrets begin with `whsec_`, unlike tokens, so that
+    one database may hold both.
 
     Args:
-        keys: Each 32 bytes in URL-safe base64.
+        keys: Keys of 32 bytes in URL-safe base64.
 
     Raises:
         ExtraMissing: There are keys, and the extra `encryption` is not installed.
@@ -46,14 +46,14 @@ class SecretCipher:
         self._fernets = [_fernet(key.get_secret_value()) for key in keys]
 
     def encrypt(self, secret: str) -> str:
-        """Return what is stored of a secret."""
+        """Return the text to store for a secret."""
         return self._fernets[0].encrypt(secret.encode()).decode() if self._fernets else secret
 
     def decrypt(self, stored: str) -> str:
-        """Return a stored secret.
+        """Return the plain text of a stored secret.
 
         Raises:
-            SecretNotDecrypted: It was encrypted with none of the keys.
+            SecretNotDecrypted: The secret was encrypted with none of the keys.
         """
         if stored.startswith(SECRET_PREFIX):
             return stored
@@ -63,27 +63,27 @@ class SecretCipher:
         return found
 
     def reencrypt(self, stored: str) -> str:
-        """Return a stored secret encrypted with the first key, the same text where it is already.
+        """Return a stored secret encrypted with the first key, unchanged if it is already.
 
         Raises:
-            SecretNotDecrypted: It was encrypted with none of the keys.
+            SecretNotDecrypted: The secret was encrypted with none of the keys.
         """
         if self._fernets and _decrypted(self._fernets[0], stored) is not None:
             return stored
         return self.encrypt(self.decrypt(stored))
 
     def secrets_of(self, webhook: Webhook, at: datetime) -> list[str]:
-        """Return the secrets that sign a message: the present one, and the former one for a day.
+        """Return the secrets that sign a message: the current secret, and for a day the former one.
 
         Raises:
-            SecretNotDecrypted: The present one was encrypted with none of the keys.
+            SecretNotDecrypted: The current secret was encrypted with none of the keys.
         """
         secrets = [self.decrypt(webhook.secret)]
         if webhook.former_secret is None or webhook.former_until is None or at >= webhook.former_until:
             return secrets
         try:
             return [*secrets, self.decrypt(webhook.former_secret)]
-        except SecretNotDecrypted:  # which may be why the secret was rotated
+        except SecretNotDecrypted:  # a lost key may be why the secret was rotated
             return secrets
 
 

@@ -21,7 +21,7 @@ from core.store.clock import utc_now
 from core.store.tables import Webhook
 from rankery.webhooks import sign
 
-# Of an answer, the first of which is kept in the log.
+# Limit of the answer's body; the beginning is stored in the log.
 ANSWER_BYTES = 1_024
 
 
@@ -30,8 +30,8 @@ class Message:
     """A message to a receiver.
 
     Attributes:
-        id: The same in all attempts.
-        body: JSON.
+        id: Id of the message, the same in all attempts.
+        body: JSON body.
     """
 
     id: str
@@ -67,11 +67,11 @@ class Attempt:
     """Outcome of sending a message.
 
     Attributes:
-        at: When it was sent.
-        status: Status of the answer, None where there was none.
-        took_seconds: Until the answer.
-        error: Why it does not count as delivered, None where it does.
-        answer: The beginning of the answer's body, None where there was no answer.
+        at: Time of sending.
+        status: HTTP status of the answer, None without an answer.
+        took_seconds: Seconds until the answer.
+        error: Why the message does not count as delivered, None if it does.
+        answer: The beginning of the answer's body, None without an answer.
     """
 
     at: datetime
@@ -82,16 +82,16 @@ class Attempt:
 
     @property
     def delivered(self) -> bool:
-        """Whether the receiver took the message."""
+        """Return whether the receiver accepted the message."""
         return self.error is None
 
     @property
     def is_gone(self) -> bool:
-        """Whether the receiver wants no further messages."""
+        """Return whether the receiver wants no further messages."""
         return self.status == HTTPStatus.GONE
 
     def to_json(self) -> dict[str, Any]:
-        """Return the entry of the log."""
+        """Return the entry for the delivery's log."""
         return {
             "at": _rfc3339(self.at),
             "status": self.status,
@@ -103,7 +103,7 @@ class Attempt:
 
 def open_sender(guard: SsrfGuard, timeout_seconds: float, version: str) -> httpx.AsyncClient:
     """Open the client that sends messages; it follows no redirects."""
-    # No compression: a kilobyte of it may unpack to a gigabyte.
+    # Accept no compression, as protection from decompression bombs.
     headers = {"User-Agent": f"Rankery/{version}", "Accept-Encoding": "identity"}
     return open_async_client(guard, timeout=timeout_seconds, headers=headers)
 
@@ -115,14 +115,14 @@ async def send(
     cipher: SecretCipher,
     timeout_seconds: float,
 ) -> Attempt:
-    """Send a message once; one that cannot be signed is not sent, and its attempt has failed.
+    """Send a message once; a message that cannot be signed is a failed attempt without a request.
 
     Args:
-        client: Of `open_sender`.
-        webhook: Where to.
-        message: What.
+        client: HTTP client of `open_sender`.
+        webhook: The receiver.
+        message: The message.
         cipher: Decrypts the secrets of the webhook.
-        timeout_seconds: Until the whole answer.
+        timeout_seconds: Timeout for the whole answer.
     """
     at, started = utc_now(), time.monotonic()
     status, answer = None, None
@@ -140,7 +140,7 @@ async def send(
             answer = await _beginning(response)
             error = _refusal(response)
     except (TimeoutError, httpx.TimeoutException):
-        # The status decides, even if the body is late.
+        # A status of success suffices, even if the body is late.
         arrived = status is not None and _is_success(status)
         error = None if arrived else f"no answer within {timeout_seconds:g} s"
     except AddressRefused as refused:

@@ -1,4 +1,4 @@
-"""Automatic training: try a portfolio of candidates, and fit the best model or sum of models."""
+"""Automatic training: evaluate a portfolio of candidates, and fit the best model or sum of models."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from core.autotrain.trials import AutoSpec, Trials, Tried
 
 __all__ = ["AutoSpec", "AutoTrained", "Candidate", "NotTried", "Trials", "Tried", "auto_train", "portfolio"]
-# The API, which only specifies trainings, need not import LightGBM and its dependencies.
+# Lazy imports: the API only specifies trainings and does not need LightGBM and its dependencies.
 __getattr__ = lazy_names(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""Conclude an automatic training: its model beside what needs no search."""
+"""Conclusion of an automatic training: comparison of its model with baselines that need no search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ DEFAULT_TREES = "LightGBM's default trees"
 
 @dataclass(frozen=True)
 class Rival:
-    """A ranking that the model is compared with.
+    """A baseline ranking that the model is compared with.
 
     Attributes:
-        name: Its name.
+        name: Name of the baseline.
         value: Mean of the metric over the queries of the comparison.
-        difference: Mean of the model less this mean.
+        difference: Mean of the model minus the mean of the baseline.
         p_value: p-value of Fisher's randomisation test, after Holm's correction over the rivals.
-        verdict: On the model.
+        verdict: Verdict on the model against the baseline.
     """
 
     name: str
@@ -35,14 +35,14 @@ class Rival:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """The quality of the model, on queries that neither fitted nor chose it.
+    """The quality of the model, on queries used neither to fit nor to select it.
 
     Attributes:
-        sentence: All of it in words.
+        sentence: The conclusion as a sentence.
         value: Mean of the metric.
         interval: `[lower, upper]` of the mean, or None.
-        data: `held-out` queries of the training data, or all queries of the `test` data.
-        baselines: Baselines that it is compared with.
+        data: `held-out` for queries of the training data, `test` for the queries of the test data.
+        baselines: Comparisons with baselines.
     """
 
     sentence: str
@@ -68,10 +68,10 @@ def conclude(
     Args:
         model: Name of the model.
         metric: Spelling of the metric.
-        values: (n_queries,) of the model as `HeldOut.values` returns them, NaN where unknown.
-        others: Names of the others with their values.
+        values: (n_queries,) values of the model from `HeldOut.values`, NaN where unknown.
+        others: Names of the other rankings with their values.
         quality: The measure of the values.
-        data: Where the queries are from.
+        data: Source of the queries, see `Conclusion`.
         seed: Seed of the test.
         threads: Threads to use.
     """
@@ -99,7 +99,7 @@ def conclude(
 def untrained_rivals(quality: QueryQuality, seed: int) -> list[tuple[str, Float64Array]]:
     """Return the values of the best single feature and of a random order, by name.
 
-    The feature is chosen by these very queries, which favours it.
+    The feature is selected on the same queries, which favours it.
     """
     found = []
     for baseline in baselines(quality.dataset, seed):

@@ -1,4 +1,4 @@
-"""Held-out queries: repeated folds, and the quality of scores by models that have not seen a query."""
+"""Held-out queries: repeated folds, and the quality of out-of-fold scores."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Fold:
 
 
 class QueryQuality:
-    """The values of a metric of the queries of a dataset, the larger the better whatever the metric.
+    """Values of a metric for the queries of a dataset, with the sign such that larger is better.
 
     Args:
         dataset: The dataset.
@@ -57,13 +57,13 @@ class QueryQuality:
         return np.flatnonzero(np.repeat(chosen, np.diff(self.dataset.query_boundaries)))
 
     def of_queries(self, queries: Int64Array) -> "QueryQuality":
-        """Return the quality of some queries, int64 ascending, alone."""
+        """Return the quality restricted to some queries, int64 ascending."""
         return QueryQuality(
             self.dataset.select_queries(queries), self._spelling, self._conventions, self._seed
         )
 
     def values(self, scores: Float64Array) -> Float64Array:
-        """Return the value of each query, the larger the better: its mean over the repetitions.
+        """Return the value of each query, its mean over the repetitions; larger is better.
 
         Args:
             scores: (repetitions, n_documents), NaN where a query was not held out yet.
@@ -118,8 +118,8 @@ class QueryQuality:
 class HeldOut(QueryQuality):
     """Repeated folds of a dataset, and the quality of held-out scores.
 
-    Of few queries, one assignment to folds decides much by chance, so that it is drawn several times: three
-    times for fewer than 100 queries, twice for fewer than 300.
+    On few queries, results depend on the random assignment to folds. Folds are therefore drawn three times
+    for fewer than 100 queries, twice for fewer than 300.
 
     Args:
         dataset: Training data, at least 2 queries.
@@ -156,7 +156,7 @@ class HeldOut(QueryQuality):
         return self.repetitions * self.n_folds
 
     def empty_scores(self) -> Float64Array:
-        """Return scores of no document yet: NaN, (repetitions, n_documents)."""
+        """Return an array of scores to fill, (repetitions, n_documents), all NaN."""
         return np.full((self.repetitions, self.dataset.n_documents), np.nan)
 
 

@@ -1,4 +1,4 @@
-"""The candidates of an automatic training, in the order of value per second."""
+"""The candidates of an automatic training, by descending expected value per second."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -11,7 +11,7 @@ from core.scorers import Linear
 from core.training.automatic import DatasetSize, sizes_for
 from core.training.spec import TrainingSpec, training_spec
 
-MEASUREMENTS = 12  # iterations of a candidate at which held-out documents are scored
+MEASUREMENTS = 12  # number of iterations of a candidate at which held-out documents are scored
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class Candidate:
 
     Attributes:
         name: Name on the leaderboard.
-        parts: How hard the model is to read: 1 for sums over features, 2 for trees, 3 for networks.
+        parts: Complexity of the model: 1 for sums over features, 2 for trees, 3 for networks.
         loss: JSON of the loss.
         scorer: JSON of the scorer, None for trees.
-        hyperparameters: Those of trees; `auto` to choose them by the size of the dataset.
+        hyperparameters: Hyperparameters of trees; `auto` to choose them by the size of the dataset.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Candidate:
 
     @property
     def is_network(self) -> bool:
-        """Return whether it is a linear scorer or a network, which read no categories."""
+        """Return whether the scorer is linear or a network, which do not support categorical features."""
         return self.scorer is not None
 
     @property
@@ -43,7 +43,7 @@ class Candidate:
         return self.scorer is not None and self.scorer["kind"] != Linear.kind
 
     def spec(self, size: DatasetSize, metric: str, contract: Any, seed: int) -> TrainingSpec:
-        """Return the specification of its training, with as many iterations as may be worth their time.
+        """Return the specification of the candidate's training, with the most iterations that may be useful.
 
         Args:
             size: Size of the training data.
@@ -70,10 +70,10 @@ class Candidate:
 
 
 def portfolio(names: Collection[str] | None = None) -> list[Candidate]:
-    """Return the candidates in order; `make bench-portfolio` measures it.
+    """Return the candidates in order; `make bench-portfolio` measures the portfolio.
 
     Args:
-        names: Names of those to return, or None for all.
+        names: Names of the candidates to return, or None for all.
 
     Raises:
         InvalidInput: A name is unknown.

@@ -1,4 +1,4 @@
-"""Try the candidates on held-out queries within a budget, and fit the best sum on all queries."""
+"""Search: evaluate candidates on held-out queries within a time budget, and fit the best sum."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,8 +14,8 @@ from core.scorers import Member, Sum, write_sum
 from core.types import Float64Array
 
 OnProgress = Callable[[str, int, int], None]
-WAVE = 4  # candidates that may be tried at the same time; later ones are compared with those of earlier waves
-_SHARE_OF_TRIALS = 0.9  # of the budget; the rest is for wrong guesses of the time of the final trainings
+WAVE = 4  # candidates tried in parallel, compared with earlier waves only
+_SHARE_OF_TRIALS = 0.9  # of the budget; the rest is a reserve for the final trainings
 _MEMBERS_EXPECTED = 3
 TIME_IS_UP = "the budget of time was used up"
 
@@ -35,13 +35,13 @@ class NotTried:
 
 @dataclass(frozen=True, eq=False)
 class Selected:
-    """The candidates of the model, before they are fitted on all queries.
+    """The selected candidates of the model, before they are fitted on all queries.
 
     Attributes:
-        complete: The candidates that were held out for all folds, in order.
-        selection: Their selection.
-        scales: Mean deviation of each one's held-out scores within queries; they are divided by it.
-        choice: Weights of the scaled scores, and the value of each query by weights chosen without it.
+        complete: The candidates that were trained for all folds, in order.
+        selection: Selection among these candidates.
+        scales: Divisor of each candidate's scores: the mean deviation of its held-out scores within queries.
+        choice: Weights of the scaled scores, and the value of each query with weights chosen without it.
     """
 
     complete: tuple[Tried, ...]
@@ -51,11 +51,11 @@ class Selected:
 
     @property
     def members(self) -> list[tuple[Tried, float]]:
-        """Return the candidates of the model with their weights of scaled scores."""
+        """Return the candidates of the model with the weights of their scaled scores."""
         return [(self.complete[place], float(self.choice.weights[place])) for place in self.choice.members]
 
     def content(self, fitted: Sequence[bytes], feature_names: Sequence[str]) -> bytes:
-        """Return the file of the model.
+        """Return the file content of the model.
 
         Args:
             fitted: The files of the members, fitted on all queries.
@@ -76,7 +76,7 @@ class Selected:
 
     @property
     def name(self) -> str:
-        """Return the model in words: `the sum of a and b`."""
+        """Return a description of the model, `the sum of a and b`."""
         names = [tried.candidate.name for tried, _ in self.members]
         return names[0] if len(names) == 1 else f"the sum of {', '.join(names[:-1])} and {names[-1]}"
 
@@ -103,7 +103,7 @@ class Selected:
 
 
 def select(trials: Trials, tried: Sequence[Tried]) -> Selected:
-    """Select a sum of the complete candidates by their held-out scores.
+    """Select a model, or a sum of models, from the complete candidates by their held-out scores.
 
     Raises:
         InvalidInput: No candidate is complete.
@@ -134,9 +134,9 @@ def trial_seconds(spec: AutoSpec) -> float:
 
 
 def rivals_before(number: int, tried: Sequence[tuple[int, Tried]]) -> list[Float64Array]:
-    """Return the values of complete candidates in earlier waves, to compare a candidate with.
+    """Return the values of the complete candidates in earlier waves, to compare a candidate with.
 
-    Within a wave the order of the trials does not matter, so that any number of workers finds the same model.
+    Candidates of the same wave are not compared, so that the model does not depend on the number of workers.
 
     Args:
         number: Position of the candidate.
@@ -151,12 +151,12 @@ class AutoTrained:
     """The result of an automatic training.
 
     Attributes:
-        content: The model's file: trees, a linear scorer, a network, or a sum of them.
-        feature_names: Its features.
-        selected: Its members, and how they were selected.
+        content: Model file: trees, a linear scorer, a network, or a sum of these.
+        feature_names: Features of the model.
+        selected: Members of the model and their selection.
         tried: Candidates that were tried, in order.
-        not_tried: The others.
-        conclusion: Its quality on held-out queries.
+        not_tried: Candidates that were not tried.
+        conclusion: Quality of the model on held-out queries.
         seconds: Running time by part.
     """
 
@@ -178,9 +178,9 @@ def auto_train(
     on_progress: OnProgress | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> AutoTrained:
-    """Find the best ranking model that the data support, within a budget of time.
+    """Find the best ranking model within a time budget.
 
-    Each candidate is trained without each fold of the queries; those that cannot be among the best are
+    Each candidate is trained without each fold of the queries; candidates that are shown to be worse are
     stopped. A weighted sum of candidates is selected by the held-out scores, and its members are trained
     again on all queries.
 
@@ -189,8 +189,9 @@ def auto_train(
         dataset: Judged training data.
         threads: Threads of each training.
         candidates: The candidates in order; the portfolio when left out.
-        on_progress: Called with what is done next, and the candidates done and in all; may raise to stop.
-        clock: Seconds on a clock that never goes back.
+        on_progress: Called with the next activity, the number of candidates done and their total; may raise
+            to stop.
+        clock: Monotonic clock in seconds.
 
     Raises:
         InvalidInput: No candidate fits the data, or none was complete within the budget.

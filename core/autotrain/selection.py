@@ -1,8 +1,8 @@
-"""Choose a weighted sum of candidates by their held-out scores, and estimate its quality without bias.
+"""Selection of a weighted sum of candidates by held-out scores, with an unbiased quality estimate.
 
 Greedy selection with replacement from a library of models is by Caruana, Niculescu-Mizil, Crew and
 Ksikes (2004). Weights are the mean over several starts, which their section 2.3 shows to help on few data,
-half of the way to equal weights of the chosen candidates.
+shrunk halfway to equal weights of the selected candidates.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,8 @@ _STARTS = 3
 _ROUNDS = 10
 _EQUAL_SHARE = 0.5
 _LEAST_WEIGHT = 0.05
-_GROUPS = 5  # of queries, for the estimate
-# Means so close are no reason to prefer a model that is harder to read.
+_GROUPS = 5  # groups of queries for the quality estimate
+# A smaller difference of means does not justify a more complex model.
 TOLERANCE = 0.003
 
 
@@ -30,9 +30,9 @@ class Choice:
     """A weighted sum of candidates.
 
     Attributes:
-        weights: float64 (n_candidates,) of scaled scores, none negative, adding up to 1.
-        values: float64 (n_queries,) of each query by weights that were chosen without it, the larger the
-            better; NaN where undefined.
+        weights: float64 (n_candidates,) non-negative weights of scaled scores; their sum is 1.
+        values: float64 (n_queries,) value of each query with weights chosen without it; larger is better, NaN
+            where undefined.
     """
 
     weights: Float64Array
@@ -50,14 +50,14 @@ class Selection:
     Args:
         held_out: The folds.
         scores: (repetitions, n_documents) scaled held-out scores of each candidate, NaN where a query was not
-            held out; of all candidates the same queries.
-        parts: How hard each candidate is to read, see `Candidate.parts`.
+            held out; the same queries for all candidates.
+        parts: Complexity of each candidate, see `Candidate.parts`.
     """
 
     def __init__(self, held_out: HeldOut, scores: Sequence[Float64Array], parts: Sequence[int]) -> None:
         self.values = np.stack([held_out.values(each) for each in scores])
         self._parts = np.array(parts)
-        # Only queries that were held out are measured again and again.
+        # Restrict repeated measurements to queries that were held out.
         self._tested = np.flatnonzero(~np.isnan(self.values).any(axis=0))
         self._quality = held_out.of_queries(self._tested)
         self._scores = np.stack([each[:, held_out.rows(self._tested)] for each in scores])
@@ -66,7 +66,7 @@ class Selection:
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_GROUPS, max(n_tested, 1))
 
     def tied_with_best(self) -> list[bool]:
-        """Return for each candidate whether the paired t-test does not show the best one to be better."""
+        """Return for each candidate whether a paired t-test does not show that the best one is better."""
         best = int(self._alone_values().mean(axis=1).argmax())
         return [
             place == best or not _is_better(self.values[best], values)
@@ -74,11 +74,11 @@ class Selection:
         ]
 
     def single(self) -> Choice:
-        """Return the best candidate alone, or a simpler one that is as good within the error."""
+        """Return the best candidate alone, or the simplest one within its standard error."""
         return self._chosen(self._simplest)
 
     def sum(self) -> Choice:
-        """Return the sum that greedy selection finds."""
+        """Return the sum of candidates by greedy selection."""
         return self._chosen(self._greedy)
 
     def choose(self, prefer: str) -> Choice:
@@ -121,7 +121,7 @@ class Selection:
         return self._quality.values(total)
 
     def _measured_counts(self, counts: Int64Array) -> Float64Array:
-        """Return the values of a sum of candidates by how often each is in it."""
+        """Return the values of a sum, given how often each candidate was added."""
         key = tuple(counts.tolist())
         if key not in self._means_of_sums:
             self._means_of_sums[key] = self._measured(counts / counts.sum())
@@ -152,7 +152,7 @@ class Selection:
         return shrunk
 
     def _from(self, start: int, kept: BoolArray) -> Float64Array:
-        """Return the weights of the best sum on the way from a candidate."""
+        """Return the weights of the best sum during greedy selection that starts from a candidate."""
         counts = np.zeros(len(self._scores), np.int64)
         counts[start] = 1
         best, reached = counts, float(self._measured_counts(counts)[kept].mean())
@@ -167,7 +167,7 @@ class Selection:
 
 
 def _is_better(values: Float64Array, others: Float64Array) -> bool:
-    """Return whether values are shown to be larger, by a one-sided paired t-test over the shared queries."""
+    """Return whether values are significantly larger, by a one-sided paired t-test over shared queries."""
     gains = values - others
     gains = gains[~np.isnan(gains)]
     if len(gains) < 2 or gains.mean() <= 0.0:

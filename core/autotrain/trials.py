@@ -1,4 +1,4 @@
-"""Trials of candidates: train without each fold of the queries, and keep the scores of those held out."""
+"""Trials of candidates: train without each fold of the queries, and score the held-out fold."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -24,8 +24,8 @@ from core.training.memory import memory_need
 from core.types import Float64Array, Int64Array
 
 Status = Literal["complete", "stopped", "out-of-time"]
-_FIRST_SHARE = 0.25  # of the budget, for the first training of all
-_COMPLETE_AT_LEAST = 4  # candidates that the budget should reach
+_FIRST_SHARE = 0.25  # of the budget, for the very first training
+_COMPLETE_AT_LEAST = 4  # candidates that the budget should suffice for
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class AutoSpec:
         metric: Spelling of the metric to select by.
         budget_seconds: Running time to plan for.
         contract: JSON of the conventions of the metric.
-        prefer: `simple`: one model unless a sum is shown to be better; `best`: whatever measured best.
+        prefer: `simple` for one model unless a sum is shown to be better; `best` for the best mean value.
         seed: Seed of all random choices.
         memory_bytes: Memory that a training may need, or None.
     """
@@ -51,13 +51,13 @@ class AutoSpec:
 
 @dataclass(frozen=True, eq=False)
 class FoldScores:
-    """Scores of the held-out documents of one fold while the model without them was trained.
+    """Scores of the held-out documents of one fold at the measured iterations of a training.
 
     Attributes:
         iterations: int64 (k,) ascending measured iterations.
-        scores: float64 (k, n_documents of the fold), rows ascending.
+        scores: float64 (k, n_documents of the fold) scores, documents in ascending order of their rows.
         seconds: Running time of the training.
-        ended_early: Whether the training was ended for want of time.
+        ended_early: Whether the training was ended because its time was up.
     """
 
     iterations: Int64Array
@@ -67,7 +67,7 @@ class FoldScores:
 
 
 class KeptScores(Protocol):
-    """Scores of folds that an earlier attempt has completed."""
+    """Store for the scores of completed folds, so that a later attempt can resume."""
 
     def load(self, candidate: int, fold: int) -> FoldScores | None:
         """Return the scores of a fold, or None."""
@@ -77,7 +77,7 @@ class KeptScores(Protocol):
 
 
 class NothingKept:
-    """Scores of a process that is never resumed."""
+    """Store that keeps nothing, for a process that is never resumed."""
 
     def load(self, candidate: int, fold: int) -> None:
         """Return None."""
@@ -92,11 +92,11 @@ class Tried:
 
     Attributes:
         candidate: The candidate.
-        iterations: Iterations that are best over all folds, 0 without a fold.
-        scores: float64 (repetitions, n_documents) held-out scores then, NaN where not held out.
-        values: float64 (n_queries,) of the metric, the larger the better, NaN where unknown.
+        iterations: Best number of iterations over all folds, 0 without a fold.
+        scores: float64 (repetitions, n_documents) held-out scores at that iteration, NaN where not held out.
+        values: float64 (n_queries,) values of the metric; larger is better, NaN where unknown.
         seconds: Running time of its trainings.
-        folds: Folds held out.
+        folds: Number of held-out folds.
         status: `complete`, `stopped` (shown to be worse than the best), or `out-of-time`.
     """
 
@@ -115,7 +115,7 @@ class Tried:
 
 
 class _TimeIsUp(Exception):
-    """A training was ended since its time was up."""
+    """The time of a training is up."""
 
 
 class Trials:
@@ -125,8 +125,8 @@ class Trials:
         spec: The specification.
         dataset: Judged training data.
         threads: Threads of each training.
-        clock: Seconds on a clock that never goes back.
-        check: Called after each tree or epoch; whatever it raises ends the trial.
+        clock: Monotonic clock in seconds.
+        check: Called after each tree or epoch; may raise to stop.
 
     Raises:
         InvalidInput: There are fewer than 2 queries.
@@ -154,7 +154,7 @@ class Trials:
         return candidate.spec(size, self.spec.metric, self.spec.contract, self.spec.seed)
 
     def refusal(self, candidate: Candidate) -> str | None:
-        """Return why a candidate does not fit the data or the machine, None where it does."""
+        """Return the reason why a candidate does not fit the data or the machine, None where it does."""
         if candidate.is_network and self.dataset.categories:
             return "linear scorers and networks read numbers alone, and some features are categories"
         if candidate.needs_jax and importlib.util.find_spec("jax") is None:
@@ -183,17 +183,17 @@ class Trials:
         kept: KeptScores | None = None,
         is_first: bool = False,
     ) -> Tried:
-        """Train a candidate without each fold, until it is shown to be worse or the time is up.
+        """Train a candidate without each fold, until it is shown to be worse or its time is up.
 
         Args:
             number: Position of the candidate.
             candidate: The candidate.
-            folds: Folds to hold out; None for as many as the budget allows by the time of the first one.
+            folds: Folds to hold out; None to derive the number from the budget and the first fold's time.
             time_left: Returns the seconds that are left for trials.
-            rivals: Values of the complete candidates that it is compared with, (n_queries,) each.
-            on_fold: Called after each fold with the folds done and those to hold out.
+            rivals: Values of the complete candidates to compare with, (n_queries,) each.
+            on_fold: Called after each fold with the number of folds done and their total.
             kept: Scores of completed folds.
-            is_first: Whether nothing else is complete, so that it continues when the time is up.
+            is_first: Whether no other candidate is complete, so that the trial continues when the time is up.
         """
         spec, kept = self.training(candidate), kept or NothingKept()
         done: list[tuple[Fold, FoldScores]] = []
@@ -220,7 +220,7 @@ class Trials:
         return self._tried(candidate, done, "complete")
 
     def fit(self, candidate: Candidate, iterations: int) -> TrainedModel:
-        """Train a candidate on all queries, for as many iterations as were best."""
+        """Train a candidate on all queries for the given number of iterations."""
         spec = self.training(candidate).with_iterations(iterations)
         spec = replace(spec, metric_interval=iterations)
         if candidate.is_network:
@@ -299,7 +299,8 @@ class Trials:
 
     def _best(self, done: list[tuple[Fold, FoldScores]]) -> tuple[int, Float64Array, Float64Array]:
         """Return the best iteration over the folds so far, with its scores and values."""
-        # Trees that found no further split stay as they are; a training that ended early has no later state.
+        # Later iterations have the last scores of a training that found no further split, but not of one that
+        # ended early.
         last = min((int(each.iterations[-1]) for _, each in done if each.ended_early), default=None)
         iterations = sorted(
             {int(i) for _, each in done for i in each.iterations if last is None or i <= last}

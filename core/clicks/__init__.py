@@ -8,5 +8,5 @@ if TYPE_CHECKING:
     from core.clicks.log import ClickLog
 
 __all__ = ["ClickLog"]
-# Who only asks what an upload may be needs neither Arrow nor the kernels that read one.
+# Lazy imports: code that only checks the options of an upload needs neither Arrow nor kernels.
 __getattr__ = lazy_names(__name__, {"ClickLog": "core.clicks.log"})

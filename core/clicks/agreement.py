@@ -1,4 +1,4 @@
-"""Agreement of judgments out of clicks with judged labels."""
+"""Agreement of judgments from clicks with judged labels."""
 
 import itertools
 from dataclasses import asdict, dataclass
@@ -19,10 +19,10 @@ class Agreement:
     """Agreement of grades with judged labels.
 
     Attributes:
-        pairs: Pairs that both have.
+        pairs: Pairs with a grade and a label.
         kappa: Cohen's kappa of grades and labels as categories, or None where it is undefined.
         weighted_kappa: Kappa with quadratic weights (Cohen 1968), or None.
-        queries: Queries with two different relevances and labels or more.
+        queries: Queries with at least two different relevances and two different labels.
         kendall_tau: Mean over these queries of Kendall's tau-b between relevances and labels, or None.
         kendall_lower: Lower end of its 95% interval over queries, or None.
         kendall_upper: Upper end, or None.
@@ -37,7 +37,7 @@ class Agreement:
     kendall_upper: float | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers."""
+        """Return the numbers as JSON values."""
         return asdict(self)
 
 
@@ -47,7 +47,7 @@ def agreement_with(judgments: Judgments, log: ClickLog, judged: RankingDataset) 
     Args:
         judgments: Judgments of the log's pairs.
         log: The log.
-        judged: The judged dataset; negative and missing labels are left out.
+        judged: The judged dataset; negative and missing labels are ignored.
     """
     pairs = pairs_of(judged, log)
     labels = judged.labels.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Losses bound to clicks with a correction."""
+"""Losses bound to datasets of clicks, with a correction of position bias."""
 
 from typing import Protocol, cast
 
@@ -17,10 +17,10 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
 class Observed(Protocol):
-    """An objective that adds to the sums of a position bias."""
+    """An objective that updates the sums from which a position bias is learnt."""
 
     def observe(self) -> None:
-        """Add the derivatives or losses of the last call."""
+        """Add the derivatives or losses of the last call to the sums."""
 
 
 class LossBinding:
@@ -29,14 +29,14 @@ class LossBinding:
     Args:
         loss: The loss.
         dataset: The training data.
-        correction: The correction, or None for a dataset that is trained on as it is.
-        step: Learning rate of the terms of `additive`, unless the correction names one.
+        correction: The correction, or None for uncorrected training.
+        step: Learning rate of the terms of `additive`, unless the correction sets one.
 
     Attributes:
         bias: Position bias that is learnt with the model, or None.
 
     Raises:
-        InvalidInput: The dataset has no ranks that the correction needs.
+        InvalidInput: The dataset lacks the ranks that the correction needs.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class LossBinding:
         return tuple(self.bias.propensities.tolist()) if isinstance(self.bias, DualBias) else None
 
     def whole(self, first_query: int = 0) -> Objective:
-        """Bind the loss to all documents; `first_query` as for `Loss.prepare`."""
+        """Bind the loss to all documents; see `Loss.prepare` for `first_query`."""
         dataset = self._dataset
         return self._bound(
             slice(None), dataset.query_boundaries, dataset.query_weights, first_query=first_query
@@ -123,7 +123,7 @@ class LossBinding:
 
 
 class BiasedObjective:
-    """A loss at scores with a term for each shown rank.
+    """A loss of scores to which a term for each shown rank is added.
 
     Args:
         objective: The loss.
@@ -144,7 +144,7 @@ class BiasedObjective:
         return self._last
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return the same with the loss of each query."""
+        """Return gradient and hessian with the loss of each query."""
         gradient, hessian, value = self._objective.with_value(self._at(scores), iteration)
         self._last = gradient, hessian
         return gradient, hessian, value
@@ -162,7 +162,7 @@ class BiasedObjective:
 class SignedObjective:
     """A loss that is linear in its targets, for targets of both signs: L(t⁺) − L(t⁻).
 
-    Hessians are added, not subtracted: a bound that keeps the steps of trees finite.
+    Hessians are added, not subtracted: an upper bound that keeps the steps of trees finite.
     """
 
     def __init__(self, positive: Objective, negative: Objective) -> None:
@@ -177,7 +177,7 @@ class SignedObjective:
         return gradient - less, hessian + more
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return the same with the loss of each query."""
+        """Return gradient and hessian with the loss of each query."""
         gradient, hessian, value = self._positive.with_value(scores, iteration)
         less, more, lost = self._negative.with_value(scores, iteration)
         return gradient - less, hessian + more, value - lost
@@ -195,7 +195,7 @@ def _linear(
     boundaries: Int64Array,
     query_weights: Float64Array | None,
 ) -> SignedObjective:
-    """Bind a loss that is linear in labels, or in weights where those are shares of a query."""
+    """Bind a loss that is linear in its labels, or in its weights where labels are shares of a query."""
     given = np.ones(len(targets)) if weights is None else weights
     sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)
 

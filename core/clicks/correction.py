@@ -1,4 +1,4 @@
-"""Corrections of a training on clicks for the ranks at which documents were shown."""
+"""Corrections of position bias in trainings on clicks."""
 
 from dataclasses import dataclass
 
@@ -17,15 +17,15 @@ CORRECTIONS = ("none", "ips", "additive", "ratio", "affine", "dual")
 DUAL_STEP = 0.2
 _CLIP, _DUAL_CLIP = 0.01, 0.1
 RANK = "rank"
-# Losses whose terms belong to one document that should be ahead; the weight of a click is that of its term.
+# Losses that do not weight clicked documents against others, so that `ips` is undefined for them.
 _NOT_WEIGHTED = ("mse", "listmle", "w-listmle")
-# Losses of a correction that is not defined for all.
+# Losses for which a correction is defined, if not for all.
 _LOSSES = {
     "affine": ("mse", "arp-loss1", "listnet"),
     "ratio": ("ranknet", "lambdarank"),
     "dual": ("listnet",),
 }
-# Options of a loss that a correction supports at one value only.
+# Options of a loss for which a correction supports one value only.
 _PLAIN: dict[str, dict[str, str | None]] = {
     "ratio": {"pair_selection": None, "assignment": "hard", "target": "ndcg"},
     "dual": {"target": "label"},
@@ -37,7 +37,7 @@ class ClickCorrection:
     """The correction of a training on clicks; labels above 0 are clicks.
 
     Raises:
-        InvalidInput: With one problem a field that is out of bounds or conflicts with the correction.
+        InvalidInput: With one problem per option that is out of bounds or conflicts with the correction.
     """
 
     correction: str = parameter(
@@ -96,7 +96,7 @@ class ClickCorrection:
 
     @property
     def least_propensity(self) -> float:
-        """Return the least propensity that a weight is made of, above 0."""
+        """Return the lower bound above 0 at which propensities are clipped."""
         usual = _DUAL_CLIP if self.correction == "dual" else _CLIP
         return max(usual if self.clip is None else self.clip, 1e-12)
 
@@ -106,10 +106,10 @@ class ClickCorrection:
         return {p.name: values[p.name] for p in parameters_of(type(self)) if values[p.name] != p.default}
 
     def check_loss(self, loss: Loss) -> None:
-        """Refuse a loss for which the correction has no meaning.
+        """Refuse a loss for which the correction is undefined.
 
         Raises:
-            InvalidInput: At `/correction`, with the losses for which it has one.
+            InvalidInput: At `/correction`, with the losses for which it is defined.
         """
         if self.correction == "ips" and loss.name in _NOT_WEIGHTED:
             raise InvalidInput.at(
@@ -168,12 +168,12 @@ class ClickCorrection:
 
 @dataclass(frozen=True)
 class Clipping:
-    """The weights of clicks, and what clipping took from them.
+    """The weights of clicks, and the effect of clipping.
 
     Attributes:
         clicks: Clicked documents.
-        clipped: Those whose weight was clipped.
-        kept: Share of the weight of all clicks that clipping left, from 0 to 1.
+        clipped: Clicked documents whose weight was clipped.
+        kept: Share of the total weight that is left after clipping, from 0 to 1.
         effective: Kish's effective number of clicks, (Σ w)² / Σ w².
         largest: The greatest weight.
     """
@@ -186,7 +186,7 @@ class Clipping:
 
     @classmethod
     def of(cls, correction: ClickCorrection, dataset: RankingDataset) -> "Clipping":
-        """Measure the weights of a dataset's clicks, of a correction with propensities."""
+        """Return the weights and clipping of a dataset's clicks by a correction with propensities."""
         ranks = correction.ranks_of(dataset)[dataset.labels > 0.0]
         weights = correction.weights(ranks)
         whole = 1.0 / np.asarray(correction.propensities, np.float64)[ranks - 1]

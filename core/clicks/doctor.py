@@ -1,4 +1,4 @@
-"""The doctor of click logs: find what makes clicks misleading before anything is learnt from them."""
+"""Diagnosis of click logs: findings on problems that make clicks misleading for training."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ from core.clicks.statistics import blocks
 from core.doctor.report import MAX_EXAMPLES, Finding, by_severity
 from core.types import Int64Array
 
-_MIXED_SHARE = 0.02  # of lists that begin at 1 in a log from 0
-_FEW_MOVING = 0.01  # of pairs that were shown at least twice
+_MIXED_SHARE = 0.02  # share of lists that begin at rank 1 in a log with ranks from 0
+_FEW_MOVING = 0.01  # share of the pairs that were shown at least twice
 _BOT_LISTS = 100
-_BOT_TIMES = 20  # as many lists as the median user
+_BOT_TIMES = 20  # multiple of the median user's lists
 _BURST_LISTS = 30
 _BURST_MILLISECONDS = 60_000
 
@@ -24,14 +24,14 @@ def examine_log(log: ClickLog, report: ReadingReport | None = None) -> tuple[Fin
 
     Args:
         log: The log.
-        report: Counts of its reading, None for a log that was not read from files.
+        report: Counts from reading the log, None for a log that was not read from files.
     """
     findings = [] if report is None else list(_of_reading(report))
     return by_severity([*findings, *_of_log(log)])
 
 
 def moving_pairs(log: ClickLog) -> tuple[int, int]:
-    """Return the number of pairs at two or more ranks, and of pairs that were shown at least twice."""
+    """Return the number of pairs shown at two or more ranks, and of pairs shown at least twice."""
     lowest = np.full(log.n_pairs, np.iinfo(np.int16).max, np.int16)
     highest = np.zeros(log.n_pairs, np.int16)
     shown = np.zeros(log.n_pairs, np.int64)

@@ -1,4 +1,4 @@
-"""Dual learning: a ranker and the propensities of clicks, each weighted by the inverse of the other."""
+"""Dual learning algorithm: a ranker and click propensities, each weighted by the inverse of the other."""
 
 import numpy as np
 
@@ -7,25 +7,25 @@ from core.losses.base import GradientAndLoss, Objective, Terms, checked_scores
 from core.losses.softmax import ListNet
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-_LEAST_SHARE = 1e-6  # of all targets, added to those of each rank: ranks without a click have a logit
+_LEAST_SHARE = 1e-6  # share of all targets, added to each rank for a finite logit without clicks
 
 
 class DualBias:
-    """Propensities of the ranks, softmax of a logit γ each, learnt from clicks of known relevance.
+    """Propensities of ranks, the softmax of logits γ, learnt from clicks weighted by inverse relevance.
 
     The loss of a list is −Σ u_i ln softmax(γ)_i over its shown ranks, u_i the target of a click times
-    r_1 / r_i, the inverse of its relevance by the ranker (Ai et al. 2018, equation 9). Its derivative is
-    expected minus observed Σ u of each rank; a step adds η ln (observed / expected) to γ, as iterative
-    scaling does (Darroch and Ratcliff 1972). With η = 1 it reaches the minimum where all lists show the same
-    ranks.
+    r_1 / r_i, the inverse of its relevance by the ranker (Ai et al. 2018, equation 9). The derivative by γ is
+    expected minus observed Σ u of each rank. A step adds η ln (observed / expected) to γ, as iterative
+    scaling does (Darroch and Ratcliff 1972). With η = 1 one step reaches the minimum where all lists show the
+    same ranks.
 
-    A high relevance of low ranks lowers their propensities, which raises the weights by which that relevance
-    is learnt: without a bound both drift apart where the ranker can tell the ranks by its features.
+    A high estimated relevance at low ranks lowers their propensities, which raises the weights from which
+    that relevance is learnt. Without a bound both diverge where the ranker can infer ranks from features.
 
     Args:
         n_ranks: Ranks from 1.
         step: Learning rate η, at most 1.
-        least: Least propensity and least relevance, relative to the first, that a weight is made of.
+        least: Lower bound at which propensities and relevances, relative to the first rank, are clipped.
 
     Attributes:
         logits: (n_ranks,) γ.
@@ -46,7 +46,7 @@ class DualBias:
         return found
 
     def weights(self, places: Int64Array) -> Float64Array:
-        """Return 1 / propensity of ranks from 0."""
+        """Return the inverse clipped propensities of ranks, which are counted from 0."""
         found: Float64Array = 1.0 / np.maximum(self.propensities, self._least)[places]
         return found
 
@@ -58,8 +58,8 @@ class DualBias:
         Args:
             places: (n_documents,) shown ranks from 0.
             targets: (n_documents,) targets of the clicks, 0 without one.
-            relevances: (n_documents,) relevance by that of the document shown first.
-            boundaries: (n_queries + 1,) offsets of lists, none of which is empty.
+            relevances: (n_documents,) relevance relative to the document shown first.
+            boundaries: (n_queries + 1,) offsets of lists, which must not be empty.
         """
         sizes, starts = np.diff(boundaries), boundaries[:-1]
         weighted = targets / np.maximum(relevances, self._least)
@@ -70,7 +70,7 @@ class DualBias:
         self._expected += np.bincount(places, shares, len(self.logits))
 
     def update(self) -> None:
-        """Take a step towards the minimum."""
+        """Take a step towards the minimum of the loss, and reset the sums."""
         least = _LEAST_SHARE * self._observed.sum()
         if least > 0.0:
             ratios = (self._observed + least) / (self._expected + least)
@@ -78,16 +78,16 @@ class DualBias:
         self._clear()
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Return the logits."""
+        """Return the logits for a checkpoint."""
         return {"logits": self.logits.copy()}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from logits."""
+        """Restore the logits from a checkpoint."""
         self.logits = np.asarray(arrays["logits"], np.float64)
 
 
 class DualObjective:
-    """`listnet` with clicks weighted by the inverse of the present propensities (Ai et al. 2018, equation 7).
+    """`listnet` with clicks weighted by the inverse of current propensities (Ai et al. 2018, equation 7).
 
     Args:
         loss: The loss, with targets from labels.
@@ -120,7 +120,7 @@ class DualObjective:
         return self._bound(scores)(scores, iteration)
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return the same with the loss of each query."""
+        """Return gradient and hessian with the loss of each query."""
         return self._bound(scores).with_value(scores, iteration)
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:

@@ -1,4 +1,4 @@
-"""A click log as a folder of plain columns, which processes map into memory."""
+"""Storage of a click log as a folder of memory-mapped column files."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from core.clicks.log import ClickLog
 from core.data.texts import Texts
 
 MANIFEST = "columns.json"
-# Types of the columns, little-endian; those of texts are their offsets and their UTF-8.
+# Types of the columns, little-endian; text columns have a file of offsets and a file of UTF-8 bytes.
 _TYPES: Mapping[str, str] = MappingProxyType(
     {
         "list_boundaries": "<i8",
@@ -36,9 +36,9 @@ _OFFSETS, _BYTES = "_offsets", "_bytes"
 
 
 class LogWriter:
-    """Write the columns of a click log into an empty folder, each in any number of blocks.
+    """Writes the columns of a click log into an empty folder, each in any number of blocks.
 
-    The `with` block ends with the list of columns, without which the folder holds no log.
+    The end of the `with` block writes the list of columns; a folder without it is not a log.
 
     Args:
         folder: The folder.
@@ -60,11 +60,11 @@ class LogWriter:
             (self._folder / MANIFEST).write_text(json.dumps({"columns": sorted(self._files)}))
 
     def append(self, column: str, values: npt.NDArray[Any]) -> None:
-        """Append values to a column, one of the arrays of `ClickLog`; a column without values exists, too."""
+        """Append values to a column, an array of `ClickLog`; an empty array creates the column."""
         self._write(column, values.astype(_TYPES[column], copy=False))
 
     def write_texts(self, column: str, texts: Texts) -> None:
-        """Write the whole of `query_ids`, `document_ids` or `versions`."""
+        """Write all texts of `query_ids`, `document_ids` or `versions`."""
         offsets, content = texts.buffers()
         self._write(column + _OFFSETS, offsets)
         self._write(column + _BYTES, content)
@@ -89,7 +89,8 @@ def write_click_log(log: ClickLog, folder: Path) -> None:
 def open_click_log(folder: Path) -> ClickLog:
     """Map the columns of a log into memory.
 
-    Writes to its arrays do not change the files, and the arrays stay when the files are deleted.
+    Writes to the arrays do not change the files (copy on write), and the arrays stay valid when the files are
+    deleted.
 
     Raises:
         OSError: A file is missing.
@@ -105,17 +106,17 @@ def file_names(manifest: Path) -> list[str]:
         manifest: The file `MANIFEST` of the log.
 
     Raises:
-        OSError: There is no such file.
-        ValueError: It is damaged.
+        OSError: The file does not exist.
+        ValueError: The file is damaged.
     """
     return [f"{name}.bin" for name in json.loads(manifest.read_text())["columns"]]
 
 
 def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
-    """Map the columns of a log that lie in different folders.
+    """Map the columns of a log from files in different folders.
 
     Args:
-        paths: The files by the names that `file_names` returns.
+        paths: Paths by the names that `file_names` returns.
 
     Raises:
         OSError: A file is missing.
@@ -132,7 +133,7 @@ def click_log_of(paths: Mapping[str, Path]) -> ClickLog:
 
 
 def _mapped(path: Path, dtype: str) -> npt.NDArray[Any]:
-    if path.stat().st_size == 0:  # which cannot be mapped
+    if path.stat().st_size == 0:  # an empty file cannot be mapped
         return np.empty(0, dtype)
-    # "c": writable pages of one's own, so that kernels see the type that they are compiled for.
+    # "c": private writable pages (copy on write), because kernels are compiled for writable arrays.
     return np.memmap(path, dtype, mode="c").view(np.ndarray)

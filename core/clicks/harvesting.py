@@ -1,4 +1,4 @@
-"""Propensities of ranks by intervention harvesting: documents that were shown at several ranks."""
+"""Intervention harvesting: propensities of ranks from documents that were shown at several ranks."""
 
 import numpy as np
 
@@ -12,9 +12,10 @@ def contrasts(shown: Float64Array, clicked: Float64Array) -> tuple[Float64Array,
     """Return clicks and skips of documents at rank k that were also shown at rank k', (n_ranks, n_ranks).
 
     With n_k impressions of a pair at rank k, c_k of them clicked, ĉ(k, k') = Σ c_k n_k' / (n_k + n_k') over
-    the pairs shown at both ranks, and the skips likewise of n_k − c_k (Mantel and Haenszel 1959). Where all
-    rankers show each query equally often, these are the sums of Agarwal et al. 2019, equation 5, times a
-    constant. Their weights 1 / n_k leave more variance where the numbers of impressions differ.
+    the pairs shown at both ranks, and the skips are the same sum of n_k − c_k (Mantel and Haenszel 1959).
+    Where all rankers show each query equally often, these are the sums of Agarwal et al. 2019, equation 5,
+    times a constant. The weights 1 / n_k of that paper have a higher variance where the numbers of
+    impressions differ.
 
     Args:
         shown: (n_pairs, n_ranks) impressions.
@@ -43,7 +44,7 @@ def pivot(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
     """Return p_k / p_1 = ĉ(k, 1) / ĉ(1, k) (Joachims et al. 2017; Agarwal et al. 2019, pivot-one).
 
     Raises:
-        InvalidInput: No click on a document shown at rank 1 and at another one.
+        InvalidInput: For some rank, no clicked document was shown at rank 1 and at that rank.
     """
     _require(clicks, [(0, k) for k in range(1, len(clicks))], "adjacent or all-pairs")
     return np.append(1.0, clicks[1:, 0] / clicks[0, 1:])
@@ -53,7 +54,7 @@ def adjacent(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
     """Return Π ĉ(r + 1, r) / ĉ(r, r + 1) over the ranks above (Agarwal et al. 2019, adjacent chain).
 
     Raises:
-        InvalidInput: No click on a document shown at a rank and at the next one.
+        InvalidInput: For some rank, no clicked document was shown at that rank and at the next.
     """
     _require(clicks, [(k - 1, k) for k in range(1, len(clicks))], "all-pairs")
     below, above = np.diagonal(clicks, -1), np.diagonal(clicks, 1)
@@ -61,13 +62,14 @@ def adjacent(clicks: Float64Array, _skips: Float64Array) -> Float64Array:
 
 
 def all_pairs(clicks: Float64Array, skips: Float64Array) -> Float64Array:
-    """Return p_k / p_1 of the greatest likelihood (Agarwal et al. 2019, equation 7).
+    """Return the maximum likelihood estimate of p_k / p_1 (Agarwal et al. 2019, equation 7).
 
     Maximises Σ_{k≠k'} ĉ ln(p_k r_kk') + c̄ ln(1 − p_k r_kk') with r_kk' = r_k'k, the mean relevance of the
-    documents shown at both ranks; all p and r from 1e-4 to 1 − 1e-4. Over ln p and ln r it is concave.
+    documents shown at both ranks; all p and r are bounded from 1e-4 to 1 − 1e-4. The objective is concave in
+    ln p and ln r.
 
     Raises:
-        InvalidInput: Ranks that no clicked document links with rank 1.
+        InvalidInput: A rank is not linked with rank 1 by clicked documents.
     """
     _require_links(clicks)
     from scipy import optimize
@@ -90,7 +92,7 @@ def all_pairs(clicks: Float64Array, skips: Float64Array) -> Float64Array:
 
     bounds = [(np.log(_LEAST), np.log(_MOST))] * (n_ranks + len(upper[0]))
     start = np.full(len(bounds), np.log(0.5))
-    # SciPy's L-BFGS-B calls LAPACK, whose threads wait for each other on a busy machine.
+    # SciPy's L-BFGS-B calls LAPACK, whose threads block each other on a busy machine.
     options = {"maxfun": 100_000, "ftol": 1e-15, "xtol": 1e-12, "gtol": 1e-10}
     found = optimize.minimize(cost, start, jac=True, method="TNC", bounds=bounds, options=options)
     propensities: Float64Array = np.exp(found.x[:n_ranks] - found.x[0])

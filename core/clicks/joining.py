@@ -1,4 +1,4 @@
-"""Join judgments out of clicks with the features of a dataset, by the ids of queries and documents."""
+"""Join of judgments from clicks with the features of a dataset, by query id and document id."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,12 +17,12 @@ from core.errors import InvalidInput
 from core.types import Float32Array, Int64Array
 
 Unjudged = Literal["drop", "zero"]
-# Columns of documents that keep the uncertainty of their grades.
+# Document columns with the uncertainty of grades.
 COLUMNS = ("click_impressions", "click_relevance", "click_relevance_lower", "click_relevance_upper")
 
 
 def pairs_of(dataset: RankingDataset, log: ClickLog) -> Int64Array:
-    """Return which pair of a log each document of a dataset is.
+    """Return the pair of a log that each document of a dataset belongs to.
 
     Args:
         dataset: The dataset; queries and documents are matched by their ids.
@@ -47,15 +47,15 @@ def pairs_of(dataset: RankingDataset, log: ClickLog) -> Int64Array:
 def judged_dataset(
     features: RankingDataset, log: ClickLog, judgments: Judgments, unjudged: Unjudged = "drop"
 ) -> RankingDataset:
-    """Return the dataset of features with grades out of clicks as labels.
+    """Return a dataset with the given features and with grades from clicks as labels.
 
-    Impressions, relevance and the ends of its 95% interval become columns of the documents, see `COLUMNS`.
+    Impressions, relevance and the ends of its 95% interval become document columns, see `COLUMNS`.
 
     Args:
         features: The dataset with the features; its labels are replaced.
         log: The log.
         judgments: Judgments of the log's pairs.
-        unjudged: `drop` leaves documents without a grade out; `zero` labels them 0, in queries with a grade.
+        unjudged: `drop` omits documents without a grade; `zero` labels them 0 in queries with a grade.
 
     Raises:
         InvalidInput: No document has a grade.

@@ -1,4 +1,4 @@
-"""Options of judgments out of a click model."""
+"""Options of judgments from a click model."""
 
 import itertools
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class JudgmentSpec:
         """Check the bounds.
 
         Raises:
-            InvalidInput: An option is out of bounds, or the limits of grades do not ascend.
+            InvalidInput: An option is out of bounds, or the limits of grades are not ascending.
         """
         check(self)
         name, limits = ("cuts", self.cuts) if self.cuts is not None else ("quantiles", self.quantiles)

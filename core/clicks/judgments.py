@@ -1,4 +1,4 @@
-"""Judgments out of a click model: grades of documents for queries, with their uncertainty."""
+"""Judgments from a click model: grades of documents for queries, with their uncertainty."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +13,8 @@ from core.errors import InvalidInput
 from core.types import Float64Array, Int32Array
 
 _NOT_JUDGED = -1
-_STRONGEST = 1e6  # pseudo-counts of a prior where pairs differ no more than by chance
-_WEAKEST = 1.0  # as Jeffreys': a few pairs may differ more than any prior below
+_STRONGEST = 1e6  # pseudo-counts of a prior where pairs differ only by chance
+_WEAKEST = 1.0  # as Jeffreys' prior: a few pairs may differ more than by any weaker prior
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class Judgments:
     cuts: tuple[float, ...]
 
     def grade_ends(self) -> tuple[Int32Array, Int32Array]:
-        """Return the grades of the ends of the intervals; without meaning for pairs that are not judged."""
+        """Return the grades of the ends of the intervals, undefined for pairs that are not judged."""
         lower, upper = (
             np.searchsorted(self.cuts, ends).astype(np.int32) for ends in (self.lower, self.upper)
         )
         return lower, upper
 
     def to_json(self) -> dict[str, Any]:
-        """Return the number of pairs by grade, the cuts, and how many grades are uncertain."""
+        """Return the number of pairs by grade, the cuts, and the share of certain grades."""
         judged = self.grades != _NOT_JUDGED
         lower, upper = self.grade_ends()
         counts = np.bincount(self.grades[judged], minlength=len(self.cuts) + 1)
@@ -61,13 +61,14 @@ class Judgments:
 def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgments:
     """Grade the pairs of a log by their relevance in a click model.
 
-    A relevance must be above a cut for its grade, so that ties have the lower one. Shrinkage is empirical
-    Bayes: the prior of all pairs is beta, for `coec` gamma, with the moments that the counts of the judged
-    pairs have beyond chance (Kleinman 1973); attractiveness and satisfaction have one each.
+    A relevance must be above a cut for its grade, so that a tie has the lower grade. Shrinkage is empirical
+    Bayes: the prior of all pairs is a beta distribution (gamma for `coec`), fitted by moments to the
+    variation of judged pairs beyond chance (Kleinman 1973). Attractiveness and satisfaction have separate
+    priors.
 
     Args:
         model: The click model.
-        spec: How to grade, or None for the defaults.
+        spec: Options of grading, or None for the defaults.
 
     Raises:
         InvalidInput: No pair has enough impressions.
@@ -79,7 +80,7 @@ def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgmen
         raise InvalidInput.at("/min_impressions", f"no pair has as many impressions; the most are {most}")
     mean, variance = posterior(model, *(_priors(model, judged) if spec.shrink else (None, None)))
     if model.relevance_variance is not None:
-        # What the bootstrap shows beyond the counts: users differ, and shared parameters are estimates.
+        # Raise the variance to that of the bootstrap: users differ, and shared parameters are estimates.
         _, counted = posterior(model)
         variance = variance * np.maximum(1.0, model.relevance_variance / counted)
     interval = quantiles(model, mean, variance)
@@ -107,11 +108,11 @@ def _priors(model: ClickModel, judged: Any) -> tuple[Prior, Prior | None]:
 
 
 def beta_prior(successes: Float64Array, trials: Float64Array) -> Prior:
-    """Return the pseudo-counts of a beta distribution by the moments of proportions (Kleinman 1973).
+    """Return the pseudo-counts of a beta prior by the moments of proportions (Kleinman 1973).
 
     Args:
         successes: (n,) successes.
-        trials: (n,) trials; entries without are left out.
+        trials: (n,) trials; entries without trials are ignored.
     """
     successes, trials = successes[trials > 0.0], trials[trials > 0.0]
     total = trials.sum()
@@ -128,11 +129,11 @@ def beta_prior(successes: Float64Array, trials: Float64Array) -> Prior:
 
 
 def gamma_prior(clicks: Float64Array, expected: Float64Array) -> Prior:
-    """Return the pseudo-counts of clicks and expected clicks of a gamma distribution by moments.
+    """Return the pseudo-counts of clicks and expected clicks of a gamma prior by moments.
 
     Args:
         clicks: (n,) clicks.
-        expected: (n,) expected clicks; entries without are left out.
+        expected: (n,) expected clicks; entries without expected clicks are ignored.
     """
     clicks, expected = clicks[expected > 0.0], expected[expected > 0.0]
     total = expected.sum()

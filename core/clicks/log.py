@@ -1,4 +1,4 @@
-"""Click logs: the ranked lists that users saw, and what they clicked."""
+"""Click logs: ranked lists that users saw, and their clicks."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,10 +15,10 @@ Int16Array = npt.NDArray[np.int16]
 
 @dataclass(frozen=True)
 class ClickLog:
-    """Impressions of ranked lists: list after list, by rank within each.
+    """Impressions of ranked lists, ordered by list and by rank within a list.
 
     A list is one ranking of one query as one user saw it. An impression is one document of a list. All
-    arrays may be mapped from files and are read-only then.
+    arrays may be memory-mapped from files.
 
     Attributes:
         list_boundaries: (n_lists + 1,) offsets of the lists into the arrays of impressions.
@@ -31,7 +31,8 @@ class ClickLog:
         teams: (n_impressions,) team of an interleaving that contributed the document, -1 for none, or None.
         list_times: (n_lists,) milliseconds since 1970 in UTC, or None.
         list_users: (n_lists,) numbers of users from 0, or None.
-        list_versions: (n_lists,) positions in `versions` of the models that ranked, -1 for unknown, or None.
+        list_versions: (n_lists,) positions in `versions` of the models that ranked the lists, -1 for unknown,
+            or None.
         pair_queries: (n_pairs,) positions in `query_ids`.
         pair_documents: (n_pairs,) positions in `document_ids`.
         query_ids: Ids of the queries.
@@ -58,22 +59,22 @@ class ClickLog:
 
     @property
     def n_lists(self) -> int:
-        """Number of lists."""
+        """Return the number of lists."""
         return len(self.list_queries)
 
     @property
     def n_impressions(self) -> int:
-        """Number of impressions."""
+        """Return the number of impressions."""
         return len(self.pairs)
 
     @property
     def n_pairs(self) -> int:
-        """Number of different pairs of a query and a document."""
+        """Return the number of different pairs of a query and a document."""
         return len(self.pair_queries)
 
     @property
     def max_rank(self) -> int:
-        """The greatest rank, 0 of an empty log."""
+        """Return the greatest rank, 0 for an empty log."""
         return int(self.ranks.max(initial=0))
 
     def take_lists(self, lists: Int64Array) -> "ClickLog":

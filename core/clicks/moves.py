@@ -1,4 +1,4 @@
-"""Documents that a click log shows at several ranks, of which propensities can be learnt."""
+"""Selection of a log's impressions for propensity estimates, such as documents shown at several ranks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,19 +9,19 @@ from core.clicks.log import BoolArray, ClickLog
 from core.errors import InvalidInput
 from core.types import Float64Array, Int32Array, Int64Array
 
-_MOST_CELLS = 2**26  # pairs and ranks counted at a time, half a gigabyte
+_MOST_CELLS = 2**26  # cells (pairs times ranks) counted at a time, half a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
 class Impressions:
-    """Impressions within the first ranks, of some pairs, with the cell of each in a table of counts.
+    """Selected impressions at the first ranks, as cells of a table of counts by pair and rank.
 
     Attributes:
-        n_ranks: Ranks from 1.
+        n_ranks: Number of ranks.
         pairs: (n_pairs,) positions of the pairs in the log, ascending; rows of the table.
-        cells: (n_impressions,) twice the position in (n_pairs, n_ranks), and 1 more where clicked.
-        units: (n_impressions,) the unit that is resampled, a user or a list, from 0.
-        n_units: Users, or lists where the log has no users.
+        cells: (n_impressions,) twice the flat index into (n_pairs, n_ranks), plus 1 where clicked.
+        units: (n_impressions,) number of the resampling unit, a user or a list.
+        n_units: Number of users, or of lists in a log without users.
     """
 
     n_ranks: int
@@ -31,10 +31,10 @@ class Impressions:
     n_units: int
 
     def counts(self, multiplicities: Float64Array | None = None) -> tuple[Float64Array, Float64Array]:
-        """Return how often each pair was shown and clicked at each rank, (n_pairs, n_ranks).
+        """Return the impressions and clicks of each pair at each rank, (n_pairs, n_ranks) each.
 
         Args:
-            multiplicities: (n_units,) how often each unit counts, once where left out.
+            multiplicities: (n_units,) number of times that each unit counts, 1 by default.
         """
         weights = None if multiplicities is None else multiplicities[self.units]
         size = 2 * len(self.pairs) * self.n_ranks
@@ -50,13 +50,13 @@ def impressions_of(
 
     Args:
         log: The log.
-        n_ranks: Ranks from 1; others are left out.
-        moving: Whether to leave out pairs that were shown at one rank alone.
-        whole: Whether to leave out lists that end before the last of these ranks.
-        versions: Names of the versions whose lists count; all where left out.
+        n_ranks: Number of ranks; impressions at greater ranks are ignored.
+        moving: Whether to ignore pairs that were shown at one rank only.
+        whole: Whether to ignore lists that end before rank `n_ranks`.
+        versions: Names of the versions whose lists count; all by default.
 
     Raises:
-        InvalidInput: At `/versions` for one that the log does not have.
+        InvalidInput: At `/versions` for a version that the log does not have.
     """
     of_lists = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
     lists = _lists_of(log, versions)

@@ -1,4 +1,4 @@
-"""Position bias that is learnt while a model is trained: terms of scores, or ratios of pairs."""
+"""Position bias that is learnt during training: additive terms of scores, or ratios of pairs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class ShownQueries:
         labels: (n_documents,) clicks.
         boundaries: (n_queries + 1,) offsets.
         query_weights: (n_queries,) factors.
-        document_weights: (n_documents,) factors of the terms of a document that should be ahead.
+        document_weights: (n_documents,) factors of the terms in which the document should rank higher.
         places: (n_documents,) shown ranks from 0.
     """
 
@@ -34,26 +34,26 @@ class ShownQueries:
 
 
 class PositionBias(Protocol):
-    """State that changes once an iteration, by sums over the documents of the iteration."""
+    """Learnt state that is updated once per iteration from sums over the iteration's documents."""
 
     def update(self) -> None:
-        """Take the step of the iteration by the sums, and clear them."""
+        """Update the state from the sums, and clear the sums."""
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Return the state, by name; copies."""
+        """Return copies of the state's arrays by name."""
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from a state that `arrays` returned."""
+        """Restore a state that `arrays` returned."""
 
 
 class AdditiveBias:
-    """A term b of the score for each rank, fitted together with the model and left out of it.
+    """An additive term b of the score for each rank, learnt with the model but not part of it.
 
     b += η D₁ / (|D₂| + 0.001) with D₁ = −Σ g − b λ n and D₂ = −Σ h − λ n over the documents of a rank, g and
-    h the loss's derivatives at s + b (LightGBM 4.1, #5929). Terms are float32, as LightGBM's.
+    h the loss's derivatives at s + b (LightGBM 4.1, #5929). Terms are float32, as in LightGBM.
 
     Args:
-        n_ranks: Ranks from 1.
+        n_ranks: Number of ranks.
         step: Learning rate η.
         regularization: λ.
 
@@ -78,7 +78,7 @@ class AdditiveBias:
         self._counts += np.bincount(places, minlength=size)
 
     def update(self) -> None:
-        """Take a Newton step."""
+        """Take a Newton step, and clear the sums."""
         terms = self.terms.astype(np.float64)
         first = self._gradients - terms * self._regularization * self._counts
         second = self._hessians - self._regularization * self._counts
@@ -87,23 +87,23 @@ class AdditiveBias:
         self._clear()
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Return the terms."""
+        """Return the terms for a checkpoint."""
         return {"terms": self.terms.copy()}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from terms."""
+        """Restore the terms from a checkpoint."""
         self.terms = np.asarray(arrays["terms"], np.float32)
 
 
 class RatioBias:
     """Ratios t⁺ and t⁻ of the propensities of clicked and unclicked documents, 1 at rank 1.
 
-    t⁺_i = (Σ L_ij / t⁻_j over the pairs of rank i ÷ the same of rank 1)^{1 / (1 + p)}, and t⁻_j likewise with
-    L_ij / t⁺_i (Hu et al. 2019, equations 30 and 31; XGBoost's `lambdarank_unbiased`).
+    t⁺_i = (S_i / S_1)^{1 / (1 + p)} with S_i = Σ L_ij / t⁻_j over the pairs of rank i. t⁻_j is computed in
+    the same way from L_ij / t⁺_i (Hu et al. 2019, equations 30 and 31; XGBoost's `lambdarank_unbiased`).
 
     Args:
-        n_ranks: Ranks from 1.
-        norm: p.
+        n_ranks: Number of ranks.
+        norm: Norm p.
 
     Attributes:
         clicked: (n_ranks,) t⁺.
@@ -125,7 +125,7 @@ class RatioBias:
         self._of_unclicked += np.bincount(behind, _divided(losses, self.clicked[ahead]), size)
 
     def update(self) -> None:
-        """Replace the ratios."""
+        """Recompute the ratios from the sums, and clear the sums."""
         if self._of_clicked[0] >= _LEAST_RATIO:
             self.clicked = (self._of_clicked / self._of_clicked[0]) ** self._power
         if self._of_unclicked[0] >= _LEAST_RATIO:
@@ -133,17 +133,17 @@ class RatioBias:
         self._clear()
 
     def factors(self, ahead: Int64Array, behind: Int64Array) -> Float64Array:
-        """Return 1 / (t⁺_i t⁻_j) of pairs, 1 where a ratio vanishes."""
+        """Return 1 / (t⁺_i t⁻_j) of pairs, 1 where a ratio is below 1e-16."""
         clicked, unclicked = self.clicked[ahead], self.unclicked[behind]
         counts = (clicked >= _LEAST_RATIO) & (unclicked >= _LEAST_RATIO)
         return np.divide(1.0, clicked * unclicked, out=np.ones_like(clicked), where=counts)
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Return the ratios."""
+        """Return the ratios for a checkpoint."""
         return {"clicked": self.clicked.copy(), "unclicked": self.unclicked.copy()}
 
     def restore(self, arrays: Arrays) -> None:
-        """Go on from ratios."""
+        """Restore the ratios from a checkpoint."""
         self.clicked = np.asarray(arrays["clicked"], np.float64)
         self.unclicked = np.asarray(arrays["unclicked"], np.float64)
 

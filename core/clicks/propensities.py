@@ -27,10 +27,10 @@ Table = tuple[Float64Array, Float64Array]
 
 @dataclass(frozen=True)
 class PropensityPlan:
-    """An estimate of propensities.
+    """Options of an estimate of propensities.
 
     Raises:
-        InvalidInput: With one problem a field that is out of bounds.
+        InvalidInput: With one problem per option that is out of bounds.
     """
 
     method: str = parameter(
@@ -70,14 +70,14 @@ class Propensities:
 
     Attributes:
         method: One of `METHODS`.
-        values: (n_ranks,) relative to rank 1, which has 1.
+        values: (n_ranks,) propensities relative to rank 1, whose value is 1.
         lower: (n_ranks,) lower ends of 95% intervals, NaN without resamples.
         upper: (n_ranks,) upper ends.
-        impressions: (n_ranks,) impressions that were used.
-        n_pairs: Pairs that were used.
+        impressions: (n_ranks,) number of used impressions.
+        n_pairs: Number of used pairs.
         units: Resampled units: `users` or `lists`.
-        failed_resamples: Resamples without an estimate, for lack of clicks.
-        intercepts: (n_ranks,) probability of a click on an irrelevant document, of `trust-em`; else None.
+        failed_resamples: Number of resamples with too few clicks for an estimate.
+        intercepts: (n_ranks,) probability of a click on an irrelevant document, for `trust-em`; else None.
         intercepts_lower: (n_ranks,) lower ends of their intervals, or None.
         intercepts_upper: (n_ranks,) upper ends, or None.
     """
@@ -96,7 +96,7 @@ class Propensities:
 
     @property
     def summary(self) -> str:
-        """Return a sentence on the last rank, and a warning where lower ranks seem examined more."""
+        """Return a sentence on the last rank, and a warning where propensities rise with the rank."""
         if self.intercepts is not None:
             return self._affine_summary(self.intercepts)
         last = len(self.values)
@@ -111,7 +111,7 @@ class Propensities:
         return text
 
     def with_intercepts(self, intercepts: Float64Array, resamples: list[Float64Array]) -> "Propensities":
-        """Return the same with intercepts, and the intervals of their resamples."""
+        """Return the propensities with intercepts and the intervals of intercepts from resamples."""
         width = _NORMAL * np.std(resamples, axis=0, ddof=1) if len(resamples) > 1 else np.nan
         return replace(
             self,
@@ -139,19 +139,20 @@ def estimate_propensities(
     """Estimate the propensities of the first ranks.
 
     Intervals assume a normal distribution of ln p with the standard deviation of the resamples
-    (bootstrap over users, or over lists where the log has no users). All methods take clicks for the product
-    of examination by rank and relevance: what users of a cascade examine depends on the documents above.
+    (bootstrap over users, or over lists where the log has no users). All methods assume that the probability
+    of a click is examination by rank times relevance. This does not hold for cascades, where examination
+    depends on the documents above.
 
     Args:
         log: The log.
-        plan: Method and its options.
-        features: (n_pairs, n_features) of the pairs of the log, for `BY_FEATURES`; rows of NaN alone are
-            left out.
+        plan: Method and options.
+        features: (n_pairs, n_features) features of the log's pairs, for `BY_FEATURES`; rows of only NaN are
+            ignored.
         on_resample: Called with the estimates done and their total; may raise to stop.
         threads: Threads of the classifier.
 
     Raises:
-        InvalidInput: Ranks never move, ranks have no clicks, or features are missing.
+        InvalidInput: No document moved between ranks, a rank has no clicks, or features are missing.
     """
     if log.max_rank < 2:
         raise InvalidInput.at("/positions", "the log has no impression below rank 1")
@@ -202,7 +203,10 @@ def error_of(estimated: Float64Array, true: Float64Array) -> float:
 def _fit(
     log: ClickLog, plan: PropensityPlan, used: Impressions, features: Float32Array | None, threads: int
 ) -> Callable[[Table], Float64Array]:
-    """Return the estimate by a table of counts: one row of propensities, and perhaps one of intercepts."""
+    """Return the estimator, a function of a table of counts.
+
+    It returns one row of propensities and, for `trust-em`, one row of intercepts.
+    """
     if plan.method == "shuffled":
         return lambda table: _rates(table)[np.newaxis]
     if plan.method not in BY_FEATURES:
@@ -229,7 +233,7 @@ def _fit(
 
 
 def _rates(table: Table) -> Float64Array:
-    """Return click rates by rank relative to that of rank 1."""
+    """Return click rates by rank relative to rank 1."""
     shown, clicked = (each.sum(axis=0) for each in table)
     if not clicked.all():
         rank = int(np.flatnonzero(clicked == 0.0)[0]) + 1

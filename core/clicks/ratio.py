@@ -1,4 +1,4 @@
-"""Pairs of clicked and unclicked documents, weighted by learnt ratios of propensities."""
+"""Pairwise losses with pairs weighted by learnt propensity ratios (Unbiased LambdaMART)."""
 
 import numpy as np
 
@@ -15,15 +15,15 @@ _LEAST_GAP = 0.01
 class RatioObjective:
     """`ranknet` or `lambdarank` with every pair divided by t⁺_i t⁻_j, in NumPy.
 
-    The pairs are listed once: 16 bytes each, and about 60 bytes while they are evaluated. XGBoost 3.2 takes
-    ln(1 + e^{s_i − s_j}), which grows as a pair is ordered better, for the loss of equations 30 and 31; the
-    paper's is ln(1 + e^{s_j − s_i}).
+    The pairs are stored once with 16 bytes each; an evaluation takes about 60 bytes per pair. The loss in
+    equations 30 and 31 of the paper is ln(1 + e^{s_j − s_i}). XGBoost 3.2 uses ln(1 + e^{s_i − s_j}) instead,
+    which grows as a pair is ordered better.
 
     Args:
         loss: The loss; pairs are neither selected nor averaged over rankings.
         queries: Labels, weights and ranks.
         bias: The ratios.
-        xgboost_loss: Whether to sum up XGBoost's loss instead of the paper's, for a comparison with it.
+        xgboost_loss: Whether to sum XGBoost's loss instead of the paper's, for comparisons with XGBoost.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RatioObjective:
         self._of_loss = self._places = np.empty(0)
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
-        """Return value, gradient and hessian in float64; remember the losses of the pairs for `observe`."""
+        """Return value, gradient and hessian in float64; store the losses of the pairs for `observe`."""
         values, loss = checked_scores(scores), self._loss
         n_documents, n_queries = len(values), len(self._sizes)
         ahead, behind, weights = self._ahead, self._behind, self._present_weights(values)
@@ -73,7 +73,7 @@ class RatioObjective:
         return terms.gradient.astype(np.float32), terms.hessian.astype(np.float32)
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return the same with the loss of each query."""
+        """Return gradient and hessian with the loss of each query."""
         terms = self.terms(scores, iteration)
         return terms.gradient.astype(np.float32), terms.hessian.astype(np.float32), terms.value
 
@@ -83,7 +83,7 @@ class RatioObjective:
         self._bias.observe(places[self._ahead], places[self._behind], self._of_loss)
 
     def _present_weights(self, scores: Float64Array) -> Float64Array:
-        """Return the weights of the pairs at the present ranks, without the ratios."""
+        """Return the weights of the pairs at the current ranks, without the ratios."""
         loss, weights = self._loss, self._weights
         ahead, behind = self._ahead, self._behind
         if self._by_rank or loss.truncation_level is not None:
@@ -109,9 +109,9 @@ class RatioObjective:
 
 
 def _pairs(labels: Float64Array, boundaries: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Return the documents of all pairs of different labels of a query, the one of the higher label first."""
+    """Return the documents of all pairs with different labels in a query, the higher label first."""
     sizes = np.diff(boundaries)
-    partners = np.repeat(sizes, sizes)  # of each document, itself included
+    partners = np.repeat(sizes, sizes)  # number of partners of each document, itself included
     ends = np.cumsum(partners)
     ahead, behind = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     first = 0

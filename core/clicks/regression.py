@@ -1,4 +1,4 @@
-"""Regression-EM: propensities without randomised ranks, relevance predicted from features."""
+"""Regression-EM: propensities without randomised ranks, with relevance predicted from features."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -41,7 +41,7 @@ class RegressionEm:
 
 
 class Classifier(Protocol):
-    """A model of relevance that takes one step at a time."""
+    """A model of relevance that is fitted one step at a time."""
 
     def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
         """Take a step towards the shares `relevant / total`; return ln(γ / (1 − γ)), (n_pairs,)."""
@@ -49,7 +49,7 @@ class Classifier(Protocol):
 
 
 def classifier_of(name: str, features: Float32Array, start: float, threads: int) -> Classifier:
-    """Return the classifier `trees` or `logistic` of pairs, which begins at the log-odds `start`.
+    """Return the classifier of pairs, `trees` or `logistic`, with initial log-odds `start`.
 
     Raises:
         InvalidInput: All pairs have the same features.
@@ -71,11 +71,11 @@ def regression_em(
     """Fit P(click) = θ_k γ(x) with θ_1 = 1 by a generalised EM algorithm (Wang et al. 2018, section 4).
 
     E-step: without a click, P(relevant) = (1 − θ_k) γ / (1 − θ_k γ); a clicked document is relevant. M-step:
-    θ_k is the share of clicks among the expected relevant documents of rank k. The classifier takes one step
-    of Newton's method, or adds one tree, on the expected labels, where the paper fits sampled ones.
+    θ_k is the share of clicks among the expected relevant documents of rank k. The classifier takes one
+    Newton step, or adds one tree, on the expected labels; the paper fits sampled labels.
 
-    The features must not reveal the rank. Where they do, as scores of the production ranker can, position
-    bias is taken for relevance.
+    The features must not reveal the rank. Otherwise, as with scores of the production ranker, position bias
+    is mistaken for relevance.
 
     Args:
         shown: (n_pairs, n_ranks) impressions.
@@ -83,7 +83,7 @@ def regression_em(
         features: (n_pairs, n_features), NaN where missing.
         classifier: `trees` or `logistic`.
         iterations: EM iterations.
-        threads: Threads of the trees; they do not change the result.
+        threads: Threads for the trees, which do not change the result.
 
     Raises:
         InvalidInput: A rank has no clicks.
@@ -120,7 +120,7 @@ def sigmoid(logits: Float64Array) -> Float64Array:
 
 
 class _Logistic:
-    """Logistic regression on standardised features, missing values as their mean; a step is Newton's."""
+    """Logistic regression by Newton steps, on standardised features with missing values as the mean."""
 
     def __init__(self, features: Float32Array, start: float) -> None:
         inputs = features.astype(np.float64)
@@ -133,7 +133,7 @@ class _Logistic:
         self._weights[0] = start
 
     def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
-        """Take a step of Newton's method."""
+        """Take a Newton step; return the log-odds, (n_pairs,)."""
         inputs = self._inputs
         gamma = sigmoid(inputs @ self._weights)
         penalty = np.full(inputs.shape[1], _RIDGE * total.sum() / len(total))
@@ -147,7 +147,7 @@ class _Logistic:
 
 
 class _Trees:
-    """Boosted trees; a step adds one tree to the cross-entropy of the expected labels."""
+    """Boosted trees; a step adds one tree for the cross entropy of the expected labels."""
 
     def __init__(self, features: Float32Array, start: float, threads: int) -> None:
         import lightgbm
@@ -158,7 +158,7 @@ class _Trees:
         self._booster = lightgbm.Booster(parameters, data)
 
     def step(self, relevant: Float64Array, total: Float64Array) -> Float64Array:
-        """Add a tree."""
+        """Add a tree; return the log-odds, (n_pairs,)."""
         found: list[Float64Array] = []
 
         def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:

@@ -1,4 +1,4 @@
-"""Simulated click logs on judged documents, with the truth kept."""
+"""Simulation of click logs on judged documents with known true parameters."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ SWAPS = ("none", "first", "adjacent", "shuffle")
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """The lists of a simulation.
+    """Options of the lists of a simulation.
 
     Raises:
-        InvalidInput: With one problem a field that is out of bounds.
+        InvalidInput: With one problem per option that is out of bounds.
     """
 
     lists: int = parameter(100_000, "Lists to show", minimum=1, maximum=100_000_000)
@@ -48,15 +48,15 @@ class SimulationPlan:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The parameters that a simulated log was drawn by.
+    """The true parameters of a simulated log.
 
     Attributes:
-        examination: (n_ranks,) probability of examination by rank, the mean over lists where it depends on
-            the ranks above.
+        examination: (n_ranks,) probability of examination by rank; the mean over lists where examination
+            depends on the ranks above.
         slopes: (n_ranks,) α of P(click) = α_k a + β_k; None where examination depends on the ranks above.
         intercepts: (n_ranks,) β, or None.
         attraction: (n_pairs,) probability of a click on the examined document, a.
-        satisfaction: (n_pairs,) probability of leaving after a click, or None without such.
+        satisfaction: (n_pairs,) probability of leaving after a click, or None where users never leave.
     """
 
     examination: Float64Array
@@ -67,7 +67,7 @@ class Truth:
 
     @property
     def propensities(self) -> Float64Array:
-        """Return (n_ranks,) examination relative to that of rank 1."""
+        """Return the examination relative to rank 1, (n_ranks,)."""
         relative: Float64Array = self.examination / self.examination[0]
         return relative
 
@@ -79,18 +79,18 @@ def simulate(
     plan: SimulationPlan,
     on_chunk: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[ClickLog, Truth]:
-    """Draw a click log: each list is a query drawn uniformly, ranked by one ranker and shown to one user.
+    """Draw a click log and return it with its true parameters.
 
-    The same arguments give the same log. Lists are drawn in chunks; arrays of the log take 7 bytes an
-    impression.
+    Each list is a query drawn uniformly, ranked by one ranker and shown to one user. The same arguments give
+    the same log. Lists are drawn in chunks; arrays of the log take 7 bytes per impression.
 
     Args:
         dataset: Judged documents.
-        rankers: (n_documents,) scores of each production ranker; a list is ranked by one of them, drawn
-            uniformly, and `list_versions` holds which where there are several.
-        users: Their model.
-        plan: The lists.
-        on_chunk: Called with the lists done and their total; may raise to stop.
+        rankers: (n_documents,) scores of each production ranker. Each list is ranked by one of them, drawn
+            uniformly; with several rankers, `list_versions` has its number.
+        users: Model of the users.
+        plan: Options of the lists.
+        on_chunk: Called with the number of lists done and their total; may raise to stop.
 
     Raises:
         InvalidInput: A score is not finite, or there is no ranker.
@@ -156,7 +156,7 @@ class _Drawn:
 
 
 class _Simulation:
-    """Draws chunks of lists and sums up how often ranks are examined."""
+    """Draws chunks of lists and sums the examination probabilities of ranks."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class _Simulation:
         """Draw clicks rank by rank; (n_lists, n_ranks)."""
         clicks = np.zeros(lists.shape, np.bool_)
         examining = np.ones(len(lists), np.bool_)
-        reached = np.ones(len(lists))  # the probability of it, of which the truth is the mean
+        reached = np.ones(len(lists))  # probability of examining the rank; the truth is its mean
         continuation = self._users.continuation if self._users.kind == "dbn" else 1.0
         for rank in range(lists.shape[1]):
             pairs = lists[:, rank]
@@ -208,7 +208,7 @@ class _Simulation:
         return clicks
 
     def truth(self) -> Truth:
-        """Return the parameters."""
+        """Return the true parameters."""
         users, n_ranks = self._users, self._tops.shape[2]
         slopes, intercepts = (None, None) if users.is_sequential else users.affine(n_ranks)
         return Truth(
@@ -221,7 +221,7 @@ class _Simulation:
 
 
 def _swap(lists: Int32Array, plan: SimulationPlan, stream: np.random.Generator) -> None:
-    """Randomise ranks of a share of the lists; places without a document stay behind the others."""
+    """Randomise ranks of a share of the lists in place; positions without a document stay last."""
     if plan.swaps == "none" or lists.shape[1] < 2:
         return
     lengths = (lists >= 0).sum(axis=1)
@@ -239,7 +239,7 @@ def _swap(lists: Int32Array, plan: SimulationPlan, stream: np.random.Generator) 
 def _tops(
     dataset: RankingDataset, rankers: Sequence[FloatArray], cutoff: int
 ) -> tuple[Int32Array, Int64Array]:
-    """Return (n_rankers, n_queries, n_ranks) pairs at the ranks, -1 for none, and the row of each pair."""
+    """Return the pairs at the ranks, (n_rankers, n_queries, n_ranks), -1 for none, and each pair's row."""
     if not rankers:
         raise InvalidInput.at("/rankers", "must hold at least one ranking of the documents")
     lengths = np.diff(dataset.query_boundaries)
@@ -260,6 +260,6 @@ def _tops(
 
 
 def _numbered(texts: Texts) -> tuple[Texts, Int32Array]:
-    """Return different texts, and the position of each text among them."""
+    """Return the distinct texts, and the position of each text among them."""
     encoded: Any = texts.array.dictionary_encode()
     return Texts(encoded.dictionary), np.asarray(encoded.indices, np.int32)

@@ -1,4 +1,4 @@
-"""Counts of a click log."""
+"""Statistics of a click log."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
 
     Args:
         log: The log.
-        report: Counts of its reading, None for a log that was not read from files.
+        report: Counts from reading the log, None for a log that was not read from files.
     """
     n_clicks = int(np.count_nonzero(log.clicks))
     counts: dict[str, Any] = {
@@ -52,7 +52,7 @@ def log_statistics(log: ClickLog, report: ReadingReport | None = None) -> dict[s
 
 
 def blocks(n: int) -> Iterator[slice]:
-    """Yield ranges of impressions that make up 0..n, so that temporary arrays stay small."""
+    """Yield consecutive ranges that cover n impressions, so that temporary arrays stay small."""
     for start in range(0, n, _BLOCK):
         yield slice(start, min(start + _BLOCK, n))
 

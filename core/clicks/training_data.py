@@ -1,4 +1,4 @@
-"""Training datasets made of click logs: one query a list, clicks as labels, shown ranks as a column."""
+"""Training datasets from click logs: one query per list, clicks as labels, shown ranks as a column."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ class ClickTrainingData:
     """A dataset of clicks.
 
     Attributes:
-        dataset: One query a list of the log with a click, one document an impression.
-        left_out: Lists without a click, or with one on documents without features alone.
-        unknown: Impressions of documents without features.
+        dataset: Dataset with a query for each list with a click, and a document for each impression.
+        left_out: Number of lists without a click on a document with features.
+        unknown: Number of impressions of documents without features.
     """
 
     dataset: RankingDataset
@@ -55,14 +55,14 @@ def rows_of_pairs(log: ClickLog, dataset: RankingDataset) -> Int64Array:
 
 
 def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
-    """Return a dataset of the log's lists with the features of a dataset; labels are clicks, 1 or 0.
+    """Return a dataset of the log's lists with features from another dataset; labels are clicks, 1 or 0.
 
-    A list without a click has no order to learn and is left out. Weights of the
-    dataset are not taken over.
+    Lists without a click have no order to learn and are omitted. Weights of the feature dataset are not
+    copied.
 
     Args:
         log: The log.
-        features: Documents by query and document ids.
+        features: Dataset with the features of documents, joined by query id and document id.
 
     Raises:
         InvalidInput: No clicked document has features.

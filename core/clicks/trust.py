@@ -1,4 +1,4 @@
-"""Trust bias: users click high ranks even where the document is irrelevant."""
+"""Estimation of trust bias: users click irrelevant documents at high ranks."""
 
 from dataclasses import dataclass
 
@@ -37,25 +37,27 @@ def trust_em(
 ) -> TrustEm:
     """Fit P(click) = q⁺_k γ(x) + q⁻_k (1 − γ(x)) by regression-EM (Agarwal et al. 2019, section 4).
 
-    q⁺_k = θ_k ε⁺_k and q⁻_k = θ_k ε⁻_k; clicks cannot tell θ from ε. E-step: `expected_relevance`. M-step of
-    γ: one step of the classifier, as in `core.clicks.regression`. q⁺ and q⁻ take a step of Fisher scoring on
-    the likelihood itself (ECME, Liu and Rubin 1994): the paper's M-step needs ten times as many iterations.
+    q⁺_k = θ_k ε⁺_k and q⁻_k = θ_k ε⁻_k; θ and ε cannot be identified separately from clicks. E-step:
+    `expected_relevance`. M-step of γ: one step of the classifier, as in `core.clicks.regression`. q⁺ and q⁻
+    take a Fisher scoring step on the observed likelihood (ECME, Liu and Rubin 1994), since the paper's M-step
+    needs ten times as many iterations.
 
-    The likelihood stays the same when γ becomes a γ + b. The scale is left open by slopes relative to rank
-    1, with which the affine correction orders documents in the same way. The shift is fixed by an assumption:
-    the impressions of the lowest predicted γ are of irrelevant documents.
+    The likelihood does not change when γ is replaced by a γ + b. The scale a does not matter: slopes are
+    relative to rank 1, which does not change the order of documents by the affine correction. The shift b is
+    fixed by an assumption: impressions of the lowest predicted γ are irrelevant.
 
     Args:
         shown: (n_pairs, n_ranks) impressions.
         clicked: (n_pairs, n_ranks) clicks.
         features: (n_pairs, n_features), NaN where missing; they must not reveal the rank.
         classifier: `trees` or `logistic`.
-        irrelevant_share: Share of the impressions that counts as irrelevant, from the lowest γ up.
+        irrelevant_share: Share of the impressions, by lowest γ, that counts as irrelevant.
         iterations: EM iterations.
-        threads: Threads of the trees; they do not change the result.
+        threads: Threads for the trees, which do not change the result.
 
     Raises:
-        InvalidInput: A rank has no clicks, its clicks do not rise with relevance, or no feature predicts any.
+        InvalidInput: A rank has no clicks, clicks at a rank do not rise with relevance, or no feature
+            predicts clicks.
     """
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
     if not clicks.all():
@@ -79,7 +81,8 @@ def expected_relevance(
 ) -> Float64Array:
     """Return the expected number of relevant impressions, (n_pairs, n_ranks).
 
-    P(relevant | click) = q⁺ γ / (q⁺ γ + q⁻ (1 − γ)), and the same of 1 − q⁺ and 1 − q⁻ without a click.
+    P(relevant | click) = q⁺ γ / (q⁺ γ + q⁻ (1 − γ)), and the same formula with 1 − q⁺ and 1 − q⁻ without a
+    click.
     """
     share = gamma[:, np.newaxis]
     of_clicks = share * upper / (share * upper + (1.0 - share) * lower)
@@ -111,7 +114,7 @@ def _bounded(probabilities: Float64Array) -> Float64Array:
 
 
 def _lowest(gamma: Float64Array, weights: Float64Array, share: float) -> float:
-    """Return the mean γ of the share of impressions with the lowest γ."""
+    """Return the mean γ over the given share of impressions with the lowest γ."""
     order = np.argsort(gamma, kind="stable")
     ends = np.minimum(np.cumsum(weights[order]), share * weights.sum())
     counted = np.diff(ends, prepend=0.0)

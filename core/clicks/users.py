@@ -1,4 +1,4 @@
-"""Users of a simulation: how they examine a ranked list and when they click."""
+"""User models of simulations: examination of ranked lists, and clicks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,16 +19,16 @@ KINDS = ("pbm", "cascade", "dbn", "trust")
 
 @dataclass(frozen=True)
 class UserModel:
-    """A model of clicks on judged documents; a is the attraction of a document by its label.
+    """A model of clicks on judged documents, where a is the attraction of a document by its label.
 
-    `pbm`: P(click) = θ_k a, each rank examined by itself (Richardson et al. 2007). `cascade`: ranks are
+    `pbm`: P(click) = θ_k a, ranks are examined independently (Richardson et al. 2007). `cascade`: ranks are
     examined from the top until the first click (Craswell et al. 2008). `dbn`: after a click the user is
     satisfied with the probability of the label and leaves, else continues with `continuation` (Chapelle and
-    Zhang 2009). `trust`: P(click) = θ_k (ε⁺_k a + ε⁻_k (1 − a)), where users of high ranks click what they
-    do not want, too (Agarwal et al. 2019).
+    Zhang 2009). `trust`: P(click) = θ_k (ε⁺_k a + ε⁻_k (1 − a)), where users also click irrelevant documents
+    at high ranks (Agarwal et al. 2019).
 
     Raises:
-        InvalidInput: With one problem a field that is out of bounds.
+        InvalidInput: With one problem per option that is out of bounds.
     """
 
     kind: str = parameter("pbm", "Model of the users", choices=KINDS)
@@ -102,7 +102,7 @@ class UserModel:
         """Return α and β by rank with P(click) = α_k a + β_k (Vardasbi et al. 2020), (n_ranks,).
 
         Raises:
-            InvalidInput: Where the examination of a rank depends on the ranks above.
+            InvalidInput: The examination of a rank depends on the ranks above.
         """
         if self.is_sequential:
             raise InvalidInput.at("/kind", f"{self.kind} has no probability of examination of a rank alone")
@@ -119,8 +119,8 @@ def _by_label(values: Numbers, labels: FloatArray) -> Float64Array:
 _NAVIGATIONAL = UserModel(
     "dbn", attraction=(0.05, 0.3, 0.5, 0.7, 0.95), satisfaction=(0.2, 0.3, 0.5, 0.7, 0.9)
 )
-# The settings of ULTRA (ULTR-Community/ULTRA, example/ClickModel), of PropEst (fzc621/PropEst,
-# src/simulate_click.py, binary labels) and of Hofmann et al. 2013, whose users leave or read on.
+# Settings of ULTRA (ULTR-Community/ULTRA, example/ClickModel), PropEst (fzc621/PropEst,
+# src/simulate_click.py, binary labels) and Hofmann et al. 2013 (navigational and informational users).
 PRESETS: Mapping[str, UserModel] = MappingProxyType(
     {
         "ultra-pbm": UserModel("pbm"),

@@ -1,4 +1,4 @@
-"""Judged data: reading, describing, splitting, storing and making it."""
+"""Read, describe, split, store and generate judged datasets."""
 
 from typing import TYPE_CHECKING
 
@@ -26,7 +26,7 @@ __all__ = [
     "write_letor",
     "write_parquet",
 ]
-# Who only asks what an upload may be needs neither Arrow nor the kernels that read one.
+# Imported lazily: a caller that needs only the upload options imports neither Arrow nor the parsers.
 __getattr__ = lazy_names(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""A dataset as a folder of plain arrays, which a process maps into memory instead of reading."""
+"""Store a dataset as a folder of NumPy arrays, which a process memory-maps instead of parsing."""
 
 import json
 from pathlib import Path
@@ -38,9 +38,9 @@ def save_arrays(dataset: RankingDataset, folder: Path) -> None:
 
 
 def load_arrays(folder: Path) -> RankingDataset:
-    """Map a dataset that `save_arrays` wrote.
+    """Memory-map a dataset that `save_arrays` wrote.
 
-    Its arrays can be written to without any change to the files, and stay when the files are deleted.
+    The arrays are copy-on-write: writes do not change the files. They stay valid after the files are deleted.
 
     Raises:
         OSError: When a file is gone.
@@ -76,7 +76,7 @@ def _mapped_texts(folder: Path, name: str) -> Texts:
 
 
 def _mapped(folder: Path, name: str) -> npt.NDArray[Any]:
-    # "c": writable pages of one's own, so that kernels see the type that they are compiled for.
+    # "c" is copy-on-write: the array is writable, which is the type that the kernels are compiled for.
     array: npt.NDArray[Any] = np.load(_file(folder, name), mmap_mode="c").view(np.ndarray)
     return array
 

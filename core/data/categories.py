@@ -16,7 +16,7 @@ from core.types import Float32Array, Float64Array, FloatArray
 
 MAX_CATEGORIES = 65_535  # the most bins of LightGBM
 MAX_CHARACTERS = 1_000  # of a value
-_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 has all of them
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Categories:
 
     @cached_property
     def are_numbers(self) -> bool:
-        """Whether all values are whole numbers; then they are looked up as numbers, too."""
+        """Return whether all values are whole numbers, so that numbers can be looked up, too."""
         return all(map(_WHOLE_NUMBER.fullmatch, self.values))
 
     @cached_property
@@ -47,13 +47,13 @@ class Categories:
 
     @cached_property
     def _ordered_numbers(self) -> tuple[Float64Array, Float32Array]:
-        """Return the values in rising order, and the code of each."""
+        """Return the values as numbers in ascending order, and the code of each."""
         numbers = np.array(self.values, np.float64)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order.astype(np.float32)
 
     def code(self, value: str) -> float:
-        """Return the code of a value, NaN where it is not among them."""
+        """Return the code of a value, NaN where the value is unknown."""
         return float(self._positions.get(value, np.nan))
 
     def code_of_number(self, number: float) -> float:
@@ -63,11 +63,11 @@ class Categories:
         return self.code(str(int(number))) if math.isfinite(number) and number == int(number) else math.nan
 
     def codes(self, values: Iterable[str]) -> Float32Array:
-        """Return the code of each value, NaN where it is not among them."""
+        """Return the code of each value, NaN where the value is unknown."""
         return np.array([self._positions.get(value, np.nan) for value in values], np.float32)
 
     def codes_of_texts(self, texts: Any) -> Float32Array:
-        """Return the codes of an Arrow array of texts, or of a dictionary of texts, NaN where one is null."""
+        """Return the codes of an Arrow (dictionary) array of texts, NaN where a text is null or unknown."""
         if pa.types.is_dictionary(texts.type):
             of_dictionary = np.append(self.codes_of_texts(texts.dictionary), np.float32(np.nan))
             places: Any = pc.fill_null(texts.indices.cast(pa.int64()), len(texts.dictionary))
@@ -77,7 +77,7 @@ class Categories:
         return np.asarray(pc.cast(found_at, pa.float32()).to_numpy(zero_copy_only=False), np.float32)
 
     def codes_of_numbers(self, numbers: FloatArray) -> FloatArray:
-        """Return the codes of a column of numbers: of these values where they are numbers, else unchanged.
+        """Return the codes of a column of numbers; the column itself where the categories are not numbers.
 
         Args:
             numbers: (n,) whole numbers, or codes where the values are texts; NaN where missing.
@@ -89,7 +89,7 @@ class Categories:
         return np.where(known[places] == numbers, codes[places], np.float32(np.nan))
 
     def recoded(self, codes: Float32Array, theirs: "Categories") -> Float32Array:
-        """Translate codes of other categories into codes of these, by value."""
+        """Translate codes of other categories into codes of these categories, by value."""
         if self.values == theirs.values:
             return codes
         translation = np.append(self.codes(theirs.values), np.float32(np.nan))
@@ -112,6 +112,6 @@ def values_by_feature(categories: Mapping[str, Categories]) -> dict[str, list[st
 
 
 def _positions_in(codes: FloatArray, size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Return codes as whole numbers, `size` where they are missing or unknown."""
+    """Return codes as integers, `size` where a code is missing or unknown."""
     is_known = (codes >= 0) & (codes < size)
     return np.where(is_known, codes, size).astype(np.int64)

@@ -77,7 +77,8 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     Args:
         text: (n_bytes,) the bytes of the file.
         file: Its name for messages.
-        has_query_sizes: Whether a query file lies beside it: then four whole numbers are a row of features.
+        has_query_sizes: Whether the file has a query file; then a line of four whole numbers is a row of
+            features, not a TREC judgment.
 
     Raises:
         DatasetError: When the file is certainly of another format, or empty.
@@ -111,7 +112,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
 
 
 def binary_kind(text: Bytes) -> str | None:
-    """Name the format of bytes that are not UTF-8 text; None where they may be."""
+    """Return the format name of a binary file, None where the bytes may be UTF-8 text."""
     start = text[:_SAMPLE_BYTES].tobytes()
     for signature, name in _FOREIGN.items():
         if start.startswith(signature):
@@ -125,7 +126,7 @@ def binary_kind(text: Bytes) -> str | None:
 
 
 def _judgments(start: bytes) -> Content | None:
-    """Detect qrels by all their first lines, before other formats: a query id may be "#7" or "<7>"."""
+    """Detect qrels by the first lines, before other formats, as a query id may be "#7" or "<7>"."""
     lines = [
         (number, line)
         for number, line in enumerate(_lines(start), start=1)

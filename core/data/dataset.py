@@ -24,23 +24,24 @@ class RankingDataset:
     document and a unique id. Build one from your own arrays with `from_arrays`, which checks them.
 
     Attributes:
-        features: float32 (n_documents, n_features), C-contiguous, perhaps mapped from a file, or a selection
-            of such a matrix; NaN = missing, infinity as itself. Bare judgments have none, (n_documents, 0):
-            rankings can be measured by them.
-        labels: float32 (n_documents,), never infinite. As they were judged: negative ones and NaN (not
-            judged) are for the job to map or refuse, see `core.data.labels`.
+        features: float32 (n_documents, n_features), C-contiguous, possibly memory-mapped, or a selection of
+            such a matrix; NaN = missing, infinities are kept. Bare judgments (qrels) have shape
+            (n_documents, 0); they serve to evaluate rankings.
+        labels: float32 (n_documents,), never infinite. Labels are kept as judged: a job maps or refuses
+            negative labels and NaN (not judged), see `core.data.labels`.
         query_boundaries: int64 (n_queries + 1,), strictly increasing from 0 to n_documents.
-        query_ids: One a query, all different.
-        document_ids: One a document.
-        feature_names: One a column.
+        query_ids: Id of each query, all different.
+        document_ids: Id of each document.
+        feature_names: Name of each column.
         query_weights: float64 (n_queries,), finite and >= 0, or None where all queries count the same.
-        document_weights: float64 (n_documents,), finite and >= 0, or None; inverse propensities, say.
-        query_columns: Metadata of each query, as text by name of the column: a market, a split. The column
+        document_weights: float64 (n_documents,), finite and >= 0, or None; for example inverse
+            propensities.
+        query_columns: Metadata of each query, such as its market: texts by column name. The column
             `query_text` is the search text of the user.
-        document_columns: Metadata of each document, (n_documents,) texts by name of the column, empty where
+        document_columns: Metadata of each document, (n_documents,) texts by column name, empty where
             missing. The columns `document_title` and `document_url` are shown to people.
-        categories: The values of the features that are categories, by name of the feature; their columns hold
-            codes, and NaN where a value is missing.
+        categories: Values of the categorical features by feature name. The columns of these features hold
+            codes, NaN where a value is missing.
     """
 
     features: Features
@@ -57,7 +58,7 @@ class RankingDataset:
 
     @property
     def matrix(self) -> Float32Array:
-        """All features as one array; a selection is copied whole."""
+        """All features as one array; a selection is copied."""
         return np.asarray(self.features)
 
     @property
@@ -102,12 +103,12 @@ class RankingDataset:
             feature_names: "f1", "f2", ... where left out.
             query_weights: (n_queries,).
             document_weights: (n_documents,).
-            query_columns: (n_queries,) texts a column.
-            document_columns: (n_documents,) texts a column.
-            categories: The values of each categorical feature, whose column holds their positions.
+            query_columns: (n_queries,) texts per column.
+            document_columns: (n_documents,) texts per column.
+            categories: The values of each categorical feature; its column holds positions in this list.
 
         Raises:
-            InvalidInput: Naming the first argument whose shape or values break the rules above.
+            InvalidInput: For the first argument whose shape or values break the rules above.
 
         Example:
             >>> RankingDataset.from_arrays([[0.5], [0.1], [0.9]], [2, 0, 1], [0, 2, 3]).n_queries
@@ -144,13 +145,13 @@ class RankingDataset:
             indices: Positions of the queries, each at most once; negative positions count from the end.
 
         Raises:
-            InvalidInput: When there are none, one is out of range, or one is given twice.
+            InvalidInput: When there are no indices, an index is out of range, or an index is repeated.
         """
         chosen = _query_positions(indices, self.n_queries)
         lengths = np.diff(self.query_boundaries)[chosen]
         boundaries = np.zeros(len(chosen) + 1, np.int64)
         np.cumsum(lengths, out=boundaries[1:])
-        if (np.diff(chosen) == 1).all():  # neighbours: nothing has to be copied
+        if (np.diff(chosen) == 1).all():  # contiguous queries: slices, no copies
             span = slice(*self.query_boundaries[[chosen[0], chosen[-1] + 1]].tolist())
             rows: Any = span
             features: Features = (
@@ -210,7 +211,7 @@ class RankingDataset:
 
         Args:
             features: (n_documents, n_features).
-            feature_names: One a column.
+            feature_names: Name of each column.
             categories: Categories of the categorical features; unchanged where left out.
         """
         available = self.categories if categories is None else categories

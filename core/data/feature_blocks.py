@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 def block_features(block: str, width: int) -> tuple[str, ...]:
     """Name the features of a block.
 
-    A point separates the number, because LightGBM refuses the brackets of JSON in names of features.
+    A point separates the number, because LightGBM refuses JSON brackets in feature names.
 
     Example:
         >>> block_features("emb", 3)
@@ -20,10 +20,10 @@ def block_features(block: str, width: int) -> tuple[str, ...]:
 
 
 def feature_blocks(feature_names: Sequence[str]) -> Mapping[str, range]:
-    """Find the whole blocks among features: the columns of each, by the name of the block.
+    """Find the complete blocks among features, and return the columns of each block by its name.
 
-    The features of a block are adjacent columns in order, numbered from 0. Features that lack some
-    numbers are not a block, and neither is a block that has the name of a feature.
+    The features of a block are adjacent columns in order, numbered from 0. Features with gaps in their
+    numbers are not a block, nor is a block whose name is also the name of a feature.
 
     Example:
         >>> dict(feature_blocks(["bm25", "emb.0", "emb.1", "tag.1"]))

@@ -1,4 +1,4 @@
-"""The features of a dataset that a training uses."""
+"""Choose the features of a dataset that a training uses."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class FeatureChoice:
 
 
 def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list[str]:
-    """Return a problem for each name that is not a feature, with the nearest feature.
+    """Return a message for each unknown feature name, with the most similar known name.
 
     Example:
         >>> unknown_features(["bm52", "bm25"], ["bm25", "pagerank"])

@@ -1,4 +1,4 @@
-"""Feature matrices: in memory, in a file that is mapped, or a selection of one that is never copied whole."""
+"""Feature matrices: in memory, memory-mapped, or a lazy selection of rows and columns of one of these."""
 
 import mmap
 import os
@@ -13,22 +13,22 @@ import numpy.typing as npt
 from core.errors import StoreFull
 from core.types import Float32Array, Int64Array
 
-IN_MEMORY_BYTES = 2**28  # a larger matrix is made in a file
+IN_MEMORY_BYTES = 2**28  # larger matrices are allocated in a memory-mapped file
 _BLOCK_CELLS = 2**22  # 16 MB of features
 _ABSENT = -1
 
 
 @dataclass(frozen=True, eq=False)
 class SelectedFeatures:
-    """Rows and columns of a matrix, copied only where they are read.
+    """Lazy selection of rows and columns of a matrix, copied only where they are read.
 
-    It is read as an array is, by rows or by rows and a column, and every part of it is a float32 array.
+    Indexing works as for an array, by rows or by rows and a column, and returns float32 arrays.
 
     Attributes:
-        matrix: float32 (m, k), which it selects from.
+        matrix: float32 (m, k), the source matrix.
         rows: (n_documents,) rows of the matrix.
-        columns: (n_features,) columns of the matrix, -1 for one that it does not have.
-        absent: The value of those.
+        columns: (n_features,) columns of the matrix, -1 for absent columns.
+        absent: The value of absent columns.
     """
 
     matrix: Float32Array
@@ -79,10 +79,10 @@ def select_rows(features: Features, rows: Int64Array) -> SelectedFeatures:
 
 
 def select_columns(features: Features, columns: Int64Array, absent: float) -> SelectedFeatures:
-    """Select columns of features; -1 is one whose value is `absent` in every document.
+    """Select columns of features; column -1 has the value `absent` in every document.
 
     Raises:
-        ValueError: When columns are absent already, with another value.
+        ValueError: When the features already have absent columns with another value.
     """
     if not isinstance(features, SelectedFeatures):
         return SelectedFeatures(features, np.arange(len(features)), columns, absent)
@@ -96,10 +96,10 @@ def select_columns(features: Features, columns: Int64Array, absent: float) -> Se
 def new_matrix(n_rows: int, n_columns: int) -> Float32Array:
     """Allocate a matrix of zeros; a large one maps an unlinked temporary file.
 
-    The file is in the folder of temporary files (`TMPDIR`), and its pages are not memory of the process.
+    The file is in the folder of temporary files (`TMPDIR`), so its pages do not count as process memory.
 
     Raises:
-        StoreFull: The disk has no room for it.
+        StoreFull: The disk has no room for the matrix.
     """
     size_bytes = 4 * n_rows * n_columns
     if size_bytes <= IN_MEMORY_BYTES:
@@ -113,7 +113,7 @@ def new_matrix(n_rows: int, n_columns: int) -> Float32Array:
 def _reserve(file: int, size_bytes: int) -> None:
     try:
         if hasattr(os, "posix_fallocate"):
-            # Else a full disk would end the process while it writes to the matrix.
+            # Else a full disk would kill the process (SIGBUS) on a write to the matrix.
             os.posix_fallocate(file, 0, size_bytes)
         else:
             os.ftruncate(file, size_bytes)

@@ -16,11 +16,11 @@ _DIGITS = re.compile(r"(\d+)")
 def matching(names: Iterable[str], pattern: str) -> list[str]:
     """Return the names that match a pattern, in natural order: `part-2` is before `part-10`.
 
-    Names that begin with `.` or `_`, as `_SUCCESS`, are left out.
+    Names that begin with `.` or `_`, such as `_SUCCESS`, are left out.
 
     Args:
         names: Names of the files in a folder.
-        pattern: With `*`, `?` and `[…]`, as a shell reads them.
+        pattern: Shell-style (glob) pattern with `*`, `?` and `[…]`.
 
     Raises:
         InvalidInput: The pattern is not a name, matches nothing, or matches more than `MAX_FILES` files.

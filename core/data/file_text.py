@@ -1,4 +1,4 @@
-"""The text of a file, and positions in it."""
+"""The text of a file, and errors at positions of the text."""
 
 from collections.abc import Callable, Iterable
 
@@ -10,7 +10,7 @@ from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
 OnProgress = Callable[[int, int], None]
-Span = tuple[str, int, int]  # what was expected, and the first byte found and the one after the last
+Span = tuple[str, int, int]  # expected content, first byte of the token, and the byte after the token
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TEXT_SHOWN = 40
@@ -23,7 +23,7 @@ class FileText:
     """The bytes of a text file.
 
     Attributes:
-        text: (n_bytes,) uint8, mapped perhaps, read-only.
+        text: (n_bytes,) uint8, read-only, possibly memory-mapped.
         file: Name for messages.
         start: Where the text begins, after a byte order mark.
     """
@@ -35,7 +35,7 @@ class FileText:
 
     def slice(self, start: int, stop: int) -> str:
         """Return a part of the text; bytes that are not UTF-8 are escaped."""
-        # Old collections hold Latin-1 here and there; an escaped byte keeps different ids different.
+        # Old collections contain some Latin-1; escaping keeps different ids different.
         return self.text[start:stop].tobytes().decode(errors="backslashreplace")
 
     def cuts(self, step: int) -> Int64Array:
@@ -51,7 +51,7 @@ class FileText:
         return np.array(cuts, np.int64)
 
     def errors(self, spans: Iterable[Span]) -> list[DatasetProblem]:
-        """Describe the problems at some places, which are in file order."""
+        """Return a problem for each span, with its line and column; spans are in file order."""
         problems = []
         counted, lines, line_start = self.start, 1, self.start
         for expected, start, stop in spans:
@@ -70,7 +70,7 @@ class FileText:
         return problems
 
     def error(self, expected: str, start: int, stop: int) -> DatasetError:
-        """Build the error for one place."""
+        """Build the error for one span."""
         return DatasetError(*self.errors([(expected, start, stop)]))
 
     def line_start(self, at: int) -> int:

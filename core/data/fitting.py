@@ -17,7 +17,7 @@ from core.types import Float32Array
 
 _NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 _EXAMPLES = 5
-_EXACT = 2**24  # beyond it float32 leaves whole numbers out
+_EXACT = 2**24  # above it float32 does not represent every whole number
 _NONE: Mapping[str, Categories] = MappingProxyType({})
 
 
@@ -35,7 +35,7 @@ class AbsentFeatures:
 
     @classmethod
     def of(cls, dataset: RankingDataset, used: Sequence[str]) -> "AbsentFeatures":
-        """Find the features that a dataset lacks; a constant feature is present."""
+        """Find the used features that a dataset lacks; a constant feature counts as present."""
         return cls.among(dataset.feature_names, used)
 
     @classmethod
@@ -46,20 +46,20 @@ class AbsentFeatures:
 
     @property
     def are_most(self) -> bool:
-        """Return whether more than half of the features are absent, so that scores mean little."""
+        """Return whether more than half of the used features are absent, so that scores mean little."""
         return 2 * len(self.names) > self.used
 
     def refuse_most(self, pointer: str, dataset: str, user: str, *, advice: str = "") -> None:
-        """Refuse a dataset that lacks more than half of the features.
+        """Refuse a dataset that lacks more than half of the used features.
 
         Args:
-            pointer: Where a request names the dataset.
+            pointer: JSON pointer to the dataset in the request.
             dataset: Name of the dataset in messages: "the dataset".
             user: Name of the model that uses the features: "web:3".
-            advice: How to continue with it all the same.
+            advice: How to use the dataset all the same, for the message.
 
         Raises:
-            FeaturesAbsent: It does.
+            FeaturesAbsent: More than half of the used features are absent.
         """
         if not self.are_most:
             return
@@ -76,14 +76,14 @@ def fit_features(
 ) -> RankingDataset:
     """Select exactly these features of a dataset in this order; others are left out.
 
-    Absent features are missing values (NaN). LETOR text, however, leaves zeros out, so that a file has as
-    many features as its highest number: where all names are numbered (f1, f2, …), absent features are 0.
+    Absent features are missing values (NaN), except in LETOR text, which leaves zeros out: where all
+    names are numbered (f1, f2, …), absent features are 0.
 
     Args:
         dataset: The dataset.
         feature_names: The features.
-        categories: The values of those that are categories. They are translated by value into these codes; a
-            value that is none of these is missing.
+        categories: The model's values of the categorical features. The dataset's codes are translated into
+            the model's codes by value; unknown values become missing (NaN).
 
     Raises:
         DatasetError: The dataset is bare judgments.
@@ -110,11 +110,11 @@ def fit_features(
 
 
 def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDataset:
-    """Treat features of whole numbers as categories: their values are the numbers, in rising order.
+    """Convert features of whole numbers to categories, whose values are the numbers in ascending order.
 
     Args:
         dataset: The dataset.
-        names: The features; those that are categories already stay as they are.
+        names: The features; features that are already categorical are unchanged.
 
     Raises:
         InvalidInput: At `/categorical_feature/…`, for a name that is not a feature, and for a feature with a
@@ -137,12 +137,12 @@ def with_categories(dataset: RankingDataset, names: Sequence[str]) -> RankingDat
 
 @dataclass(frozen=True)
 class UnseenValues:
-    """The values of a categorical feature that a model does not know.
+    """Values of a categorical feature that are unknown to a model.
 
     Attributes:
         feature: Name of the feature.
-        documents: Number of documents with a value.
-        examples: Some of the values.
+        documents: Number of documents with an unknown value.
+        examples: Some of the unknown values.
     """
 
     feature: str
@@ -151,7 +151,7 @@ class UnseenValues:
 
 
 def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories]) -> list[UnseenValues]:
-    """Find the values that become missing by `fit_features`, feature by feature."""
+    """Find, for each feature, the values that `fit_features` turns into missing values."""
     found = []
     for column, name in enumerate(dataset.feature_names):
         theirs, ours = dataset.categories.get(name), categories.get(name)
@@ -168,7 +168,7 @@ def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories])
 
 
 def _column(dataset: RankingDataset, column: int, ours: Categories | None) -> Float32Array:
-    """Return a column of a dataset in our codes."""
+    """Return a column of a dataset, recoded to the categories `ours`."""
     values = dataset.features[:, column]
     theirs = dataset.categories.get(dataset.feature_names[column])
     if theirs is not None:

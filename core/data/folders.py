@@ -19,7 +19,7 @@ PARTS = ("train", "validation", "test")
 MAX_FOLDER_LENGTH = 1000
 _MOST_FOLDERS = 1000  # listed of one folder
 _POINTER = "/folder"
-# MSLR and LETOR 4.0 say vali, Yahoo valid, LETOR 3.0 validationset.
+# Validation files: vali in MSLR and LETOR 4.0, valid in Yahoo, validationset in LETOR 3.0.
 _PART_OF_NAME = MappingProxyType(
     {
         **dict.fromkeys(("train", "trainingset"), "train"),
@@ -41,13 +41,13 @@ class JudgedFolder:
     """A folder below a data root, recognised by the names of its files.
 
     Attributes:
-        folder: Its path below the root, `MSLR-WEB30K/Fold1`; `.` is the root. `Yahoo/set1` is the part of the
-            folder `Yahoo` whose file names begin with `set1.`. An absolute path where a root before has the
-            same path.
-        parts: The file of each part, by `train`, `validation` and `test`; those that it has.
-        sizes: Bytes of each of these files.
-        modified: Time of the last change of each of these files, as ISO 8601 in UTC.
-        folders: The folders below it, sorted, with the sets of file names.
+        folder: Its path below the root, `MSLR-WEB30K/Fold1`; `.` is the root. `Yahoo/set1` means
+            the files of `Yahoo` whose names begin with `set1.`. The path is absolute where an earlier root
+            has the same relative path.
+        parts: Name of each file by its part, `train`, `validation` or `test`; absent parts are left out.
+        sizes: Size of each file in bytes, by part.
+        modified: Modification time of each file by part, as ISO 8601 in UTC.
+        folders: Subfolders and sets of file names (`set1`), sorted.
     """
 
     folder: str
@@ -63,9 +63,9 @@ class FoundFiles:
 
     Attributes:
         folder: Its path below the root, or the URL of a folder of a bucket.
-        names: In natural order.
-        size_bytes: Their total size.
-        modified: Time of the last change of any of them, as ISO 8601 in UTC.
+        names: File names in natural order.
+        size_bytes: Total size of the files.
+        modified: Latest modification time of the files, as ISO 8601 in UTC.
     """
 
     folder: str
@@ -79,10 +79,10 @@ class OpenFile:
     """An open file below a data root.
 
     Attributes:
-        path: Opens the same file, also after its name has gone to another one.
-        size_bytes: Its size.
-        modified: Time of its last change, as ISO 8601 in UTC.
-        version: Changes whenever the file does.
+        path: Path of the open descriptor (on Linux), which opens the same file even after a rename.
+        size_bytes: Size of the file.
+        modified: Modification time, as ISO 8601 in UTC.
+        version: Fingerprint of the file's status, which changes whenever the file does.
     """
 
     path: Path
@@ -92,23 +92,23 @@ class OpenFile:
 
 
 class DataRoots:
-    """Folders of which all files may be read.
+    """Root folders below which all files may be read.
 
-    A path is resolved and must end below a root. Its folders are then opened one by one without following
-    symbolic links, so that nothing that is exchanged meanwhile leads elsewhere.
+    A path is resolved and must be below a root. Its folders are then opened one by one without following
+    symbolic links, so that a link swapped in meanwhile cannot escape the roots.
 
     Args:
-        roots: The folders; where a path exists below several, the first counts. URLs of buckets are left out.
+        roots: The folders; a path below several roots belongs to the first. Bucket URLs are ignored.
     """
 
     def __init__(self, roots: Sequence[Path | str]) -> None:
         self._roots = tuple(root for root in roots if isinstance(root, Path))
 
     def look(self, folder: str) -> JudgedFolder:
-        """List a folder and recognise the parts in it.
+        """List a folder and recognise its train, validation and test files.
 
         Args:
-            folder: Below a root, or an absolute path in one.
+            folder: Path relative to a root, or an absolute path below a root.
 
         Raises:
             InvalidInput: No root has such a folder, or two of its files may be the same part.
@@ -132,8 +132,8 @@ class DataRoots:
         """Find the files of a folder whose names match a pattern.
 
         Args:
-            folder: Below a root, or an absolute path in one.
-            pattern: As `core.data.file_patterns.matching` reads it.
+            folder: Path relative to a root, or an absolute path below a root.
+            pattern: Glob pattern, see `core.data.file_patterns.matching`.
 
         Raises:
             InvalidInput: No root has such a folder, or the pattern does not match 1 to 1,000 files in it.
@@ -152,7 +152,7 @@ class DataRoots:
         """Open a file of a folder that `look` listed.
 
         Raises:
-            DatasetError: It is gone, may not be read, or is not a plain file below a root.
+            DatasetError: The file is gone, may not be read, or is not a plain file below a root.
         """
         with contextlib.ExitStack() as stack:
             try:
@@ -169,7 +169,7 @@ class DataRoots:
         return _version(file.path.stat())
 
     def _relative(self, folder: str) -> PurePosixPath:
-        """Return a path below a root."""
+        """Return a path relative to its root; an absolute path where an earlier root shadows it."""
         if not self._roots:
             raise InvalidInput.at(_POINTER, f"the service reads no folders: {SETTING} is not set")
         self._check(folder)
@@ -181,7 +181,7 @@ class DataRoots:
                 if path.is_relative_to(base):
                     relative = path.relative_to(base)
                     place, _ = self._place(relative)
-                    # The relative path is that of the first root that has it, on each machine.
+                    # A relative path refers to the first root that has it; other roots need absolute paths.
                     is_first = self._resolve(place)[1] == (base / place).resolve()
                     return relative if is_first else path
         raise InvalidInput.at(_POINTER, _NO_SUCH)
@@ -193,7 +193,7 @@ class DataRoots:
             raise InvalidInput.at(_POINTER, _NO_SUCH)
 
     def _place(self, relative: PurePosixPath) -> tuple[PurePosixPath, str]:
-        """Return the folder on the disk and the set of file names of a path."""
+        """Split a path into the folder on the disk and the set of file names (`set1`), empty if none."""
         if not _SET.fullmatch(relative.name):
             return relative, ""
         try:
@@ -203,7 +203,7 @@ class DataRoots:
         return relative, ""
 
     def _resolve(self, relative: PurePosixPath) -> tuple[Path, Path]:
-        """Return the root that a path ends in, and the path without symbolic links."""
+        """Return the root that contains a path, and the path with symbolic links resolved."""
         roots = [root.resolve() for root in self._roots]
         for root in roots:
             try:
@@ -223,7 +223,7 @@ class DataRoots:
             names = target.relative_to(root).parts
             for depth, name in enumerate(names, start=1):
                 is_folder = folder or depth < len(names)
-                # Without O_NONBLOCK a named pipe would be waited for.
+                # Without O_NONBLOCK, opening a named pipe would block.
                 flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
                 try:
                     inner = os.open(name, flags | (os.O_DIRECTORY if is_folder else 0), dir_fd=descriptor)
@@ -256,7 +256,7 @@ class DataRoots:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise InvalidInput.at(_POINTER, _NO_SUCH)
-            # Elsewhere than on Linux the path of a descriptor shares its position with all that open it.
+            # Linux only: on other systems, files opened by the path of a descriptor share its offset.
             same = Path(f"/proc/self/fd/{descriptor}")
             path = same if same.exists() else target
             modified = datetime.fromtimestamp(status.st_mtime, UTC).isoformat()
@@ -264,7 +264,7 @@ class DataRoots:
 
 
 def fold_of(folder: str) -> int | None:
-    """Return the number of a fold by the last name of its folder: 3 of `MSLR-WEB30K/Fold3`.
+    """Return the fold number in the last name of a folder: 3 for `MSLR-WEB30K/Fold3`.
 
     Example:
         >>> fold_of("MSLR-WEB30K/Fold3"), fold_of("Yahoo")
@@ -286,7 +286,7 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 
 
 def _parts_by_set(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the file of each part, in the order of `PARTS`, by set; the set is empty where names have none.
+    """Return the file of each part, in the order of `PARTS`, by set; names without a set have the set "".
 
     Raises:
         InvalidInput: Two files may be the same part.

@@ -11,7 +11,7 @@ from core.data.splits import Split, fold_numbers, query_column
 from core.errors import InvalidInput
 from core.types import Int64Array
 
-# Each fold is a training.
+# Each fold is one training run.
 MAX_FOLDS = 100
 
 
@@ -20,7 +20,7 @@ class FoldAssignment:
     """The fold of each query.
 
     Attributes:
-        names: What the folds are called, in their order.
+        names: Names of the folds, in order.
         fold_of: int64 (n_queries,) position of a query's fold in `names`.
     """
 
@@ -33,16 +33,16 @@ class FoldAssignment:
         return len(self.names)
 
     def queries(self, fold: int) -> tuple[Int64Array, Int64Array]:
-        """Return the positions of the queries to train on and of those held out, each rising."""
+        """Return the positions of the training queries and of the held-out queries, each ascending."""
         return np.flatnonzero(self.fold_of != fold), np.flatnonzero(self.fold_of == fold)
 
     def documents(self, query_boundaries: Int64Array, fold: int) -> tuple[Int64Array, Int64Array]:
-        """Return the rows of the documents to train on and of those held out, each rising."""
+        """Return the rows of the training documents and of the held-out documents, each ascending."""
         held_out = np.repeat(self.fold_of == fold, np.diff(query_boundaries))
         return np.flatnonzero(~held_out), np.flatnonzero(held_out)
 
     def split(self, dataset: RankingDataset, fold: int) -> Split:
-        """Return the queries of all other folds, and the queries of one fold."""
+        """Return the dataset of all other folds, and the dataset of one fold."""
         kept, held_out = self.queries(fold)
         return dataset.select_queries(kept), dataset.select_queries(held_out)
 
@@ -93,7 +93,7 @@ Folds = RandomFolds | FoldColumn
 
 
 def folds_of(values: Mapping[str, Any]) -> Folds | None:
-    """Read the folds from the JSON of a job's validation; None where it is another form.
+    """Read the folds from the JSON of a job's `validation`; None where it is not cross-validation.
 
     Raises:
         InvalidInput: The number of folds is out of bounds.
@@ -109,6 +109,6 @@ def folds_of(values: Mapping[str, Any]) -> Folds | None:
 
 
 def _by_number(name: str) -> tuple[Sequence[float], str]:
-    """Return the key that puts Fold2 before Fold10."""
+    """Return a natural sort key: Fold2 sorts before Fold10."""
     digits = "".join(letter if letter.isdecimal() else " " for letter in name).split()
     return [float(number) for number in digits], name

@@ -14,11 +14,11 @@ class Grouping:
     """Assignment of rows to queries.
 
     Attributes:
-        query_ids: In the order in which they first appear.
+        query_ids: Ids in the order of first appearance.
         query_boundaries: int64 (n_queries + 1,).
-        order: The rows in the order of their queries, or None where they already are.
-        returns: For each query whose rows are not contiguous: its position, the row where it stops first,
-            and the row where it comes back.
+        order: The rows sorted by query, None where the file is already sorted.
+        returns: For each query whose rows are not contiguous: its position, the row where its first run
+            ends, and the row where its second run begins.
         run_queries: int64 (n_runs,) position of the query of each run of rows, in the order of the file.
         run_starts: int64 (n_runs,) first row of each run.
     """
@@ -35,7 +35,7 @@ def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> G
     """Gather runs of consecutive rows into queries, keeping the order of rows within a query.
 
     Args:
-        run_ids: The query id of each run; neighbours may share one.
+        run_ids: The query id of each run; adjacent runs may have the same id.
         run_starts: The first row of each run, increasing from 0.
         n_rows: The number of rows.
     """
@@ -54,7 +54,7 @@ def group_rows(run_ids: Sequence[str], run_starts: Int64Array, n_rows: int) -> G
 
 
 def permute_rows(matrix: Float32Array, order: Int64Array) -> None:
-    """Permute rows in place, with a buffer of one row: row i becomes what row `order[i]` was."""
+    """Permute rows in place, with a buffer of one row: the new row i is the old row `order[i]`."""
     _permute(matrix, order, np.zeros(len(order), np.bool_), np.empty(matrix.shape[1], np.float32))
 
 
@@ -77,7 +77,7 @@ def _permute(matrix: Float32Array, order: Int64Array, done: np.ndarray, row: Flo
     for first in range(len(order)):
         if done[first]:
             continue
-        # Each cycle of the permutation is walked once, its first row set aside.
+        # Follow each cycle of the permutation once, with its first row saved in the buffer.
         for column in range(len(row)):
             row[column] = matrix[first, column]
         place = first

@@ -1,4 +1,4 @@
-"""Hold-outs: the part of a dataset that a job sets aside."""
+"""Hold-outs: the queries of a dataset that a job sets aside."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,10 +51,10 @@ HoldOut = HeldOutFraction | HeldOutFold | HeldOutColumn
 
 
 def hold_out(values: Mapping[str, Any]) -> HoldOut:
-    """Read one of the three forms from a job's JSON.
+    """Parse the hold-out of a job's JSON: a fraction, a fold or a column.
 
     Raises:
-        InvalidInput: It is none of them.
+        InvalidInput: The JSON has none of these forms.
     """
     match values:
         case {"fraction": int() | float() as fraction}:

@@ -12,7 +12,7 @@ from core.types import Float32Array, Float64Array
 
 LabelMap = Mapping[str, float]
 MISSING = "nan"
-LARGEST_LABEL = 1e30  # gradients are float32, which ends at 3e38, and losses sum labels over pairs
+LARGEST_LABEL = 1e30  # float32 gradients overflow at 3e38, and losses sum labels over pairs
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,10 @@ class LabelRange:
     """Properties of labels that a job checks before it uses them.
 
     Attributes:
-        minimum: The smallest label, in its shortest spelling (0.1), None where none is a number.
-        maximum: The largest label, None where none is a number.
-        missing: Documents whose label is NaN.
-        whole: Whether every label that is a number is a whole one.
+        minimum: The smallest label, in its shortest spelling (0.1), None where all labels are NaN.
+        maximum: The largest label, None where all labels are NaN.
+        missing: Number of documents whose label is NaN.
+        whole: Whether all labels other than NaN are whole numbers.
     """
 
     minimum: float | None
@@ -33,7 +33,7 @@ class LabelRange:
 
     @classmethod
     def of(cls, labels: Float32Array) -> "LabelRange":
-        """Examine the labels of a dataset.
+        """Compute the range of labels.
 
         Example:
             >>> LabelRange.of(np.array([2, -1, np.nan], np.float32))
@@ -51,17 +51,17 @@ class LabelRange:
         """Refuse labels that no loss or metric can use.
 
         Raises:
-            InvalidInput: At `/label_map`, the way out: a document without a label, a label below 0 or above
-                `LARGEST_LABEL`.
+            InvalidInput: At `/label_map`, which can fix it: a document has no label, or a label is below 0 or
+                above `LARGEST_LABEL`.
         """
         problems = [InputProblem("/label_map", detail) for detail in self._faults()]
         if problems:
             raise InvalidInput(*problems)
 
     def representatives(self) -> Float64Array:
-        """Return representative labels: a rule by size and wholeness that refuses any refuses one of these.
+        """Return the smallest and the largest label and, where labels have fractions, a fractional label.
 
-        They are the smallest, the largest, and one between that is not whole where such labels exist.
+        A check of size and wholeness that refuses any label of the range refuses one of these labels.
         """
         if self.minimum is None or self.maximum is None:
             return np.empty(0)
@@ -84,7 +84,7 @@ class LabelRange:
 def label_text(label: float) -> str:
     """Format a float32 label briefly: 2 rather than 2.0, 0.1 rather than 0.10000000149011612.
 
-    Labels that are equal are written the same: 0 and -0, any two NaN.
+    Equal labels have equal texts: 0 and -0, any two NaN.
     """
     if math.isnan(label):
         return MISSING
@@ -98,8 +98,8 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
         The map with each label as `label_text` writes it.
 
     Raises:
-        InvalidInput: For each key that is not a number or "nan", or names the label of a key before it, and
-            each value that is not a label for a job.
+        InvalidInput: For each key that is not a number or "nan", or repeats the label of an earlier key; for
+            each value that a job cannot use as a label.
 
     Example:
         >>> label_map({"-1.0": 0, "NaN": 0})
@@ -125,7 +125,7 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
 
 
 def map_labels(dataset: RankingDataset, mapped: LabelMap) -> RankingDataset:
-    """Replace labels by others, simultaneously; those not named stay.
+    """Replace labels by the map, all simultaneously; labels that are not in the map are unchanged.
 
     Example:
         >>> dataset = RankingDataset.from_arrays([[0], [0], [0]], [-1, 0, np.nan], [0, 3])
@@ -146,8 +146,8 @@ def map_range(label_range: LabelRange, known: Iterable[float], mapped: LabelMap)
 
     Args:
         label_range: The range of all labels.
-        known: Labels that certainly occur. Where these are all labels, so is the result exact; where more
-            occur, the result covers only those that are known, so that what it refuses is certainly wrong.
+        known: Labels that certainly occur. The result is exact if these are all labels. Otherwise it covers
+            only these and the ends of the range, so that a label it refuses certainly occurs.
         mapped: The map, as `label_map` returns it.
     """
     if not mapped:
@@ -167,7 +167,7 @@ def map_range(label_range: LabelRange, known: Iterable[float], mapped: LabelMap)
 
 def _parsed(text: str) -> float | None:
     try:
-        with np.errstate(over="ignore"):  # what float32 cannot hold is not a label
+        with np.errstate(over="ignore"):  # overflow to infinity is handled below
             label = float(np.float32(text))
     except ValueError:
         return None

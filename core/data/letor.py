@@ -34,21 +34,21 @@ def read_letor(
 ) -> Reading:
     """Parse LETOR text.
 
-    Features may come in any order, absent ones are 0, `nan` is missing, `inf` infinite. Their ids are from 1,
-    or from 0 where a row has feature 0: each is named by its id, so that files agree. Numbers are rounded
-    to float64 and then to float32. A document's id is X of a comment `#docid = X` or `# X ...`, else its row
-    number within the query; pairs `key = value` after it become document columns.
+    Features may have any order; absent features are 0, `nan` is missing, `inf` infinite. Ids start at 1, or
+    at 0 where a row has feature 0. Each feature is named by its id, so that names agree between files.
+    Numbers are rounded to float64 and then to float32. A document's id is X of a comment `#docid = X` or
+    `# X ...`, else its row number within the query. Pairs `key = value` after X become document columns.
 
     Args:
         text: (n_bytes,) the bytes of the file, read-only.
         file: The file's name for error messages.
         options: How to treat scattered queries and repeated features; names of features by id.
-        limits: How large the matrix may become.
+        limits: Size limits of the matrix.
         threads: Threads to use; the result is the same on any number.
         on_progress: Called with the bytes done and to do, several times a second; may raise to stop.
 
     Raises:
-        DatasetError: With up to 100 tokens that cannot be understood, one a line.
+        DatasetError: With up to 100 invalid tokens, one per line.
         InvalidInput: When `feature_names` names a feature that the file does not have.
     """
     options, source = options or ReadingOptions(), FileText(text, file)
@@ -95,10 +95,10 @@ def read_letor(
 
 
 def document_names(source: FileText, starts: Int64Array, lengths: Int32Array) -> Any:
-    """Return the ids in the comments of documents, large_string (n_documents,), null where there is none.
+    """Return the document ids of the comments, large_string (n_documents,), null where there is none.
 
     Raises:
-        DatasetError: For texts that are not ids.
+        DatasetError: For comments that are not valid ids.
     """
     if not lengths.any():
         return pa.nulls(len(lengths), pa.large_string())
@@ -106,7 +106,7 @@ def document_names(source: FileText, starts: Int64Array, lengths: Int32Array) ->
 
 
 def document_ids(names: Any, boundaries: Int64Array) -> Texts:
-    """Name the documents by their ids, and where there is none by their row number in the query."""
+    """Return the document ids; a document without an id gets its row number in the query."""
     numbers = row_numbers(boundaries)
     if names.null_count == len(names):
         return numbers
@@ -114,7 +114,7 @@ def document_ids(names: Any, boundaries: Int64Array) -> Texts:
 
 
 def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> tuple[str, ...]:
-    """Name the features by their ids, f1, f2, … or f0, f1, …, or as the upload names them.
+    """Return the feature names: f1, f2, … or f0, f1, … by id, or the names that the upload gives.
 
     Args:
         first_id: The id of the first feature.
@@ -122,7 +122,7 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
         given: Names by id.
 
     Raises:
-        InvalidInput: For names of features that are not there.
+        InvalidInput: For names of features that the file does not have.
     """
     numbers = [str(first_id + column) for column in range(n_features)]
     unknown = sorted(set(given).difference(numbers))

@@ -1,4 +1,4 @@
-"""Parse the comments of LETOR text besides the document's id: `#docid = GX1 inc = 1 prob = 0.02`."""
+"""Parse the key-value pairs in comments of LETOR text: `#docid = GX1 inc = 1 prob = 0.02`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -24,12 +24,12 @@ _ONE = np.uint64(1)
 def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts]:
     """Gather the pairs `key = value` of the comments, with or without blanks around =, by key.
 
-    A key begins with a letter. Of a key that comes twice in a comment the last value counts; a document whose
-    comment lacks a key has an empty text there. The first 32 keys of the file become columns.
+    A key begins with a letter. If a comment repeats a key, the last value counts. A document whose comment
+    lacks a key has an empty text in that column. The first 32 keys of the file become columns.
 
     Args:
         source: The text.
-        starts: (n_documents,) where each comment continues after the id.
+        starts: (n_documents,) position after the document id in each comment.
     """
     keys: Int64Array = np.zeros((MOST_COLUMNS, 2), np.int64)
     n_keys = _find_keys(source.text, starts[:_SAMPLE_ROWS], keys)
@@ -44,7 +44,7 @@ def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts
 
 
 def _spans(source: FileText, starts: Int64Array, keys: Int64Array) -> tuple[Int64Array, Int32Array, bool]:
-    """Return where the values of each key are, how long, and whether there are no other keys."""
+    """Return the positions and lengths of each key's values, and whether no comment has other keys."""
     values: Int64Array = np.zeros((len(keys), len(starts)), np.int64)
     lengths: Int32Array = np.zeros((len(keys), len(starts)), np.int32)
     others: npt.NDArray[np.bool_] = np.zeros(len(starts), np.bool_)
@@ -54,7 +54,7 @@ def _spans(source: FileText, starts: Int64Array, keys: Int64Array) -> tuple[Int6
 
 @exact_bare
 def _find_keys(text: Text, starts: Int64Array, keys: Int64Array) -> int:
-    """Store where each key is first, (n_keys, 2) start and stop, and count them."""
+    """Store start and stop of each key's first occurrence in `keys`, (n, 2); return the number of keys."""
     size, n_keys = np.uint64(len(text)), 0
     for start in starts:
         at = np.uint64(start)
@@ -110,7 +110,7 @@ def _note_values(
 
 @exact_inlined
 def _place(text: Text, key: np.uint64, stop: np.uint64, keys: Int64Array, n_keys: int, expected: int) -> int:
-    """Return the index of a key among those known, -1 for none."""
+    """Return the index of a key in `keys`, -1 for an unknown key."""
     if expected < n_keys and _same(
         text, key, stop, np.uint64(keys[expected, 0]), np.uint64(keys[expected, 1])
     ):

@@ -1,7 +1,7 @@
 """The byte-level parser of LETOR text: one pass for the shape of the file, one to fill the arrays.
 
-Both passes work on chunks of whole lines, and agree on what a row is whatever else is wrong with it: a line
-whose first character that is not a blank is not a #.
+Both passes work on chunks of whole lines and count the same rows, even in malformed text: a row is a line
+whose first non-blank character is not a #.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ from core.types import Float32Array, Int32Array, Int64Array
 MAX_FEATURE_ID = 1_000_000
 MOST_PROBLEMS = 100
 
-# What can be wrong with a token; 0 is nothing.
+# Error codes of a token; 0 is no error.
 (
     FINE,
     LABEL_MALFORMED,
@@ -49,13 +49,13 @@ def measure(
     """Find the shape of each chunk of a range, without validation.
 
     Args:
-        first: Of the range.
-        last: The chunk after the last one.
+        first: First chunk of the range.
+        last: Chunk after the last chunk of the range.
         text: The whole file.
-        cuts: (n_chunks + 1,) where chunks begin and end, at line starts.
+        cuts: (n_chunks + 1,) boundaries of the chunks, at line starts.
         has_queries: Whether a query token follows the label.
         shape: (n_chunks, 4) filled with the number of rows, the largest feature id (at most
-            `MAX_FEATURE_ID` + 1), where its token starts, and the smallest feature id.
+            `MAX_FEATURE_ID` + 1), the position of its token, and the smallest feature id.
     """
     for chunk in range(first, last):
         _measure_chunk(text, cuts[chunk], cuts[chunk + 1], has_queries, shape[chunk])
@@ -108,26 +108,27 @@ def fill(
     """Parse the rows of a range of chunks into the arrays.
 
     Args:
-        first: Of the range.
-        last: The chunk after the last one.
+        first: First chunk of the range.
+        last: Chunk after the last chunk of the range.
         text: The whole file.
-        cuts: (n_chunks + 1,) where chunks begin and end.
-        first_rows: (n_chunks,) the row that each chunk begins with.
+        cuts: (n_chunks + 1,) boundaries of the chunks.
+        first_rows: (n_chunks,) the first row of each chunk.
         has_queries: Whether a query token follows the label.
         first_id: The feature id of the first column, 0 or 1.
         features: (rows, n_features) zeros.
         labels: (rows,).
-        query_starts: (rows,) zeros; where the query id starts, for rows that begin a run of a query.
-        query_lengths: (rows,) its length there.
-        document_starts: (rows,) where the document id starts, or would.
-        document_lengths: (rows,) its length, 0 where there is none.
-        last_rows: (n_chunks, n_features) -1; the last row that held a feature. With no column features may
-            repeat.
-        problems: (n_chunks, MOST_PROBLEMS, 3) filled with what is wrong, and the token's start and stop.
-        undecided: (n_chunks, room, 3) filled with the rows that hold a number which is left to Python, and
-            where their lines start, twice.
-        counts: (n_chunks, 3) how many problems and undecided rows there are, which may be more than fit, and
-            how many comments continue after the document id.
+        query_starts: (rows,) zeros; filled with the position of the query id at rows that begin a run of a
+            query.
+        query_lengths: (rows,) length of the query id at these rows.
+        document_starts: (rows,) position of the document id, or where an absent one would be.
+        document_lengths: (rows,) length of the document id, 0 where a row has none.
+        last_rows: (n_chunks, n_features) -1; the last row with each feature, to detect repeated features.
+            With no columns, features may repeat.
+        problems: (n_chunks, MOST_PROBLEMS, 3) filled with error code, start and stop of the invalid token.
+        undecided: (n_chunks, room, 3) filled with each row that has a number left to Python's `float`, and
+            the start of its line, twice.
+        counts: (n_chunks, 3) numbers of problems and of undecided rows, which may exceed the room for them,
+            and of comments that continue after the document id.
     """
     for chunk in range(first, last):
         _fill_chunk(

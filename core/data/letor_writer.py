@@ -1,4 +1,4 @@
-"""Writing LETOR text."""
+"""Write LETOR text."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,14 +21,14 @@ _WRITTEN_CELLS = 100_000  # bounds the texts in memory to about 10 MB
 
 
 def write_letor(dataset: RankingDataset, file: BinaryIO) -> None:
-    """Write LETOR text that reads back to the same features, labels, ids and document columns.
+    """Write LETOR text that `read_letor` reads back to the same features, labels, ids and document columns.
 
-    Zeros are left out, except in the last column, which keeps the number of features. Feature names and query
-    weights have no place in the format and are lost.
+    Zeros are left out, except in the last column, which preserves the number of features. The format cannot
+    hold feature names and query weights, which are lost.
 
     Raises:
-        InvalidInput: When an id is empty or holds a blank or line break, a value of a document column holds
-            one, or the name of a column is not a key: a letter, then neither blanks nor =.
+        InvalidInput: When an id is empty, or an id or document column value holds a blank or line break. Also
+            when a column name is not a key: a letter, followed by characters other than blanks and =.
     """
     _check_ids("/query_ids", dataset.query_ids)
     _check_ids("/document_ids", dataset.document_ids)
@@ -58,7 +58,7 @@ def _line_blocks(dataset: RankingDataset) -> Iterator[bytes]:
 
 
 def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Check a stored dataset, and return its LETOR text in blocks; see `write_letor`.
+    """Check a stored dataset, and return an iterator over blocks of its LETOR text; see `write_letor`.
 
     Document columns that the format cannot hold, such as titles, are left out.
 
@@ -116,7 +116,7 @@ def _feature_texts(features: Float32Array) -> list[str]:
 
 
 def _pair_texts(dataset: RankingDataset, rows: slice) -> list[str]:
-    """Write the other columns of each document as ` key = value`, one after another."""
+    """Return the document columns of each document as text ` key = value key = value …`."""
     found = [""] * len(dataset.labels[rows])
     for name, column in dataset.document_columns.items():
         for place, value in enumerate(column[rows]):
@@ -126,10 +126,10 @@ def _pair_texts(dataset: RankingDataset, rows: slice) -> list[str]:
 
 
 def _texts(values: Float32Array) -> list[str]:
-    """Write each number as the shortest text that reads back to it."""
+    """Return the shortest text of each number that reads back to the same float32."""
     written = pa.array(values).cast(pa.string())
     texts = cast("list[str]", written.to_pylist())
-    # The shortest text takes one rounding for granted; reading rounds twice, which may differ halfway.
+    # The shortest text assumes one rounding; reading rounds twice, which may differ at halfway values.
     read = written.cast(pa.float64()).to_numpy().astype(np.float32)
     for place in np.flatnonzero((read != values) & ~np.isnan(values)).tolist():
         texts[place] = repr(float(values[place]))

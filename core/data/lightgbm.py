@@ -1,4 +1,4 @@
-"""LightGBM's data file: `2 0:0.5 3:1e-2`, its queries given by the sizes in a file beside it."""
+"""LightGBM's data file, `2 0:0.5 3:1e-2`, and its query file, which lists the size of each query."""
 
 import numpy as np
 
@@ -29,19 +29,19 @@ def read_lightgbm(
 ) -> Reading:
     """Parse LightGBM's text of pairs `id:value`. Ids may start at 0; then the first feature is f0.
 
-    Queries are called 1, 2, …; all else is as in LETOR text, see `read_letor`.
+    Query ids are 1, 2, …; the rest is read like LETOR text, see `read_letor`.
 
     Args:
         text: (n_bytes,) the bytes of the file, read-only.
         file: The file's name for error messages.
         query_sizes: (n_queries,) documents of each query, from `read_query_sizes`.
         options: How to treat repeated features; names of features by id.
-        limits: How large the matrix may become.
+        limits: Size limits of the matrix.
         threads: Threads to use.
         on_progress: Called with the bytes done and to do; may raise to stop.
 
     Raises:
-        DatasetError: With up to 100 tokens that cannot be understood, or where the sizes do not add up.
+        DatasetError: With up to 100 invalid tokens, or where the sizes do not add up to the number of rows.
     """
     options, source = options or ReadingOptions(), FileText(text, file)
     rows = Rows(
@@ -83,13 +83,13 @@ def query_boundaries(query_sizes: Int64Array, n_rows: int, file: str) -> Int64Ar
 
 
 def read_query_sizes(text: Text, file: str) -> Int64Array:
-    """Read LightGBM's query file: the number of documents of each query, one a line.
+    """Read LightGBM's query file: the number of documents of each query, one per line.
 
     Returns:
-        (n_queries,) sizes; 0 is skipped, as LightGBM does.
+        (n_queries,) sizes; lines with 0 are skipped, as in LightGBM.
 
     Raises:
-        DatasetError: With up to 100 lines that are no such number.
+        DatasetError: With up to 100 lines that are not a number of documents.
     """
     source = FileText(text, file)
     sizes: list[int] = []

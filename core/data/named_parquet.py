@@ -1,6 +1,6 @@
-"""Stored datasets as portable Parquet: columns by their names, categories as texts.
+"""Export stored datasets as portable Parquet, with column names, and categories as texts.
 
-The schema's metadata hold the role of each column, so that the file is read back to the same dataset.
+The schema's metadata hold the role of each column, so that an upload of the file restores the same dataset.
 """
 
 import io
@@ -21,7 +21,7 @@ from core.data.parquet_layout import Layout
 _KEY = b"rankery_columns"
 _FIXED = {"query_id": "query", "document_id": "document", "label": "label"}
 _WEIGHTS = {"query_weight": "query_weight", "document_weight": "document_weight"}
-# Of a row group: several downloads take memory at the same time.
+# Per row group; bounds memory, as several downloads run at the same time.
 _BLOCK_CELLS = 1_000_000
 _LEAST_ROWS = 1_024
 _RANGE_BLOCK_BYTES = 2**20
@@ -29,7 +29,7 @@ _TEXTS = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 
 
 def named_parquet(file: BinaryIO) -> Iterator[bytes]:
-    """Yield a Parquet file of a stored dataset, a row group at a time.
+    """Yield the bytes of a stored dataset as portable Parquet, a row group at a time.
 
     Args:
         file: File that `core.data.parquet.write_parquet` wrote.
@@ -44,7 +44,7 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
         schema = _schema(layout, parquet.schema_arrow, names)
         with pq.ParquetWriter(cast("Any", sink), schema, compression="zstd") as writer:
             rows = max(_BLOCK_CELLS // len(names), _LEAST_ROWS)
-            # Not by iter_batches, which keeps what it has read of the file in memory.
+            # iter_batches would keep all bytes that it has read in memory.
             for group in range(parquet.num_row_groups):
                 table = parquet.read_row_group(group, use_threads=False)
                 for first in range(0, table.num_rows, rows):
@@ -55,11 +55,11 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A Parquet file with names that equals a stored one up to its footer.
+    """A portable Parquet file that differs from the stored file only in its footer.
 
     Attributes:
-        stored_bytes: Length of the common beginning of both files.
-        footer: All bytes after it.
+        stored_bytes: Length of the common prefix of both files.
+        footer: All bytes after the common prefix.
     """
 
     stored_bytes: int
@@ -76,7 +76,7 @@ class NamedFile:
         Args:
             file: The stored file.
             start: The first byte.
-            stop: Behind the last byte.
+            stop: The position after the last byte.
         """
         file.seek(min(start, self.stored_bytes))
         while start < min(stop, self.stored_bytes):
@@ -90,10 +90,11 @@ class NamedFile:
 
 
 def named_file(file: BinaryIO) -> NamedFile | None:
-    """Return the Parquet file with names that a new footer makes of a stored dataset.
+    """Build the footer that turns a stored dataset into portable Parquet, without rewriting its pages.
 
     Returns:
-        None where it has categories, whose codes become texts: then `named_parquet` writes it.
+        The file, or None where the dataset has categories: their codes must be rewritten as texts, which
+        `named_parquet` does.
 
     Raises:
         DatasetError: When the file is damaged.
@@ -110,9 +111,9 @@ def named_file(file: BinaryIO) -> NamedFile | None:
 
 
 def columns_of(schema: pa.Schema) -> Columns | None:
-    """Return the roles of the columns of a file that `named_parquet` made, None of any other.
+    """Return the column roles that `named_parquet` stored in a schema, None for other files.
 
-    A file whose columns were changed since counts as any other.
+    Returns None also where columns were added, removed or renamed since.
     """
     try:
         values = json.loads((schema.metadata or {})[_KEY])
@@ -142,7 +143,7 @@ class _Sink:
         return self._size
 
     def flush(self) -> None:
-        """Do nothing: there is no buffer."""
+        """Do nothing, as writes are not buffered."""
 
     def close(self) -> None:
         """Keep the written bytes for the reader."""
@@ -163,7 +164,7 @@ class _Sink:
 
 
 def _names(layout: Layout, columns: Sequence[str]) -> list[str]:
-    """Return the name of each column of the layout; one that is taken already gets its place behind it."""
+    """Return the exported name of each column of the layout; the stored name is appended to a duplicate."""
     known = {
         **dict(zip(layout.feature_columns, layout.feature_names, strict=True)),
         **layout.text_columns,

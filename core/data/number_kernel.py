@@ -1,4 +1,4 @@
-"""Numbers of LETOR text to float32, bit for bit as `numpy.float32(float(text))`."""
+"""Parse numbers of LETOR text to float32, bit for bit as `numpy.float32(float(text))`."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from core.text.bytes_kernel import Text
 from core.text.decimal_kernel import CUT, read_decimal, read_short_decimal
 from core.text.decimal_kernel import MALFORMED as NO_DECIMAL
 
-# A number or NaN; one that is left to Python's own `float`; and what else a token can be.
+# Kinds of tokens. DECIDED is a parsed number or NaN; an UNDECIDED number is left to Python's `float`.
 DECIDED, UNDECIDED, INFINITE, TOO_LARGE, MALFORMED = range(5)
 
-_TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # half a step above float32's largest, which rounds to infinity
+_TOO_LARGE = (2 - 2.0**-24) * 2.0**127  # half a step above the largest float32; rounds to infinity
 _PLUS, _MINUS = ord("+"), ord("-")
-_LOWER_CASE = 32  # the bit by which a letter differs from the capital one
+_LOWER_CASE = 32  # the bit that distinguishes a lowercase letter from its uppercase one
 _ONE = np.uint64(1)
 
 
@@ -24,8 +24,8 @@ def read_number(text: Text, at: np.uint64, size: np.uint64) -> tuple[int, np.uin
     """Read the number, `nan` or `inf` that a token consists of.
 
     Returns:
-        One of the kinds above; the end of the token; and the value, which rounds to the right float32 where
-        the kind is `DECIDED` or `INFINITE`.
+        The kind of the token, such as `DECIDED`; the end of the token; and the value, which rounds to the
+        correct float32 where the kind is `DECIDED` or `INFINITE`.
     """
     short, stop, value = read_short_decimal(text, at, size)
     if short and (stop >= size or is_token_end(text[stop])):

@@ -23,8 +23,8 @@ ROLES = ("label", "query", "document", "query_weight", "document_weight", *TEXT_
 COLUMN_LISTS = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
 MAX_RATIO = 200  # LETOR text packs four to ten times, columns of few values fifty times
-FREE_BYTES = 2**26  # what is unpacked to no more is not measured by the ratio
-FREE_TABLE_BYTES = 2**30  # nor is what a table of few different values or a sparse text takes in memory
+FREE_BYTES = 2**26  # the ratio does not limit files that unpack to at most this
+FREE_TABLE_BYTES = 2**30  # nor datasets that take at most this in memory
 _FEATURE_BYTES = 4
 _DOCUMENT_BYTES = 64  # label, query and document id, about
 MAX_DOCUMENTS = 2**27  # thirty times MSLR-WEB30K
@@ -39,17 +39,18 @@ class Columns:
         label: Relevance of the document.
         query: Id of the query.
         document: Id of the document; may be absent.
-        query_weight: Weight of its query; one value a query; may be absent.
+        query_weight: Weight of the query; one value per query; may be absent.
         document_weight: Weight of the document in the loss; may be absent.
-        query_text: Search text, shown beside the query's id; one value a query; may be absent.
+        query_text: Search text, shown beside the query's id; one value per query; may be absent.
         document_title: Shown beside the document's id; may be absent.
         document_url: The address that the title links to; may be absent.
-        query_columns: Kept as text a query, one value a query; text columns are kept so by themselves.
-        document_columns: Kept as text a document.
-        features: The features in their order; every other column of numbers where None.
-        categorical_features: The features whose values are categories, texts or whole numbers; after
-            `features` where these are named, else in the order of the table.
-        ignore: Left out.
+        query_columns: Metadata of the queries, stored as text, one value per query. Text columns without
+            another role are query columns by default.
+        document_columns: Metadata of the documents, stored as text.
+        features: The features in order; None means all other columns of numbers.
+        categorical_features: Features whose values are categories, given as texts or whole numbers. They
+            follow `features` where these are named, else they are in the order of the table.
+        ignore: Columns that are not read.
     """
 
     label: str | None = None
@@ -79,7 +80,7 @@ class Columns:
             raise InvalidInput(*problems)
 
     def mentions(self) -> Iterator[tuple[str, str]]:
-        """Yield the JSON pointer and the name of each named column."""
+        """Yield the JSON pointer and the column name of each column that has a role."""
         for role in ROLES:
             name = getattr(self, role)
             if name is not None:
@@ -95,11 +96,11 @@ class ReadingOptions:
 
     Attributes:
         format: One of `FORMATS`; `auto` detects it by the content. `csv` is any delimited text.
-        non_contiguous_queries: Whether a query whose rows are not contiguous is gathered where it first
-            appears ("regroup") or refused ("error").
-        repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value
-            ("last", as TF-Ranking reads its own sample files) or is an error ("reject").
-        columns: The meaning of a table's columns.
+        non_contiguous_queries: "regroup" gathers the rows of a non-contiguous query where it first appears,
+            "error" refuses the file.
+        repeated_features: "last" uses the last value of a feature that is repeated in a LETOR row (as
+            TF-Ranking reads its own sample files), "reject" refuses the file.
+        columns: Roles of a table's columns.
         feature_names: Names by feature id ("17") for LETOR and LightGBM text, by column for tables.
     """
 
@@ -121,14 +122,14 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class Limits:
-    """Size limits of read data.
+    """Size limits of a file and its dataset.
 
     Attributes:
-        unpacked_bytes: The most bytes that a compressed file may unpack to.
-        unpacked_ratio: The most times its own size that a compressed file may unpack to, beyond 64 MiB, and
-            that the dataset of a file may take as arrays, beyond 1 GiB.
-        documents: The most documents.
-        features: The most features, which is the largest feature id of LETOR text, and columns of a table.
+        unpacked_bytes: Maximum size of an unpacked file, in bytes.
+        unpacked_ratio: Maximum ratio of unpacked to packed size, for files that unpack to more than 64 MiB.
+            Also the maximum ratio of the dataset's arrays to the file, for arrays of more than 1 GiB.
+        documents: Maximum number of documents.
+        features: Maximum number of features and of table columns, and maximum feature id of LETOR text.
     """
 
     unpacked_bytes: int = MAX_BYTES
@@ -137,20 +138,20 @@ class Limits:
     features: int = MAX_FEATURES
 
     def unpacked(self, packed_bytes: int) -> int:
-        """Return the most bytes that a compressed file of this size may unpack to."""
+        """Return the maximum unpacked size, in bytes, of a compressed file of this size."""
         return min(self.unpacked_bytes, max(FREE_BYTES, self.unpacked_ratio * packed_bytes))
 
     def in_memory(self, file_bytes: int) -> int:
-        """Return the most bytes of memory that a file of this size may take as a dataset."""
+        """Return the maximum size in memory, in bytes, of the dataset of a file of this size."""
         return max(FREE_TABLE_BYTES, self.unpacked_ratio * file_bytes)
 
     def oversize(self, n_documents: int, n_features: int, file_bytes: int) -> str | None:
-        """Return the message about a matrix that is too large to allocate, None about any other.
+        """Return an error message if the feature matrix would be too large to allocate, else None.
 
         Args:
-            n_documents: Its rows.
-            n_features: Its columns.
-            file_bytes: Size of the file that holds it, once gzip or Zstandard data are unpacked.
+            n_documents: Number of rows.
+            n_features: Number of columns.
+            file_bytes: Size of the file, after unpacking gzip or Zstandard data.
         """
         taken = n_documents * (_FEATURE_BYTES * n_features + _DOCUMENT_BYTES)
         if taken <= self.in_memory(file_bytes):
@@ -166,10 +167,10 @@ class Limits:
         return f"{most:,} bytes{times} (RANKERY_MAX_UNPACKED_RATIO)"
 
     def check_documents(self, documents: int, file: str) -> None:
-        """Refuse too many documents before they are allocated.
+        """Refuse too many documents before memory is allocated.
 
         Raises:
-            DatasetError: There are.
+            DatasetError: There are more documents than the limit.
         """
         if documents > self.documents:
             expected = f"expected at most {self.documents:,} documents, but found {documents:,}"
@@ -179,10 +180,10 @@ class Limits:
 def reading_options(values: Mapping[str, Any]) -> ReadingOptions:
     """Build options from the JSON of an upload.
 
-    `feature_names` may also be a list, of the names of features 1, 2, ...
+    `feature_names` may also be a list with the names of features 1, 2, ...
 
     Raises:
-        InvalidInput: With a pointer for each thing that is wrong.
+        InvalidInput: With a JSON pointer to each invalid value.
     """
     problems = [
         InputProblem(f"/{_escaped(name)}", f"unknown; known here: {', '.join(_MEMBERS)}")

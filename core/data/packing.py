@@ -1,4 +1,4 @@
-"""Map the bytes of a file into memory, unpacked if compressed."""
+"""Memory-map the bytes of a file, unpacked if compressed."""
 
 import mmap
 import tempfile
@@ -30,7 +30,7 @@ class _Packing:
 
 _PACKINGS = (
     _Packing("gzip", "gzip", (b"\x1f\x8b",)),
-    # pzstd begins with a frame to be skipped.
+    # pzstd files begin with a skippable frame.
     _Packing("Zstandard", "zstd", (b"\x28\xb5\x2f\xfd", b"\x50\x2a\x4d\x18")),
 )
 
@@ -45,18 +45,18 @@ def mapped_bytes(
 ) -> Bytes:
     """Map a file read-only; gzip and Zstandard data, detected by their content, are unpacked first.
 
-    What is unpacked goes to a temporary file that has no name, so that no memory is held for it and no file
-    is left.
+    Unpacked bytes are written to an unlinked temporary file, so that they take no process memory and no file
+    remains.
 
     Args:
-        path: Where the file is. A plain file is mapped itself and must not be cut while its bytes are used.
-        file: Its name for messages.
-        limits: How large packed data may become.
-        on_progress: Called with the packed bytes read so far and their number.
+        path: Path of the file. A plain file is mapped directly and must not be truncated while in use.
+        file: Name of the file for messages.
+        limits: Size limits of unpacked data.
+        on_progress: Called with the packed bytes read so far and the size of the packed file.
         expected: Expected content of the file, for messages.
 
     Raises:
-        DatasetError: When the file is empty, or packed data are damaged, cut off or too large.
+        DatasetError: When the file is empty, or packed data are damaged, truncated or too large.
         OSError: When the file cannot be opened, or the disk is full.
     """
     with path.open("rb", buffering=0) as stream:
@@ -121,7 +121,7 @@ def _read(stream: pa.CompressedInputStream, packing: _Packing, file: str) -> byt
     except OSError as error:
         if error.errno is not None:
             raise
-        # Arrow reports damage as an OSError that no system call raised.
+        # Arrow reports damage as an OSError without an errno.
         raise DatasetError.at(_damage(packing, str(error)), file=file) from error
 
 

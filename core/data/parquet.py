@@ -1,4 +1,4 @@
-"""Stored datasets: one Parquet row a document, in the columns of `core.data.parquet_layout`."""
+"""Read and write stored datasets: one Parquet row per document, with columns as in `parquet_layout`."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -18,20 +18,20 @@ from core.errors import DatasetError, InvalidInput
 from core.types import Float32Array, Float64Array
 
 _ROW_GROUP_CELLS = 4_000_000  # 16 MB of features in memory while writing or reading
-_ROW_GROUP_ROWS = (1_024, 65_536)  # the least keeps the per-column cost of very wide datasets down
+_ROW_GROUP_ROWS = (1_024, 65_536)  # least and most; the least limits the per-column cost of wide datasets
 _TEXT_ROWS = 16_384  # rows whose texts are in memory at a time
-_BLOCK_ROWS = 256  # rows turned into columns at a time: they stay in a core's cache
+_BLOCK_ROWS = 256  # rows transposed at a time; a block fits in the CPU cache
 
 
 def write_parquet(
     dataset: RankingDataset, file: BinaryIO, on_progress: Callable[[int, int], None] | None = None
 ) -> None:
-    """Write a dataset so that `read_parquet` gives back the same bits.
+    """Write a dataset so that `read_parquet` returns bit-identical values.
 
     Args:
         dataset: Dataset to write.
-        file: Where to.
-        on_progress: Called with the documents written and those in all; what it raises ends the writing.
+        file: Output file.
+        on_progress: Called with the documents written and the number of all documents; may raise to stop.
     """
     layout = Layout.of(dataset)
     writer = _Writer(dataset, layout)
@@ -57,7 +57,7 @@ def read_parquet(file: BinaryIO | str | PathLike[str]) -> RankingDataset:
 
 
 def read_rows(file: BinaryIO | str | PathLike[str], first: int, last: int) -> RankingDataset:
-    """Read the rows from `first` to before `last` as a separate dataset, without most other row groups.
+    """Read rows `first` to `last` (exclusive) as a dataset; only the row groups that hold them are read.
 
     Raises:
         DatasetError: As `read_parquet`.
@@ -86,7 +86,7 @@ def read_row_groups(file: BinaryIO) -> Iterator[RankingDataset]:
 
 
 def read_texts(file: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """Read the ids and document columns of all rows in batches, under the names of the latter.
+    """Read the ids and the document columns of all rows in batches; columns have their original names.
 
     Raises:
         DatasetError: When the file is damaged.
@@ -112,15 +112,15 @@ def read_judgments(file: BinaryIO | str | PathLike[str]) -> Iterator[pa.RecordBa
 def read_document_texts(
     file: BinaryIO | str | PathLike[str], spans: Sequence[tuple[int, int]], names: Collection[str]
 ) -> list[pa.Table]:
-    """Read the ids of documents and some of their texts, and only the row groups that hold them.
+    """Read the ids and some document columns of ranges of rows; other row groups are not read.
 
     Args:
         file: File that `write_parquet` wrote.
-        spans: First row and the row after the last, one span a table.
+        spans: First row and the row after the last row of each range.
         names: Document columns; those that the file lacks are left out.
 
     Returns:
-        A table a span: `document_id` and a column for each name.
+        A table for each span, with `document_id` and a column for each name.
 
     Raises:
         DatasetError: When the file is damaged.
@@ -152,13 +152,13 @@ def row_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield rows of a Parquet file.
 
-    `ParquetFile.iter_batches` buffers the bytes of all row groups that it is asked for until it ends. Here it
-    is asked for one after the other.
+    `ParquetFile.iter_batches` buffers the bytes of all its row groups until it ends. Therefore it is called
+    for one row group at a time.
 
     Args:
         parquet: The opened file.
         batch_rows: Rows of a batch at most; a batch ends with its row group.
-        columns: Their names, None for all.
+        columns: Names of the columns, None for all.
         groups: Numbers of the row groups in order, None for all.
     """
     names = None if columns is None else list(columns)
@@ -167,7 +167,7 @@ def row_batches(
 
 
 class _Writer:
-    """Cuts a dataset into tables of rows."""
+    """Converts ranges of rows of a dataset to Arrow tables."""
 
     def __init__(self, dataset: RankingDataset, layout: Layout) -> None:
         self._dataset = dataset
@@ -207,7 +207,7 @@ def _columns_of(features: Float32Array) -> Float32Array:
 
 
 class _Reader:
-    """Joins tables of rows to a dataset."""
+    """Joins Arrow tables of rows to a dataset."""
 
     def __init__(self, layout: Layout, n_rows: int) -> None:
         self._layout = layout
@@ -316,5 +316,5 @@ def opened_parquet(file: BinaryIO | str | PathLike[str]) -> Iterator[pq.ParquetF
     except OSError as error:
         if error.errno is not None:
             raise
-        # Arrow reports damaged pages as an OSError that no system call raised.
+        # Arrow reports damaged pages as an OSError without an errno.
         raise DatasetError.at(f"expected a whole Parquet file: {error}", file=name or None) from error

@@ -1,4 +1,4 @@
-"""Rename the columns of a Parquet file by its footer alone: pages of data do not hold names.
+"""Rename the columns of a Parquet file by changing only its footer, as data pages hold no names.
 
 The footer is a `FileMetaData` of parquet.thrift (https://github.com/apache/parquet-format) in the compact
 protocol of Thrift (https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md).
@@ -18,12 +18,12 @@ _END_BYTES = _LENGTH.size + len(_MAGIC)
 # Types of the compact protocol.
 _INTEGERS = (4, 5, 6)
 _BINARY, _LIST, _SET, _STRUCT = 8, 9, 10, 12
-# Of booleans, which are in the header of their field, of bytes and of floats.
+# Size by type: booleans (1, 2), whose value is in the header of the field; bytes (3) and doubles (7).
 _FIXED_BYTES: Mapping[int, int] = MappingProxyType({1: 0, 2: 0, 3: 1, 7: 8})
-_BOOLEANS = (1, 2)  # a byte each in lists
+_BOOLEANS = (1, 2)  # one byte each in lists
 _LONG_LIST = 15
-_MAX_DEPTH = 32  # of structs and lists in each other; Parquet has less than ten
-# Numbers of fields.
+_MAX_DEPTH = 32  # of nested structs and lists; Parquet has less than ten
+# Field ids of parquet.thrift.
 _SCHEMA, _ROW_GROUPS, _KEY_VALUES = 2, 4, 5  # of FileMetaData
 _COLUMNS = 1  # of RowGroup
 _META_DATA = 3  # of ColumnChunk
@@ -31,10 +31,10 @@ _PATH_IN_SCHEMA = 3  # of ColumnMetaData
 
 
 def read_footer(file: BinaryIO) -> tuple[int, bytes]:
-    """Return the offset of the footer of a Parquet file, and its metadata.
+    """Return the offset of the footer of a Parquet file, and the metadata in the footer.
 
     Raises:
-        DatasetError: The file has none.
+        DatasetError: The file has no footer.
     """
     size = file.seek(0, 2)
     file.seek(max(size - _END_BYTES, 0))
@@ -48,13 +48,13 @@ def read_footer(file: BinaryIO) -> tuple[int, bytes]:
 
 
 def renamed_footer(metadata: bytes, named: bytes, names: Sequence[str]) -> bytes:
-    """Return the footer of a Parquet file with other column names, its length and the magic number.
+    """Return a Parquet footer with new column names: metadata, their length and the magic number.
 
     Args:
         metadata: Metadata of the file, as `read_footer` returns it.
-        named: Of a file without rows with the same columns under these names; its schema and its key-value
-            metadata are taken.
-        names: Names of the columns, in their order; none is nested.
+        named: Metadata of a file without rows that has the same columns with the new names. Its schema and
+            key-value metadata replace those of the file.
+        names: New names of the columns in order; nested columns are not supported.
 
     Raises:
         DatasetError: The metadata are damaged.
@@ -86,7 +86,7 @@ def _renamed(metadata: bytes, named: bytes, names: Sequence[str]) -> Iterator[by
 
 
 def _top_level(metadata: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the number of each field, and the span of its value."""
+    """Yield the id of each top-level field, and the span of its value."""
     cursor = _Cursor(metadata)
     for field, kind in cursor.fields():
         start = cursor.at
@@ -95,7 +95,7 @@ def _top_level(metadata: bytes) -> Iterator[tuple[int, tuple[int, int]]]:
 
 
 def _path_spans(metadata: bytes, start: int) -> Iterator[tuple[int, int]]:
-    """Yield the span of each column's path, of all row groups one after the other."""
+    """Yield the span of each column's path (`path_in_schema`), row group by row group."""
     cursor = _Cursor(metadata, start)
     for _ in range(cursor.list_header()[0]):
         for of_group, kind in cursor.fields():
@@ -119,7 +119,7 @@ def _column_path(cursor: "_Cursor") -> Iterator[tuple[int, int]]:
 
 
 def _path(name: str) -> bytes:
-    """Return a list of one text."""
+    """Return a column path: a Thrift list of one string."""
     text = name.encode()
     return bytes([1 << 4 | _BINARY]) + _varint(len(text)) + text
 
@@ -134,14 +134,14 @@ def _varint(number: int) -> bytes:
 
 
 class _Cursor:
-    """A place in a value of the compact protocol."""
+    """Read position in bytes of the compact protocol."""
 
     def __init__(self, content: bytes, at: int = 0) -> None:
         self.at = at
         self._content = content
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """Yield the number and the type of each field of a struct; the caller moves past its value."""
+        """Yield the id and the type of each field of a struct; the caller moves past the value."""
         number = 0
         while header := self._byte():
             delta, kind = header >> 4, header & 0x0F

@@ -1,10 +1,10 @@
 """Columns of a stored dataset in Parquet, and their encoding.
 
-Columns `query_id`, `document_id`, `label`, `query_weight` and `document_weight` (only where there are any),
-then `f1`, `f2`, ... in the order of the feature names, `q1`, `q2`, ... in that of the query columns' names
-and `d1`, `d2`, ... in that of the document columns' names. The schema's metadata hold the lists of names and
-the values of categorical features with the version of this layout. Version 1 had neither document weights
-nor query columns, version 2 no document columns, version 3 no categories.
+The columns are `query_id`, `document_id`, `label`, and `query_weight` and `document_weight` where the
+dataset has weights. They are followed by `f1`, `f2`, ... (features), `q1`, `q2`, ... (query columns) and
+`d1`, `d2`, ... (document columns). The schema's metadata hold the lists of names in this order, the values of
+categorical features and the version of the layout. Version 1 had neither document weights nor query columns,
+version 2 no document columns, version 3 no categories.
 """
 
 import json
@@ -33,7 +33,7 @@ class Layout:
         version: Version of this layout.
         feature_names: In the order of `feature_columns`.
         query_columns: Names, in the order of `text_columns`.
-        weights: Which of `query_weight` and `document_weight` there are.
+        weights: The weight columns of the file: `query_weight`, `document_weight`, both or neither.
         document_columns: Names, in the order of `document_text_columns`.
         categories: Values of the categorical features by name.
     """
@@ -47,10 +47,10 @@ class Layout:
 
     @classmethod
     def of(cls, dataset: RankingDataset) -> "Layout":
-        """Return the layout to write a dataset in."""
+        """Return the layout of a dataset that is to be written."""
         given = zip(_WEIGHTS, (dataset.query_weights, dataset.document_weights), strict=True)
         weights = tuple(name for name, values in given if values is not None)
-        # Without document columns or categories workers of the versions before can read it, too.
+        # Workers of earlier releases can read files without document columns or categories, too.
         version = LAYOUT_VERSION if dataset.categories else 3 if dataset.document_columns else 2
         columns = tuple(dataset.query_columns), weights, tuple(dataset.document_columns)
         return cls(version, dataset.feature_names, *columns, values_by_feature(dataset.categories))
@@ -60,7 +60,7 @@ class Layout:
         """Return the layout of a stored file.
 
         Raises:
-            DatasetError: When the file was not written by Rankery, or by a later version.
+            DatasetError: When the file was not written by Rankery, or was written by a later version.
         """
         try:
             values: Mapping[str, Any] = json.loads((schema.metadata or {})[_KEY])
@@ -117,8 +117,8 @@ class Layout:
 
     def packing(self) -> dict[str, Any]:
         """Return the encoding and compression of the columns."""
-        # Features seldom repeat, so no dictionary; split by bytes LZ4 packs them as well as Zstandard, and
-        # in a third less time.
+        # No dictionary encoding, as feature values seldom repeat. With byte-stream split, LZ4 compresses as
+        # well as Zstandard, in a third less time.
         return {
             "compression": "lz4",
             "use_dictionary": ["query_id", "document_id", "label", *self.text_columns],

@@ -9,19 +9,19 @@ from core.types import Float32Array, Float64Array, Int64Array
 
 _DEGREES = (1, 2, 3)
 _TERMS_PER_FEATURE = 2  # of degree 2 and of degree 3
-_REFERENCE_DOCUMENTS = 100_000  # holds the rarest label's share to 0.03 percentage points
+_REFERENCE_DOCUMENTS = 100_000  # keeps the share of the rarest label exact to 0.03 percentage points
 _BLOCK_DOCUMENTS = 16_384  # a block of 50 features in float64 is 6.5 MB
 POLYNOMIAL, REFERENCE, FEATURES, NOISE, GRADES = range(5)  # independent random streams
 
 
 def random_stream(*key: int) -> np.random.Generator:
-    """Return the random generator of a key: one of the streams above and a seed."""
+    """Return the random generator of a key: a stream, such as `FEATURES`, and a seed."""
     return np.random.default_rng(key)
 
 
 @dataclass(frozen=True, eq=False)
 class CubicPolynomial:
-    """Random cubic polynomial: the terms of each degree, with the mean and scale of their sum."""
+    """Random cubic polynomial: the terms of each degree, and the mean and scale of their sum."""
 
     factors: tuple[Int64Array, ...]
     coefficients: tuple[Float64Array, ...]
@@ -31,7 +31,7 @@ class CubicPolynomial:
 
     @classmethod
     def draw(cls, polynomial_seed: int, n_features: int) -> "CubicPolynomial":
-        """Draw the terms and coefficients, and scale the parts to one variance over a reference sample."""
+        """Draw terms and coefficients, and scale the parts to equal variance over a reference sample."""
         stream = random_stream(POLYNOMIAL, polynomial_seed)
         n_terms = _TERMS_PER_FEATURE * n_features
         factors = (
@@ -48,7 +48,7 @@ class CubicPolynomial:
         return cls(factors, coefficients, parts.mean(axis=1), scales, reference)
 
     def parts(self, features: Float32Array) -> Float64Array:
-        """The linear, quadratic and cubic part of each document, (3, n_documents)."""
+        """Return the linear, quadratic and cubic part of each document, (3, n_documents)."""
         parts = np.empty((len(_DEGREES), len(features)))
         for first in range(0, len(features), _BLOCK_DOCUMENTS):
             columns = features[first : first + _BLOCK_DOCUMENTS].T.astype(np.float64)
@@ -61,7 +61,7 @@ class CubicPolynomial:
         return parts
 
     def value(self, features: Float32Array) -> Float64Array:
-        """The polynomial of each document, with mean 0 and variance near 1."""
+        """Return the value of each document, with mean 0 and variance near 1."""
         linear, quadratic, cubic = (self.parts(features) - self.means[:, None]) / self.scales[:, None]
         value: Float64Array = linear + quadratic + cubic
         return value
@@ -70,7 +70,7 @@ class CubicPolynomial:
         """Fill `features` with uniform numbers and yield blocks of rows with the noisy value of each.
 
         Args:
-            features: (n_documents, n_features), written.
+            features: (n_documents, n_features), overwritten.
             seed: Seed of the features and the noise.
             noise: Standard deviation of normal noise, in standard deviations of the polynomial.
         """
@@ -82,7 +82,7 @@ class CubicPolynomial:
             yield slice(first, first + len(block)), value
 
     def cuts(self, polynomial_seed: int, noise: float, shares: Sequence[float]) -> Float64Array:
-        """The values at which all classes but the lowest begin, for their shares of the documents."""
+        """Return the lower limits of all classes but the lowest, given the share of each class."""
         noise_stream = random_stream(NOISE, polynomial_seed, REFERENCE)
         value = self.value(self.reference) + noise * noise_stream.standard_normal(len(self.reference))
         cuts: Float64Array = np.quantile(value, np.cumsum(shares[:-1]))
@@ -90,7 +90,7 @@ class CubicPolynomial:
 
 
 def _sum_of_terms(columns: Float64Array, factors: Int64Array, coefficients: Float64Array) -> Float64Array:
-    # Elementwise in a fixed order, not a matrix product, whose sums differ between machines.
+    # Elementwise sums in a fixed order: the sums of a matrix product differ between machines.
     total = np.zeros(columns.shape[1])
     term = np.empty_like(total)
     for features, coefficient in zip(factors.tolist(), coefficients.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The index of a stored dataset's queries: position of the rows and label counts of each."""
+"""The query index of a stored dataset: position of the rows and label summary of each query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ class QueryEntry:
         first_row: Its first row in the dataset, from 0.
         documents: Number of its rows.
         relevant: Number of its documents with a label above 0.
-        min_label: The smallest label, None where no document has one.
-        max_label: The largest label, None where no document has one.
+        min_label: The smallest label, None where no document has a label.
+        max_label: The largest label, None where no document has a label.
         columns: Other columns of the query, by name.
     """
 
@@ -44,7 +44,7 @@ class QueryEntry:
 
 
 class QueryIndex:
-    """All queries of a dataset, in its order.
+    """All queries of a dataset, in the dataset's order.
 
     Args:
         table: Table that `write_query_index` wrote.
@@ -124,7 +124,7 @@ def write_query_index(dataset: RankingDataset, file: BinaryIO) -> None:
 
 
 def _labels(values: Float32Array) -> "pa.Array[Any]":
-    """Return labels as people write them; NaN, where no document of a query has a label, as null."""
+    """Return labels as short float64 (0.1, not 0.10000000149011612); NaN, a query without labels, as null."""
     distinct, places = np.unique(values, return_inverse=True)
     written = np.array([float(label_text(label)) for label in distinct])
     values_or_null: pa.Array[Any] = pa.array(written[places], from_pandas=True)

@@ -35,7 +35,7 @@ _EXPECTED = {
     "parquet": "a Parquet file",
     "trec-qrels": "TREC qrels, lines such as 'q1 0 d7 2'",
 }
-# Contents whose rows nearly match the requested format, so that problems are reported by row.
+# Detected formats that are near the requested format; its reader then reports problems by row.
 _READABLE_AS = {
     "letor": ("letor", "lightgbm", "unknown"),
     "lightgbm": ("lightgbm", "letor", "csv", "unknown"),
@@ -50,10 +50,10 @@ class JudgedFile:
     """A file to read.
 
     Attributes:
-        path: Where the file is.
+        path: Path of the file.
         name: Name in messages.
-        query_sizes: LightGBM's query file beside it, if there is one.
-        query_sizes_name: Its name in messages.
+        query_sizes: Path of LightGBM's query file, if there is one.
+        query_sizes_name: Name of the query file in messages.
     """
 
     path: Path
@@ -67,9 +67,9 @@ class FileForm:
     """Format and columns shared by all files of a dataset.
 
     Attributes:
-        file: The first of them.
+        file: Name of the first file.
         format: letor, csv or parquet.
-        columns: Those of a table; None for LETOR text.
+        columns: Columns of a table; None for LETOR text.
     """
 
     file: str
@@ -81,7 +81,7 @@ def form_of_file(file: JudgedFile, options: ReadingOptions, limits: Limits) -> F
     """Detect the format and the columns of the first of several files.
 
     Raises:
-        DatasetError: It is of no format whose files can be joined.
+        DatasetError: Files of this format cannot be joined.
     """
     text = mapped_bytes(file.path, file.name, limits)
     content = content_of(text, file.name)
@@ -110,15 +110,15 @@ def read_file(
     on_progress: Progress | None = None,
     form: FileForm | None = None,
 ) -> Reading:
-    """Read judged documents from a file, and its query file.
+    """Read judged documents from a file, and from its query file if there is one.
 
     Args:
-        file: File to read. A plain file is mapped into memory and must not be cut while it is read.
-        options: How to read it; its format is detected by its content by default.
-        limits: How large it may become.
+        file: File to read. A plain file is memory-mapped and must not be truncated while it is read.
+        options: Reading options; by default, the format is detected by the content.
+        limits: Size limits of the file and the dataset.
         threads: Threads to use; the result is the same on any number.
         on_progress: Called with the bytes done and to do, several times a second; may raise to stop.
-        form: That of the first file, where this is one of several.
+        form: Form of the first file, where the dataset has several files.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its place.
@@ -147,7 +147,7 @@ def read_file(
     judged: Table
     if chosen == "parquet":
         judged = ParquetTable(text, file.name, limits)
-        if form is None and options.columns == Columns():  # a downloaded one has its column roles
+        if form is None and options.columns == Columns():  # a downloaded file stores its roles
             options = replace(options, columns=columns_of(judged.schema) or options.columns)
     else:
         judged = DelimitedTable(text, file.name, content.delimiter or ",")
@@ -159,17 +159,17 @@ def read_file(
 def read_unjudged(
     file: JudgedFile, features: Sequence[str], columns: Columns | None = None, limits: Limits | None = None
 ) -> Reading:
-    """Read documents to rank by a model; tables need no labels, and theirs are ignored.
+    """Read documents that a model is to rank; tables need no labels, and label columns are ignored.
 
     Args:
         file: File to read, in any format that `read_file` takes.
-        features: The model's; of a table the other columns are left out.
-        columns: Which columns of a table are the query and the document, where their names do not tell.
-        limits: How large it may become.
+        features: The model's features; other columns of a table are left out.
+        columns: The query and document columns of a table, where they do not have usual names.
+        limits: Size limits of the file and the dataset.
 
     Raises:
-        DatasetError: As `read_file`; also when a table has none of the features, or no column for the query
-            beside columns of unknown meaning. Without such, the table holds one query.
+        DatasetError: As `read_file`; also when a table has none of the features, or has columns of
+            unknown meaning and no query column. Without unknown columns, the table is one query.
     """
     limits = limits or Limits()
     text = mapped_bytes(file.path, file.name, limits)
@@ -224,7 +224,7 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
 
 
 def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
-    """Choose the reader: as requested, where the content allows it, else by the content."""
+    """Return the format to read: the requested format if the content allows it, else the detected format."""
     asked = options.format
     if asked == "auto" and content.format == "csv" and file.query_sizes is not None:
         return "lightgbm"

@@ -13,18 +13,18 @@ MAX_EXAMPLES = 10
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A dataset with facts about its file.
+    """A dataset, and properties of the file that it was read from.
 
     Attributes:
         dataset: The judged documents.
         format: Detected format: letor, lightgbm, csv, parquet or trec-qrels.
-        scattered_queries: Queries whose rows were not contiguous and were gathered.
-        scattered_examples: The ids of the first of them, at most `MAX_EXAMPLES`.
+        scattered_queries: Number of queries whose rows were not contiguous and were gathered.
+        scattered_examples: Ids of the first such queries, at most `MAX_EXAMPLES`.
         several_spellings: The ids of queries that the file spells in several ways: `1` and `1.0`.
-        grouping: How the rows of the file make queries; None where no row names its query.
-        named: bool (n_documents,) whether the file names the document, whose id is else its row number within
-            the query; None where it names none.
-        size_bytes: Size of the file, once gzip or Zstandard data are unpacked.
+        grouping: Assignment of the file's rows to queries; None where rows have no query id.
+        named: bool (n_documents,) whether the file has an id of the document, whose id is otherwise its row
+            number within the query; None where the file has no ids.
+        size_bytes: Size of the file, after unpacking gzip or Zstandard data.
     """
 
     dataset: RankingDataset

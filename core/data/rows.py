@@ -1,4 +1,4 @@
-"""Rows of LETOR text, with queries or without, parsed into arrays in parallel."""
+"""Parse rows of LETOR text, with or without query ids, into arrays in parallel."""
 
 import re
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ from core.ranges import over_ranges, use_threads
 from core.types import Float32Array, Int32Array, Int64Array
 
 CHUNK_BYTES = 2**22
-_CHUNKS_A_THREAD = 4  # in one call of a kernel: evens out the load, and keeps reports frequent
-_UNDECIDED_ROOM = 64  # rows of a chunk whose numbers lie halfway between two float32; more are rare
+_CHUNKS_A_THREAD = 4  # in one kernel call: balances the load, and keeps progress reports frequent
+_UNDECIDED_ROOM = 64  # per chunk, rows with a number halfway between two float32; more are rare
 
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
 _VALUE = "a number such as 0.5, -2e-3 or nan after the colon"
@@ -53,23 +53,23 @@ class Rows:
     Args:
         source: The text.
         has_queries: Whether `qid:` follows the label.
-        reject_repeated: Whether a feature may not come twice in a row; else its last value counts.
-        limits: How large the matrix may become.
+        reject_repeated: Whether a repeated feature in a row is an error; else its last value counts.
+        limits: Size limits of the matrix.
         threads: Threads to use.
-        on_progress: Called with the bytes done and to do; may raise.
+        on_progress: Called with the bytes done and to do; may raise to stop.
 
     Attributes:
         features: (n_rows, n_features) float32.
         labels: (n_rows,) float32.
         first_id: The feature id of the first column.
-        query_starts: (n_rows,) where the query id starts, for the rows that begin a run of a query; else 0.
-        query_lengths: (n_rows,) its length there.
-        document_starts: (n_rows,) where the document id starts, or would.
-        document_lengths: (n_rows,) its length, 0 where there is none.
+        query_starts: (n_rows,) position of the query id, at the rows that begin a run of a query; else 0.
+        query_lengths: (n_rows,) length of the query id at these rows.
+        document_starts: (n_rows,) position of the document id, or where an absent one would be.
+        document_lengths: (n_rows,) length of the document id, 0 where a row has none.
         has_longer_comments: Whether the comment of any row continues after the document id.
 
     Raises:
-        DatasetError: With what cannot be understood, or when the matrix would be too large.
+        DatasetError: With the invalid tokens, or when the matrix would be too large.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Rows:
             )
 
     def _blocks(self, done: int) -> Iterator[slice]:
-        """Yield the chunks of one call of a kernel, and report progress after it."""
+        """Yield the chunks of each kernel call, and report progress after the call."""
         n_chunks = len(self._cuts) - 1
         for first in range(0, n_chunks, self._step):
             last = min(first + self._step, n_chunks)
@@ -201,7 +201,7 @@ class Rows:
         return sorted(spans, key=lambda span: span[1]), int(counts[:, 0].sum())
 
     def _read_again(self, row: int, at: int) -> Iterator[Span]:
-        """Read a row's numbers with Python's own float, which rounds every one of them correctly."""
+        """Read a row's numbers again with Python's `float`, which rounds all numbers correctly."""
         line = self._source.text[at : self._source.line_start(at + 1)]
         for place, token in _tokens(line.tobytes(), self._has_queries):
             name, colon, number = token.rpartition(b":")
@@ -218,7 +218,7 @@ class Rows:
 
 def _tokens(line: bytes, has_queries: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the numbers of a row that the kernel has accepted, with their positions in its line."""
-    # The kernel's blanks: bytes.split knows more of them.
+    # Split at the blanks of the kernel; bytes.split would split at other whitespace, too.
     for position, match in enumerate(_TOKEN.finditer(line)):
         if has_queries and position == 1:
             continue

@@ -1,4 +1,4 @@
-"""Parts of a text as `Texts`, copied without a Python object each."""
+"""Copy parts of a text into `Texts`, without a Python object for each part."""
 
 import numpy as np
 import numpy.typing as npt

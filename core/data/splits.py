@@ -1,9 +1,9 @@
 """Hold out whole queries, or draw them with replacement.
 
-By fraction and by folds, both sides have queries of every length, and with and without a relevant document (a
-label above 0), in the same shares: queries are put in order by these two, the order is cut into runs of
-neighbours, and chance decides within each run only. The share of documents held out therefore equals the
-share of queries, give or take the documents of a few queries.
+Splits by fraction and by folds are stratified by query length and by having a relevant document (a label
+above 0). Queries are sorted by these two, the order is cut into runs of neighbours, and queries are drawn at
+random within each run. The share of documents held out therefore equals the share of queries, give or take
+the documents of a few queries.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ def split_queries(dataset: RankingDataset, fraction: float, seed: int) -> Split:
         seed: The same seed makes the same split of the same dataset.
 
     Returns:
-        The queries to train on, and those held out.
+        The training queries, and the held-out queries.
 
     Raises:
         InvalidInput: When there is one query, or the fraction or the seed is out of bounds.
@@ -44,7 +44,7 @@ def split_queries(dataset: RankingDataset, fraction: float, seed: int) -> Split:
     n_held_out = min(max(round(fraction * n_queries), 1), n_queries - 1)
     generator = _generator(seed)
     order = _neighbours(dataset, generator)
-    # One of each run is drawn. Runs of fewer than two would leave no choice: then those to keep are drawn.
+    # One query of each run is drawn. To have at least two queries per run, the smaller side is drawn.
     n_drawn = min(n_held_out, n_queries - n_held_out)
     cuts = np.arange(n_drawn + 1) * n_queries // n_drawn
     drawn = cuts[:-1] + generator.integers(0, np.diff(cuts))
@@ -54,16 +54,16 @@ def split_queries(dataset: RankingDataset, fraction: float, seed: int) -> Split:
 
 
 def fold_queries(dataset: RankingDataset, folds: int, fold: int, seed: int) -> Split:
-    """Hold out one of k folds; the folds of one seed part the queries among them.
+    """Hold out one of k folds; the folds of one seed partition the queries.
 
     Args:
         dataset: At least as many queries as folds.
         folds: Number of folds, at least 2. Their numbers of queries differ by at most one.
-        fold: Which one to hold out, from 1.
+        fold: Number of the fold to hold out, from 1.
         seed: The same seed makes the same folds of the same dataset.
 
     Returns:
-        The queries of the other folds, and the queries of this one.
+        The queries of the other folds, and the queries of this fold.
 
     Raises:
         InvalidInput: When there are too few queries, or folds, fold or seed are out of bounds.
@@ -100,10 +100,10 @@ def fold_numbers(dataset: RankingDataset, folds: int, seed: int) -> Int64Array:
 
 
 def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) -> Split:
-    """Hold out the queries that have one of some values in a column.
+    """Hold out the queries that have one of the given values in a column.
 
     Returns:
-        The other queries, and these.
+        The other queries, and the held-out queries.
 
     Raises:
         InvalidInput: When there is no such column or value, or all queries have such a value.
@@ -125,18 +125,18 @@ def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) 
 
 
 def bootstrap_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
-    """Draw as many queries as there are, with replacement.
+    """Draw a bootstrap sample: as many queries as the dataset has, with replacement.
 
     The sample is expressed by weights: a query that is drawn n times counts n times, others have weight 0.
-    Features and their bins stay as they are.
+    Features and their bins are unchanged.
 
     Args:
         dataset: At least one query with a weight above 0.
         seed: The same seed draws the same sample of the same number of queries.
 
     Returns:
-        The dataset with each query's weight multiplied by the number of times that it was drawn. Queries of
-        weight 0 alone are never the whole sample: it is then drawn again.
+        The dataset with each query's weight multiplied by the number of times that it was drawn. A sample of
+        which all queries have weight 0 is drawn again.
     """
     generator = _generator(seed)
     given = np.ones(dataset.n_queries) if dataset.query_weights is None else dataset.query_weights
@@ -166,7 +166,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 
 def _neighbours(dataset: RankingDataset, generator: np.random.Generator) -> Int64Array:
-    """Sort queries by having a relevant document, then by length; equals randomly."""
+    """Sort queries by having a relevant document, then by length; ties are in random order."""
     starts = dataset.query_boundaries[:-1]
     has_relevant = np.maximum.reduceat(dataset.labels > 0, starts)
     return np.lexsort((generator.permutation(len(starts)), np.diff(dataset.query_boundaries), has_relevant))

@@ -16,7 +16,7 @@ from core.types import Float32Array, Int64Array
 MOST_LABELS = 100
 _MOST_VALUES = 20
 _MOST_BARS = 20
-_LONG_TAIL = 20  # times the median; beyond it bars of one width would crowd into the first
+_LONG_TAIL = 20  # times the median; longer tails get bins of increasing width
 _QUANTILES = (0.05, 0.25, 0.75, 0.95, 0.99)
 
 
@@ -27,9 +27,9 @@ class QueryLabels:
     Attributes:
         minimum: (n_queries,) smallest label, NaN where no document has a label.
         maximum: (n_queries,) largest label, NaN where no document has a label.
-        relevant: (n_queries,) documents with a label above 0.
-        missing: (n_queries,) documents whose label is NaN.
-        single: (n_queries,) whether all documents have the same label, none at all counted as one more label.
+        relevant: (n_queries,) number of documents with a label above 0.
+        missing: (n_queries,) number of documents whose label is NaN.
+        single: (n_queries,) whether all documents have the same label, or all have none (NaN).
     """
 
     minimum: Float32Array
@@ -54,22 +54,23 @@ class QueryLabels:
 
 
 def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
-    """Count a dataset's queries, documents and labels.
+    """Compute statistics of a dataset's queries, documents and labels.
 
     Returns:
         Plain values for JSON:
 
         - `queries`, `documents`, `features`;
-        - `labels`, the documents of each label in rising order (of the 100 commonest labels where there are
-          more); documents without a label (NaN) are in `label_range.missing` alone;
+        - `labels`, the number of documents of each label in ascending order, for at most the 100 commonest
+          labels; documents without a label (NaN) are counted in `label_range.missing` only;
         - `label_range`, the fields of `LabelRange`;
         - `documents_per_query` with its `min`, `median`, `mean` and `max`, its `quantiles`, and a `histogram`
           of neighbouring ranges, ends included;
-        - `queries_without_relevant`, that have no label above 0;
-        - `queries_with_one_label`, which teach a ranker nothing;
-        - `texts`, which texts to show it has: `query_text`, `document_title` and `document_url`;
-        - `query_columns`, the queries of each value of each column but the text of the query, of the 20
-          commonest values where there are more.
+        - `queries_without_relevant`, the number of queries without a label above 0;
+        - `queries_with_one_label`, the number of queries whose labels are all equal, which a ranker cannot
+          learn from;
+        - `texts`, the display texts of the dataset: `query_text`, `document_title` and `document_url`;
+        - `query_columns`, the number of queries of each value of each column other than the query text, for
+          at most the 20 commonest values.
     """
     lengths = np.diff(dataset.query_boundaries)
     labels = QueryLabels.of(dataset)
@@ -100,7 +101,7 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
 def _label_counts(labels: Float32Array) -> list[dict[str, float | int]]:
     found, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
     commonest = np.sort(np.argsort(-counts, kind="stable")[:MOST_LABELS])
-    # By way of text, so that 0.1 stays 0.1 instead of float32's 0.10000000149011612; -0.0 is 0.
+    # Converted by way of text, so that 0.1 is not 0.10000000149011612 (float32); -0.0 becomes 0.
     return [{"label": float(str(found[i])) + 0.0, "documents": int(counts[i])} for i in commonest]
 
 
@@ -109,7 +110,7 @@ def _value_counts(values: Sequence[str]) -> list[dict[str, str | int]]:
 
 
 def _histogram(lengths: Int64Array) -> list[dict[str, int]]:
-    """Count lengths in at most 20 ranges of one round width, or in 1-2-5 steps where the tail is long."""
+    """Count lengths in at most 20 bins of equal round width, or in 1-2-5 steps where the tail is long."""
     shortest, longest = int(lengths.min()), int(lengths.max())
     steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
     if longest <= _LONG_TAIL * np.median(lengths):

@@ -1,4 +1,4 @@
-"""Features of selected documents, read from a stored dataset in batches, local or remote."""
+"""Read the features of selected documents in batches from a stored dataset, local or remote."""
 
 import re
 import time
@@ -18,7 +18,7 @@ from core.errors import DatasetError, ExtraMissing
 from core.types import Float32Array, Int64Array
 
 _ABSENT = -1
-_BLOCK_ROWS = 256  # rows turned from columns at a time: they stay in a core's cache
+_BLOCK_ROWS = 256  # rows transposed at a time; a block fits in the CPU cache
 _BATCH_CELLS = 2**20  # 4 MB of features beside those of the row group
 _AHEAD_BYTES = 2**22  # minimum of a request to remote storage
 _PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before retries of requests to remote storage
@@ -30,20 +30,20 @@ _SAME_PATH = (
 
 
 class StoredFeatures:
-    """Rows and columns of the features of a stored dataset, of which one row group is in memory at a time.
+    """Lazy rows and columns of a stored dataset's features, with one row group in memory at a time.
 
-    It is read as an array is, by rows or by rows and columns, and every part of it is a float32 array. Rows
-    that rise are read once. The file is open as long as the object lives.
+    Indexing works as for an array, by rows or by rows and columns, and returns float32 arrays. Access in
+    ascending order of rows reads each row group once. The file is open as long as the object lives.
 
     Args:
-        url: URL of the Parquet: `file:///…`, or `https://…` with a signature, which no message repeats.
+        url: URL of the Parquet file: `file:///…`, or a presigned `https://…`; messages omit the signature.
         rows: (n_documents,) rows of the file.
-        columns: (n_features,) columns of the file's features, -1 for one that it does not have.
-        absent: The value of those.
+        columns: (n_features,) columns of the file's features, -1 for absent columns.
+        absent: The value of absent columns.
 
     Raises:
-        DatasetError: When the file cannot be read, now or later, or is not one of Rankery's.
-        ExtraMissing: When the packages that read over HTTP are not installed.
+        DatasetError: When the file cannot be read, now or on later access, or was not written by Rankery.
+        ExtraMissing: When the optional packages for reading over HTTP are not installed.
     """
 
     def __init__(self, url: str, rows: Int64Array, columns: Int64Array, absent: float = np.nan) -> None:
@@ -93,23 +93,23 @@ class StoredFeatures:
             wanted = np.flatnonzero(groups == group)
             places = rows[wanted] - self._starts[group]
             first, last = int(wanted[0]), int(wanted[-1]) + 1
-            if last - first == len(wanted) and len(present) == len(self._columns):  # without a copy between
+            if last - first == len(wanted) and len(present) == len(self._columns):  # no temporary copy
                 np.take(self._group(group), places, axis=0, out=values[first:last], mode="clip")
             else:
                 values[np.ix_(wanted, present)] = self._group(group)[places]
         if len(rows) and rows[-1] == self._rows[-1]:
-            self._held = None  # the reading has ended
+            self._held = None  # the last row has been read
         return values
 
     def _group(self, group: int) -> Float32Array:
         if self._held is None or self._held[0] != group:
-            self._held = None  # before the next one is read, so that there are never two
+            self._held = None  # released before the next group is read, so that memory holds one group
             with self._reporting():
                 self._held = group, self._matrix(group)
         return self._held[1]
 
     def _matrix(self, group: int) -> Float32Array:
-        """Read a row group, some columns after the others, so that it is in memory little more than once."""
+        """Read a row group, some columns at a time, so that there is no second full copy in memory."""
         n_rows, step = self._sizes[group], max(1, _BATCH_CELLS // max(self._sizes[group], 1))
         matrix = np.empty((n_rows, len(self._names)), np.float32)
         for first in range(0, len(self._names), step):
@@ -153,7 +153,7 @@ def _opened(url: str) -> pq.ParquetFile:
     if parts.scheme == _LOCAL:
         return pq.ParquetFile(url2pathname(parts.path))
     try:
-        # Encoded: a signature holds for the very text of the URL.
+        # encoded=True: the signature is valid only for the unchanged text of the URL.
         file = fsspec.open(url, "rb", encoded=True, block_size=_AHEAD_BYTES).open()
     except ImportError as error:
         raise ExtraMissing("an artifact storage on S3", "s3") from error

@@ -1,4 +1,4 @@
-"""Artificial ranking data whose relevance is a known cubic polynomial of the features."""
+"""Generate artificial ranking data whose relevance is a known cubic polynomial of the features."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,10 +11,10 @@ from core.data.texts import row_numbers
 from core.errors import InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
 
-# Shares of the labels 0 to 4 in judged web search data, which the paper imitates without printing its own.
+# Shares of the labels 0 to 4 in judged web search data; the paper does not print the shares of its data.
 LABEL_SHARES = (0.515, 0.325, 0.134, 0.018, 0.008)
 GAINS_2006 = (0.0, 3.0, 7.0, 15.0, 31.0)  # of the labels 0 to 4, as printed
-ISTELLA_X_DOCUMENTS = 2_679  # a query's on average, as printed
+ISTELLA_X_DOCUMENTS = 2_679  # per query on average, as printed
 ISTELLA_X_RELEVANT_SHARE = 0.0017  # of the documents; 99.83% have the label 0, as printed
 
 
@@ -30,14 +30,14 @@ def synthetic_dataset(
     """Draw queries whose labels follow a random cubic polynomial.
 
     Features are uniform in [-1, 1). The polynomial has a linear term in every feature and random products of
-    two and of three features, twice as many of each as there are features, with normal coefficients; its
-    linear, quadratic and cubic parts are scaled to the same variance. Labels 0 to 4 cut its value at the
-    quantiles that give `LABEL_SHARES` over a reference sample of the polynomial. (Burges, Ragno and Le
-    2006, section 6.3.1, five labels in the shares of web search; the paper leaves the terms open.)
+    two and of three features, twice as many of each as there are features. Coefficients are normal, and the
+    linear, quadratic and cubic parts are scaled to the same variance. Labels 0 to 4 are bins of the
+    polynomial's value, whose limits give `LABEL_SHARES` over a reference sample. (Burges, Ragno and Le 2006,
+    section 6.3.1, with five labels in the shares of web search; the paper does not specify the terms.)
 
-    The polynomial and the cuts depend on `polynomial_seed`, `n_features` and `noise` only: training,
-    validation and test data come from one polynomial and different seeds. Fewer queries of the same seed are
-    the first of more.
+    The polynomial and the cuts depend on `polynomial_seed`, `n_features` and `noise` only: for
+    training, validation and test data, use one polynomial and different seeds. With the same seed, a smaller
+    dataset consists of the first queries of a larger one.
 
     Args:
         n_queries: At least 1.
@@ -76,15 +76,15 @@ def sparse_dataset(
     gains: Sequence[float] | None = None,
     relevant_per_query: float | None = None,
 ) -> RankingDataset:
-    """Draw queries with long lists of which nearly all documents have the label 0.
+    """Draw queries with long document lists, in which nearly all documents have the label 0.
 
     The documents of a query with the highest values of the polynomial of `synthetic_dataset` are relevant,
     and higher values have higher labels. The labels 1 to 4 have the proportions of `LABEL_SHARES`. With the
     defaults the share of the label 0 is that of Istella-X (Marcuzzi, Lucchese and Orlando 2023, table 3);
     its features and the proportions of its other labels are not imitated.
 
-    The losses of that paper differ only on queries with more relevant documents than the cutoff: ask for
-    them with `relevant_per_query`.
+    The losses of that paper differ only on queries with more relevant documents than the cutoff: set
+    `relevant_per_query` to get such queries.
 
     Args:
         n_queries: At least 1.
@@ -94,8 +94,8 @@ def sparse_dataset(
         n_features: At least 1.
         noise: Standard deviation of normal noise on the value, in standard deviations of the polynomial.
         gains: Five increasing numbers that replace the labels 0 to 4.
-        relevant_per_query: Relevant documents of a query, from 1 to `documents_per_query`. A fraction is
-            the probability of one more: 4.5 gives 4 or 5. 0.17% of the documents, at least 1, if None.
+        relevant_per_query: Relevant documents of a query, from 1 to `documents_per_query`. A fractional
+            part is the probability of one more: 4.5 gives 4 or 5. None: 0.17% of the documents, at least 1.
 
     Raises:
         InvalidInput: When an argument is out of bounds.
@@ -124,7 +124,7 @@ def sparse_dataset(
 def _sparse_grades(
     values: Float64Array, stream: np.random.Generator, relevant_per_query: float
 ) -> Int64Array:
-    """Return the grades (n_queries, documents_per_query) of documents of these values."""
+    """Return the grades of documents with these polynomial values, both (n_queries, documents_per_query)."""
     grades = np.zeros(values.shape, np.int64)
     cuts = np.cumsum(LABEL_SHARES[1:]) / sum(LABEL_SHARES[1:])
     for query, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""Words, tokens and lines of a text."""
+"""Find blanks, words, tokens and line ends of a text."""
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def token_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
     """Return the position of the next blank, line end or #: the end of a token before a comment."""
     while at + np.uint64(8) <= size:
         word = load_eight(text, at)
-        # Bytes up to # (and, seldom, some above the first of them) get their high bit set (Mycroft 1987).
+        # Sets the high bit of bytes up to "#" and, rarely, of bytes after the first of them (Mycroft 1987).
         below = (word - _ONES * np.uint64(HASH + 1)) & ~word & _HIGH
         if below == 0:
             at += np.uint64(8)
@@ -74,7 +74,7 @@ def line_stop(text: Text, at: np.uint64, size: np.uint64) -> np.uint64:
 
 @exact_inlined
 def starts_with(text: Text, at: np.uint64, size: np.uint64, word: bytes) -> bool:
-    """Return whether this word follows."""
+    """Return whether the text has this word at `at`."""
     if at + np.uint64(len(word)) > size:
         return False
     same = True

@@ -1,4 +1,4 @@
-"""Many short texts in two arrays, which a process can map from a file."""
+"""Sequence of many short texts in two arrays, which a process can memory-map from a file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, cast, overload
@@ -12,12 +12,12 @@ from core.types import Int64Array
 
 
 class Texts(Sequence[str]):
-    """Sequence of texts that takes 8 bytes a text besides its UTF-8; a tuple of `str` takes about 60.
+    """Sequence of texts that takes 8 bytes per text besides the UTF-8 bytes; `str` objects take about 60.
 
     Compares equal to any sequence of the same texts.
 
     Attributes:
-        array: The texts as Arrow holds them, without nulls.
+        array: The texts as an Arrow array without nulls.
     """
 
     def __init__(self, array: pa.LargeStringArray) -> None:
@@ -40,7 +40,7 @@ class Texts(Sequence[str]):
         """Wrap UTF-8 bytes without a copy; text i is `data[offsets[i]:offsets[i + 1]]`.
 
         Raises:
-            ValueError: When the bytes are not UTF-8 or the offsets do not fit them.
+            ValueError: When the bytes are not UTF-8 or the offsets are invalid.
         """
         buffers = [None, pa.py_buffer(cast("Any", offsets)), pa.py_buffer(cast("Any", data))]
         array = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
@@ -48,14 +48,14 @@ class Texts(Sequence[str]):
         return cls(cast("pa.LargeStringArray", array))
 
     def buffers(self) -> tuple[Int64Array, npt.NDArray[np.uint8]]:
-        """Return offsets (n + 1,), from 0, and the bytes that they cut into texts."""
+        """Return offsets (n + 1,), from 0, and the UTF-8 bytes of all texts, as `of_buffers` takes them."""
         _, offsets, data = cast("list[Any]", self.array.buffers())
         first = self.array.offset
         cuts = np.frombuffer(offsets or bytes(8), np.int64)[first : first + len(self) + 1]
         return cuts - cuts[0], np.frombuffer(data or b"", np.uint8)[cuts[0] : cuts[-1]]
 
     def take(self, positions: Int64Array) -> "Texts":
-        """Return the texts at these positions, in their order."""
+        """Return the texts at these positions, in the order of the positions."""
         return Texts(self.array.take(pa.array(positions, pa.int64())))
 
     def __len__(self) -> int:

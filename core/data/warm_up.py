@@ -12,13 +12,13 @@ _LETOR = b"1 qid:1 1:0.5 # a b = 1\n0 qid:2 2:1e-3\n2 qid:1 1:3\n"
 
 
 def letor() -> None:
-    """Read a tiny file of LETOR text, and one of LightGBM's."""
+    """Read a tiny file of LETOR text and a tiny file of LightGBM text."""
     read_letor(np.frombuffer(_LETOR, np.uint8), "warm-up", ReadingOptions(repeated_features="reject"))
     read_lightgbm(np.frombuffer(b"1 1:0.5\n", np.uint8), "warm-up", np.array([1]))
 
 
 def others() -> None:
-    """Read a tiny file in every other way that has a separate kernel."""
+    """Run every other reader that has a separate kernel on a tiny file."""
     table = DelimitedTable(np.frombuffer(b"label,qid,x\n1,1,y\n", np.uint8), "warm-up", ",")
     table.lines([0])
     read_qrels(np.frombuffer(b"q 0 d 1\n", np.uint8), "warm-up")

@@ -1,4 +1,4 @@
-"""Diagnostics of losses from the papers: coherent gradients, bounds, symmetry."""
+"""Diagnostics of losses from papers: gradient coherency, bounds, symmetry of the Jacobian."""
 
 from core.diagnostics.bounds import BOUNDS, Bound
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries

@@ -1,4 +1,4 @@
-"""Registry of the papers' bounds that are checked, by name."""
+"""Registry of bounds from papers, by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _PHIS = {"ranksvm": essential.hinge, "rankboost": essential.exponential, "rankne
 
 @dataclass(frozen=True)
 class Bound:
-    """A statement lower ≤ upper of a paper.
+    """An inequality lower ≤ upper of a paper.
 
     Attributes:
-        name: Its key: what is on the larger side and, after a dash, on the smaller one where that is open.
-        source: The statement.
-        sides: Its two sides for one query with a relevant document.
+        name: Key: the larger side and, after a dash, the smaller side if this is ambiguous.
+        source: The statement in the paper.
+        sides: Returns both sides, lower and upper, for a query with a relevant document.
     """
 
     name: str

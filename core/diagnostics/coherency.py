@@ -1,4 +1,4 @@
-"""Gradient coherency: is what ranks too low pushed at least as hard as what ranks too high?"""
+"""Gradient coherency: documents that rank too low must be pushed up at least as hard as others above."""
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,8 @@ def incoherent_queries(
 ) -> Mask:
     """Find the queries with an incoherent gradient.
 
-    A query is incoherent where a document is pushed up harder than one of larger label that ranks below it.
-    The push is the negative gradient.
+    A query is incoherent if a document is pushed up harder than a document with a larger label that ranks
+    below it. The push is the negative gradient.
 
     Source: Marcuzzi et al. 2023, Definition 3.1.
 
@@ -40,10 +40,10 @@ def strictly_incoherent_queries(
 ) -> Mask:
     """Find the queries in which a false top-k document is pushed harder than a missed one below rank k.
 
-    False is a document of the top k whose label is there more often than in the ideal top k, missed one below
-    whose label is there less often.
+    A document of the top k is false if its label is more frequent there than in the ideal top k. A document
+    below rank k is missed if its label is less frequent in the top k than in the ideal top k.
 
-    Source: Marcuzzi et al. 2023, section 5.3 (what Figure 3 counts); see `incoherent_queries`.
+    Source: Marcuzzi et al. 2023, section 5.3 (counted in figure 3); see `incoherent_queries`.
 
     Args:
         gradient: (n_documents,) gradient of a loss at `scores`.
@@ -101,11 +101,11 @@ def _find_incoherent(
 def _is_incoherent(
     push: Float64Array, labels: Float64Array, above: Mask, below: Mask, start: int, stop: int
 ) -> bool:
-    least = np.inf  # label so far: below it nothing is misranked, which is most of a query
+    least = np.inf  # smallest label so far; only larger labels can be misranked, which skips most rows
     for lower in range(start, stop):
         if below[lower] and labels[lower] > least:
             found = 0
-            for upper in range(start, lower):  # to its end, so that it is done several ranks at a time
+            for upper in range(start, lower):  # no early exit, so that the loop is vectorised
                 found |= (
                     int(above[upper]) & int(labels[upper] < labels[lower]) & int(push[upper] > push[lower])
                 )

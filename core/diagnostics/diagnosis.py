@@ -12,7 +12,7 @@ from core.diagnostics.ranked_query import BoundTerms, RankedQuery
 from core.losses import Loss
 from core.types import FloatArray, Int64Array
 
-SAMPLE = 256  # queries on which bounds are looked at
+SAMPLE = 256  # queries in the sample for bounds
 _ROUNDING = 1e-9
 _LOWER, _UPPER = 0, 1
 _SIDES: Mapping[str, tuple[str, int]] = MappingProxyType(
@@ -46,23 +46,23 @@ def diagnose(
 ) -> Values:
     """Compute all `DIAGNOSTICS`.
 
-    Coherency is looked at on all queries, the bounds on a sample of those that hold a relevant document, the
-    Jacobian on an eighth as many of at most 100 documents. Bounds are written in the gain, discount, σ and μ
-    of the loss, as far as it has them.
+    Coherency is checked on all queries, and bounds on a sample of queries with a relevant document. Jacobians
+    are checked on an eighth as many queries, of at most 100 documents. Bounds use the gain, discount, σ and
+    μ of the loss, if it has them.
 
     Args:
-        loss: Whose gradient it is.
+        loss: The loss.
         scores: (n_documents,) scores.
         labels: (n_documents,) graded relevance >= 0.
         query_boundaries: (n_queries + 1,) offsets.
         cutoff: k of the top k.
-        iteration: For losses that draw random numbers.
+        iteration: Iteration, for losses that draw random numbers.
         seed: Seed of the samples.
-        queries: Most queries in the sample of the bounds.
-        gradient: (n_documents,) gradient of the loss at `scores`, where it is at hand.
+        queries: Maximum number of queries in the sample for bounds.
+        gradient: (n_documents,) gradient of the loss at `scores`, if already computed.
 
     Returns:
-        Shares of queries, or means over the sample; None where no query could be looked at.
+        Shares of queries, or means over the sample; None if no query could be checked.
     """
     if gradient is None:
         gradient = loss(scores, labels, query_boundaries, iteration).gradient
@@ -123,7 +123,7 @@ def _symmetry(
 def _sample(
     labels: FloatArray, query_boundaries: Int64Array, size: int, seed: int, longest: int | None
 ) -> Int64Array:
-    """Draw queries with a relevant document, 2 documents and at most `longest`, in dataset order."""
+    """Draw queries with a relevant document and 2 to `longest` documents, in dataset order."""
     lengths = np.diff(query_boundaries)
     fit = (np.maximum.reduceat(labels, query_boundaries[:-1]) > 0.0) & (lengths >= 2)
     if longest is not None:

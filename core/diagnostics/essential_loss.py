@@ -1,7 +1,7 @@
-"""Bounds by and on the essential loss (Chen et al. 2009, theorems 1 and 2, section 4).
+"""Bounds of the essential loss: on metrics, and by other losses (Chen et al. 2009, theorems 1, 2, section 4).
 
-Each function returns the smaller and the larger side of one statement for one query, which holds a relevant
-document. Tied scores count as the ranking has broken them.
+Each function that is named `…_bounds_…` returns the lower and the upper side of one inequality for one query,
+which has a relevant document. Tied scores count in the order of the ranking.
 """
 
 from collections.abc import Callable
@@ -17,32 +17,33 @@ Weigh = Callable[[RankedQuery], Float64Array]
 
 
 def hinge(z: Float64Array) -> Float64Array:
-    """φ of Ranking SVM."""
+    """Return φ of Ranking SVM, the hinge loss."""
     return np.asarray(np.maximum(0.0, 1.0 - z))
 
 
 def exponential(z: Float64Array) -> Float64Array:
-    """φ of RankBoost."""
+    """Return φ of RankBoost, the exponential loss."""
     return np.asarray(np.exp(-np.maximum(z, -500.0)))
 
 
 def logistic(z: Float64Array) -> Float64Array:
-    """φ of RankNet with the logarithm to base 2: the proof of theorem 2 needs φ(0) = 1."""
+    """Return φ of RankNet with the logarithm to base 2, as the proof of theorem 2 needs φ(0) = 1."""
     return log2_logistic(z)
 
 
 def essential_loss(query: RankedQuery, weights: Float64Array) -> float:
     """L_β = min over consistent permutations of Σ_{s < n} β(s) I(a document after s ranks above it).
 
-    Of all permutations by label, the one that orders documents of a label by score makes the fewest errors,
-    and makes them where weights that do not rise within a label are least.
+    Of all permutations consistent with the labels, the permutation that orders documents of equal label by
+    score has the fewest errors. Its errors are at the steps with the smallest weights, provided that weights
+    do not increase within a label.
 
     Args:
         query: The query.
         weights: (n,) β of each step.
     """
     order = _consistent(query)
-    # A document behind a step that ranks above it: positions in `order` are ranks.
+    # Smallest rank from each step on: if a later step has a smaller rank, the step is an error.
     first_behind = np.minimum.accumulate(order[::-1])[::-1]
     errors = first_behind[1:] < order[:-1]
     return float((weights[:-1] * errors).sum())
@@ -86,7 +87,7 @@ def weighted_pairwise_loss_bounds_essential_loss(query: RankedQuery, phi: Phi) -
 
 
 def pairwise_loss_bounds_its_weighted_form(query: RankedQuery, phi: Phi) -> Sides:
-    """The weighted form is the tighter bound: it is ≤ max β1/N · Σ φ(f_i − f_j) (section 4)."""
+    """Weighted form ≤ max β1/N · Σ φ(f_i − f_j): the weighted form is the tighter bound (section 4)."""
     loosest = _largest(gain_weights(query)) * pairwise_loss(query, phi)
     return weighted_pairwise_loss(query, phi), loosest
 
@@ -98,7 +99,7 @@ def weighted_listmle_bounds_essential_loss(query: RankedQuery) -> Sides:
 
 
 def listmle_bounds_its_weighted_form(query: RankedQuery) -> Sides:
-    """The weighted form is the tighter bound: it is ≤ max β1/(N ln 2) · ListMLE (section 4)."""
+    """Weighted form ≤ max β1/(N ln 2) · ListMLE: the weighted form is the tighter bound (section 4)."""
     weights = gain_weights(query)
     return listmle_loss(query, weights), _largest(weights) * listmle_loss(query, np.ones(len(query)))
 
@@ -121,7 +122,7 @@ def listmle_loss(query: RankedQuery, weights: Float64Array) -> float:
 
 
 def _consistent(query: RankedQuery) -> np.ndarray:
-    """Return ranks, from 0, by descending label, then rank."""
+    """Return ranks, from 0, sorted by descending label, then rank: the consistent permutation."""
     return np.argsort(-query.labels, kind="stable")
 
 

@@ -1,7 +1,7 @@
 """Test whether a λ function is the gradient of a cost, and of a convex one (Burges et al. 2006, section 4).
 
-It is that of a cost where its Jacobian is symmetric (equation 5), and of a convex one where that is positive
-semi-definite as well.
+A λ function is the gradient of a cost if its Jacobian is symmetric (equation 5), and the cost is convex if
+the Jacobian is also positive semi-definite.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,10 +12,10 @@ import numpy as np
 from core.losses import Loss, Objective
 from core.types import Float64Array, FloatArray, Int64Array
 
-LONGEST = 100  # documents of a query whose Jacobian is looked at
+LONGEST = 100  # most documents of a query whose Jacobian is computed
 _STEP = 1e-4
 _NEAREST, _FARTHEST = 1e-9, 0.02  # smallest and largest gap of two scores that limits a step
-_TOLERANCE = 1e-3  # of the largest entry; differences of float64 gradients are good to about 1e-6
+_TOLERANCE = 1e-3  # relative to the largest entry; differences of float64 gradients are exact to about 1e-6
 
 
 def jacobians(
@@ -29,22 +29,22 @@ def jacobians(
 ) -> list[Float64Array | None]:
     """Return each query's Jacobian J_kj = ∂²C/∂s_j∂s_k = −∂λ_j/∂s_k, by central differences.
 
-    With the ranks frozen a step is shorter than half the least gap of two scores: what is seen is the
-    Jacobian within the region of one ranking. There the weights of pairs are constant, and most λ functions
-    are gradients. Equation 5 asks for symmetry everywhere though: across ranks a step is twice the least gap,
-    so that two documents swap ranks on the way, and λ functions that weigh pairs by rank jump.
+    By default, a step is shorter than half the smallest gap between scores, so that ranks do not change.
+    Pair weights are then constant, and most λ functions are gradients. Equation 5 requires symmetry
+    everywhere, however. Across ranks, a step is twice the smallest gap, so that two documents swap ranks, and
+    λ functions with rank-dependent pair weights jump.
 
     Args:
-        loss: Whose gradient it is.
+        loss: The loss.
         scores: (n_documents,) scores.
         labels: (n_documents,) graded relevance.
         query_boundaries: (n_queries + 1,) offsets.
-        iteration: For losses that draw random numbers.
+        iteration: Iteration, for losses that draw random numbers.
         across_ranks: Whether a step swaps ranks.
 
     Returns:
-        (n, n) of each query; None where it has one document, more than 100, or tied scores, and across ranks
-        where all gaps exceed 0.02, for which differences would not be derivatives any more.
+        (n, n) of each query; None for queries with one document, more than 100, or tied scores. Across ranks,
+        also None where all gaps are at least 0.02, as such long steps do not approximate derivatives.
     """
     values = np.asarray(scores, np.float64)
     spans = list(pairwise(query_boundaries.tolist()))
@@ -59,12 +59,12 @@ def jacobians(
 
 
 def asymmetric_share(matrices: Sequence[Float64Array | None]) -> float | None:
-    """Return the share of Jacobians that are not symmetric, None without any."""
+    """Return the share of Jacobians that are not symmetric, None without Jacobians."""
     return _share_above(_TOLERANCE, (asymmetry(jacobian) for jacobian in matrices if jacobian is not None))
 
 
 def indefinite_share(matrices: Sequence[Float64Array | None]) -> float | None:
-    """Return the share of Jacobians that are not positive semi-definite, None without any."""
+    """Return the share of Jacobians that are not positive semi-definite, None without Jacobians."""
     return _share_above(_TOLERANCE, (-curvature(jacobian) for jacobian in matrices if jacobian is not None))
 
 
@@ -82,7 +82,7 @@ def asymmetry(jacobian: Float64Array) -> float:
 def curvature(jacobian: Float64Array) -> float:
     """Return the least eigenvalue of (J + Jᵀ)/2 over max |J|, 0 where J is 0.
 
-    It is below 0 where some direction of scores curves the cost downwards.
+    It is below 0 if the cost curves downwards in some direction.
 
     Example:
         >>> curvature(np.array([[1.0, 0.0], [0.0, -2.0]]))
@@ -106,7 +106,7 @@ def _columns(
     steps: Float64Array,
     iteration: int,
 ) -> list[Float64Array]:
-    """Move the first document of all queries, then the second, …; return what the gradient changes by."""
+    """Return the changes of the gradient when the scores of the n-th documents of all queries are moved."""
     lengths = np.diff(query_boundaries)
     columns = []
     for place in range(int(lengths[steps > 0.0].max(initial=0))):

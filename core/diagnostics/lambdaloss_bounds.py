@@ -1,7 +1,7 @@
 """Costs of a ranking and the losses that bound them (Wang et al. 2018, section 5), in bits.
 
-Each function returns the smaller and the larger side of one statement for one query. Ranks follow the
-indicator I(s_i < s_j), so that the statements hold for tied scores too: log2(1 + e^0) = 1.
+Each function that is named `…_bounds_…` returns the lower and the upper side of one inequality for one query.
+Ranks follow the indicator I(s_i < s_j), so that the bounds hold for tied scores, too: log2(1 + e^0) = 1.
 """
 
 import numpy as np
@@ -35,7 +35,7 @@ def arp_loss1_bounds_arp(query: RankedQuery) -> Sides:
 def arp_loss2_bounds_arp(query: RankedQuery) -> Sides:
     """ARP ≤ ARP-Loss2 + C1 + C2 + C3 (section 5.1).
 
-    C2 as printed counts j = i too; without it, as here, what the paper calls equal is equal.
+    The printed C2 includes j = i. Without this term, as here, the paper's equality holds.
     """
     ones = 1.0 - np.eye(len(query))
     return arp(query), _loss2(query, query.labels, ones) + float(query.labels.sum())
@@ -49,8 +49,8 @@ def ndcg_loss1_bounds_ndcg_cost(query: RankedQuery) -> Sides:
 def ndcg_loss2_bounds_ndcg_cost(query: RankedQuery) -> Sides:
     """NDCGcost ≤ NDCG-Loss2 + C2 + C3 (equation 16).
 
-    C2 and C3 depend on the ranking alone and are constant in the M-step, but they belong to the bound: of two
-    documents of the same label NDCG-Loss2 is 0 and NDCGcost is not.
+    C2 and C3 depend only on the ranking and are constant in the M-step, but the bound needs them: for two
+    documents with the same label, NDCG-Loss2 is 0 and NDCGcost is not.
     """
     return ndcg_cost(query), _loss2(query, query.gains, _delta(query))
 
@@ -83,7 +83,7 @@ def _loss2(query: RankedQuery, worth: Float64Array, weights: Float64Array) -> fl
     gap = worth[:, None] - worth[None, :]
     loss = (weights * gap * query.preferred * query.log2_logistic).sum()
     lesser = np.minimum(worth[:, None], worth[None, :])
-    constants = 0.5 * (weights * lesser).sum()  # each pair has its lesser gain in either order
+    constants = 0.5 * (weights * lesser).sum()  # the matrix has each pair twice, with its smaller gain
     return float(loss + constants)
 
 

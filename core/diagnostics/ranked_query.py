@@ -12,12 +12,12 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 @dataclass(frozen=True)
 class BoundTerms:
-    """Terms of the bounds besides scores and labels.
+    """Parameters of the bounds: gain, discount, σ and μ.
 
     Attributes:
         sigma: Slope σ; scores are multiplied by it.
-        gain: g(y).
-        discount: D(r).
+        gain: Gain g(y).
+        discount: Discount D(r).
         mu: Weight μ of NDCG-Loss2 in NDCG-Loss2++.
     """
 
@@ -28,7 +28,7 @@ class BoundTerms:
 
     @classmethod
     def of(cls, loss: Loss) -> "BoundTerms":
-        """Return the terms of a loss; those that it lacks are the papers'.
+        """Return the parameters of a loss; parameters that it lacks have the papers' values.
 
         Example:
             >>> from core.losses import make_loss
@@ -73,7 +73,7 @@ class RankedQuery:
 
     @cached_property
     def _unscaled_gains(self) -> Float64Array:
-        """(n,) g(y); 2^y − 1 for labels of any size, which are not gains of a loss."""
+        """(n,) g(y); 2^y − 1 without the limit that losses have for labels."""
         if self.terms.gain == "exp2":
             return np.asarray(np.exp2(self.labels) - 1.0)
         return gains(self.terms.gain, self.labels)
@@ -106,7 +106,7 @@ class RankedQuery:
 
     @cached_property
     def differences(self) -> Float64Array:
-        """(n, n) score of the row's document less that of the column's."""
+        """(n, n) score of the row's document minus score of the column's document."""
         return self.scores[:, None] - self.scores[None, :]
 
     @cached_property
@@ -116,13 +116,13 @@ class RankedQuery:
 
     @cached_property
     def pairs(self) -> tuple[Int64Array, Int64Array]:
-        """(n_pairs,) ranks, from 0, of the document of larger and of smaller label of each pair."""
+        """Ranks, from 0, of the documents with larger and with smaller label, (n_pairs,) each."""
         better, worse = np.nonzero(self.preferred)
         return better, worse
 
     @cached_property
     def pair_differences(self) -> Float64Array:
-        """(n_pairs,) score of the document of larger label less that of the other."""
+        """(n_pairs,) score of the document with the larger label minus score of the other document."""
         return self.differences[self.pairs]
 
     @cached_property

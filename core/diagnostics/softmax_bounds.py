@@ -1,8 +1,8 @@
 """Bounds of softmax cross entropy on binary labels (Bruch et al. 2019, theorems 1 to 3), in nats.
 
-Each function returns the smaller and the larger side for one query: the statement before the mean over
-queries is taken, from which the theorem follows by Jensen's inequality. Relevant is a label above 0. The
-proofs do not carry over to graded labels, as the paper notes.
+Each function that is named `…_bounds_…` returns the lower and the upper side for one query; the theorem on
+means over queries follows by Jensen's inequality. Documents with a label above 0 are relevant. The proofs do
+not hold for graded labels, as the paper notes.
 """
 
 import numpy as np

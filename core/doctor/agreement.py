@@ -14,10 +14,10 @@ from core.doctor.report import MAX_EXAMPLES, Finding, by_severity, queries_of
 from core.ranges import use_threads
 from core.types import Float32Array, Int64Array
 
-_GRADES = 20  # different labels, beyond which they are counts or measurements
-_EXPECTED = 20  # documents; where as many are expected, none is no accident
-_RATIO = 2.0  # between the largest labels
-_SHOWN = 3  # features with unseen categories, of which some are named
+_GRADES = 20  # with more distinct labels, labels are counts or measurements
+_EXPECTED = 20  # documents with a label; where as many are expected, their absence is not chance
+_RATIO = 2.0  # of the largest labels, above which scales differ
+_SHOWN = 3  # features with unseen categories whose values are listed
 _ABSENT = (
     "The model is judged without them: they count as missing, and as 0 where all features are numbered as in"
     " LETOR files, which may leave out what is 0 in every row. Check that the columns have the same names."
@@ -32,7 +32,7 @@ def compare(
     Args:
         train: The training data.
         other: The validation or test data.
-        role: Role of the other: "validation" or "test".
+        role: Role of `other`: "validation" or "test".
         threads: Threads to use.
 
     Returns:
@@ -157,8 +157,8 @@ def unjudged_findings(joined: JudgedRun) -> Iterator[Finding]:
 def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report labels on different scales.
 
-    Few different labels are grades, compared one by one: none may be new, and none be gone of which many
-    documents are to be expected. Many are counts or measurements, compared by their largest.
+    At most 20 distinct labels are compared as grades: no label may be new, and no label that is expected in
+    20 or more documents may be absent. More labels are counts or measurements, compared by their maximum.
     """
     (ours, our_counts), (theirs, their_counts) = _label_counts(train), _label_counts(other)
     if not len(ours) or not len(theirs):

@@ -13,8 +13,8 @@ from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
 # Blocks depend on the data alone, so that sums are the same on any number of threads.
 _BLOCK_DOCUMENTS = 4096
-_MOST_SUMS = 2**18  # of all blocks together, one a feature and block
-_LEAST_BLOCKS = 64  # that may be, whatever the features
+_MOST_SUMS = 2**18  # of all blocks together, one per feature and block
+_LEAST_BLOCKS = 64  # allowed for any number of features
 _BATCH_BLOCKS = 16
 
 
@@ -23,14 +23,14 @@ class ColumnCounts:
     """Counts of the columns, and hashes of the rows, of a matrix.
 
     Attributes:
-        minimum: (n_features,) smallest finite value, infinity where there is none.
-        maximum: (n_features,) largest finite value, -infinity where there is none.
+        minimum: (n_features,) smallest finite value, infinity if no value is finite.
+        maximum: (n_features,) largest finite value, -infinity if no value is finite.
         total: (n_features,) sum of the finite values.
-        missing: (n_features,) documents without a value.
-        infinite: (n_features,) documents with an infinite value.
-        zeros: (n_features,) documents whose value is 0.
-        varies: (n_features,) whether two documents differ.
-        varies_in_queries: (n_features,) whether two documents of one query differ.
+        missing: (n_features,) number of documents without a value.
+        infinite: (n_features,) number of documents with an infinite value.
+        zeros: (n_features,) number of documents whose value is 0.
+        varies: (n_features,) whether any two documents differ.
+        varies_in_queries: (n_features,) whether any two documents of one query differ.
         hashes: (n_documents,) hash of each document, see `core.doctor.hashing`.
         filled: (n_documents,) whether a document has any value that is neither 0 nor missing.
     """
@@ -49,7 +49,7 @@ class ColumnCounts:
 
 @inlined
 def _differ(a: float, b: float) -> bool:
-    # NaN, the missing value, differs even from itself.
+    # Two NaN (missing values) count as equal, although NaN != NaN.
     return (a != b) & ((a == a) | (b == b))
 
 
@@ -177,7 +177,7 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
 
 
 def _blocks(query_boundaries: Int64Array, n_features: int) -> Int64Array:
-    """Cut the queries into runs of about as many documents each."""
+    """Cut the queries into blocks of about equal numbers of documents."""
     n_documents = query_boundaries[-1]
     most = max(_MOST_SUMS // n_features, _LEAST_BLOCKS)
     n_blocks = min(max(n_documents // _BLOCK_DOCUMENTS, 1), most)

@@ -1,4 +1,4 @@
-"""Recognition of public corpora by the counts printed in papers."""
+"""Recognise public corpora by the counts printed in papers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ class Counts:
     """The size of a dataset.
 
     Attributes:
-        queries: Its queries.
-        documents: Its documents over all queries.
-        features: Its features.
-        largest_label: Its largest label; None where no document has one.
+        queries: Number of queries.
+        documents: Number of documents over all queries.
+        features: Number of features.
+        largest_label: The largest label; None where no document has a label.
     """
 
     queries: int
@@ -49,10 +49,10 @@ class PrintedCounts:
         source: The paper and its table.
         queries: Queries as printed.
         documents: Documents over all queries as printed.
-        features: Numbers of features of its released files.
+        features: Possible numbers of features of the released files.
         largest_label: The highest grade of the corpus.
-        fold: The fold, from 1; None of a whole corpus or one without folds.
-        part: `train`, `validation` or `test`; None of the whole.
+        fold: The fold, from 1; None for a whole corpus or a corpus without folds.
+        part: `train`, `validation` or `test`; None for the whole.
     """
 
     corpus: str
@@ -98,7 +98,7 @@ PRINTED_COUNTS = (
     *_parts("Yahoo set 1", _YAHOO_FEATURES, (19_944, 473_134), (2_994, 71_083), (6_983, 165_660)),
     *_parts("MSLR-WEB10K", _MSLR_FEATURES, (6_000, 723_412), (2_000, 235_259), (2_000, 241_521), fold=1),
     *_parts("MSLR-WEB30K", _MSLR_FEATURES, (18_919, 2_270_296), (6_306, 747_218), (6_306, 753_611), fold=1),
-    # Wang et al. print its parts; every fold has the same queries.
+    # Sum of the parts that Wang et al. print; every fold has the same queries.
     PrintedCounts("MSLR-WEB10K", f"{_WANG}, the parts together", 10_000, 1_200_192, _MSLR_FEATURES),
     PrintedCounts("MSLR-WEB30K", _MARCUZZI, 31_531, 3_771_125, _MSLR_FEATURES),
     PrintedCounts("Yahoo set 1", _MARCUZZI, 29_921, 709_877, _YAHOO_FEATURES),
@@ -108,8 +108,8 @@ PRINTED_COUNTS = (
     PrintedCounts("OHSUMED", _QIN, 106, 16_140, _OHSUMED_FEATURES, largest_label=2.0),
 )
 
-# Queries of the parts of folds, in the order of `PARTS`; no paper prints their documents. Of MSLR-WEB30K the
-# folds 1, 4 and 5 have the same queries.
+# Numbers of queries of each fold's parts, in the order of `PARTS`; no paper prints the numbers of documents.
+# Folds 1, 4 and 5 of MSLR-WEB30K have equal numbers of queries.
 RELEASED_QUERIES: Mapping[tuple[str, int], tuple[int, int, int]] = MappingProxyType(
     {
         **{("MSLR-WEB10K", fold): (6_000, 2_000, 2_000) for fold in range(1, 6)},
@@ -129,7 +129,7 @@ class _Shape:
     largest_label: float
 
 
-# Recognised by their features alone, so that they are not mistaken for the printed counts.
+# Recognised by the number of features and the largest label, where no printed counts match.
 _SHAPES = (
     _Shape("MSLR-WEB10K and MSLR-WEB30K", _MSLR_FEATURES, 4.0),
     _Shape("Istella", _ISTELLA_FEATURES, 4.0),
@@ -147,8 +147,8 @@ class Recognition:
         corpus: `MSLR-WEB30K`; None where its counts match no corpus.
         fold: The fold, from 1; None where it is unknown or the corpus has none.
         part: `train`, `validation` or `test` of a single dataset that is a part; else None.
-        as_printed: Whether the counts are those that a paper prints. Numbers that papers print for other data
-            are for orientation only.
+        as_printed: Whether the counts equal those printed in a paper. If not, results printed in papers are
+            for orientation only.
         sentence: The result as a sentence.
         sources: The papers with the counts.
     """
@@ -164,12 +164,12 @@ class Recognition:
 def recognise(parts: Mapping[str, Counts], folder: str | None = None) -> Recognition:
     """Recognise a public corpus by the counts of its parts.
 
-    The counts decide, not the values: a copy with other labels or features of the same counts is not noticed.
-    Papers print the parts of the first folds only. Another fold is recognised by the counts of its parts
-    together; which fold it is follows from the queries of each part and from the name of its folder.
+    Only counts are compared: changed labels or features with the same counts are not detected. Papers print
+    the parts of the first folds only. Another fold is recognised by the total counts of its parts; its number
+    is derived from the number of queries of each part and from the folder name.
 
     Args:
-        parts: By `train`, `validation` and `test`; a single dataset may have any name.
+        parts: Counts by part, `train`, `validation` and `test`; a single dataset may have any name.
         folder: The folder of the files, such as `MSLR-WEB30K/Fold3`.
 
     Example:
@@ -214,7 +214,7 @@ def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None
     }
     fold = None if folder is None else fold_of(folder)
     if folds:
-        # Its parts have printed counts, which these are not.
+        # Fold 1 is excluded: its parts have printed counts, which differ from these.
         possible = [number for number, released in folds.items() if released == queries and number != 1]
         if not possible or (fold is not None and fold not in possible):
             sentence = (
@@ -263,7 +263,7 @@ def _shape(counts: Counts) -> _Shape | None:
 
 
 def corpus_findings(dataset: RankingDataset) -> Iterator[Finding]:
-    """Compare a dataset's counts with those that papers print for public corpora, as `recognise` does."""
+    """Report whether a dataset's counts match a public corpus, see `recognise`."""
     largest = LabelRange.of(dataset.labels).maximum
     counts = Counts(dataset.n_queries, dataset.n_documents, dataset.n_features, largest)
     printed = _printed(counts)

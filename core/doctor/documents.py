@@ -15,7 +15,7 @@ _MANY = 0.1  # of the documents
 
 
 def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterator[Finding]:
-    """Report equal documents within queries, and empty ones."""
+    """Report duplicate documents within queries, and empty documents."""
     labels, boundaries = dataset.labels, dataset.query_boundaries
     by_id = count_repeats(hash_texts(dataset.document_ids), labels, boundaries)
     if by_id.surplus.any():

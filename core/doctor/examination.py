@@ -33,8 +33,8 @@ def examine(
 
     Args:
         dataset: The judged documents.
-        scattered_queries: Queries that the reader had to gather from several places of the file.
-        scattered_examples: The ids of some of them.
+        scattered_queries: Number of queries whose rows were not contiguous in the file.
+        scattered_examples: Ids of some of these queries.
         several_spellings: Ids of queries that the file spells in several ways.
         threads: Threads to use.
         seed: Seed of the sample of queries on which features are tried as rankers.

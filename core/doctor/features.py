@@ -1,4 +1,4 @@
-"""Findings on features: useless, damaged and leaking ones."""
+"""Findings on useless, damaged and leaking features."""
 
 from collections.abc import Iterator
 
@@ -11,10 +11,10 @@ from core.doctor.report import Finding, feature_examples
 from core.doctor.single_feature import CUTOFF, SingleFeatures
 from core.types import Int64Array
 
-# Of the way from chance to the ideal order. On public data the best feature goes a fifth to a third of it and
-# a trained model about half; a single feature beyond that was derived from the label.
+# Lift of NDCG: 0 for a random order, 1 for the ideal order. On public data the best feature has a fifth to a
+# third, and a trained model about half; a single feature far above that was derived from the label.
 LEAK_LIFT = 0.9
-# With less data, luck among many features can look like a leak.
+# Minimum number of queries: with fewer, the best of many features can look like a leak by chance.
 _LEAK_QUERIES = 10
 _LEAK_DOCUMENTS = 100
 

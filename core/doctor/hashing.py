@@ -1,4 +1,4 @@
-"""64-bit hashes of documents, to find equal ones without comparing all pairs."""
+"""64-bit hashes of documents, to find duplicates without comparing all pairs."""
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ _KEY_SEED = 0x5EED
 
 
 def column_keys(n_columns: int) -> Hashes:
-    """Return a random number a column, always the same ones, so that the place of a value counts."""
+    """Return a fixed random key for each column, so that hashes depend on the column of a value."""
     return np.random.default_rng(_KEY_SEED).integers(0, 2**64, n_columns, np.uint64)
 
 
@@ -74,11 +74,11 @@ def _hash_texts(
 def hash_rows(features: Features, columns: Int64Array) -> tuple[Hashes, Flags]:
     """Hash the documents of a matrix by some of its columns, in the order of `columns`.
 
-    Values that compare equal (-0 and 0) count as equal, and so do any two that are missing.
+    -0 and 0 count as equal, and so do any two missing values.
 
     Returns:
-        (n_documents,) hashes, and whether the document has any value that is neither 0 nor missing: those
-        without are constant and without information.
+        (n_documents,) hashes, and the mask of documents with any value that is neither 0 nor missing; other
+        documents carry no information.
     """
     hashes, filled = np.empty(len(features), np.uint64), np.empty(len(features), np.bool_)
     keys = column_keys(len(columns))
@@ -91,7 +91,7 @@ def hash_rows(features: Features, columns: Int64Array) -> tuple[Hashes, Flags]:
 def hash_texts(texts: Texts) -> Hashes:
     """Hash each text (FNV-1a, 64 bits)."""
     offsets, content = texts.buffers()
-    content.flags.writeable = False  # one compiled kernel then serves every source of texts
+    content.flags.writeable = False  # one array type for all sources: compiles once
     hashes = np.empty(len(texts), np.uint64)
     over_ranges(_hash_texts, len(hashes), offsets, content, hashes)
     return hashes

@@ -1,4 +1,4 @@
-"""Findings on labels: useless ones, and those that a job would refuse."""
+"""Findings on labels that are useless, or that a job would refuse."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from core.doctor.report import Finding, queries_of
 from core.gains import LARGEST_EXP2_LABEL
 
 _MAPPED_IN_ADVICE = 5
-_STEEP_ABOVE = 10.0  # 2^y − 1 is there a thousand times what it is at 1
+_STEEP_ABOVE = 10.0  # there, 2^y − 1 is a thousand times its value at 1
 
 
 def label_findings(dataset: RankingDataset) -> Iterator[Finding]:

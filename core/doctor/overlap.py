@@ -8,17 +8,17 @@ from core.data import RankingDataset
 from core.doctor.hashing import Flags, Hashes, hash_rows
 from core.doctor.report import Finding, queries_of, query_examples
 
-_SHARED = 0.05  # of the documents; below it, pages that exist twice are likelier than a leak
-_NATURAL = 2.0  # times what queries of the training data share with each other
-_GAPS = 2.0  # times the queries; ids up to here count the queries, some of them left out
+_SHARED = 0.05  # of the documents; a smaller share is more likely due to duplicate pages than to a leak
+_NATURAL = 2.0  # times the share of documents that training queries have in common
+_GAPS = 2.0  # times the number of queries; ids up to this are a numbering with gaps
 
 
 def document_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report documents with equal values of all common features.
 
-    Documents without any feature are all equal and do not count. Where features are few or coarse, documents
-    of different queries are often equal by nature; so it is information, not a warning, while the datasets
-    share little more with each other than the queries of the training data do.
+    Documents without any feature value are ignored. Where features are few or coarse, documents of different
+    queries are often equal by chance. The finding is therefore a warning only if the shared documents are at
+    least twice as frequent as documents that training queries share with each other.
     """
     places = {name: place for place, name in enumerate(train.feature_names)}
     common = [(places[name], place) for place, name in enumerate(other.feature_names) if name in places]
@@ -53,7 +53,7 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
 
 
 def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
-    """Report common query ids; without a warning if both datasets number their queries from 1."""
+    """Report common query ids, as a warning unless both datasets number their queries from 1."""
     train_ids = set(train.query_ids)
     shared: Flags = np.array([query_id in train_ids for query_id in other.query_ids])
     if not shared.any():
@@ -75,8 +75,8 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
 
 
 def _among(hashes: Hashes, known: Hashes) -> Flags:
-    """Return the mask of the hashes that are among sorted known ones."""
-    order = np.argsort(hashes)  # sorted, they are found many times faster
+    """Return the mask of the hashes that are in `known`, which is sorted."""
+    order = np.argsort(hashes)  # binary search is many times faster with sorted keys
     ordered = hashes[order]
     places = np.searchsorted(known, ordered)
     mask = np.zeros(len(hashes), np.bool_)
@@ -85,7 +85,7 @@ def _among(hashes: Hashes, known: Hashes) -> Flags:
 
 
 def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDataset) -> float:
-    """Return the share of documents that are equal to one of another query; one at least is filled."""
+    """Return the share of documents that equal a document of another query; at least one is filled."""
     queries = np.repeat(np.arange(dataset.n_queries), np.diff(dataset.query_boundaries))[filled]
     order = np.argsort(hashes[filled])
     ordered, queries = hashes[filled][order], queries[order]

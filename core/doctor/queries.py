@@ -1,4 +1,4 @@
-"""Findings on queries: those without information for a training, and those assembled wrongly."""
+"""Findings on queries that are useless for training, or that were assembled wrongly."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,8 +10,8 @@ from core.doctor.hashing import Flags
 from core.doctor.report import MAX_EXAMPLES, Finding, query_examples
 
 LIGHTGBM_LONGEST = 10_000
-_NO_CHANCE = np.log(1_000.0)  # least number of equally likely orders of rows
-_MANY = 0.5  # of the queries; search logs have many queries without a click, judged data few
+_NO_CHANCE = np.log(1_000.0)  # log of the least number of equally likely row orders
+_MANY = 0.5  # share of the queries; click logs have many queries without a relevant document, judged data few
 
 
 def query_findings(
@@ -32,7 +32,7 @@ def query_findings(
     if (lengths > LIGHTGBM_LONGEST).any():
         yield _very_long(dataset, lengths > LIGHTGBM_LONGEST)
     if (dataset.labels == dataset.labels[0]).all() or np.isnan(dataset.labels).all():
-        return  # the finding on labels already covers all queries
+        return  # another finding covers datasets with a single label
     if (one_label := labels.single & (lengths > 1)).any():
         yield _one_label(dataset, one_label, nothing_to_rank=bool(labels.single.all()))
     yield from sorted_findings(dataset, labels)
@@ -41,7 +41,7 @@ def query_findings(
 
 
 def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Finding]:
-    """Report queries whose rows are sorted by label, if that is no chance."""
+    """Report queries whose rows are sorted by label, if this is unlikely by chance."""
     starts, lengths = dataset.query_boundaries[:-1], np.diff(dataset.query_boundaries)
     changes = np.ones(dataset.n_documents, np.bool_)  # of the label, or of the query
     changes[1:] = dataset.labels[1:] != dataset.labels[:-1]
@@ -53,7 +53,7 @@ def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Fi
     count, total = int(np.count_nonzero(concerned)), int(np.count_nonzero(varied))
     if not count or 2 * count < total:
         return
-    # Of the n! orders of a query, Π c! are sorted, c being the documents of each label.
+    # Of the n! orders of a query, Π c! are sorted by label, where c is the number of documents of each label.
     log_factorials = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, lengths.max() + 1)))))
     first_rows = np.flatnonzero(changes)
     of_labels = log_factorials[np.diff(first_rows, append=dataset.n_documents)]

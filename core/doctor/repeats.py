@@ -1,4 +1,4 @@
-"""Documents of a query that are equal to one another."""
+"""Count duplicate documents within queries."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ class Repeats:
     """Equal documents, query by query.
 
     Attributes:
-        surplus: (n_queries,) documents that are equal to an earlier one.
-        contradicting: (n_queries,) documents that are equal to one of another label; a document without a
-            label contradicts none.
+        surplus: (n_queries,) number of documents that equal an earlier document.
+        contradicting: (n_queries,) number of documents that equal a document with another label; documents
+            without a label are ignored.
     """
 
     surplus: Int64Array
@@ -58,10 +58,10 @@ def _count(
 
 
 def count_repeats(hashes: Hashes, labels: Float32Array, query_boundaries: Int64Array) -> Repeats:
-    """Find documents of equal hash within each query.
+    """Count documents with equal hashes within each query.
 
     Args:
-        hashes: (n_documents,) hash of what is to be compared.
+        hashes: (n_documents,) hash of each document.
         labels: (n_documents,) labels.
         query_boundaries: (n_queries + 1,) offsets.
     """

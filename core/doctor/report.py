@@ -27,8 +27,8 @@ class Finding:
         total: Number of all objects.
         unit: The objects: queries, documents, features or values.
         examples: Some affected objects, at most 10.
-        example_kind: Kind of the examples: the id of a query, the name of a feature, the id of a document;
-            of click logs also a pair of query and document, the name of an action or the number of a user.
+        example_kind: Kind of the examples: query id, feature name or document id; for click logs also a pair
+            of query and document, an action name or a user number.
     """
 
     code: str
@@ -85,16 +85,16 @@ class FeatureProfile:
 
     Attributes:
         name: Its name.
-        minimum: The smallest finite value, None without any.
-        maximum: The largest finite value, None without any.
-        mean: The mean of the finite values, None without any.
-        missing: Documents without a value (NaN).
-        infinite: Documents whose value is infinite.
+        minimum: The smallest finite value, None without finite values.
+        maximum: The largest finite value, None without finite values.
+        mean: The mean of the finite values, None without finite values.
+        missing: Number of documents without a value (NaN).
+        infinite: Number of documents whose value is infinite.
         zeros: The share of documents whose value is 0.
         constant: Whether all documents have the same value.
         constant_in_queries: Whether all documents of a query have the same value, in every query.
-        ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None where no
-            query defines it.
+        ndcg_at_10: NDCG@10 of ranking by this feature alone, see `core.doctor.single_feature`; None where it
+            is undefined for all queries.
         direction: Whether the feature ranks better "descending" or "ascending".
     """
 

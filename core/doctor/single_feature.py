@@ -1,4 +1,4 @@
-"""Ranking quality of each single feature, which reveals a label among the features."""
+"""Measure the ranking quality of each single feature, to detect features derived from the label."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,9 +24,9 @@ class SingleFeatures:
     Attributes:
         descending: (n_features,) the largest value first; NaN without a usable query.
         ascending: (n_features,) the smallest value first; NaN without a usable query.
-        by_chance: The expectation of a random order.
-        queries: Queries in the sample.
-        documents: Their documents.
+        by_chance: Expected NDCG@10 of a random order.
+        queries: Number of queries in the sample.
+        documents: Number of documents of these queries.
     """
 
     descending: Float64Array
@@ -55,7 +55,7 @@ def _insert(
     counts: Int64Array,
     sums: Float64Array,
 ) -> int:
-    """Add a document to the groups of equal values, the best first; return how many groups there are now."""
+    """Add a document to the groups of equal values, best group first; return the number of groups."""
     place = groups
     while place > 0 and values[place - 1] <= value:
         place -= 1
@@ -96,10 +96,10 @@ def _dcg_of_column(
 ) -> float:
     """Return the DCG@10 of ranking a query by one column, expected over random orders of equal values.
 
-    Only the groups of equal values that reach the top are kept, in `values`, `counts` and `sums`, which hold
-    two more than the cutoff. Documents without a value are the last group.
+    Only the groups of equal values that reach the top 10 are kept, in `values`, `counts` and `sums`, which
+    have room for two more groups than the cutoff. Documents without a value are the last group.
     """
-    groups, reached, worst = 0, 0, -np.inf  # how many, their documents, and the value of the last
+    groups, reached, worst = 0, 0, -np.inf  # groups, their documents, value of the last group
     missing, missing_gain = 0, 0.0
     for i in range(len(gains)):
         value = np.float64(features[start + i, column]) * sign
@@ -151,8 +151,8 @@ def _sum_ndcg(
 def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeatures:
     """Measure NDCG@10 of every feature as the only score, in both directions.
 
-    Documents of equal values share their ranks and have their mean gain (McSherry and Najork 2008). So the
-    order of the input does not matter, and a constant feature has the value of a random order. Documents
+    Tied documents share their ranks, and each rank has the mean gain of the tie (McSherry and Najork 2008).
+    So the input order does not matter, and a constant feature has the value of a random order. Documents
     without a value rank last in both directions. Gains are 2^y − 1, or y where labels go beyond 30; a label
     below 0 or NaN gains nothing.
 
@@ -201,7 +201,7 @@ def _sample(gains: Float64Array, dataset: RankingDataset, seed: int) -> Int64Arr
 def _bounds(
     gains: Float64Array, offsets: Int64Array, discounts: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the largest DCG@10 of each query, and the one that a random order has on average."""
+    """Return the largest possible DCG@10 of each query, and its expectation for a random order."""
     ideal, by_chance = np.empty(len(offsets) - 1), np.empty(len(offsets) - 1)
     for query, (start, stop) in enumerate(pairwise(offsets)):
         top = min(stop - start, CUTOFF)

@@ -10,7 +10,7 @@ from core.drift.permutation import adjusted_p_values, distances, memberships
 from core.drift.stability import BINS, bin_numbers, population_stability_index, quantile_edges
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-# Fewer queries give no verdict: ten documents of one query are not ten observations.
+# With fewer queries there is no verdict, as documents of a query are not independent observations.
 LEAST_QUERIES = 30
 PERMUTATIONS = 999
 # Bins of the distance between distribution functions.
@@ -24,7 +24,7 @@ class Thresholds:
     """Thresholds of drift: statistical significance and effect sizes.
 
     Attributes:
-        p: Significance level: probability that a comparison of equal populations finds any drift, at most.
+        p: Significance level: maximum probability that a comparison of equal populations finds any drift.
         psi: Smallest population stability index that counts as drift.
         missing: Smallest difference of the shares of missing values that counts as drift.
     """
@@ -39,8 +39,8 @@ class Column:
     """A compared column: a feature, or the scores.
 
     Attributes:
-        name: Its name.
-        categories: The texts of its codes from 0 on, None of a number.
+        name: Name of the column.
+        categories: Texts of the codes from 0 on; None for numbers.
     """
 
     name: str
@@ -71,7 +71,7 @@ class QuerySample:
 
     @property
     def query_of_document(self) -> Int64Array:
-        """Return (n_documents,) numbers of the queries."""
+        """Return the query number of each document, (n_documents,)."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.query_boundaries))
 
 
@@ -82,11 +82,12 @@ class ColumnDrift:
     Attributes:
         name: The column.
         kind: `number` or `category`.
-        psi: Population stability index, on ten quantile bins of the earlier sample and one of missing values.
+        psi: Population stability index, on ten quantile bins of the earlier sample and a bin of missing
+            values.
         distance: Kolmogorov-Smirnov distance of numbers, total variation of categories; missing values count
             as a value below all others.
-        p: Probability of such a distance in any column where nothing differs, see `adjusted_p_values`.
-        missing_before: Share of documents without a value.
+        p: Probability of such a distance in any column if nothing differs, see `adjusted_p_values`.
+        missing_before: Share of documents without a value in the earlier sample.
         missing_after: Share of documents without a value in the later sample.
         verdict: `drift`, `shift` for a significant but small difference, or `none`.
         sentence: The verdict as a sentence.
@@ -131,9 +132,9 @@ def compare(
     """Compare two samples of queries.
 
     Queries are permuted instead of documents, since documents of a query are dependent. A column drifts if
-    its distance is significant among all columns, and its stability index or its share of missing values
-    exceeds a threshold: with many queries the smallest change is significant, and with few a large one may
-    be chance.
+    its distance is significant, adjusted for all columns, and its stability index or its change of missing
+    values exceeds a threshold. Both are needed: with many queries the smallest change is significant, and
+    with few queries a large change may be due to chance.
 
     Args:
         before: The reference.
@@ -141,7 +142,7 @@ def compare(
         columns: The columns of both samples.
         thresholds: Thresholds of drift.
         seed: Seed of the permutations.
-        families: Number of comparisons in a report, by which p values are multiplied (Bonferroni).
+        families: Number of comparisons in a report, which multiplies the p-values (Bonferroni).
         permutations: Number of permutations.
     """
     fewest = min(before.n_queries, after.n_queries)
@@ -175,14 +176,14 @@ def _bins(
 
 
 def _counts(query: Int64Array, bins: Int64Array, n_queries: int) -> Float32Array:
-    _, bins = np.unique(bins, return_inverse=True)  # categories may be many, of which few occur
+    _, bins = np.unique(bins, return_inverse=True)  # drops the many categories that do not occur
     n_bins = int(bins.max(initial=0)) + 1
     counts = np.bincount(query * n_bins + bins, minlength=n_queries * n_bins)
     return counts.reshape(n_queries, n_bins).astype(np.float32)
 
 
 def _described(column: Column, earlier: FloatArray, later: FloatArray, distance: float) -> ColumnDrift:
-    """Describe a column without a judgment."""
+    """Compute the difference of a column, with p and verdict still unset."""
     is_number = column.categories is None
     bins_before, edges = _bins(earlier, earlier, column, BINS)
     bins_after, _ = _bins(later, earlier, column, BINS)
@@ -217,7 +218,7 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
 
 
 def _largest(before: Int64Array, after: Int64Array) -> tuple[Int64Array, Int64Array, list[int]]:
-    """Put all but the largest categories of the earlier sample into one bin, the last."""
+    """Merge all but the largest categories of the earlier sample into one last bin."""
     codes, counts = np.unique(before[before > 0], return_counts=True)
     kept = sorted(codes[np.argsort(-counts, kind="stable")[: BINS - 1]].tolist())
     places = {code: place for place, code in enumerate(kept, 1)}

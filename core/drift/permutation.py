@@ -8,9 +8,9 @@ from core.types import Float32Array, Float64Array
 
 
 def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Float32Array:
-    """Return (permutations + 1, n_queries) ones where a query belongs to the later sample.
+    """Return (permutations + 1, n_queries) indicators: 1 where a query is in the later sample, else 0.
 
-    The first row is the observed assignment; each other row is a random one with the same sample sizes.
+    The first row is the observed assignment; other rows are random assignments with the same sample sizes.
     """
     rng = np.random.default_rng(seed)
     found = np.zeros((permutations + 1, n_before + n_after), np.float32)
@@ -20,13 +20,13 @@ def memberships(n_before: int, n_after: int, permutations: int, seed: int) -> Fl
 
 
 def distances(counts: Float32Array, later: Float32Array, *, ordered: bool) -> Float64Array:
-    """Return the distance of the two samples by each membership.
+    """Return the distance between the two samples for each assignment, (n_memberships,).
 
-    Of ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`; of
+    For ordered bins it is the Kolmogorov-Smirnov distance at their edges, `max_j |F_a(j) - F_b(j)|`; for
     categories the total variation, `1/2 Σ |a_i - b_i|`.
 
     Args:
-        counts: (n_queries, n_bins) documents of each query in each bin.
+        counts: (n_queries, n_bins) number of documents of each query in each bin.
         later: (n_memberships, n_queries), see `memberships`.
         ordered: Whether the bins have an order.
     """
@@ -41,22 +41,22 @@ def distances(counts: Float32Array, later: Float32Array, *, ordered: bool) -> Fl
 def adjusted_p_values(by_column: Iterable[Float64Array]) -> Float64Array:
     """Return a p value for each of several columns, adjusted for testing all of them.
 
-    With the single-step maxT method of Westfall and Young (Resampling-Based Multiple Testing, 1993, section
+    It is the single-step maxT method of Westfall and Young (Resampling-Based Multiple Testing, 1993, section
     2.6): each distance is standardised by its permutations, and the adjusted p value is the share of
-    permutations whose largest standardised distance of any column is at least as large. The probability of
-    any p value at or below a level is at most this level where nothing differs, however the columns depend on
-    each other. The observed assignment counts as one of the permutations (Phipson and Smyth, 2010, equation
-    2), so that none is 0.
+    permutations whose largest standardised distance of any column is at least as large. If nothing differs,
+    the probability of any p value at or below a level is at most this level, for any dependence between the
+    columns. The observed assignment counts as a permutation (Phipson and Smyth, 2010, equation 2), so that
+    no p value is 0.
 
     Args:
-        by_column: For each column the (n_memberships,) distances, the observed one first.
+        by_column: The (n_memberships,) distances of each column, the observed distance first.
 
     Returns:
-        (n_columns,)
+        (n_columns,) adjusted p values.
     """
     standardised = np.stack([_standardised(each) for each in by_column])
     largest = np.max(standardised, axis=0)
-    # Rounding must not make the largest smaller than itself.
+    # The tolerance keeps rounding from making equal distances differ.
     return np.asarray(np.mean(largest >= standardised[:, :1] - 1e-9, axis=1))
 
 

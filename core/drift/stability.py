@@ -5,18 +5,18 @@ import numpy as np
 from core.types import Float64Array, FloatArray, Int64Array
 
 BINS = 10
-# Added to the count of each bin, so that the index of an empty one is finite.
+# Added to the count of each bin, so that the index is finite for empty bins.
 _PRIOR = 0.5
 
 
 def quantile_edges(values: FloatArray, bins: int) -> Float64Array:
     """Return the upper edges of all bins but the last, by quantiles of the values.
 
-    A feature with few values has one bin for each value, and one each below and above all of them.
+    A feature with few values has a bin for each value, and a bin below and a bin above all values.
 
     Args:
         values: (n,) without NaN.
-        bins: Most bins, at least 2.
+        bins: Maximum number of bins, at least 2.
 
     Example:
         >>> quantile_edges(np.array([0.0, 0.0, 0.0, 1.0]), 10)[1:]
@@ -34,13 +34,13 @@ def quantile_edges(values: FloatArray, bins: int) -> Float64Array:
 
 
 def bin_numbers(values: FloatArray, edges: Float64Array) -> Int64Array:
-    """Return the bin of each value: 0 for NaN, else by the first upper edge that is not below it."""
+    """Return the bin of each value: 0 for NaN, else from 1, by the first upper edge >= the value."""
     bins = 1 + np.searchsorted(edges, values, side="left")
     return np.where(np.isnan(values), 0, bins).astype(np.int64)
 
 
 def population_stability_index(before: Float64Array, after: Float64Array) -> float:
-    """Return Σ (a_i - b_i) ln(a_i / b_i) of the shares of two samples in some bins.
+    """Return Σ (a_i - b_i) ln(a_i / b_i), where a and b are the shares of two samples in the bins.
 
     It is the symmetrised Kullback-Leibler divergence, in nats. By a rule of thumb a population is stable
     below 0.1 and has changed from 0.2 on (Siddiqi, Credit Risk Scorecards, 2006). Shares are of the

@@ -1,4 +1,4 @@
-"""Baselines: rankings without training, and tests of a ranking against them."""
+"""Baselines: rankings without training, and tests of rankings against baselines."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -39,12 +39,12 @@ def baselines(dataset: RankingDataset, seed: int) -> list[Baseline]:
 
     Args:
         dataset: The dataset.
-        seed: Seed of the random order, and of the sample on which features are tried.
+        seed: Seed of the random order, and of the sample of queries on which features are compared.
 
     Returns:
-        The documents in input order, a random order, and the best single feature: the highest NDCG@10 on a
-        sample of these queries, missing values last. The last is omitted where the dataset has no features,
-        or no query with an NDCG.
+        The input order, a random order, and the single feature with the highest NDCG@10 on a sample of the
+        queries, missing values last. The feature is omitted where the dataset has no features, or NDCG is
+        undefined for all queries.
     """
     return [
         _input_order(dataset),
@@ -71,7 +71,7 @@ def baseline_findings(
     seed: int = 0,
     threads: int = 1,
 ) -> list[Finding]:
-    """Report the baselines that a ranking is worse than, or is not shown to be better than.
+    """Report the baselines that a ranking is worse than, or not significantly better than.
 
     Fisher's randomisation test decides, after Holm's correction over the baselines. If there are too few
     queries for any significant result, the finding is about the queries and not about the ranking.
@@ -82,7 +82,7 @@ def baseline_findings(
         values: (n_queries,) of the ranking, NaN where undefined.
         baselines: Baselines with their (n_queries,) values; those by labels are ignored.
         higher_is_better: The direction of the metric.
-        significance: p-value below which a difference is shown, in (0, 1].
+        significance: p-value below which a difference is significant, in (0, 1].
         permutations: Random assignments of the test.
         seed: Seed of the assignments.
         threads: Threads to use.
@@ -126,7 +126,7 @@ class _Beside:
 
     @property
     def needed(self) -> int | None:
-        """Number of queries that would show a difference of this size; None if the ranking is not better."""
+        """Number of queries needed to detect a difference of this size; None if the ranking is not better."""
         mean = float(self.gain.mean())
         return queries_needed(mean, float(self.gain.std(ddof=1))) if mean > 0.0 else None
 

@@ -15,11 +15,11 @@ LEVEL = 0.95
 def bootstrap_intervals(
     values: Float64Array, *, resamples: int = RESAMPLES, seed: int = 0, threads: int = 1
 ) -> tuple[Float64Array, Float64Array]:
-    """Give the 95% interval of each column's mean.
+    """Return the 95% interval of each column's mean.
 
-    The percentile bootstrap (Efron 1979) over queries, its percentiles moved outwards for few queries as
-    Hesterberg 2015, section 5.3, advises: without that it is as narrow as a normal interval with the standard
-    deviation divided by n.
+    It is the percentile bootstrap over queries (Efron 1979), with percentiles expanded for few queries
+    (Hesterberg 2015, section 5.3). Without the expansion it would be as narrow as a normal interval whose
+    standard deviation divides by n instead of n − 1.
 
     Args:
         values: (n_queries, n_columns) finite values; the columns share the resampled queries.
@@ -70,10 +70,10 @@ def resampled_sums(
 
 
 def interval_of(statistics: Float64Array, n_rows: int) -> tuple[float, float]:
-    """Return the 95% interval of resampled statistics, as `bootstrap_intervals` takes it.
+    """Return the 95% interval of resampled statistics, with the percentiles of `bootstrap_intervals`.
 
     Args:
-        statistics: (resamples,) values; NaN where a resample does not define the statistic.
+        statistics: (resamples,) values; NaN where the statistic is undefined for a resample.
         n_rows: Rows of the sample.
     """
     tail = _expanded_tail(n_rows)
@@ -98,7 +98,7 @@ def _resample(first: int, last: int, values: Float64Array, seed: int, sums: Floa
 
 @bare
 def _add_drawn(values: Float64Array, key: int, sums: Float64Array) -> None:
-    # Each half of a random word draws a query by multiplication; the bias is below n / 2^32.
+    # Each half of a random 64-bit word selects a query by multiplication; the bias is below n / 2^32.
     n_queries = np.uint64(len(values))
     half = np.uint64(32)
     for draw in range(len(values)):

@@ -1,4 +1,4 @@
-"""Comparisons of several systems on the same queries, by pair and metric, with a sentence each."""
+"""Compare several systems on the same queries, by pair and metric, with a sentence for each pair."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -41,7 +41,7 @@ class ChangedQuery:
     """A query on which B differs from A.
 
     Attributes:
-        query: Its number.
+        query: Number of the query.
         a: The metric of A.
         b: The metric of B.
     """
@@ -58,9 +58,9 @@ class Pair:
     Attributes:
         a: Number of A.
         b: Number of B.
-        metrics: The difference by metric, None where no query defines it for both.
+        metrics: The difference by metric, None where no query has a value for both systems.
         most_improved: Queries with the largest gain of B by the first metric, largest first.
-        most_harmed: Queries with the largest loss of B.
+        most_harmed: Queries with the largest loss of B by the first metric, largest first.
         sentence: The verdict as a sentence.
     """
 
@@ -95,7 +95,7 @@ class Comparison:
     """Pairs of systems.
 
     Attributes:
-        pairs: Each pair once, A before B; with a reference, that is A of all pairs.
+        pairs: Each pair once, A before B; with a reference, A is the reference in all pairs.
         sentence: The result of all pairs as a sentence.
     """
 
@@ -116,12 +116,12 @@ def compare_systems(
 ) -> Comparison:
     """Compare pairs of systems by every metric.
 
-    Whether a difference is evidence is judged by Fisher's randomisation test, after Holm's correction over
-    all pairs and metrics, at 0.05.
+    A difference is significant by Fisher's randomisation test at 0.05, after Holm's correction over all
+    pairs and metrics.
 
     Args:
         names: The systems.
-        values: (n_queries, n_systems) values of each metric, NaN where undefined. The first metric decides.
+        values: (n_queries, n_systems) values of each metric, NaN where undefined. The first is decisive.
         higher_is_better: The direction of each metric.
         reference: Number of the system to compare all others with; None for all pairs.
         correction: `none` to compare each unadjusted p-value with 0.05, for a single planned test.

@@ -1,4 +1,4 @@
-"""Metrics of scores on judged documents, query by query."""
+"""Compute metrics of scores on judged documents, query by query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -66,7 +66,7 @@ class Evaluation:
         return {name: summary.mean for name, summary in self.summaries.items()}
 
     def to_parquet(self, file: BinaryIO, query_ids: Sequence[str]) -> None:
-        """Write the values as Parquet: `query_id` and a column a metric, null where undefined."""
+        """Write the values as Parquet: `query_id` and a column for each metric, null where undefined."""
         write_query_values(file, query_ids, self.per_query)
 
     def to_json(self) -> dict[str, dict[str, Any]]:
@@ -84,7 +84,7 @@ class Evaluation:
 def write_query_values(
     file: BinaryIO, query_ids: Sequence[str], per_query: Mapping[str, Float64Array]
 ) -> None:
-    """Write values as Parquet: `query_id` and a column a metric, null where undefined."""
+    """Write values as Parquet: `query_id` and a column for each metric, null where undefined."""
     columns = {name: pa.array(values, from_pandas=True) for name, values in per_query.items()}
     pq.write_table(pa.table({"query_id": list(query_ids), **columns}), file)
 
@@ -92,19 +92,19 @@ def write_query_values(
 def measure(
     scores: FloatArray, judgments: Judgments, metrics: Sequence[str], conventions: Conventions = DEFAULT
 ) -> dict[str, Float64Array]:
-    """Measure scores query by query.
+    """Compute metrics of scores for each query.
 
     Args:
         scores: (n_documents,) scores; NaN where a document was not retrieved.
         judgments: The judged documents.
-        metrics: Spellings, `ndcg@10`.
+        metrics: Spellings of the metrics, such as `ndcg@10`.
         conventions: The metric conventions.
 
     Returns:
         (n_queries,) values of each metric, NaN where undefined.
 
     Raises:
-        InvalidInput: For an unknown spelling, or labels that a metric has no gain for.
+        InvalidInput: For an unknown spelling, or labels without a gain in a metric.
     """
     return _measured(scores, judgments, _parsed(metrics, conventions))
 
@@ -118,7 +118,7 @@ def evaluate(
     seed: int = 0,
     threads: int = 1,
 ) -> Evaluation:
-    """Measure scores and summarise each metric; arguments and errors as of `measure`."""
+    """Compute metrics of scores and their summaries; arguments and errors as of `measure`."""
     parsed = _parsed(metrics, conventions)
     per_query = _measured(scores, judgments, parsed)
     summaries = summarise_all(per_query, seed=seed, threads=threads, metrics=parsed)
@@ -134,7 +134,7 @@ def rank_documents(scores: Float64Array, judgments: Judgments) -> pa.Table:
 
     Returns:
         A table of query_id, document_id, rank (int32, from 1), score (float64) and label (float32,
-        null where it was not judged), by query and rank.
+        null where not judged), sorted by query and rank.
     """
     retrieved = np.flatnonzero(~np.isnan(scores))
     queries = np.repeat(np.arange(len(judgments.query_ids)), np.diff(judgments.query_boundaries))[retrieved]

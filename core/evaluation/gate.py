@@ -19,18 +19,18 @@ _NAMED_SLICES = 3
 
 @dataclass(frozen=True)
 class CounterfactualRule:
-    """The difference that a counterfactual estimate of both models must show.
+    """Condition on a counterfactual estimate of the difference between challenger and champion.
 
     Attributes:
         click_log_id: The click log.
-        dataset_id: The dataset with the documents that the models rank, by the ids of the log.
+        dataset_id: The dataset with the documents that the models rank; its ids match those of the log.
         metric: Spelling of a metric that is a sum over clicks.
         estimator: Name of the estimator, see `core.clicks.counterfactual.Estimator`.
         normalised: Whether to divide by the mean weight.
         clip: Largest weight, or None.
-        examination: Probability to examine each rank from 1, for `examination` alone.
-        margin: Loss of the metric that the interval of the difference must exclude; with 0, a challenger must
-            be shown to be better.
+        examination: Examination probability of each rank from 1, only for the estimator `examination`.
+        margin: Loss of the metric that the interval of the difference must exclude; with 0, the challenger
+            must be significantly better.
     """
 
     click_log_id: str
@@ -48,16 +48,16 @@ class GateRule:
     """The rule of a promotion gate.
 
     Attributes:
-        metric: Spelling of the metric that decides on judgments; None where clicks alone do.
-        require: `better` to admit only challengers shown to be better, `not_worse` to admit all that are not
-            shown to be worse.
-        p: p-value of the randomisation test below which a difference is shown, in (0, 1].
+        metric: Spelling of the decisive metric on judgments; None if the gate uses only clicks.
+        require: `better` admits only significantly better challengers, `not_worse` admits all that are not
+            significantly worse.
+        p: p-value of the randomisation test below which a difference is significant, in (0, 1].
         max_slice_drop: Largest allowed drop of the mean of a slice of queries, or None for no limit.
         min_slice_queries: Slices with fewer queries are ignored.
-        better_than_baselines: Whether a challenger must be shown to be better than all baselines.
-        interleaving: What the verdict of an interleaving of both models must be, as `require`; None if none
-            is needed.
-        counterfactual: What an estimate from a click log must show; None if none is needed.
+        better_than_baselines: Whether a challenger must be significantly better than all baselines.
+        interleaving: Required verdict of an interleaving of both models, as in `require`; None for no
+            requirement.
+        counterfactual: Condition on an estimate from a click log; None for no requirement.
     """
 
     metric: str | None = None
@@ -75,7 +75,7 @@ class GateRule:
 
 @dataclass(frozen=True)
 class SliceChange:
-    """The change of the metric on a slice of queries, those that define it for both models.
+    """The change of the metric on a slice: its queries for which the metric of both models is defined.
 
     Attributes:
         by: Name of the slice's property.
@@ -103,7 +103,7 @@ class GateDecision:
     Attributes:
         admitted: Whether the challenger passes.
         sentence: The reason, with numbers.
-        paired: Challenger (B) against champion (A), None where no query defines the metric for both.
+        paired: Challenger (B) against champion (A), None where the metric is undefined for all queries.
         slices: The slices with enough queries.
     """
 

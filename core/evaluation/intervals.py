@@ -7,10 +7,10 @@ from core.errors import InvalidInput
 from core.evaluation.bootstrap import LEVEL, RESAMPLES, bootstrap_intervals
 from core.types import Float64Array
 
-MANY_QUERIES = 1_000  # from which the percentile bootstrap has its nominal coverage
+MANY_QUERIES = 1_000  # from this number on, the percentile bootstrap has its nominal coverage
 _UNBOUNDED = (-np.inf, np.inf)
 _LEVELS = (1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0
-_SYMMETRIC = 1e-6  # skewness below which the transformed quantile equals t up to rounding
+_SYMMETRIC = 1e-6  # below this skewness, the transformed quantile equals t up to rounding
 
 
 def mean_intervals(
@@ -21,18 +21,18 @@ def mean_intervals(
     seed: int = 0,
     threads: int = 1,
 ) -> tuple[Float64Array, Float64Array]:
-    """Return the 95% interval of each column's mean over all queries of the kind.
+    """Return the 95% interval of each column's mean over the population of queries.
 
-    From 1,000 queries on it is the percentile bootstrap, which is too narrow for fewer queries of skewed
-    values with many zeros. There each end follows from the bound of the values, if it has one: Gaffke 2005
-    adds the bound to the queries, and draws their weights from the flat Dirichlet distribution; for values
-    of 0 and 1 that is the interval of Clopper and Pearson 1934. Without a bound, the end is the outer one
-    of Student's t and of its transformation for skewed values (Hall 1992).
+    From 1,000 queries on, it is the percentile bootstrap, which is too narrow for fewer queries with skewed
+    values and many zeros. For fewer queries, an end on a bounded side follows Gaffke 2005: the bound is added
+    to the values, and weights are drawn from the flat Dirichlet distribution. For values of 0 and 1 this is
+    the interval of Clopper and Pearson 1934. On an unbounded side, the end is the outer end of Student's t
+    interval and of its transformation for skewed values (Hall 1992).
 
     Args:
         values: (n_queries, n_columns) finite values; the columns share the random draws.
-        bounds: Lowest and highest value that a query can have, infinite for none; for all columns, or
-            (n_columns, 2).
+        bounds: Lowest and highest possible value of a query, infinite if unbounded; one pair for all columns,
+            or (n_columns, 2).
         resamples: Random draws.
         seed: The same seed gives the same interval, on any number of threads.
         threads: Threads to use.
@@ -60,7 +60,7 @@ def mean_intervals(
     if bounded[0].any() or bounded[1].any():
         weights = np.random.default_rng(seed).standard_exponential((resamples, n_queries + 1))
         weights /= weights.sum(axis=1, keepdims=True)
-        # A matrix product would round by the number of threads.
+        # The rounding of a matrix product would depend on the number of threads.
         means = np.einsum("rq,qc->rc", weights[:, :n_queries], values)
         ends = [
             np.quantile(means + weights[:, n_queries:] * np.where(known, bound, 0.0), level, axis=0)
@@ -72,7 +72,7 @@ def mean_intervals(
 
 
 def _student(values: Float64Array) -> tuple[Float64Array, Float64Array]:
-    """Return the outer ends of Student's t and of its form for skewed values (Hall 1992, equation 3.6)."""
+    """Return the outer ends of Student's t interval and of its skewed form (Hall 1992, equation 3.6)."""
     n_queries = len(values)
     mean = values.mean(axis=0)
     if n_queries == 1:
@@ -90,7 +90,7 @@ def _student(values: Float64Array) -> tuple[Float64Array, Float64Array]:
 
 
 def _unskewed(t: float, skewness: Float64Array) -> Float64Array:
-    """Return the quantile t of the studentised mean, given the skewness of the mean."""
+    """Return the quantile of the studentised mean that replaces t, given the skewness of the mean."""
     skewed = np.where(np.abs(skewness) > _SYMMETRIC, skewness, 1.0)
     quantile = 3.0 / skewed * (np.cbrt(1.0 + skewed * (t - skewed / 6.0)) - 1.0)
     return np.where(np.abs(skewness) > _SYMMETRIC, quantile, t)
@@ -103,7 +103,7 @@ def defined_alike(defined: npt.NDArray[np.bool_]) -> list[list[int]]:
         defined: (n_queries, n_columns) whether a query has a value.
 
     Returns:
-        Column numbers, group by group.
+        The column numbers of each group.
 
     Example:
         >>> defined_alike(np.array([[True, False, True], [True, True, True]]))

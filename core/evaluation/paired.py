@@ -14,8 +14,8 @@ from core.types import Float64Array
 
 SIGNIFICANCE = 0.05
 POWER = 0.8
-LEAST_DIFFERING = 6  # queries that differ, below which Fisher's test has no p-value below 0.05
-_LEAST_NEEDED = 8  # queries from which Fisher's test finds about as much as the t-test
+LEAST_DIFFERING = 6  # differing queries; with fewer, Fisher's test has no p-value below 0.05
+_LEAST_NEEDED = 8  # queries; from here on, Fisher's test has about the power of the t-test
 _ROUNDING = 1e-12
 Verdict = Literal["better", "worse", "no evidence"]
 
@@ -35,10 +35,10 @@ class PairedDifference:
         wins: Queries on which B is better.
         ties: Queries without a difference.
         losses: Queries on which A is better.
-        queries: Queries on which the metric is defined for both.
-        skipped: The other queries.
-        effect_size: Difference over the standard deviation of the differences; None without one.
-        queries_needed: Queries that would show a difference of this size at p < 0.05 with a chance of 80%;
+        queries: Number of queries on which the metric is defined for both.
+        skipped: Number of other queries.
+        effect_size: Difference over the standard deviation of the differences; None if that is 0.
+        queries_needed: Queries needed to detect a difference of this size at p < 0.05 with a power of 80%;
             None where there is no difference, or one query.
     """
 
@@ -59,7 +59,7 @@ class PairedDifference:
 
     @property
     def too_few(self) -> str | None:
-        """Warning where too few queries differ to show any difference, else None."""
+        """Warning if too few queries differ for any significant result, else None."""
         differing = self.wins + self.losses
         if differing >= LEAST_DIFFERING:
             return None
@@ -80,7 +80,7 @@ def paired_differences(
         threads: Threads to use.
 
     Returns:
-        One comparison a metric, None where no query defines it for both.
+        A comparison for each metric, None where the metric is undefined for all queries.
 
     Raises:
         InvalidInput: When the shapes differ.
@@ -126,11 +126,11 @@ def format_p(p: float) -> str:
 
 
 def queries_needed(difference: float, deviation: float) -> int | None:
-    """Return how many queries show a mean difference with a power of 80% at p < 0.05, two-sided.
+    """Return the number of queries that detect a mean difference with 80% power at p < 0.05, two-sided.
 
-    The smallest n >= ((t_0.975 + t_0.8) s / δ)², quantiles of n - 1 degrees of freedom, which follows the
-    noncentral t distribution to a fifth of a query. It is at least 8: Fisher's randomisation test, which
-    decides, needs 6 for any p < 0.05, and has less power than the t-test below 8.
+    It is the smallest n >= ((t_0.975 + t_0.8) s / δ)², with quantiles of n - 1 degrees of freedom. This
+    matches the noncentral t distribution to a fifth of a query. It is at least 8: Fisher's randomisation
+    test, the decisive test, needs 6 for any p < 0.05, and has less power than the t-test below 8.
 
     Args:
         difference: δ, the mean difference.
@@ -178,7 +178,7 @@ class _Tests:
         differences = self._differences[:, metric]
         mean = float(differences.mean())
         deviation = float(differences.std(ddof=1)) if len(differences) > 1 else 0.0
-        # Rounding alone makes equal differences vary in their last digits.
+        # Equal differences may vary in their last digits, due to rounding.
         varies = deviation > _ROUNDING * float(np.abs(differences).max())
         return PairedDifference(
             mean_a=float(self._a[:, metric].mean()),

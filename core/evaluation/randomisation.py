@@ -8,10 +8,10 @@ from core.losses.randomness import mix
 from core.ranges import for_kernels, over_ranges, use_threads
 from core.types import Float64Array, Int64Array
 
-EXACT_UP_TO = 20  # differing queries whose 2^n assignments are all counted
-_GROUP = 8  # queries whose signs are one byte of a random word
-_BLOCK = 2_048  # assignments whose sums stay in a core's cache
-_EQUAL = 1e-12  # share of Σ|d| within which two sums are taken for equal
+EXACT_UP_TO = 20  # differing queries; up to here, all 2^n assignments are counted
+_GROUP = 8  # queries per byte of a random word, one bit for each sign
+_BLOCK = 2_048  # assignments whose sums fit in the CPU cache
+_EQUAL = 1e-12  # relative to Σ|d|; sums that differ by less count as equal
 
 
 def randomisation_p_values(
@@ -20,9 +20,9 @@ def randomisation_p_values(
     """Test for each column whether its paired differences have the mean 0, two-sided.
 
     Under the null hypothesis each query's difference has either sign with equal chance (Fisher 1935; for
-    rankings Smucker, Allan and Carterette 2007). The p-value is the share of sign assignments whose sum lies
-    at least as far from 0 as the observed one: of all 2^n of them where at most 20 queries differ, else of
-    the observed one and `permutations` random ones.
+    rankings Smucker, Allan and Carterette 2007). The p-value is the share of sign assignments whose sum is
+    at least as far from 0 as the observed sum. If at most 20 queries differ, all 2^n assignments are counted,
+    else the observed assignment and `permutations` random assignments.
 
     Args:
         differences: (n_queries, n_columns) finite differences; the columns share the random signs.
@@ -98,7 +98,7 @@ def _count_extremes(
     seed: int,
     counts: Int64Array,
 ) -> None:
-    """Count for each block and column the random assignments whose sum lies beyond the bar.
+    """Count, for each block and column, the random assignments whose sum is beyond the bar.
 
     The signed sums of each 8 queries are tabulated for all 256 signs, so that an assignment costs one
     addition for 8 queries; a table serves a whole block of assignments while it is in the cache.

@@ -1,4 +1,4 @@
-"""Stored segments of a result: the groups of its queries, stored beside their values."""
+"""Store the segments of a result: groups of queries, stored beside the values of the queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

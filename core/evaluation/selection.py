@@ -11,12 +11,12 @@ from core.types import Float64Array
 
 @dataclass(frozen=True)
 class AgainstBest:
-    """One of several systems compared with the best of them, on the same queries.
+    """Comparison of a system with the best of several systems, on the same queries.
 
     Attributes:
-        difference: Its mean minus that of the best one, over the queries that define both.
+        difference: Mean of the system minus that of the best system, over queries with both values.
         p: Two-sided p-value of the paired t-test (Student 1908), adjusted for the number of systems (Holm
-            1979); None for the best one itself.
+            1979); None for the best system.
         tied: Whether the difference is not significant.
     """
 
@@ -28,11 +28,11 @@ class AgainstBest:
 def against_best(values: Sequence[Float64Array], *, higher_is_better: bool = True) -> list[AgainstBest]:
     """Compare each system with the system of the best mean.
 
-    The best one was selected on the same queries, so that its lead is optimistic: a system that is not tied
-    may still be as good on other queries.
+    The best system was selected on the same queries, so that its lead is optimistic: a system that is not
+    tied may still be as good on other queries.
 
     Args:
-        values: (n_queries,) of each system, NaN where undefined; at least one is defined for each.
+        values: (n_queries,) of each system, NaN where undefined; each system has at least one value.
         higher_is_better: The direction of the metric.
 
     Example:

@@ -12,7 +12,7 @@ from core.data import RankingDataset
 from core.evaluation.evaluation import Judgments
 from core.types import Int64Array
 
-MOST_VALUES = 20  # values of a query column; rarer ones share one slice
+MOST_VALUES = 20  # values of a query column; rarer values share one slice
 LEAST_QUERIES = 5  # a mean over fewer is not informative
 _EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
@@ -22,9 +22,9 @@ class Slice:
     """A group of queries.
 
     Attributes:
-        by: Name of their common property.
+        by: Name of the common property.
         value: Value of the property, as text.
-        queries: Their numbers, ascending.
+        queries: Numbers of the queries, ascending.
     """
 
     by: str
@@ -47,7 +47,7 @@ def slices(
     Args:
         judgments: The judged documents.
         dataset: Dataset of the query columns, with the same queries.
-        relevance_threshold: A document is relevant where its label is above it.
+        relevance_threshold: Documents with a label above this are relevant.
         least_queries: The fewest queries of a slice.
     """
     starts = judgments.query_boundaries[:-1]

@@ -15,15 +15,15 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of a metric over queries; all but the counts are None where no query defines it.
+    """Summary of a metric over queries; all but the counts are None if it is undefined for all queries.
 
     Attributes:
         mean: Mean over the queries on which the metric is defined; geometric for geometric metrics.
         lower: Lower end of the 95% interval of the mean, see `mean_intervals`.
         upper: Upper end.
         quantiles: Quantiles over the queries, `p05` to `p95`.
-        queries: Queries on which the metric is defined.
-        skipped: Queries on which the metric is undefined.
+        queries: Number of queries on which the metric is defined.
+        skipped: Number of queries on which the metric is undefined.
     """
 
     mean: float | None

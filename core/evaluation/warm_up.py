@@ -9,7 +9,7 @@ _DIFFERENCES = np.random.default_rng(0).random((24, 1))
 
 
 def randomisation() -> None:
-    """Test more differences than are enumerated."""
+    """Test more differences than are enumerated exactly, to run the sampling kernel."""
     randomisation_p_values(_DIFFERENCES, permutations=1)
 
 

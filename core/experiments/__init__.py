@@ -1,4 +1,4 @@
-"""Published experiments: plan the trainings of a paper's tables, report their results, judge its claims."""
+"""Reproduce published experiments: plan trainings for a paper's tables, report results, judge claims."""
 
 from core.experiments.judgement import Judgement
 from core.experiments.paper import Claim, Entry, Method, Paper, Part, Printed, Protocol, Scale, Sizes, Table

@@ -1,7 +1,7 @@
-"""Wall time of an epoch of RankNet, with the factorised gradient and pair by pair (2006, figure 1).
+"""Measure the wall time of a RankNet epoch, factorised and pair by pair (Burges et al. 2006, figure 1).
 
-Pair by pair is the RankNet that the paper calls V1, with a step for each batch: every pair is propagated
-forwards, and its derivative backwards through both documents. Only this benchmark uses it.
+Pair by pair is the RankNet that the paper calls V1, with one step for each batch: each pair has a forward
+pass and a backward pass through both documents. Only this benchmark uses it.
 """
 
 import itertools
@@ -22,11 +22,11 @@ from core.training.networks.batches import Batches
 from core.types import Float32Array, Int64Array
 
 _BATCH_DOCUMENTS = 500
-_EPOCHS = 4  # of which the fastest counts: other work only ever adds to a time
+_EPOCHS = 4  # the fastest counts, as other load on the machine only adds time
 _LONG_SECONDS = 5.0  # epochs that take longer are timed once
-_PAIRS = 8_192  # that are propagated together
-_MOST_LISTED = 4_096  # documents of a query whose pairs are listed before the time is taken
-_RATE = 1e-9  # weights stay what they are, whatever is timed
+_PAIRS = 8_192  # pairs per forward and backward pass
+_MOST_LISTED = 4_096  # documents per query up to which pairs are listed before timing
+_RATE = 1e-9  # so small that weights do not change during timing
 _SEED = 1
 
 
@@ -99,7 +99,7 @@ def _learn_epoch(
 
 
 def _pairs(labels: Float32Array, queries: Int64Array, documents: int) -> Callable[[], Iterable[Int64Array]]:
-    """Return what lists the pairs of a batch: beforehand, unless they would fill the memory."""
+    """Return a function that returns the pairs of a batch, listed in advance unless too many for memory."""
     if documents > _MOST_LISTED:
         return partial(pairs_of, labels, queries)
     listed = list(pairs_of(labels, queries))
@@ -130,7 +130,7 @@ def pairs_of(labels: Float32Array, queries: Int64Array) -> Iterator[Int64Array]:
 
 
 def drawn_weights(n_inputs: int, hidden: tuple[int, ...]) -> list[dict[str, Any]]:
-    """Draw the weights of a network, uniform as Glorot and Bengio have them."""
+    """Draw the weights of a network by Glorot and Bengio's uniform initialisation."""
     generator = np.random.default_rng(_SEED)
     sizes = (n_inputs, *hidden, 1)
     layers = []
@@ -145,14 +145,14 @@ class PairByPair:
     """RankNet with a forward and a backward pass for each pair.
 
     Args:
-        weights: Weights of each layer `weights` and `bias`.
+        weights: `weights` and `bias` of each layer.
     """
 
     def __init__(self, weights: list[dict[str, Any]]) -> None:
         import jax
         import jax.numpy as jnp
 
-        from core.training.networks.differentiation import scores_of  # sets JAX's flags
+        from core.training.networks.differentiation import scores_of  # the import sets JAX's flags
 
         def loss(parameters: Any, inputs: Any, first: Any, second: Any, counts: Any) -> Any:
             better = scores_of(parameters, inputs[first], "tanh")

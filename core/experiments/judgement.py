@@ -1,4 +1,4 @@
-"""Verdicts on a paper's claims by our results: held, not shown or contradicted, with effect and p."""
+"""Judge a paper's claims by our results: held, not shown or contradicted, with effect and p-value."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -24,23 +24,23 @@ from core.experiments.rules import (
 from core.types import Float64Array
 
 Verdict = Literal["held", "not-shown", "contradicted"]
-_EARLY = 0.1  # share of the trees after which a rising curve is compared with its end
+_EARLY = 0.1  # share of the trees; there, a rising curve is compared with its end
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison that a judgement rests on, first − second.
+    """One comparison of a judgement; differences are first − second.
 
     Attributes:
-        first: Row and column.
-        second: Row and column.
-        difference: In natural units, of means where there are values by query.
+        first: Row and column of the first number.
+        second: Row and column of the second number.
+        difference: Difference in natural units; of means, where there are values by query.
         lower: Lower end of the 95% interval, None without values by query.
-        upper: Upper end.
+        upper: Upper end of the 95% interval.
         p: Two-sided p-value of the table's test, None without values by query.
-        adjusted_p: Where the difference contradicts the claim, the same after Holm's correction over its
-            comparisons, those in favour counting as p = 1; None otherwise.
-        queries: Queries that count.
+        adjusted_p: If the difference contradicts the claim, p after Holm's correction over the claim's
+            comparisons, in which supporting comparisons have p = 1; else None.
+        queries: Number of compared queries.
     """
 
     first: Place
@@ -60,8 +60,8 @@ class Judgement:
     Attributes:
         claim: The claim.
         verdict: `held`, `not-shown` or `contradicted`.
-        effect: Difference of the comparison that decides, in natural units.
-        p: Its p-value, None without a test.
+        effect: Difference of the decisive comparison, in natural units.
+        p: p-value of the decisive comparison, None without a test.
         sentence: The reason.
         comparisons: All comparisons.
     """
@@ -88,7 +88,7 @@ class Judgement:
 
 
 class PairedTests:
-    """Paired tests. A test of two systems is made once, for marks and claims.
+    """Paired tests of systems, cached so that marks and claims share them.
 
     Args:
         permutations: Random assignments of Fisher's test.
@@ -104,7 +104,7 @@ class PairedTests:
         """Compare two systems over the same queries; differences are first − second.
 
         Returns:
-            None where no query defines the metric for both, or the queries are not the same.
+            None where no query has both values, or the numbers of queries differ.
         """
         if first.shape != second.shape:
             return None
@@ -112,7 +112,7 @@ class PairedTests:
         return self._made[id(first), id(second)][2]
 
     def make(self, pairs: Iterable[tuple[Float64Array, Float64Array]]) -> None:
-        """Run several tests together, which share their random numbers and work."""
+        """Run several tests together, so that they share random numbers and work."""
         by_length: dict[int, list[tuple[Float64Array, Float64Array]]] = {}
         for first, second in pairs:
             if first.shape == second.shape and (id(first), id(second)) not in self._made:
@@ -123,12 +123,12 @@ class PairedTests:
                 seconds, firsts, permutations=self._permutations, threads=self._threads
             )
             for (first, second), test in zip(together, tested, strict=True):
-                # Keep the arrays: the id of a deleted one could be used again.
+                # Keep references to the arrays, as the id of a deleted array could be reused.
                 self._made[id(first), id(second)] = first, second, test
 
 
 def p_value(paired: PairedDifference, test: Test) -> float:
-    """Return the p-value of a paper's test; Fisher's where the paper has none."""
+    """Return the p-value of a paper's test; of Fisher's test where the paper has no test."""
     if test == "t-test":
         if paired.t_test_p is None:
             return 1.0 if paired.difference == 0.0 else 0.0
@@ -141,7 +141,7 @@ class Judge:
 
     Args:
         values: Measured values by row and column.
-        significance: The table's test; Fisher's when None.
+        significance: The table's test; None for Fisher's test.
         unit: Factor from natural units to the units of sentences: 100 for percent.
         tests: Paired tests of two systems.
     """
@@ -315,7 +315,7 @@ class Judge:
             return None
         if first.per_query.shape != second.per_query.shape or not second.value:
             return None
-        # The mean that is divided by is taken for a constant: it varies far less than the gap.
+        # The mean in the denominator is treated as a constant, as it varies far less than the gap.
         gap: Float64Array = (first.per_query - second.per_query) / second.value
         return gap
 

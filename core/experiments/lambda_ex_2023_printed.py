@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 # NDCG in percent: LambdaMART τ = k, k + 3, ∞; LambdaMART-eX static, random, all, all-static, all-random; then
-# the same of LambdaLoss. By cutoff and corpus.
+# the same for LambdaLoss. By cutoff and corpus.
 TABLE_5: Mapping[int, Mapping[str, str]] = {
     5: {
         "Istella-X": "73.32 74.11 75.35** 75.19** 75.17** 75.15** 75.19** 75.17**"
@@ -43,7 +43,7 @@ TABLE_5: Mapping[int, Mapping[str, str]] = {
     },
 }
 
-# Milliseconds of LambdaMART at k = 5 in the same order, by what is timed and corpus.
+# Milliseconds of LambdaMART at k = 5 in the same order, by timed part and corpus.
 TABLE_6: Mapping[str, Mapping[str, str]] = {
     "objective": {
         "Istella-X": "89 100 2574 115 132 118 113 130",

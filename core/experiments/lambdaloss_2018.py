@@ -36,13 +36,13 @@ _METRIC_DRIVEN = ("LambdaMART", "NDCG-Loss2", "NDCG-Loss2++")
 
 # LightGBM of 2018: weights divided by the gap of scores, σ = 2, hessian doubled.
 _LIGHTGBM_2018 = {"normalization": "score-gap", "sigma": 2.0, "hessian_factor": 2.0}
-_MAX_POSITION = 20  # of maxDCG, LightGBM's default then
+_MAX_POSITION = 20  # truncation of maxDCG, LightGBM's default in 2018
 _TABLE_2 = {  # leaves, min hessian, min data
     "Yahoo set 1": {"LambdaMART": (200, 10, 100), "NDCG-Loss2": (100, 50, 5), "NDCG-Loss2++": (255, 10, 5)},
     "MSLR-WEB10K": {"LambdaMART": (255, 50, 50), "NDCG-Loss2": (20, 100, 20), "NDCG-Loss2++": (100, 1, 5)},
     "MSLR-WEB30K": {"LambdaMART": (200, 50, 50), "NDCG-Loss2": (50, 100, 50), "NDCG-Loss2++": (255, 50, 20)},
 }
-# For other data than the three corpora: the paper's own grid is not printed.
+# For data other than the three corpora, as the paper does not print its grid.
 _GRID = tuple(
     {"num_leaves": leaves, "min_data_in_leaf": documents, "min_sum_hessian_in_leaf": hessian}
     for leaves in (20, 50, 100, 255)
@@ -145,7 +145,7 @@ def _over(rows: tuple[str, ...], column: str = "test", other: str = "LambdaMART"
 
 
 def _printed(rows: Mapping[str, str]) -> dict[str, Any]:
-    """Read rows of train, validation and test for one corpus after another."""
+    """Parse rows of numbers for train, validation and test of each corpus, by corpus, row and part."""
     columns = [f"{corpus} {part}" for corpus in CORPORA for part in _PARTS]
     read = printed_rows(columns, rows)
     return {

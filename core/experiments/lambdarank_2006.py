@@ -37,7 +37,7 @@ _RESTARTS = (
     "New weights after 50 epochs without a reduction of the training cost, which is −NDCG@10 for LambdaRank."
 )
 _RATES = tuple({"learning_rate": rate} for rate in (0.05, 0.1, 0.2, 0.5))
-# One step a query; quick: a tenth as many steps, 4 ms each.
+# One step per query; the quick scale has a tenth as many steps, 4 ms each.
 _DESCENT = {"optimizer": "sgd", "batch_documents": 1, "decay_on_rise": 0.8, "restart_epochs": 50}
 _QUICK_BATCH = {"batch_documents": 500}
 _NETS: Mapping[str, Mapping[str, Any]] = {
@@ -58,7 +58,7 @@ def _nets(
     grid: tuple[Mapping[str, Any], ...],
     quick_grids: Mapping[str, tuple[Mapping[str, Any], ...]],
 ) -> tuple[Method, ...]:
-    """Return a loss with both nets, trained by the paper's schedule."""
+    """Return the methods of a loss with both networks, trained by the paper's schedule."""
     return tuple(
         Method(
             name=f"{name}, {net}",
@@ -74,7 +74,7 @@ def _nets(
 
 
 def _trees(name: str, loss: Mapping[str, Any]) -> Method:
-    """Return a loss with trees."""
+    """Return the method of a loss with trees."""
     return Method(
         name=f"{name}, trees",
         loss=loss,
@@ -97,7 +97,7 @@ _RANKNETS = (
     ),
     _trees("RankNet", _RANKNET),
 )
-# Divided by the ideal DCG, its gradient is smaller and its rates are larger.
+# The gradient is divided by the ideal DCG, hence smaller, so the learning rates are larger.
 _LAMBDARANKS = (
     *_nets(
         "LambdaRank",
@@ -171,7 +171,7 @@ PAPER = Paper(
     sizes={
         "quick": {
             "synthetic": {
-                # The test queries that show 0.5 points of NDCG@1.
+                # Enough test queries to detect 0.5 points of NDCG@1.
                 MAIN: Sizes(queries=(1_500, 750, 8_000), parameters={"generator": "polynomial"}),
             },
             "sparse": {MAIN: QUICK_SPARSE},

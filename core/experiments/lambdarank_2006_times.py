@@ -6,8 +6,8 @@ from core.experiments.rules import AtMost, Larger
 
 _NETS = {"one layer": (), "two layers": (10,)}
 _FORMS = {"V1": True, "V2": False}
-_QUERIES, _DOCUMENTS = 1_000, 26  # those of the speed-ups; the web data has 26.1 documents a query
-# Documents of the one query of a slope, by scale: those of V1, those of V2.
+_QUERIES, _DOCUMENTS = 1_000, 26  # for speed-ups; the web data has 26.1 documents per query
+# Numbers of documents of the single query of a slope, by scale, for V1 and V2.
 _LENGTHS: dict[Scale, dict[str, tuple[int, ...]]] = {
     "quick": {"V1": (250, 500, 1_000, 2_000), "V2": (4_000, 8_000, 16_000, 32_000, 64_000)},
     "paper": {

@@ -20,7 +20,7 @@ Measure = Literal[
     "epoch-slope",
 ]
 Test = Literal["t-test", "randomisation", "intervals"]
-MAIN = "main"  # the dataset of a plan
+MAIN = "main"  # name of the main dataset of a plan
 SCALES: tuple[Scale, ...] = ("quick", "paper")
 
 
@@ -29,16 +29,16 @@ class Method:
     """Row of a paper: a loss, a scorer and hyperparameters.
 
     Attributes:
-        name: As the paper calls it.
-        loss: The whole loss as a training request has it; None where it is not implemented.
+        name: Name in the paper.
+        loss: The loss as in a training request; None where it is not implemented.
         hyperparameters: Hyperparameters of the trees, on every corpus.
-        by_corpus: Printed hyperparameters of a corpus; they replace those above.
-        loss_by_corpus: Printed hyperparameters of the loss of a corpus.
-        grid: Changes to try; validation picks one. Empty for a single training. They are of the
-            hyperparameters of trees, or of the scorer where that is a network.
-        quick: Changes at the quick scale, instead of the changes of a corpus and of the grid.
+        by_corpus: Printed hyperparameters by corpus, which override `hyperparameters`.
+        loss_by_corpus: Printed hyperparameters of the loss by corpus.
+        grid: Grid points: changes of the tree hyperparameters, or of the scorer if it is a network.
+            Validation picks a grid point. Empty for a single training.
+        quick: Changes at the quick scale, which replace those of the corpus and of the grid.
         quick_grid: The grid at the quick scale.
-        scorer: Scorer as a training request has it; the epochs are the protocol's.
+        scorer: Scorer as in a training request; the protocol defines its epochs.
         deviations: Differences from the paper's own set-up.
     """
 
@@ -55,7 +55,7 @@ class Method:
 
     @property
     def is_network(self) -> bool:
-        """Return whether it trains a linear scorer or a network instead of trees."""
+        """Return whether the method trains a linear scorer or a network instead of trees."""
         return bool(self.scorer["kind"] != Trees.kind)
 
 
@@ -64,10 +64,10 @@ class Epochs:
     """Epochs of networks.
 
     Attributes:
-        epochs: Epochs at most.
-        quick_epochs: The same at the quick scale.
-        early_stopping: Epochs without improvement that end a training, None for all epochs.
-        metric_interval: Epochs from one measurement to the next.
+        epochs: Maximum number of epochs.
+        quick_epochs: Maximum number of epochs at the quick scale.
+        early_stopping: Epochs without improvement that end a training, None for no early stopping.
+        metric_interval: Epochs between measurements.
     """
 
     epochs: int
@@ -81,14 +81,14 @@ class Protocol:
     """Protocol of training and measuring the models of a table.
 
     Attributes:
-        trees: Trees at most, of methods that train trees.
-        quick_trees: The same at the quick scale.
-        early_stopping: Iterations without improvement that end a training, None for all trees.
+        trees: Maximum number of trees.
+        quick_trees: Maximum number of trees at the quick scale.
+        early_stopping: Iterations without improvement that end a training, None for no early stopping.
         selection: Metric that picks iterations and grid points on the validation data.
         metrics: All metrics that are measured.
         contract: Contract of the metrics.
-        metric_interval: Iterations from one measurement to the next.
-        networks: Epochs of networks, None where a table has trees alone.
+        metric_interval: Iterations between measurements.
+        networks: Epochs of networks, None for tables without networks.
         description: The paper's protocol in a sentence.
     """
 
@@ -110,7 +110,7 @@ class Printed:
     Attributes:
         value: The number, in the table's unit.
         mark: The paper's mark of significance, `*`, `**` or none.
-        half_width: Half of the printed 95% interval, None where there is none.
+        half_width: Half the width of the printed 95% interval, None without an interval.
     """
 
     value: float
@@ -124,8 +124,8 @@ class Diagnostics:
 
     Attributes:
         cutoff: k of the top k that is diagnosed.
-        interval: Trees from one diagnosis to the next.
-        quick_interval: The same at the quick scale.
+        interval: Trees between diagnoses.
+        quick_interval: Trees between diagnoses at the quick scale.
     """
 
     cutoff: int
@@ -135,13 +135,13 @@ class Diagnostics:
 
 @dataclass(frozen=True)
 class EpochTiming:
-    """Epoch of RankNet on drawn polynomials to time, outside of any training job.
+    """Epoch of RankNet on polynomial data to be timed, outside of training jobs.
 
     Attributes:
-        pair_by_pair: Whether each pair is propagated forwards and backwards (V1), not each document (V2).
+        pair_by_pair: Whether forward and backward passes are per pair (V1) instead of per document (V2).
         hidden: Units of each hidden layer; none for a linear scorer.
-        queries: Queries.
-        documents: Documents of each query.
+        queries: Number of queries.
+        documents: Number of documents of each query.
     """
 
     pair_by_pair: bool
@@ -155,19 +155,19 @@ class Entry:
     """Source of a number of a table.
 
     Attributes:
-        row: Its row.
-        column: Its column.
-        method: Method to train; None for a printed number alone.
-        metric: Metric, or for curves the curve as `dataset/metric` of a job's history.
+        row: Row of the number.
+        column: Column of the number.
+        method: Method to train; None for a number that is only printed.
+        metric: Metric; for curves, `dataset/metric` in a job's history.
         part: Part of the data that is measured.
-        measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an
-            iteration that other work did not disturb; of epochs to time, the milliseconds of one, the ratio
-            of the first to the second, or the slope of log milliseconds over log documents.
+        measure: `mean` over the queries; `best` and `average` of a curve; milliseconds of an iteration
+            that other load did not disturb. For timed epochs, the milliseconds of an epoch, the ratio of the
+            first to the second, or the slope of log milliseconds over log documents.
         first_tree: First tree that counts for `average`.
         timings: Epochs to time by scale, for the measures of epochs.
-        label_map: Labels that are replaced.
-        diagnostics: Diagnostics that the training computes, None for none.
-        selection: Metric that picks iterations and grid points instead of the protocol's.
+        label_map: Label map of the training.
+        diagnostics: Diagnostics that the training computes, or None.
+        selection: Metric that picks iterations and grid points, overriding the protocol's metric.
     """
 
     row: str
@@ -205,9 +205,9 @@ class Significance:
     """A paper's own test.
 
     Attributes:
-        test: Its name; `intervals` where a paper shows intervals and no test, which we replace by Fisher's.
-        levels: Marks by their largest p-value.
-        reference: Row against which each row is tested, by row.
+        test: Name of the test; `intervals` for a paper with intervals but no test, where we use Fisher's.
+        levels: Marks of significance, with their largest p-values.
+        reference: Reference row of each tested row, by row.
         improvements_only: Whether only better rows are marked.
         description: Paraphrase of the paper's description.
     """
@@ -226,14 +226,14 @@ class Table:
     Attributes:
         name: `table-4` or `figure-2`.
         caption: Caption, in our words.
-        rows: Names of its rows, in the order in which they are shown.
-        columns: Names of its columns.
-        entries: Sources of the numbers; a place without an entry is empty.
+        rows: Names of the rows, in display order.
+        columns: Names of the columns.
+        entries: Sources of the numbers; cells without an entry are empty.
         protocol: Protocol of training and measuring the models.
         unit: `percent`, `fraction`, `milliseconds` or `number`.
-        printed: Printed numbers by corpus, row and column; empty where only a picture shows them.
-        significance: The paper's own test, None without one.
-        claims: Claims of the paper about it.
+        printed: Printed numbers by corpus, row and column; empty for figures without numbers.
+        significance: The paper's own test, or None.
+        claims: Claims of the paper about the table.
         deviations: Differences of our set-up from the paper's.
     """
 
@@ -257,10 +257,10 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """A drawn dataset: a generator of `POST /v1/datasets/synthetic` and the queries of each part.
+    """A synthetic dataset: parameters of `POST /v1/datasets/synthetic`, and the queries of each part.
 
     Attributes:
-        queries: Queries for training, validation and test.
+        queries: Numbers of queries for training, validation and test.
         parameters: The generator's other parameters.
     """
 
@@ -268,8 +268,9 @@ class Sizes:
     parameters: Mapping[str, Any]
 
 
-# Drawn datasets that several papers share.
-# 5 s a training of 100 trees on one core. More relevant documents than the cutoffs, where losses differ.
+# Synthetic datasets that several papers share.
+# A training of 100 trees takes 5 s on one core. Losses differ, as queries have more relevant documents than
+# the cutoffs.
 QUICK_SPARSE = Sizes(
     queries=(300, 150, 1_000),
     parameters={
@@ -299,14 +300,14 @@ class Paper:
 
     Attributes:
         name: `lambdaloss-2018`.
-        title: Its title.
-        authors: Surnames of its authors.
+        title: Title of the paper.
+        authors: Surnames of the authors.
         year: Year of publication.
-        tables: Its tables and figures.
-        corpora: The corpora of its printed numbers, by the names of `core.doctor.corpora`.
-        orientation: The corpus whose printed numbers are shown beside drawn data, by the generator's name.
-        data: The dataset to take without a user's data, `synthetic` or `sparse`.
-        sizes: Drawn datasets by scale, generator and name in the plan.
+        tables: Tables and figures of the paper.
+        corpora: Corpora of the printed numbers, with the names in `core.doctor.corpora`.
+        orientation: The corpus whose printed numbers are shown beside synthetic data, by generator.
+        data: The default generator if the user has no data, `synthetic` or `sparse`.
+        sizes: Synthetic datasets by scale, generator and name in the plan.
         deviations: Differences of our set-up from the paper's in all tables.
     """
 
@@ -327,7 +328,7 @@ class Paper:
 
 
 def printed_row(columns: Sequence[str], numbers: str) -> dict[str, Printed]:
-    """Read numbers with their marks, one a column; `-` for none.
+    """Parse a row of numbers with marks of significance, one per column; `-` for no number.
 
     Example:
         >>> printed_row(["a", "b"], "73.32 75.35**")["b"].mark
@@ -342,7 +343,7 @@ def printed_row(columns: Sequence[str], numbers: str) -> dict[str, Printed]:
 
 
 def printed_rows(columns: Sequence[str], rows: Mapping[str, str]) -> dict[str, dict[str, Printed]]:
-    """Read several rows."""
+    """Parse several rows, see `printed_row`."""
     return {row: printed_row(columns, numbers) for row, numbers in rows.items()}
 
 

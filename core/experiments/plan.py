@@ -29,12 +29,12 @@ _DECISIVE = ("loss", "hyperparameters", "early_stopping", "label_map", "contract
 
 @dataclass(frozen=True)
 class Run:
-    """A training that one or several cells need.
+    """A training that one or several cells of tables need.
 
     Attributes:
-        digest: Digest of `spec_digest`; runs of equal digest are one training.
-        spec: Body of a training request without ids of datasets and without `model_name`.
-        data: The dataset of the plan.
+        digest: Result of `spec_digest`; runs with the same digest are one training.
+        spec: Body of a training request without dataset ids and `model_name`.
+        data: Name of the plan's dataset.
         parts: Parts of the data whose values by query are needed.
     """
 
@@ -45,32 +45,32 @@ class Run:
 
     @property
     def is_network(self) -> bool:
-        """Return whether its iterations are epochs of a network instead of trees."""
+        """Return whether the iterations are epochs of a network instead of trees."""
         return "scorer" in self.spec
 
     @property
     def iterations(self) -> int:
-        """Return the greatest number of trees, or of epochs of a network."""
+        """Return the maximum number of trees, or of epochs of a network."""
         if self.is_network:
             return int(self.spec["scorer"]["epochs"])
         return int(self.spec["hyperparameters"]["num_iterations"])
 
     def with_iterations(self, iterations: int) -> "Run":
-        """Return the run with another greatest number of iterations."""
+        """Return the run with another maximum number of iterations."""
         place, name = ("scorer", "epochs") if self.is_network else ("hyperparameters", "num_iterations")
         return replace(self, spec={**self.spec, place: {**self.spec[place], name: iterations}})
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A place of a table and the trainings that fill it.
+    """A cell of a table, and the trainings that its number needs.
 
     Attributes:
         table: The table.
         row: The row.
         column: The column.
-        runs: Digests of its trainings, candidates of which validation picks one.
-        entry: Source of its number.
+        runs: Digests of the candidate trainings, of which validation picks one.
+        entry: Source of the number.
         selection: Validation metric that picks the candidate.
         timings: Epochs that the report times.
     """
@@ -86,10 +86,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class DrawnData:
-    """A dataset that is drawn: one request of `POST /v1/datasets/synthetic` by part.
+    """A synthetic dataset: a request of `POST /v1/datasets/synthetic` for each part.
 
     Attributes:
-        requests: Bodies of the requests, without names.
+        requests: Bodies of the requests by part, without names.
     """
 
     requests: Mapping[Part, Mapping[str, Any]]
@@ -105,11 +105,11 @@ class Plan:
         scale: `quick` or `paper`.
         data: `synthetic`, `sparse` or `folder`.
         corpus: The corpus whose hyperparameters and printed numbers are used.
-        as_printed: Whether the data is that corpus by its counts; otherwise printed numbers are for
+        as_printed: Whether the data has the counts of that corpus; if not, printed numbers are for
             orientation only.
-        datasets: Datasets to draw by name; the name alone, with None, for a user's data.
+        datasets: Synthetic datasets by name; None as the value for a user's data.
         runs: Trainings by digest.
-        cells: Places of the tables and their trainings.
+        cells: Cells of the tables and their trainings.
     """
 
     paper: Paper
@@ -124,12 +124,12 @@ class Plan:
 
     @property
     def trees(self) -> int:
-        """Return the greatest number of trees of all trainings."""
+        """Return the maximum number of trees of all trainings together."""
         return sum(run.iterations for run in self.runs.values() if not run.is_network)
 
     @property
     def epochs(self) -> int:
-        """Return the greatest number of epochs of all networks."""
+        """Return the maximum number of epochs of all networks together."""
         return sum(run.iterations for run in self.runs.values() if run.is_network)
 
     @property
@@ -139,7 +139,7 @@ class Plan:
 
     @property
     def timings(self) -> tuple[EpochTiming, ...]:
-        """Return the epochs that the report times, each once."""
+        """Return the epochs that the report times, without duplicates."""
         return tuple(dict.fromkeys(timing for cell in self.cells for timing in cell.timings))
 
 
@@ -161,14 +161,14 @@ def plan(
     data: str | None = None,
     corpus: str | None = None,
 ) -> Plan:
-    """List the trainings that fill a paper's tables; those that tables share are listed once.
+    """Plan the trainings for a paper's tables; tables share equal trainings.
 
     Args:
         paper: The paper, or its name.
         tables: Names of tables; all when None.
         scale: `paper` for the paper's protocol, `quick` for fewer trees and grid points.
-        data: `synthetic` or `sparse` to draw it, `folder` for a user's; the paper's choice when None.
-        corpus: The corpus that a user's data is by its counts; None where it is none of the paper's.
+        data: `synthetic` or `sparse` for synthetic data, `folder` for a user's; None for the paper's default.
+        corpus: The corpus that a user's data was recognised as; None if it is not a corpus of the paper.
 
     Raises:
         InvalidInput: For an unknown paper, table, scale, corpus or kind of data.
@@ -205,7 +205,7 @@ def plan(
 def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
     """Return the SHA-256 of a model's inputs: loss, scorer, labels, contract, seed and data."""
     decisive = {name: spec.get(name) for name in _DECISIVE} | {"selection": spec["metrics"][0], "data": data}
-    if "scorer" in spec:  # digests of trees are those of releases without networks
+    if "scorer" in spec:  # so that digests for trees equal those of releases without networks
         decisive["scorer"] = spec["scorer"]
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=dict).encode()).hexdigest()
 
@@ -313,7 +313,7 @@ class _Builder:
     def _grid(self, method: Method) -> Sequence[Mapping[str, Any]]:
         if self._is_quick:
             return method.quick_grid or ({},)
-        # What a paper tuned on its corpus is not tuned for other data.
+        # Printed hyperparameters were tuned on that corpus, so other data needs the grid.
         printed = self._as_printed and self._corpus in method.by_corpus
         return ({},) if printed else method.grid or ({},)
 
@@ -329,7 +329,7 @@ def _needed_parts(entry: Entry) -> tuple[Part, ...]:
 
 
 def _merged(before: Mapping[str, Any], spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return one specification with the metrics and diagnostics of both; neither decides the model."""
+    """Merge the metrics and diagnostics of two specifications, which do not affect the model."""
     merged = dict(before)
     merged["metrics"] = list(dict.fromkeys((*before["metrics"], *spec["metrics"])))
     if "diagnostics" in spec:

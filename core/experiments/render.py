@@ -1,4 +1,4 @@
-"""Reports as Markdown, CSV and LaTeX, from their JSON."""
+"""Render the JSON of a report as Markdown, CSV and LaTeX."""
 
 import csv
 import io
@@ -46,7 +46,7 @@ _LATEX = str.maketrans(
 
 
 def number(value: float | None, unit: str) -> str:
-    """Write a number as a table of this unit prints it."""
+    """Format a number with the digits of a unit."""
     if value is None:
         return "–"
     digits = {"fraction": 4, "percent": 2, "milliseconds": 1}.get(unit, 3)
@@ -85,7 +85,7 @@ def _markdown_table(table: Json) -> Iterator[str]:
 
 
 def to_csv(report: Json) -> str:
-    """Write one line a number."""
+    """Write a report as CSV, with one line per number."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV_COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -146,7 +146,7 @@ def _title(table: Json) -> str:
 
 
 def _grid(table: Json) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and rows: ours, with printed numbers and differences where there are some."""
+    """Return headings and rows: our numbers, and printed numbers and differences where available."""
     cells = {(cell["row"], cell["column"]): cell for cell in table["cells"]}
     beside = {column: _columns_beside(table, column) for column in table["columns"]}
     headings = [""]
@@ -162,7 +162,7 @@ def _grid(table: Json) -> tuple[list[str], list[list[str]]]:
 
 
 def _columns_beside(table: Json, column: str) -> list[str]:
-    """Return what is shown beside our numbers of a column: `printed` and `difference`, or less."""
+    """Return the additional numbers of a column: `printed` and `difference`, one of them or none."""
     cells = [cell for cell in table["cells"] if cell["column"] == column]
     return [name for name in ("printed", "difference") if any(cell[name] is not None for cell in cells)]
 

@@ -22,21 +22,21 @@ PERMUTATIONS = 100_000
 
 @dataclass(frozen=True)
 class ReportCell:
-    """Measured number beside the printed one, both in the table's unit.
+    """Measured and printed number of a cell, both in the table's unit.
 
     Attributes:
-        row: Its row.
-        column: Its column.
+        row: Row of the cell.
+        column: Column of the cell.
         ours: Measured number, None without a result.
-        lower: Lower end of its 95% interval over queries, None without values by query.
-        upper: Upper end.
-        queries: Queries that count.
+        lower: Lower end of the 95% interval over queries, None without values by query.
+        upper: Upper end of the 95% interval.
+        queries: Number of queries in the mean.
         mark: Mark of significance by the paper's own test.
         p: p-value of that test.
         printed: The printed number with its mark.
         difference: Ours − printed, None where the data is not that of the printed number.
-        missing: Why ours is missing.
-        deviations: Numbers of the table's deviations that concern it, from 1.
+        missing: Reason why the measured number is missing.
+        deviations: Numbers, from 1, of the table's deviations that apply to the cell.
         run: Digest of the training.
         trees: Iterations of a curve.
         curve: Values of a curve.
@@ -70,8 +70,8 @@ class ReportTable:
 
     Attributes:
         table: The paper's table.
-        cells: Its numbers by row and column.
-        claims: Its claims, judged.
+        cells: Cells by row and column.
+        claims: Judgements of the table's claims.
         deviations: Differences from the paper's set-up, numbered from 1.
     """
 
@@ -104,12 +104,12 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class Report:
-    """The report of a plan, complete or so far.
+    """The report of a plan, complete or of the results so far.
 
     Attributes:
         plan: The plan.
-        tables: Its tables.
-        trained: Trainings with a result.
+        tables: Tables of the report.
+        trained: Number of trainings with a result.
         timings: Milliseconds of the epochs that were timed.
     """
 
@@ -120,7 +120,7 @@ class Report:
 
     @property
     def orientation(self) -> str | None:
-        """Return the warning that printed numbers are of other data, None where they are of this data."""
+        """Return a warning if the printed numbers are of other data, else None."""
         if self.plan.as_printed or not any(table.has_printed for table in self.tables):
             return None
         return (
@@ -160,7 +160,7 @@ class Report:
         return to_markdown(self.to_dict())
 
     def to_csv(self) -> str:
-        """Return one line a number."""
+        """Return the report as CSV, with one line per number."""
         return to_csv(self.to_dict())
 
     def to_latex(self) -> str:
@@ -183,12 +183,12 @@ def report(
     permutations: int = PERMUTATIONS,
     threads: int = 1,
 ) -> Report:
-    """Fill a plan's tables and judge its claims, also where results are still missing.
+    """Fill a plan's tables and judge its claims; results may still be missing.
 
     Args:
         plan: The plan.
         results: Results by the digest of the run.
-        timings: Milliseconds of the plan's epochs to time.
+        timings: Milliseconds of the plan's timed epochs.
         permutations: Random assignments of Fisher's test.
         threads: Threads to use.
     """
@@ -228,7 +228,7 @@ class _ReportedTable:
         return ReportTable(self._table, cells, claims, self._deviations)
 
     def _tested(self) -> Iterator[tuple[Float64Array, Float64Array]]:
-        """Return the values by query of all pairs that marks and claims compare."""
+        """Yield the per-query values of all pairs that marks and claims compare."""
         tested = self._table.significance
         references = tested.reference if tested else {}
         places = [
@@ -275,7 +275,7 @@ class _ReportedTable:
             )
 
     def _intervals(self) -> dict[Place, tuple[float, float, int]]:
-        """Return interval and number of queries of each mean; means of the same queries share the work."""
+        """Return interval and number of queries of each mean; means over the same queries share resamples."""
         together: dict[bytes, dict[Place, Float64Array]] = {}
         for place, value in self._values.items():
             if value.per_query is not None:

@@ -12,22 +12,22 @@ from core.types import Float64Array
 
 Values = Sequence[float | None]
 Timings = Mapping[EpochTiming, float]  # milliseconds
-# Share of the iterations that are faster: other work on the machine only ever adds to a time.
+# Quantile of the iteration times that is reported, as other load on the machine only adds time.
 _UNDISTURBED = 0.1
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """Results of a training, as the job's history and its evaluations have them.
+    """Results of a training, from the job's history and its evaluations.
 
     Attributes:
-        per_query: (n_queries,) values by part of the data and metric, NaN where undefined. All runs on one
-            dataset have the queries in the same order; several folds are concatenated.
+        per_query: (n_queries,) values by part of the data and metric, NaN where undefined. All runs on the
+            same dataset have the same order of queries; folds are concatenated.
         curves: Values of each measured iteration by dataset (`validation`, `diagnostics`) and metric.
         iterations: Numbers of the measured iterations.
         milliseconds: Wall time of each measured iteration by part: `objective`, `tree`.
         best_iteration: Iteration of the last tree that is kept.
-        failure: Reason for a missing result, None of any other.
+        failure: Reason for a missing result, None if the result is available.
     """
 
     per_query: Mapping[Part, Mapping[str, Float64Array]] = field(default_factory=dict)
@@ -44,8 +44,8 @@ class CellValue:
 
     Attributes:
         value: The number, None without a result.
-        run: Digest of the training that it comes from, the chosen one of several.
-        per_query: (n_queries,) values that a mean is of, None for other measures.
+        run: Digest of the training with the number, the selected training of several.
+        per_query: (n_queries,) values of a mean, None for other measures.
         trees: Iterations of a curve.
         curve: Values of a curve at those iterations.
         missing: Reason for a missing number.
@@ -60,7 +60,7 @@ class CellValue:
 
 
 def cell_value(cell: Cell, results: Mapping[str, RunResult], timings: Timings) -> CellValue:
-    """Return the number of a cell from the available results."""
+    """Compute the value of a cell from the available results."""
     if cell.timings:
         return _timed(cell, timings)
     if not cell.runs:
@@ -74,7 +74,7 @@ def cell_value(cell: Cell, results: Mapping[str, RunResult], timings: Timings) -
 
 
 def _timed(cell: Cell, timings: Timings) -> CellValue:
-    """Return the time of an epoch, the ratio of two, or their slope on logarithmic scales."""
+    """Return the time of an epoch, the ratio of two times, or the slope of times on logarithmic scales."""
     if any(timing not in timings for timing in cell.timings):
         return CellValue(None, missing="not timed yet")
     milliseconds = [timings[timing] for timing in cell.timings]

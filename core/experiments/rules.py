@@ -1,4 +1,4 @@
-"""Rules that claims are judged by; `core.experiments.judgement` applies them."""
+"""Rules of claims, which `core.experiments.judgement` applies."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,11 @@ Pair = tuple[Place, Place]
 
 @dataclass(frozen=True)
 class Above:
-    """The first of each pair is above the second.
+    """The first number of each pair is above the second.
 
-    Held where each pair is, at p < 0.05 by the table's test. All pairs must pass, so that no correction for
-    their number is needed (an intersection-union test, Berger 1982). Contradicted where one is below at
-    p < 0.05 after Holm's correction.
+    The claim is held if each first number is above at p < 0.05 by the table's test. As all pairs must pass,
+    no correction for their number is needed (an intersection-union test, Berger 1982). The claim is
+    contradicted if a first number is below at p < 0.05 after Holm's correction.
     """
 
     pairs: tuple[Pair, ...]
@@ -28,14 +28,14 @@ class Narrower:
 
 @dataclass(frozen=True)
 class Alike:
-    """Both of each pair are equivalent: the 95% interval of the difference lies within the margin.
+    """The numbers of each pair are equivalent: the 95% interval of the difference is within the margin.
 
-    All intervals must, so that no correction is needed. Contradicted where an interval lies beyond the
-    margin that is widened for the number of pairs.
+    As all intervals must be within the margin, no correction is needed. The claim is contradicted if an
+    interval, widened for the number of pairs (Bonferroni), is entirely beyond the margin.
 
     Attributes:
         pairs: Compared pairs.
-        margin: In the metric's unit: 0.01 is one point of NDCG in percent.
+        margin: Margin in the metric's unit: 0.01 is one point of NDCG in percent.
     """
 
     pairs: tuple[Pair, ...]
@@ -44,11 +44,11 @@ class Alike:
 
 @dataclass(frozen=True)
 class Larger:
-    """The number of the first of each pair is larger; there are no values by query to test it with.
+    """The first number of each pair is larger; not tested, as there are no values by query.
 
     Attributes:
         pairs: Compared pairs.
-        margin: Share of the second by which both must differ to show anything.
+        margin: Smallest conclusive difference, as a share of the second number.
     """
 
     pairs: tuple[Pair, ...]
@@ -57,11 +57,11 @@ class Larger:
 
 @dataclass(frozen=True)
 class AtMost:
-    """No number is above the bound; there are no values by query to test it with.
+    """No number is above the bound; not tested, as there are no values by query.
 
     Attributes:
-        places: The numbers.
-        bound: In natural units.
+        places: Cells of the numbers.
+        bound: Bound in natural units.
     """
 
     places: tuple[Place, ...]
@@ -77,7 +77,7 @@ class Rises:
 
 @dataclass(frozen=True)
 class Reaches:
-    """The first curve reaches the best value of the second with a share of its trees."""
+    """The first curve reaches the best value of the second with a given share of the second's trees."""
 
     pair: Pair
     share: float

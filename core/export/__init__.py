@@ -1,4 +1,4 @@
-"""Exports: a stored model in the formats of other engines, with a report of their parity."""
+"""Exports of stored models to the formats of other engines, with parity reports."""
 
 from core.export.archive import archive
 from core.export.formats import FORMAT_NAMES, FORMATS, TREE_FORMATS, export_model

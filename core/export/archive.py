@@ -1,4 +1,4 @@
-"""Export archives: the file, instructions to load it, the parity report and golden vectors."""
+"""Export archives: model file, loading instructions, parity report and golden vectors."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from typing import Any
 from core.export.parity_report import EngineParity, NetworkEngineParity, NetworkParityReport, ParityReport
 from core.export.target import Export
 
-_MADE = (1980, 1, 1, 0, 0, 0)  # the same export has the same bytes
+_MADE = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same export has the same bytes
 
 
 def archive(export: Export, report: ParityReport, about: Mapping[str, Any], golden: Iterable[str]) -> bytes:
@@ -38,7 +38,7 @@ def archive(export: Export, report: ParityReport, about: Mapping[str, Any], gold
 
 
 def readme(export: Export, report: ParityReport) -> str:
-    """Write the instructions."""
+    """Return the README of an export archive, in Markdown."""
     target, source = export.target, export.source
     shift = f"All scores are raised by {source.shift!r}.\n" if source.shift is not None else ""
     verdicts = "".join(

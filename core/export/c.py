@@ -1,4 +1,4 @@
-"""C: one file for a forest, a network or a sum that depends only on the C library."""
+"""C export: one source file for a forest, a network or a sum, without further dependencies."""
 
 import re
 import string
@@ -216,7 +216,7 @@ static void normalise(double *units, const struct layer *layer)
     return units[0];
 }}
 """
-# The names in a member's code that another member's code could have, too.
+# Names in a member's code that may clash with another member's code.
 _OWN = re.compile(
     r"\b(struct (?:node|layer)|nodes|roots|zero|goes_left|NOTHING|(?:ZERO|NAN)_(?:LEFT|RIGHT)"
     r"|layers|N_[A-Z]+|WIDEST|scaled|activated|normalise|means|deviations|knots|targets|indicators"
@@ -245,7 +245,7 @@ class _C(SourceCode[S]):
     """One file of C99.
 
     Attributes:
-        agreement: Condition of the scores of the compiled file.
+        agreement: Python condition that the scores of the compiled file must meet.
     """
 
     name = "c"
@@ -254,7 +254,7 @@ class _C(SourceCode[S]):
     agreement: ClassVar[str]
 
     def head(self, source: S) -> str:
-        """Write the comment, the headers and the names of features."""
+        """Return the head of the file: the comment, the includes and the names of features."""
         contract = textwrap.wrap(_CONTRACT % self.missing, _WIDTH - len(" * "), break_on_hyphens=False)
         prefix = prefix_of(source.name)
         return _HEAD.format(
@@ -267,7 +267,7 @@ class _C(SourceCode[S]):
         )
 
     def instructions(self, source: S) -> str:
-        """Show the compiler, and the golden vectors by ctypes."""
+        """Return the compiler command, and Python code that replays the golden vectors by ctypes."""
         function = f"library.{prefix_of(source.name)}_score"
         library = f'library = ctypes.CDLL("./model.so")\n{function}.restype = ctypes.c_double'
         code = replay(
@@ -298,7 +298,7 @@ class CTrees(_C[TreeSource], TreeCode):
         return f"{self.head(source)}{self.code(source, _function(source))}".encode()
 
     def code(self, source: TreeSource, function: str) -> str:
-        """Write all that follows the names of features; the last function scores a document."""
+        """Return the code after the names of features; its last function scores a document."""
         return _TREES.format(function=function, zero=ZERO, **self.tables(source.nodes))
 
 
@@ -321,7 +321,7 @@ class CNetwork(_C[NetworkSource], NetworkCode):
         return f"{self.head(source)}{self.code(source, _function(source))}".encode()
 
     def code(self, source: NetworkSource, function: str) -> str:
-        """Write all that follows the names of features; the last function scores a document."""
+        """Return the code after the names of features; its last function scores a document."""
         network, inputs = source.network, source.network.inputs
         enums = "".join(
             f"enum {{ {name} = {size} }};\n"
@@ -345,7 +345,7 @@ class CNetwork(_C[NetworkSource], NetworkCode):
         return f"{layers}{enums}{_SCALED[inputs.kind]}{body}"
 
     def arrays(self, text: str) -> Arrays:
-        """Read the tables."""
+        """Parse the tables of the code."""
         return {
             name: [float(number.rstrip("f")) for number in numbers.split(",") if number]
             for name, numbers in ((name, re.sub(r"\s", "", rows)) for name, rows in _ARRAY.findall(text))
@@ -353,7 +353,7 @@ class CNetwork(_C[NetworkSource], NetworkCode):
 
 
 class CSum(_C[SumSource], MembersTarget):
-    """A sum: the code of its members, each under names that end with its number, such as `nodes_of_1`."""
+    """A sum: the code of its members, whose names end with the member's number, such as `nodes_of_1`."""
 
     summary = "C99 source without dependencies, in float64"
     missing = (
@@ -388,7 +388,7 @@ class CSum(_C[SumSource], MembersTarget):
         return f"/* Member {place} of the sum. */\n" + _OWN.sub(rf"\1_of_{place}", code + weighted)
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
-        """Read the code of each member, with the names that a separate file has."""
+        """Extract the code of each member, with its names as in a separate file."""
         _, *codes = _OF_MEMBER.split(content.decode())
         return [_member_of(re.sub(rf"_of_{place}\b", "", code)) for place, code in enumerate(codes, start=1)]
 
@@ -417,7 +417,7 @@ def literal(text: str) -> str:
 
 
 def _table(name: str, array: npt.NDArray[Any]) -> str:
-    """Write an array, a row a line; nine digits of a float and 17 of a double are exact."""
+    """Write an array, one row per line; nine digits of a float and 17 of a double are exact."""
     rows = array.reshape(len(array), -1)
     kind = {"f": "float" if array.dtype == np.float32 else "double", "i": "int"}[array.dtype.kind]
     lines = "\n".join(f"    {', '.join(_number(value, kind) for value in row)}," for row in rows.tolist())

@@ -1,4 +1,4 @@
-"""Elasticsearch's built-in learning to rank: a trained model with `learning_to_rank` as its inference."""
+"""Export for Elasticsearch's built-in learning to rank: a trained model with `learning_to_rank`."""
 
 import json
 from typing import Any
@@ -13,7 +13,7 @@ from core.scoring.descent import MissingGo
 
 
 class Elastic(TreeTarget):
-    """A body for `PUT _ml/trained_models/{id}`, whose `lte` in float64 is LightGBM's own comparison."""
+    """Body of `PUT _ml/trained_models/{id}`; its `lte` in float64 equals LightGBM's comparison."""
 
     name = "elastic-learning-to-rank"
     filename = "model.json"
@@ -30,7 +30,7 @@ class Elastic(TreeTarget):
         return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
 
     def check(self, source: TreeSource) -> None:
-        """Refuse versions without learning to rank, and splits that it cannot express."""
+        """Refuse versions without learning to rank, and splits that the format cannot express."""
         if source.options.before(8, 12):
             raise InvalidInput.at(
                 "/target_version",
@@ -84,7 +84,7 @@ class Elastic(TreeTarget):
         return json.dumps(body, separators=(",", ":")).encode() + b"\n"
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the trees."""
+        """Parse the trees of the file."""
         ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
         structures = [model["tree"]["tree_structure"] for model in ensemble["trained_models"]]
 
@@ -100,7 +100,7 @@ class Elastic(TreeTarget):
         return Nodes.walked(((structure, 0) for structure in structures), ask)
 
     def instructions(self, source: TreeSource) -> str:
-        """Show the requests."""
+        """Return the requests that store a model and rescore by it."""
         return f"""\
 The feature extractors in `{self.filename}` take each feature from a numeric field of its name, and find
 nothing where a document has none; put your own queries in their place.

@@ -72,15 +72,15 @@ def export_model(
     """Convert a model.
 
     Args:
-        model_text: The stored file: LightGBM's text, or that of a linear scorer, a network or a sum.
+        model_text: The stored file: LightGBM's text, or the safetensors file of another scorer.
         format: Name of a format in `FORMATS` for the model's kind.
         feature_names: Names of the model's features; None for the names in the file.
         name: Name of the model.
         options: Options of the export.
 
     Raises:
-        InvalidInput: For an unknown format, or options that it does not take.
-        ModelError: When the file is invalid, or the format cannot express the model.
+        InvalidInput: Unknown format, or options that the format does not support.
+        ModelError: The file is invalid, or the format cannot express the model.
     """
     if format not in FORMAT_NAMES:
         raise InvalidInput.at(

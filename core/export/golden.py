@@ -1,4 +1,4 @@
-"""Golden vectors: documents with the score that the engine must give them."""
+"""Golden vectors: documents with the scores that an engine must compute for them."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -15,15 +15,15 @@ from core.scoring import Forest
 from core.types import Float32Array, Float64Array
 
 Score = Callable[[Float32Array], Float64Array]
-_OF_DATA, _WITH_MISSING, _AT_EDGES = 16, 8, 24  # documents; those at edges are at thresholds of forests
+_OF_DATA, _WITH_MISSING, _AT_EDGES = 16, 8, 24  # documents; edge cases of forests are at thresholds
 _SHARE_MISSING = 0.3
 
 
 def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Iterator[str]:
     """Write golden vectors as lines of JSON.
 
-    Each has the `features` of a document by the engine's names, null where missing; `score`, which the engine
-    must give it; and the score of the model, as `lightgbm` of a forest, as `rankery` otherwise.
+    Each line has the `features` of a document by their names in the engine, null where missing; the `score`
+    that the engine must compute; and the score of the model, as `lightgbm` for a forest, else as `rankery`.
 
     Args:
         export: The export.
@@ -87,7 +87,7 @@ def _tree_rows(export: TreeExport, dataset: RankingDataset | None) -> dict[str, 
 
 
 def _tree_engine(export: TreeExport) -> Score:
-    """Return a function that scores documents as the first engine of the format does."""
+    """Return a scoring function with the arithmetic of the format's first engine."""
     if unplain(export.source.text):
         return Forest(export.source.text).score
     arithmetic = export.target.arithmetics(export.source.options)[0]

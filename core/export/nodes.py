@@ -1,4 +1,4 @@
-"""A forest as one list of nodes in preorder: every split is followed by its left child.
+"""Representation of a forest as one list of nodes in preorder, where a split's left child comes next.
 
 The order is the same in LightGBM's model and in its export, so that nodes can be compared by position.
 """
@@ -19,11 +19,11 @@ N = TypeVar("N")
 
 
 class Split(NamedTuple):
-    """A split as a reader returns it.
+    """A split as read from an exported file.
 
     Attributes:
         feature: Position of the feature in the model's order.
-        threshold: Threshold as written.
+        threshold: Threshold in the file.
         way: Direction of missing values (`MissingGo`).
     """
 
@@ -33,7 +33,7 @@ class Split(NamedTuple):
 
 
 class Nodes(NamedTuple):
-    """The nodes of a forest, tree after tree, each split before its left child, and that before its right.
+    """The nodes of a forest, tree after tree, in preorder: split, left subtree, right subtree.
 
     Attributes:
         features: (n_nodes,) feature of a split, -1 at a leaf.
@@ -53,7 +53,7 @@ class Nodes(NamedTuple):
 
     @classmethod
     def of(cls, text: ModelText) -> "Nodes":
-        """Arrange the nodes of a model of numerical splits in preorder."""
+        """Return the nodes of a model text with numerical splits in preorder."""
         trees = text.trees or (Tree.leaf(0.0),)  # a model without trees
         lengths = np.array([2 * len(tree.leaf_values) - 1 for tree in trees], np.int64)
         roots = np.cumsum(lengths) - lengths
@@ -68,7 +68,7 @@ class Nodes(NamedTuple):
         split, leaf = np.where(place >= 0, place, -1), np.where(place < 0, -place - 1, -1)
 
         def of_splits(column: str, of_leaves: float) -> Any:
-            # -1 finds the last one: what leaves have.
+            # Index -1 selects the last entry, the value for leaves.
             return np.append(np.concatenate([getattr(tree, column) for tree in trees]), of_leaves)[split]
 
         values = np.append(np.concatenate([tree.leaf_values for tree in trees]), 0.0)[leaf]
@@ -86,11 +86,11 @@ class Nodes(NamedTuple):
 
     @classmethod
     def walked(cls, roots: Iterable[N], ask: Callable[[N], float | tuple[Split, N, N]]) -> "Nodes":
-        """Arrange the nodes of a reader in preorder.
+        """Traverse trees of any representation and return their nodes in preorder.
 
         Args:
-            roots: The trees.
-            ask: Returns the value of a leaf, or a split with its left and right child.
+            roots: Root nodes of the trees.
+            ask: Function that returns the value of a leaf, or a split with its left and right child.
         """
         nodes: list[Split] = []
         right: list[int] = []
@@ -125,7 +125,7 @@ class Nodes(NamedTuple):
 
     @property
     def splits(self) -> Int64Array:
-        """The nodes that are splits."""
+        """Return the positions of the splits."""
         return np.flatnonzero(self.features >= 0)
 
     def depths(self) -> Int64Array:
@@ -134,7 +134,7 @@ class Nodes(NamedTuple):
         return depths
 
     def of_tree(self, tree: int) -> range:
-        """Return the nodes of a tree."""
+        """Return the range of the nodes of a tree."""
         stops = (*self.roots[1:].tolist(), len(self.features))
         return range(int(self.roots[tree]), stops[tree])
 
@@ -153,7 +153,7 @@ def require_same_shape(model: Nodes, written: Nodes) -> None:
     """Require the same features and shapes in the written trees.
 
     Raises:
-        ModelError: They differ.
+        ModelError: The features, shapes or numbers of trees differ.
     """
     for mine, theirs in ((model.features, written.features), (model.right, written.right)):
         if not np.array_equal(mine, theirs):
@@ -164,7 +164,7 @@ def require_same_shape(model: Nodes, written: Nodes) -> None:
 
 @exact
 def preorder(left: Int64Array, right: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Order the nodes of a tree; arguments as in `Tree`, in which leaf k is -k - 1.
+    """Return the preorder of a tree's nodes, given its children as in `Tree`, where leaf k is -k - 1.
 
     Returns:
         (n_nodes,) split or leaf at each position, and position of its right child, 0 for a leaf.

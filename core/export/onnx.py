@@ -1,7 +1,7 @@
-"""ONNX: one TreeEnsembleRegressor for a forest, plain operators for a network, both for a sum.
+"""ONNX export: a TreeEnsembleRegressor for a forest, plain operators for a network, both for a sum.
 
-All take float32 features. A forest compares `x <= t` and adds up in float32; a network is computed in
-float64, and so is the sum of members.
+Features are float32. A forest compares `x <= t` and sums leaves in float32. A network and the sum of members
+are computed in float64.
 """
 
 from collections.abc import Sequence
@@ -26,17 +26,17 @@ from core.scoring.descent import MissingGo
 from core.types import Float32Array, Float64Array
 
 _TREE_OPERATORS, _FOREST = "ai.onnx.ml", "TreeEnsembleRegressor"
-_OPSETS = {"": 15, _TREE_OPERATORS: 3}  # what runtimes of 2022 read already
+_OPSETS = {"": 15, _TREE_OPERATORS: 3}  # supported by runtimes from 2022 on
 _IR = 8
 _ACTIVATIONS = {"relu": "Relu", "tanh": "Tanh", "sigmoid": "Sigmoid"}
-_ROWS = 256  # rank-gauss makes 63 numbers of each feature of a document
+_ROWS = 256  # small, because rank-gauss expands each feature of a document to 63 numbers
 
 
 class _Onnx(Target[S]):
-    """A graph.
+    """A format of ONNX graphs.
 
     Attributes:
-        tolerance: Largest relative difference of scores.
+        tolerance: Largest relative difference from the golden scores.
     """
 
     name = "onnx"
@@ -47,7 +47,7 @@ class _Onnx(Target[S]):
     tolerance: ClassVar[str]
 
     def instructions(self, source: S) -> str:
-        """Show it in Python."""
+        """Return Python code that replays the golden vectors."""
         code = replay(
             "import json\nimport numpy as np\nimport onnxruntime\n\n"
             f'session = onnxruntime.InferenceSession("{self.filename}")',
@@ -70,7 +70,7 @@ class OnnxTrees(_Onnx[TreeSource], TreeTarget):
     tolerance = "1e-5"
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return the arithmetic of ONNX Runtime, which may add leaves up in another order."""
+        """Return the arithmetic of ONNX Runtime, which may sum leaves in another order."""
         return (Arithmetic("ONNX Runtime"),)
 
     def write(self, source: TreeSource) -> bytes:
@@ -80,7 +80,7 @@ class OnnxTrees(_Onnx[TreeSource], TreeTarget):
         return _packed(graph, source, graph.onnx.TensorProto.FLOAT, [_TREE_OPERATORS])
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the trees."""
+        """Parse the trees of the graph."""
         (nodes,) = _trees_of(content)
         return nodes
 
@@ -97,12 +97,12 @@ class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
         return network_graph(source)
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Return ONNX Runtime where it is installed, else the evaluator of the package onnx."""
+        """Return ONNX Runtime if it is installed, else the evaluator of the package onnx, as the engine."""
         return (engine_of(content),)
 
 
 class OnnxSum(_Onnx[SumSource], SumTarget):
-    """A sum: the graphs of its members, weighted and added up."""
+    """A sum: the graphs of its members, with the weighted sum of their scores."""
 
     summary = "ONNX, float32 features in; trees in float32, all else in float64"
     limits = (*NUMERIC_LIMITS[:1], "zero_as_missing in trees where zeros go elsewhere than values around 0")
@@ -129,7 +129,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
         return _packed(graph, source, graph.double, ["", _TREE_OPERATORS])
 
     def engines(self, content: bytes, source: SumSource) -> tuple[SumEngine, ...]:
-        """Return ONNX Runtime where it is installed, else the evaluator of the package onnx."""
+        """Return ONNX Runtime if it is installed, else the evaluator of the package onnx, as the engine."""
         forests = [part.source for part in source.parts if isinstance(part.source, TreeSource)]
         written = _trees_of(content)
         if len(forests) != len(written):
@@ -147,7 +147,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
 
 
 def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | None = None) -> str:
-    """Add the operator of a forest and return the name of its output."""
+    """Add the operator of a forest to a graph; return the name of its output."""
     wanted, nan_left = source.numeric
     nodes = source.nodes
     lengths = np.diff(nodes.roots, append=len(nodes.features))
@@ -185,7 +185,7 @@ def _trees(graph: "_Graph", source: TreeSource, features: str, output: str | Non
 
 
 def _trees_of(content: bytes) -> list[Nodes]:
-    """Read the forests of a graph.
+    """Parse the forests of a graph.
 
     Raises:
         ModelError: A forest has leaves that are not in the order of its nodes.
@@ -241,7 +241,7 @@ def _network(graph: "_Graph", network: Network, features: str) -> str:
 
 
 def engine_of(content: bytes) -> Engine:
-    """Return an evaluator of the graph: ONNX Runtime if installed, else that of the package onnx."""
+    """Return an evaluator of the graph: ONNX Runtime if installed, else the one of the package onnx."""
     onnx = _onnx()
     session: Any
     try:
@@ -286,7 +286,7 @@ def _inputs(graph: "_Graph", transform: InputTransform, features: str) -> str:
 
 
 def _signed_log1p(graph: "_Graph", values: str) -> str:
-    """Take sign(x) ln(1 + |x|), of small values too: ln(u) |x| / (u - 1) with u = 1 + |x| as rounded."""
+    """Add sign(x) ln(1 + |x|), accurate for small x: ln(u) |x| / (u - 1) with u = 1 + |x| as rounded."""
     add, one = graph.add, graph.constant(np.float64(1.0))
     size = add("Abs", values)
     raised = add("Add", one, size)
@@ -297,7 +297,7 @@ def _signed_log1p(graph: "_Graph", values: str) -> str:
 
 
 def _rank_gauss(graph: "_Graph", transform: InputTransform, values: str) -> str:
-    """Interpolate as a sum of ramps, each of which rises from 0 to its step between two knots."""
+    """Add the interpolation as a sum of ramps, each of which rises from 0 to its step between two knots."""
     add, constant = graph.add, graph.constant
     widths, steps = np.diff(transform.knots), np.diff(transform.targets)
     repeated = widths <= 0.0
@@ -352,7 +352,7 @@ class _Graph:
 
 
 def _packed(graph: _Graph, source: Source, scores: int, domains: Sequence[str] = ("",)) -> bytes:
-    """Return the bytes of the model of a graph.
+    """Return the serialized ONNX model of a graph.
 
     Args:
         graph: Nodes from the input `features` to the output `scores`, and their constants.
@@ -377,10 +377,10 @@ def _packed(graph: _Graph, source: Source, scores: int, domains: Sequence[str] =
 
 
 def _onnx() -> Any:
-    """Import the package here, since it takes a third of a second.
+    """Import the package onnx on first use, since the import takes a third of a second.
 
     Raises:
-        ExtraMissing: It is not installed.
+        ExtraMissing: The package is not installed.
     """
     try:
         import onnx
@@ -390,7 +390,7 @@ def _onnx() -> Any:
 
 
 def _attribute(onnx: Any, name: str, values: Any) -> Any:
-    """Make an attribute of many numbers, faster than the library's own helper."""
+    """Return an attribute with many values, faster than the library's helper."""
     attribute = onnx.AttributeProto(name=name)
     if isinstance(values, list):
         attribute.type = onnx.AttributeProto.STRINGS

@@ -21,7 +21,7 @@ class ExportOptions:
         target_version: Version of the engine, `8.15`; None for the newest.
         model_name: Name of the model in the engine; None for the model's name.
         feature_set: Feature set or feature store in the engine.
-        feature_names: Names of features in the engine by their names in the model; others keep theirs.
+        feature_names: Names of features in the engine by their names in the model; others are not renamed.
         score_shift: Whether to raise scores so that none is below 0.
         never_missing: Whether every document has every feature, so that the direction of missing values has
             no effect.
@@ -46,7 +46,7 @@ class ExportOptions:
         """Refuse options that the format does not support, and malformed values.
 
         Raises:
-            InvalidInput: At the option.
+            InvalidInput: With a pointer for each invalid option.
         """
         problems = [
             InputProblem(
@@ -71,7 +71,7 @@ class ExportOptions:
         """Return the names of the model's features in the engine.
 
         Raises:
-            InvalidInput: At a name that is not a feature, cannot be written, or is of two features.
+            InvalidInput: At a name that is not a feature, is not printable, or is the name of two features.
         """
         known = set(feature_names)
         problems = [

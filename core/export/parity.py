@@ -1,4 +1,4 @@
-"""Compare an export with its model, in the arithmetic of the engine that reads it.
+"""Parity of an export with its model, in the arithmetic of the engine that reads it.
 
 The comparison evaluates the numbers that are read back from the written file.
 """
@@ -22,16 +22,17 @@ from core.types import Float64Array
 
 
 def parity(export: Export, dataset: RankingDataset | None = None) -> ParityReport:
-    """Compare an export with its model: a forest over documents and the neighbours of every threshold.
+    """Compare an export with its model.
 
-    A linear scorer, a network or a sum is compared over documents and edge cases.
+    A forest is compared on documents and on the neighbours of every threshold. Other models are compared on
+    documents and edge cases.
 
     Args:
         export: The export.
         dataset: Judged documents in the model's order of features, or None for none.
 
     Raises:
-        ModelError: The written file cannot be read, or has other trees than the model.
+        ModelError: The exported file cannot be read, or has other trees than the model.
     """
     if isinstance(export, ScoredExport):
         return score_parity(export, dataset)

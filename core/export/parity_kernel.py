@@ -1,4 +1,4 @@
-"""Traverse the trees of a model and of its export side by side."""
+"""Kernels that traverse the trees of a model and of its export in parallel."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,14 +11,14 @@ from core.types import Float32Array, Float64Array, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
 
-BLOCK = 256  # documents that stay in a cache beside a tree
+BLOCK = 256  # documents that fit in the cache together with a tree
 _LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
 _LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
 
 
 @exact_inlined
 def goes_left(value: float, threshold: float, way: int, strict: bool, zeros: bool) -> bool:
-    """Decide at a split; with `zeros`, values near 0 are 0 as in LightGBM."""
+    """Return whether a value goes left at a split; with `zeros`, values near 0 are 0 as in LightGBM."""
     if value != value:
         if way >= _LEFT_IF_NAN:
             return way == _LEFT_IF_NAN
@@ -41,7 +41,7 @@ def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool, zeros: bool)
 
 @exact_inlined
 def _common(row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool, zeros: bool) -> int:
-    """Return the leaf that both reach, or the first split where their decisions differ."""
+    """Return the leaf that model and export both reach, or the first split where they differ."""
     while model.features[node] >= 0:
         value = np.float64(row[model.features[node]])
         left = goes_left(value, model.thresholds[node], model.ways[node], False, True)
@@ -69,13 +69,13 @@ def walk(
         model: LightGBM's nodes.
         loaded: The same nodes with the engine's numbers.
         strict: Whether the engine goes left where `x < threshold`.
-        zeros: Whether it rounds values near 0 to 0 as LightGBM does.
-        single_sum: Whether it adds up in float32.
-        scores: (n_documents,) LightGBM's scores are written here.
-        engine_scores: (n_documents,) the engine's are written here.
+        zeros: Whether the engine treats values near 0 as 0, as LightGBM does.
+        single_sum: Whether the engine sums leaves in float32.
+        scores: (n_documents,) output, LightGBM's scores.
+        engine_scores: (n_documents,) output, the engine's scores.
 
     Returns:
-        Number of differing leaves, and of documents with one.
+        Number of differing leaves, and of documents with a differing leaf.
     """
     differing = np.zeros(len(features), np.int64)
     scores[:] = 0.0
@@ -107,15 +107,15 @@ def decide(
     zeros: bool,
     left: BoolArray,
 ) -> None:
-    """Decide at many splits about many values.
+    """Fill the decisions of many splits about many values.
 
     Args:
         values: (n_splits, n_values).
         thresholds: (n_splits,).
-        ways: (n_splits,).
+        ways: (n_splits,) direction of missing values (`MissingGo`).
         strict: Whether `x < threshold` goes left.
         zeros: Whether values near 0 are 0 as in LightGBM.
-        left: (n_splits, n_values) whether each goes left is written here.
+        left: (n_splits, n_values) output, whether each value goes left.
     """
     for split in range(values.shape[0]):
         for place in range(values.shape[1]):

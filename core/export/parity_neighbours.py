@@ -1,4 +1,4 @@
-"""Compare decisions at the neighbours of every threshold, where differences from LightGBM show."""
+"""Parity of decisions at the float neighbours of every threshold, where engines may differ."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from core.export.thresholds import LARGEST, ZERO, floor32
 from core.export.tree_target import Arithmetic, Missing, TreeSource
 from core.types import Float64Array
 
-EXAMPLES = 10  # of differences
+EXAMPLES = 10  # differences that are listed
 _SPLITS_AT_A_TIME = 65_536  # about 20 MB of values
 
 
@@ -52,7 +52,7 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
 
 
 def _values(thresholds: Float64Array, loaded: Float64Array, *, doubles: bool) -> Float64Array:
-    """Return (n_splits, n_values) values to decide about."""
+    """Return (n_splits, n_values) test values of each split."""
     around = [
         neighbour.astype(np.float64)
         for centre in (floor32(thresholds), floor32(loaded))

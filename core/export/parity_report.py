@@ -5,22 +5,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DataParity:
-    """Parity of an export over documents.
+    """Parity of an export on documents.
 
     Attributes:
         queries: Number of queries.
         documents: Number of scored documents.
-        leaves: Leaves looked up: documents times trees; none of a network.
-        differing_leaves: Number of them that are other leaves than LightGBM's.
-        differing_documents: Documents with such a leaf; of a network, those whose score differs from the
-            model's by more than rounding explains.
-        largest_score_difference: Between the engine's and LightGBM's score, `score_shift` added.
+        leaves: Leaves compared: documents times trees; 0 for a network.
+        differing_leaves: Number of leaves that differ from LightGBM's.
+        differing_documents: Documents with a differing leaf; for a network, documents whose score differs
+            from the model's by more than rounding explains.
+        largest_score_difference: Largest difference of the engine's and LightGBM's score, `score_shift`
+            included.
         adjacent_pairs: Neighbours in LightGBM's rankings whose scores differ.
-        swapped_pairs: Number of them in the opposite order in the engine.
-        tied_pairs: Number of them with equal scores in the engine.
-        ndcg_at_10: LightGBM's mean over queries with a relevant document; None where there is none.
+        swapped_pairs: Number of these pairs in the opposite order in the engine.
+        tied_pairs: Number of these pairs with equal scores in the engine.
+        ndcg_at_10: LightGBM's mean over queries with a relevant document; None without such queries.
         ndcg_at_10_difference: The engine's mean less LightGBM's.
-        largest_ndcg_at_10_difference: Of a single query.
+        largest_ndcg_at_10_difference: Largest difference of a single query.
     """
 
     queries: int
@@ -39,7 +40,7 @@ class DataParity:
 
 @dataclass(frozen=True)
 class Difference:
-    """A value with another decision in the engine.
+    """A feature value with different decisions in LightGBM and in the engine.
 
     Attributes:
         tree: Number of the tree, from 0.
@@ -60,14 +61,14 @@ class Difference:
 
 @dataclass(frozen=True)
 class NeighbourParity:
-    """Parity of an export over the neighbours of every threshold.
+    """Parity of an export on the neighbours of every threshold.
 
     Attributes:
         splits: Number of splits of the model.
-        decisions: Decisions compared: at each split its threshold, as LightGBM has it and as the engine has
-            it, the values right below and above both, zeros, the smallest numbers there are, the largest, the
+        decisions: Number of compared decisions. The values at each split are its threshold in LightGBM and in
+            the engine, the next values below and above both, zeros, the smallest and largest numbers,
             infinities and a missing value.
-        differing_decisions: Number of them that differ from LightGBM's.
+        differing_decisions: Number of decisions that differ from LightGBM's.
         differing_splits: Splits with such a decision.
         examples: The first differences.
     """
@@ -84,8 +85,8 @@ class SlackResidue:
     """Thresholds that no float32 sum of a number and 1e-6 equals.
 
     Attributes:
-        splits: Number of these: thresholds under about 1e-6, and some powers of two below 0.
-        widest_range: The largest distance between the engine's threshold and LightGBM's. Values between the
+        splits: Number of such thresholds: thresholds under about 1e-6, and some negative powers of two.
+        widest_range: The largest distance between the engine's threshold and LightGBM's; values between these
             two have the opposite decision.
     """
 
@@ -100,8 +101,8 @@ class EngineParity:
     Attributes:
         engine: Name of the engine.
         arithmetic: Description of its arithmetic.
-        data: Parity over documents, None without a dataset.
-        neighbours: Parity over the neighbours of every threshold.
+        data: Parity on documents, None without a dataset.
+        neighbours: Parity on the neighbours of every threshold.
         slack_residue: Inexact thresholds of an engine that adds 1e-6 to them.
     """
 
@@ -114,12 +115,12 @@ class EngineParity:
 
 @dataclass(frozen=True)
 class EdgeParity:
-    """Parity over synthetic documents: missing, zero, smallest, largest and infinite values.
+    """Parity on synthetic documents with missing, zero, smallest, largest and infinite values.
 
     Attributes:
         documents: Number of documents.
-        differing_documents: Those whose score differs from the model's by more than rounding explains.
-        largest_score_difference: Between the engine's and the model's score.
+        differing_documents: Documents whose score differs from the model's by more than rounding explains.
+        largest_score_difference: Largest difference of the engine's and the model's score.
         largest_relative_difference: The same relative to the larger of 1 and the model's score.
     """
 
@@ -131,7 +132,7 @@ class EdgeParity:
 
 @dataclass(frozen=True)
 class NetworkEngineParity(EngineParity):
-    """An export of a linear scorer, a network or a sum, as one engine evaluates it.
+    """Parity of an exported linear scorer, network or sum in one engine.
 
     Attributes:
         edge_cases: Parity over synthetic documents.
@@ -146,8 +147,8 @@ class ParityReport:
 
     Attributes:
         format: The format.
-        exact: Whether no decision differs, neither over data nor over neighbours; of a network or a sum,
-            whether rounding explains all differences of scores, too.
+        exact: Whether no decision differs, neither on data nor on neighbours; for a network or a sum, also
+            whether rounding explains all score differences.
         trees: Number of trees of the export; 0 for a network.
         score_shift: Constant added to all scores, or 0.
         engines: Parity in the arithmetic of each engine that reads the format.

@@ -1,9 +1,9 @@
-"""The Learning to Rank plugins of Elasticsearch and OpenSearch: `model/xgboost+json` and `model/linear`.
+"""Export for the Learning to Rank plugins of Elasticsearch and OpenSearch: XGBoost JSON and linear models.
 
-The parsers are strict. Of trees: no key too many, `nodeid` and `depth` on every split, children in the order
-yes, no. They go left where `x < split_condition` in float32. What they do with a missing feature depends on
-the version. A linear scorer's feature is scaled by a `standard` normalizer, in float32, and is 0 before where
-a document lacks it, in all versions.
+`model/xgboost+json` is parsed strictly: no unknown keys, `nodeid` and `depth` on every split, children in the
+order yes, no. A split goes left where `x < split_condition` in float32. The treatment of missing features
+depends on the version. A feature of `model/linear` is scaled by a `standard` normalizer in float32; in all
+versions a missing feature is 0 before it is scaled.
 """
 
 import json
@@ -39,7 +39,7 @@ class _Plugin(Target[S]):
     """A body of `_createmodel`.
 
     Attributes:
-        raise_scores: Advice where the scores must not be below 0.
+        raise_scores: Advice for plugins that refuse negative scores.
     """
 
     filename = "model.json"
@@ -104,7 +104,7 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
         return json.dumps({"model": body}).encode() + b"\n"
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the trees."""
+        """Parse the trees of the body."""
         places = {name: place for place, name in enumerate(source.features)}
 
         def ask(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
@@ -131,7 +131,7 @@ class ElasticsearchXgboost(_Xgboost):
     way_out = "Plugins for Elasticsearch 8.14 and later follow the split."
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return the arithmetic of the version; 8.12 and 8.13 count as old, which is exact in both."""
+        """Return the arithmetic of the version; exports for 8.12 and 8.13 are exact in both arithmetics."""
         if options.before(8, 14):
             return (
                 Arithmetic(
@@ -155,7 +155,7 @@ class OpensearchXgboost(_Xgboost):
     way_out = "OpenSearch 3.8 and later follow the split."
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return that of the version."""
+        """Return the arithmetic of the version."""
         if options.before(3, 2):
             return (Arithmetic("OpenSearch up to 3.1", strict=True, missing=Missing.ZERO, finite=True),)
         if options.before(3, 8):
@@ -209,7 +209,7 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
         return json.dumps({"model": {"name": source.name, "model": model}}).encode() + b"\n"
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read the weights and the normalizers."""
+        """Parse the weights and the normalizers, and return the engine that evaluates them."""
         model = json.loads(content)["model"]["model"]
         weights = json.loads(model["definition"])
         norms = model.get("feature_normalizers", {})

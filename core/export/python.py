@@ -1,4 +1,4 @@
-"""Python: a module for a forest, a network or a sum that depends only on the standard library."""
+"""Python export: a module for a forest, a network or a sum, without dependencies."""
 
 import ast
 import re
@@ -208,7 +208,7 @@ class _Python(SourceCode[S]):
         Args:
             source: The model.
             tables: Constants after the names of features.
-            body: The end of the function `score`, and the functions that it calls.
+            body: The end of the function `score`, and the functions that `score` calls.
         """
         return _CODE.format(
             name=source.name,
@@ -240,7 +240,7 @@ class PythonTrees(_Python[TreeSource], TreeCode):
         return _TREE_TABLES.format(zero=ZERO, **self.tables(source.nodes)), _TREE_BODY
 
     def instructions(self, source: TreeSource) -> str:
-        """Show it in Python."""
+        """Return Python code that replays the golden vectors."""
         condition = 'model.score(list(golden["features"].values())) == golden["score"]'
         return replay("import json\nimport model\n", "", condition)
 
@@ -287,7 +287,7 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
         return tables, body
 
     def arrays(self, text: str) -> Arrays:
-        """Read the tables."""
+        """Parse the tables of the module."""
         tables = (statement for statement in ast.parse(text).body if isinstance(statement, ast.Assign))
         return {
             target.id.lower(): list(_flat(ast.literal_eval(table.value)))
@@ -296,7 +296,7 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
         }
 
     def instructions(self, source: NetworkSource) -> str:
-        """Show it in Python."""
+        """Return Python code that replays the golden vectors."""
         return _REPLAYED
 
 
@@ -335,7 +335,7 @@ class PythonSum(_Python[SumSource], MembersTarget):
         return _MEMBER.format(place=place, code=textwrap.indent(code, "    "))
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
-        """Read the modules of the members."""
+        """Extract the modules of the members."""
         text = content.decode()
         found = {
             target.id: ast.literal_eval(table.value)
@@ -353,12 +353,12 @@ class PythonSum(_Python[SumSource], MembersTarget):
             raise ModelError("the members of the export are not those of the sum") from error
 
     def instructions(self, source: SumSource) -> str:
-        """Show it in Python."""
+        """Return Python code that replays the golden vectors."""
         return _REPLAYED
 
 
 def _literal(array: npt.NDArray[Any]) -> str:
-    """Write an array as a tuple, a row of a matrix a line."""
+    """Write an array as a tuple, one row of a matrix per line."""
     if array.ndim == 1:
         return f"({', '.join(map(repr, array.tolist()))},)"
     rows = "\n".join(f"    ({', '.join(map(repr, row))},)," for row in array.tolist())

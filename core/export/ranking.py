@@ -1,4 +1,4 @@
-"""Compare an engine's rankings of judged documents with the model's, and their NDCG@10."""
+"""Comparison of an engine's rankings of judged documents with the model's, by pairs and NDCG@10."""
 
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ def compare_rankings(
 def _adjacent_pairs(
     scores: Float64Array, engine_scores: Float64Array, boundaries: Int64Array
 ) -> tuple[int, int, int]:
-    """Count the neighbours in the model's rankings, those that are swapped, and those that become equal."""
+    """Count adjacent pairs in the model's rankings, and those that are swapped or tied in the engine."""
     queries = np.repeat(np.arange(len(boundaries) - 1), np.diff(boundaries))
     order = np.lexsort((-scores, queries))
     upper, lower = order[:-1], order[1:]
@@ -58,9 +58,9 @@ def _adjacent_pairs(
 
 
 def ndcg_at_10(scores: Float64Array, labels: Float32Array, query_boundaries: Int64Array) -> Float64Array:
-    """Return NDCG@10 of each query that has a relevant document, as `ndcg@10` of the default contract.
+    """Return NDCG@10 of each query with a relevant document, equal to `ndcg@10` by default conventions.
 
-    Uses numpy alone: `core.metrics` runs on threads, which the API must not start.
+    Uses NumPy only: `core.metrics` starts threads, which the API process must not do.
 
     Args:
         scores: (n_documents,); ties rank in the order of the documents.

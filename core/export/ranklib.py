@@ -1,7 +1,7 @@
-"""RankLib's XML, read by RankLib itself and by the Learning to Rank plugins as `model/ranklib`.
+"""Export to RankLib's XML, for RankLib and, as `model/ranklib`, for the Learning to Rank plugins.
 
-The readers traverse children by position and require `## LambdaMART` as the first line; order and line ends
-are part of the format. A feature is its position in the feature set, from 1; a missing value is 0.
+The readers address child elements by position and require `## LambdaMART` as the first line, so order and
+line ends matter. A feature is its position in the feature set, from 1; a missing value is 0.
 """
 
 import re
@@ -19,7 +19,7 @@ _TOKEN = re.compile(r"<(tree|feature|threshold|output)[^>]*>([^<]*)")
 
 
 class RankLib(TreeTarget):
-    """An ensemble of regression trees."""
+    """A forest, as RankLib's ensemble of regression trees."""
 
     name = "ranklib"
     filename = "model.txt"  # its first line is not XML
@@ -59,7 +59,7 @@ class RankLib(TreeTarget):
         return f"{head}\n<ensemble>\n{written}</ensemble>\n".encode()
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the trees."""
+        """Parse the trees of the ensemble."""
         pairs = _TOKEN.findall(content.decode())
         # Tokens are in the order in which `walked` calls `ask`.
         tokens = ((tag, text) for tag, text in pairs if tag != "tree")
@@ -74,7 +74,7 @@ class RankLib(TreeTarget):
         return Nodes.walked([None for tag, _ in pairs if tag == "tree"], ask)
 
     def instructions(self, source: TreeSource) -> str:
-        """Show RankLib and the plugins."""
+        """Return the commands for RankLib and for the plugins."""
         return f"""\
 Feature 1 is the first of the names under `features` in `golden.jsonl`, feature 2 the second, and so on: the
 features of the feature set `{source.feature_set}` must have that order. A missing feature counts as 0.

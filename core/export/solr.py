@@ -1,11 +1,12 @@
-"""Solr: MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel for its model store.
+"""Export for Solr's model store: MultipleAdditiveTreesModel, LinearModel and NeuralNetworkModel.
 
-Solr goes left where `x <= threshold + 1e-6`, added in float32. The written thresholds are those whose sum is
-the model's. The setters of trees take numbers as texts, and whether NULL is 0 as a boolean.
+Solr goes left where `x <= threshold + 1e-6`, added in float32. Exported thresholds are therefore chosen such
+that this sum is the model's threshold. The setters of trees expect numbers as strings, and `isNullSameAsZero`
+as a boolean.
 
-It scales features of linear scorers and networks by a StandardNormalizer, in float32, before either model:
-`(x - mean) / deviation` loses less there than weights into which it is folded. Their setters cast numbers to
-Java's Double, so that each needs a point or an exponent.
+Features of linear scorers and networks are scaled by a StandardNormalizer in float32: `(x - mean) /
+deviation` loses less precision than folding the scaling into the weights. Their setters cast numbers to
+Java's Double, so each number needs a point or an exponent.
 """
 
 import json
@@ -35,7 +36,7 @@ from core.scorers import Layer
 from core.scoring.descent import MissingGo
 from core.types import Float32Array, Float64Array
 
-ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer is 0xfffff, of which Solr's managed resource needs some itself
+ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer is 0xfffff; Solr's managed resource needs a part of it
 _LTR = "org.apache.solr.ltr"
 _NORM = f"{_LTR}.norm.StandardNormalizer"
 _CANNOT = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
@@ -46,7 +47,7 @@ class _Solr(Target[S]):
     """A model for Solr's model store.
 
     Attributes:
-        model: Its class in Solr.
+        model: Class of the model in Solr.
     """
 
     name = "solr"
@@ -57,7 +58,7 @@ class _Solr(Target[S]):
 
     @abstractmethod
     def params(self, source: S) -> str:
-        """Write the members of the model's `params`."""
+        """Return the members of the model's `params` as JSON text."""
 
     @abstractmethod
     def defaults(self, source: S) -> list[str | None]:
@@ -68,11 +69,11 @@ class _Solr(Target[S]):
         """Return the sentence on default values in `features.json`, after a blank; "" for none."""
 
     def norms(self, source: S) -> list[dict[str, Any]]:
-        """Return the further members of each feature of the model."""
+        """Return the additional JSON members of each feature of the model."""
         return [{}] * len(source.features)
 
     def write(self, source: S) -> bytes:
-        """Write the model as the model store takes it."""
+        """Return the model as JSON for the model store."""
         head = {
             "class": f"{_LTR}.model.{self.model}",
             "name": source.name,
@@ -84,7 +85,7 @@ class _Solr(Target[S]):
         return f'{json.dumps(head)[:-1]}, "params": {{{self.params(source)}}}}}\n'.encode()
 
     def companions(self, source: S, content: bytes) -> Mapping[str, bytes]:
-        """Return features to start from, and the wrapper of a model that is too large for ZooKeeper."""
+        """Return a template of `features.json`, and the wrapper of a model too large for ZooKeeper."""
         features = [
             {
                 "store": source.feature_set,
@@ -107,7 +108,7 @@ class _Solr(Target[S]):
         return files
 
     def notes(self, source: S, content: bytes) -> list[str]:
-        """Warn of a model too large for ZooKeeper."""
+        """Return a warning for a model too large for ZooKeeper."""
         if len(content) <= ZOOKEEPER_BYTES:
             return []
         return [
@@ -116,7 +117,7 @@ class _Solr(Target[S]):
         ]
 
     def instructions(self, source: S) -> str:
-        """Show the two requests that store features and model, and one that ranks by it."""
+        """Return the requests that store the features and the model, and that rank by the model."""
         return f"""\
 `features.json` is to be started from: it takes each feature from a field of its name.{self.advice(source)}
 
@@ -158,7 +159,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
         return (Arithmetic("Solr 9.2 and later", slack=True),)
 
     def params(self, source: TreeSource) -> str:
-        """Write the trees."""
+        """Return the trees as JSON text."""
         wanted, nan_left = source.numeric
         nodes, legacy = source.nodes, _legacy(source.options)
         names = [json.dumps(name) for name in source.features]
@@ -178,7 +179,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
         return f'{nulls}"trees":[{written}]'
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the trees."""
+        """Parse the trees of the model."""
         places = {name: place for place, name in enumerate(source.features)}
 
         def ask(node: dict[str, object]) -> float | tuple[Split, dict[str, object], dict[str, object]]:
@@ -192,7 +193,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
         return Nodes.walked((tree["root"] for tree in trees), ask)
 
     def defaults(self, source: TreeSource) -> list[str | None]:
-        """Return NaN for versions that distinguish it from 0."""
+        """Return NaN for versions that distinguish NaN from 0."""
         return [None if _legacy(source.options) else "NaN"] * len(source.features)
 
     def advice(self, source: TreeSource) -> str:
@@ -201,7 +202,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
 
 
 class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
-    """A linear scorer or a network behind normalizers."""
+    """A linear scorer or a network whose features are scaled by normalizers."""
 
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
     limits = limits_of(_CANNOT)
@@ -241,7 +242,7 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
         return " Keep each `defaultValue`: it is what a missing feature counts as."
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
-        """Describe the scores of missing features, and warn of a model too large for ZooKeeper."""
+        """Return notes on missing features and on models too large for ZooKeeper."""
         missing = (
             "A missing feature is its defaultValue in features.json, the mean over the training data, which"
             " scales to 0 as in the model."
@@ -279,7 +280,7 @@ class SolrLinear(_SolrNetwork):
         return -float(source.network.layers[0].bias[0]) or None
 
     def params(self, source: NetworkSource) -> str:
-        """Write the weights."""
+        """Return the weights as JSON text."""
         weights = source.network.layers[0].weights[:, 0].tolist()
         written = zip(map(json.dumps, source.features), map(decimal, weights), strict=True)
         return f'"weights":{{{",".join(f"{name}:{weight}" for name, weight in written)}}}'
@@ -290,7 +291,7 @@ class SolrLinear(_SolrNetwork):
         return [bias, *super().notes(source, content)]
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read the weights."""
+        """Parse the weights, and return the engine that evaluates them."""
         model = json.loads(content)
         weights = [model["params"]["weights"][feature["name"]] for feature in model["features"]]
         layer = Layer(np.array(weights, np.float32)[:, np.newaxis], np.zeros(1, np.float32))
@@ -304,7 +305,7 @@ class SolrNetwork(_SolrNetwork):
     summary = "NeuralNetworkModel for Solr's model store"
 
     def params(self, source: NetworkSource) -> str:
-        """Write the layers."""
+        """Return the layers as JSON text."""
         network, last = source.network, len(source.network.layers) - 1
         layers = ",".join(
             f'{{"matrix":[{",".join(_row(row) for row in layer.weights.T)}],"bias":{_row(layer.bias)},'
@@ -314,7 +315,7 @@ class SolrNetwork(_SolrNetwork):
         return f'"layers":[{layers}]'
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read the layers.
+        """Parse the layers, and return the engine that evaluates them.
 
         Raises:
             ModelError: The activations differ from the model's.
@@ -331,7 +332,7 @@ class SolrNetwork(_SolrNetwork):
 
 
 def _legacy(options: ExportOptions) -> bool:
-    """Return whether Solr is older than isNullSameAsZero and `missing` (SOLR-16596)."""
+    """Return whether this Solr version lacks `isNullSameAsZero` and `missing` (SOLR-16596)."""
     return options.before(9, 2)
 
 

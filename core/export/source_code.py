@@ -1,7 +1,7 @@
-"""Models as source code: forests and networks whose numbers are tables, read back from the code.
+"""Exports to source code: forests and networks as tables of numbers, which are read back from the code.
 
-Forests decide in float64 as LightGBM does, node by node. Networks are computed in float64 without fused
-multiply-add, which the service may use: the last digits of sums may differ.
+Forests are evaluated in float64 node by node, as in LightGBM. Networks are computed in float64 without fused
+multiply-add, which the service may use, so that the last digits of sums may differ.
 """
 
 import re
@@ -30,8 +30,8 @@ class SourceCode(Target[S]):
     """Source code of a model of any kind.
 
     Attributes:
-        precision: The end of the first line of the file.
-        missing: The sentences on missing features.
+        precision: Text on the precision at the end of the file's first line.
+        missing: Sentences on missing features in the file's head.
     """
 
     precision: ClassVar[str] = ""
@@ -41,11 +41,11 @@ class SourceCode(Target[S]):
 
 
 class TreeCode(SourceCode[TreeSource], TreeTarget):
-    """Source code with the trees as a table, a node a line.
+    """Source code with the trees as a table, one node per line.
 
     Attributes:
-        row: Format of a line: feature or -1, threshold or value, way of missing values, right child.
-        infinity: The name of infinity.
+        row: Format of a line: feature or -1, threshold or value, direction of missing values, right child.
+        infinity: Name of infinity in the language.
     """
 
     row: ClassVar[str]
@@ -59,11 +59,11 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         return (Arithmetic(self.reader, single=False, zeros=True, single_sum=False, doubles=True),)
 
     def check(self, source: TreeSource) -> None:
-        """Refuse only models that are not sums of leaves: all decisions at splits can be written."""
+        """Refuse models that are not sums of constant leaves; all numerical splits can be expressed."""
         require_plain(source.text, self.name)
 
     def tables(self, nodes: Nodes) -> dict[str, str]:
-        """Write the lines of the nodes, and of the first node of each tree."""
+        """Return the lines of the tables of nodes and of roots, by name."""
         numbers = np.where(nodes.features < 0, nodes.values, nodes.thresholds).tolist()
         columns = zip(
             nodes.features.tolist(), numbers, nodes.ways.tolist(), nodes.right.tolist(), strict=True
@@ -78,7 +78,7 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
         }
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the tables."""
+        """Parse the tables of the code."""
         text = content.decode()
         rows = _ROW.findall(text)
         features, ways, right = (np.array([int(row[column]) for row in rows]) for column in (0, 2, 3))
@@ -99,8 +99,8 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
 
     Attributes:
         activations: The code of each activation.
-        log1p: The code that takes logarithms.
-        before_log1p: The line in front of it, which no name of a feature can be.
+        log1p: The code that applies log1p.
+        before_log1p: The code in front of `log1p`, which cannot occur in the name of a feature.
         before_activation: The lines in front of the code of the activation.
     """
 
@@ -112,13 +112,13 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
 
     @abstractmethod
     def arrays(self, text: str) -> Arrays:
-        """Read the tables of `tables_of`, flat, from the code."""
+        """Parse the tables that `tables_of` returned from the code, as flat lists."""
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read the tables, and evaluate them by numpy as the code does.
+        """Parse the tables, and return an engine that evaluates them by NumPy as the code does.
 
         Raises:
-            ModelError: They do not make a network.
+            ModelError: The tables are not those of a network.
         """
         text = content.decode()
         activations = self.activations.items()
@@ -161,10 +161,10 @@ def tables_of(network: Network) -> dict[str, Any]:
 
 
 def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activation: str) -> Network:
-    """Return the network of tables, each a flat list of numbers.
+    """Return the network with the given tables, each a flat list of numbers.
 
     Raises:
-        ModelError: Sizes do not fit each other.
+        ModelError: The sizes of tables do not match.
     """
     n_features, none = len(features), np.empty(0)
     kind = "standard" if "means" in arrays else "rank-gauss" if "knots" in arrays else "none"

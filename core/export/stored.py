@@ -1,4 +1,4 @@
-"""Models as they are stored: LightGBM's text for a forest, safetensors for all others."""
+"""Exports of the stored files: LightGBM's text for a forest, safetensors for all other models."""
 
 from core.export.networks.evaluation import score_in_doubles
 from core.export.networks.target import Engine, NetworkSource, NetworkTarget
@@ -13,7 +13,7 @@ from core.scoring.model_text import ModelText
 
 
 class LightGbm(TreeTarget):
-    """The model as it is stored."""
+    """The stored model text of a forest."""
 
     name = "lightgbm"
     filename = "model.txt"
@@ -29,18 +29,18 @@ class LightGbm(TreeTarget):
         return (Arithmetic("LightGBM", single=False, zeros=True, single_sum=False, doubles=True),)
 
     def check(self, source: TreeSource) -> None:
-        """Refuse nothing."""
+        """Accept every model."""
 
     def write(self, source: TreeSource) -> bytes:
         """Return the stored text."""
         return source.content
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read it again."""
+        """Parse the stored file."""
         return Nodes.of(ModelText.read(content))
 
     def notes(self, source: TreeSource, content: bytes) -> list[str]:
-        """Describe the names of features, and the values of categories."""
+        """Return notes on the names of features and on the values of categories."""
         pairs = zip(source.features, source.text.feature_names, strict=True)
         spelled = [f"`{name}` is `{written}`" for name, written in pairs if name != written]
         found = (
@@ -57,7 +57,7 @@ class LightGbm(TreeTarget):
         ]
 
     def instructions(self, source: TreeSource) -> str:
-        """Show it in Python."""
+        """Return Python code that reads the file."""
         return replay(
             f'import json\nimport lightgbm\n\nbooster = lightgbm.Booster(model_file="{self.filename}")',
             '    row = [float("nan") if value is None else value for value in golden["features"].values()]\n',
@@ -66,7 +66,7 @@ class LightGbm(TreeTarget):
 
 
 class Safetensors(NetworkTarget):
-    """The safetensors file, whose metadata describe the model in JSON."""
+    """The stored safetensors file, with a JSON description in its metadata."""
 
     name = "safetensors"
     filename = "model.safetensors"
@@ -81,7 +81,7 @@ class Safetensors(NetworkTarget):
         return source.content
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read it again, and evaluate it by numpy."""
+        """Parse the stored file, and return an engine that evaluates it by NumPy."""
         network = read_network(content)
         words = "features rounded to float32; missing features as in the model; everything else in float64"
         return (
@@ -91,7 +91,7 @@ class Safetensors(NetworkTarget):
         )
 
     def instructions(self, source: NetworkSource) -> str:
-        """Show it in Python."""
+        """Return Python code that reads the file."""
         return f"""\
 Tensors: `inputs.*` scale the features; `layers.N.weights`, (inputs, units), and `layers.N.bias` are the
 layers. The metadata hold JSON under the key `rankery`: `feature_names`, `inputs`, `activation` and `layers`.
@@ -109,7 +109,7 @@ print(description["activation"], {{name: tensor.shape for name, tensor in tensor
 
 
 class SafetensorsSum(MembersTarget):
-    """The safetensors file of a sum, which has the files of its members as tensors of bytes."""
+    """The stored safetensors file of a sum, with the files of its members as byte tensors."""
 
     name = "safetensors"
     filename = "model.safetensors"
@@ -126,14 +126,14 @@ class SafetensorsSum(MembersTarget):
         return source.content
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
-        """Read it again."""
+        """Parse the stored file."""
         return [
             WrittenMember(member.content, member.weight, tuple(columns.tolist()))
             for member, columns in read_sum(content).parts
         ]
 
     def instructions(self, source: SumSource) -> str:
-        """Show it in Python."""
+        """Return Python code that reads the file."""
         return f"""\
 The metadata hold JSON under the key `rankery`: `members` lists the `feature_names`, the `weight` and the
 `precision` of each member. The tensor `members.N` has the bytes of its file: LightGBM's text, or safetensors.

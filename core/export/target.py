@@ -1,4 +1,4 @@
-"""The interface of export formats: write a model for an engine, with instructions and notes for users."""
+"""The interface of export formats: model file, instructions and notes for users."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -30,11 +30,11 @@ class Source(ABC):
     @property
     @abstractmethod
     def model(self) -> ScoringModel:
-        """The model."""
+        """Return the model."""
 
     @property
     def feature_set(self) -> str:
-        """The feature set or store in the engine."""
+        """Return the name of the feature set or feature store in the engine."""
         return self.options.feature_set or "rankery"
 
 
@@ -42,16 +42,16 @@ S = TypeVar("S", bound=Source)
 
 
 class Target(ABC, Generic[S]):
-    """A format for one kind of model; a file of this folder holds the formats of one engine or language.
+    """A format for one kind of model; each module of this package has the formats of one engine.
 
     Attributes:
         name: Name of the format in requests.
         filename: Name of the file.
         media_type: Media type of the file.
         reader: Programs that read it.
-        summary: Summary of one line.
-        options: Options of `ExportOptions` that it takes.
-        limits: Descriptions of models that it cannot express.
+        summary: One-line summary.
+        options: Supported options of `ExportOptions`.
+        limits: Descriptions of models that the format cannot express.
     """
 
     name: ClassVar[str]
@@ -63,10 +63,10 @@ class Target(ABC, Generic[S]):
     limits: ClassVar[tuple[str, ...]]
 
     def check(self, source: S) -> None:
-        """Refuse a model that the format cannot express; here none.
+        """Refuse a model that the format cannot express; by default none.
 
         Raises:
-            ModelError: It cannot.
+            ModelError: The format cannot express the model.
         """
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Target(ABC, Generic[S]):
         """Return Markdown that loads the file into the engine and replays the golden vectors there."""
 
     def companions(self, source: S, content: bytes) -> Mapping[str, bytes]:
-        """Return the further files of an archive, by name."""
+        """Return the additional files of the archive by name."""
         return {}
 
     def notes(self, source: S, content: bytes) -> list[str]:
@@ -92,11 +92,11 @@ class Target(ABC, Generic[S]):
 
 @dataclass(frozen=True)
 class Export:
-    """A model in the form that another program reads.
+    """An exported model.
 
     Attributes:
         target: The format.
-        source: What was written.
+        source: The model.
         content: The file.
     """
 

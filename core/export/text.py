@@ -1,4 +1,4 @@
-"""Pieces of text that several formats share: nested trees, numbers, and golden vectors replayed in Python."""
+"""Text helpers of several formats: nested trees, numbers, and Python code for golden vectors."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,12 @@ EXACT = 'score == golden["score"]'
 
 
 def nested(nodes: Nodes, leaf: Callable[[int], str], split: Callable[[int, str, str], str]) -> list[str]:
-    """Write each tree from its leaves up, without recursion.
+    """Write each tree as nested text, from its leaves up, without recursion.
 
     Args:
         nodes: The forest.
-        leaf: Writes the leaf at a node.
-        split: Writes the split at a node around its children's texts.
+        leaf: Function that writes the leaf at a node.
+        split: Function that writes the split at a node, given the texts of its children.
 
     Returns:
         (n_trees,) texts.
@@ -38,30 +38,30 @@ def float32_text(value: float) -> str:
 
 
 def java_float(value: float) -> str:
-    """Write a float32 value as Java's Float.parseFloat reads it."""
+    """Write a float32 value for Java's `Float.parseFloat`."""
     if value in (float("inf"), float("-inf")):
         return "Infinity" if value > 0 else "-Infinity"
     return float32_text(value)
 
 
 def decimal(value: float) -> str:
-    """Write a float32 value with a point or an exponent: C and Java's JSON readers make no integer of it."""
+    """Write a float32 value with a point or an exponent, so that C and Java do not read an integer."""
     text = float32_text(value)
     return text if "." in text or "e" in text else f"{text}.0"
 
 
 def within(tolerance: str) -> str:
-    """Write the condition of Python code that a score is the golden one, up to a relative difference."""
+    """Return a Python condition that a score equals the golden score up to a relative tolerance."""
     return f'abs(score - golden["score"]) <= {tolerance} * max(1.0, abs(golden["score"]))'
 
 
 def replay(setup: str, scoring: str, condition: str) -> str:
-    """Write Python code that compares an engine's scores with the golden ones, as a block of Markdown.
+    """Return a Markdown block of Python code that compares an engine's scores with the golden scores.
 
     Args:
         setup: Lines in front of the loop over the golden vectors, which load the model.
         scoring: Lines of the loop, indented, that score the features in `golden`.
-        condition: The condition that a score meets: `EXACT`, or one of `within`.
+        condition: The condition that a score must meet: `EXACT`, or the result of `within`.
     """
     return f"""\
 ```python

@@ -1,7 +1,7 @@
 """Thresholds and directions of missing values in the arithmetic of other engines.
 
-LightGBM compares in float64, `x <= t`. An engine with float32 features needs another threshold, which splits
-the float32 values equally: the largest one that goes left, or the one after it for comparisons by `<`.
+LightGBM compares `x <= t` in float64. An engine with float32 features needs a threshold that divides the
+float32 values in the same way: the largest value that goes left, or its successor for comparisons by `<`.
 """
 
 import numpy as np
@@ -9,22 +9,22 @@ import numpy as np
 from core.scoring.descent import MissingGo
 from core.types import Float32Array, Float64Array, Int64Array
 
-ZERO = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
+ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this magnitude as 0
 SLACK = np.float32(1e-6)  # Solr's NODE_SPLIT_SLACK
 LARGEST = np.finfo(np.float32).max
-# Only infinity is larger, which it becomes as a float32: a decimal that JSON can write.
+# Becomes infinity as a float32, and can be written as JSON.
 BEYOND_FLOAT32 = 3.5e38
 
 
 def floor32(thresholds: Float64Array) -> Float32Array:
-    """Return the largest float32 values not above these; x <= t is the same for every float32 x."""
+    """Return the largest float32 values not above the thresholds, equivalent in `x <= t` for float32 x."""
     with np.errstate(over="ignore"):
         nearest = thresholds.astype(np.float32)
     return np.asarray(np.where(nearest > thresholds, _below(nearest), nearest))
 
 
 def ceiling32(thresholds: Float64Array) -> Float32Array:
-    """Return the float32 values after `floor32`; x < them is x <= t for every float32 x.
+    """Return the float32 successors u of `floor32`; `x < u` equals `x <= t` for every float32 x.
 
     The successor of the largest value is infinity, above every finite x.
     """
@@ -32,15 +32,15 @@ def ceiling32(thresholds: Float64Array) -> Float32Array:
 
 
 def strict(thresholds: Float64Array) -> Float64Array:
-    """Return thresholds of `x < t`, in float32 or float64, that JSON can write."""
+    """Return finite thresholds for `x < t`, in float32 or float64, that JSON can represent."""
     return np.where(thresholds >= LARGEST, BEYOND_FLOAT32, ceiling32(thresholds).astype(np.float64))
 
 
 def before_slack(thresholds: Float64Array) -> Float32Array:
-    """Return float32 values s for which s + 1e-6, added in float32, is `floor32`, or else as close as can be.
+    """Return float32 values s for which s + 1e-6, added in float32, is `floor32` or the closest possible.
 
-    Exact but where the sum is coarser than float32 is there: for thresholds under about 1e-6, which keep
-    their side of 0, the commonest value; and for some powers of two below 0.
+    The sum is inexact for thresholds under about 1e-6, where it is too coarse, and for some negative powers
+    of two. Thresholds stay on their side of 0, because 0 is the commonest value.
     """
     wanted = floor32(thresholds)
     with np.errstate(over="ignore"):
@@ -48,7 +48,7 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
         steps = [subtracted, _above(subtracted), _below(subtracted), wanted, _below(wanted)]
         candidates = np.stack([*steps, _above(steps[1]), _below(steps[2])])
         sums = candidates + SLACK
-    with np.errstate(invalid="ignore"):  # infinity less infinity, which is as close as can be
+    with np.errstate(invalid="ignore"):  # infinity - infinity counts as an exact match
         distances = np.abs(sums.astype(np.float64) - wanted)
     distances[sums == wanted] = 0.0
     astray = np.isnan(distances) | ((sums < 0.0) != (wanted < 0.0))
@@ -57,13 +57,13 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
 
 
 def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, Int64Array]:
-    """Express splits by `x <= t` and a direction of NaN alone, which is all that most engines have.
+    """Express splits by `x <= t` and a direction of NaN only, which is all that most engines support.
 
-    LightGBM takes values around 0 for 0: they are put on its side of the threshold. That cannot be where
-    zeros are missing and go to the other side; see `parted_zeros`.
+    LightGBM treats values around 0 as 0, so thresholds are moved to send these values the same way as 0.
+    This is impossible where zeros are missing and go to the other side; see `parted_zeros`.
 
     Args:
-        thresholds: LightGBM's.
+        thresholds: LightGBM's thresholds.
         ways: `MissingGo` of each split.
 
     Returns:
@@ -78,7 +78,7 @@ def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, I
 
 
 def parted_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:
-    """Return the splits whose zeros go with the missing values, and not to the side of values around 0."""
+    """Return the splits whose zeros go with the missing values, but not to the side of values around 0."""
     left, right = ways == MissingGo.LEFT_IF_ZERO, ways == MissingGo.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 

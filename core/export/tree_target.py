@@ -1,4 +1,4 @@
-"""The interface of formats for forests: arithmetic of the engine, supported splits, written files."""
+"""The interface of formats for forests: arithmetic of engines, supported splits, exported files."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -25,12 +25,12 @@ NUMERIC_LIMITS = (
     "categorical splits, linear trees and averages (boosting=rf)",
     "zero_as_missing where zeros go elsewhere than values around 0",
 )
-MAX_DEPTH = 300  # engines' JSON readers take 1,000 objects and arrays within each other at most
+MAX_DEPTH = 300  # JSON parsers of engines accept at most 1,000 nested objects and arrays
 _EXAMPLES = 3
 
 
 class Missing(Enum):
-    """Decision of an engine at a split where the feature is missing."""
+    """Treatment of missing features by an engine."""
 
     AS_WRITTEN = "go where the split says"
     ZERO = "count as 0"
@@ -48,9 +48,9 @@ class Arithmetic:
         slack: Whether 1e-6 is added to thresholds.
         missing: Decision where the feature is missing.
         zeros: Whether values no farther from 0 than 1e-35 count as 0, as in LightGBM.
-        single_sum: Whether leaves are added up in float32, not in float64.
-        doubles: Whether the guarantee of LightGBM's decisions is for every float64 value, not only for every
-            float32 value, as all training data is.
+        single_sum: Whether leaves are summed in float32, not in float64.
+        doubles: Whether decisions are guaranteed to equal LightGBM's for every float64 value, not only for
+            float32 values, which all training data are.
         finite: Whether the guarantee excludes infinite values.
     """
 
@@ -66,7 +66,7 @@ class Arithmetic:
 
     @property
     def words(self) -> str:
-        """Describe the arithmetic in a line."""
+        """Return a one-line description of the arithmetic."""
         threshold = "threshold + 1e-6" if self.slack else "threshold"
         decided, added = ("float32" if single else "float64" for single in (self.single, self.single_sum))
         return (
@@ -75,7 +75,7 @@ class Arithmetic:
         )
 
     def loaded(self, written: Nodes) -> Nodes:
-        """Return the engine's numbers after reading the written ones."""
+        """Return the nodes with the numbers that the engine has after loading the file."""
         thresholds, values, ways = written.thresholds, written.values, written.ways
         if self.single:
             with np.errstate(over="ignore", under="ignore"):
@@ -95,7 +95,7 @@ class TreeSource(Source):
     """A forest to export.
 
     Attributes:
-        text: The content of LightGBM's text.
+        text: Parsed LightGBM model text.
     """
 
     text: ModelText
@@ -107,13 +107,13 @@ class TreeSource(Source):
 
     @cached_property
     def nodes(self) -> Nodes:
-        """The trees, and after them the one that raises the scores."""
+        """Return the nodes of all trees; with a shift, a tree that adds it comes last."""
         nodes = Nodes.of(self.text)
         return nodes if self.shift is None else nodes.with_leaf(self.shift)
 
     @cached_property
     def numeric(self) -> tuple[Float64Array, Int64Array]:
-        """Thresholds of `x <= t` of all nodes, and 1 where NaN goes left."""
+        """Return the thresholds for `x <= t` of all nodes, and 1 where NaN goes left."""
         return numeric(self.nodes.thresholds, self.nodes.ways)
 
     def words_of(self, node: int) -> str:
@@ -123,7 +123,7 @@ class TreeSource(Source):
         return f"{self.features[self.nodes.features[node]]!r} <= {threshold!r} in tree {tree}"
 
     def at_thresholds(self, base: Float32Array, random: np.random.Generator) -> Float32Array:
-        """Put a threshold, or the value right below or above it, into each used feature of documents.
+        """Replace each used feature of documents by a threshold, or by the next value below or above it.
 
         Args:
             base: (n, n_features) float32 documents.
@@ -157,17 +157,17 @@ class TreeTarget(Target[TreeSource]):
 
     @abstractmethod
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return the arithmetic of each engine of the file; the scores of the first are golden."""
+        """Return the arithmetic of each engine of the file; the first one gives the golden scores."""
 
     @abstractmethod
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the numbers back from the file, as the engine reads them."""
+        """Parse the nodes of the file as the engine reads them."""
 
     def check(self, source: TreeSource) -> None:
         """Refuse a model that the format cannot express exactly.
 
         Raises:
-            ModelError: It cannot.
+            ModelError: The format cannot express the model.
         """
         require_plain(source.text, self.name)
         if self.nests and (deepest := int(source.nodes.depths().max(initial=0))) > MAX_DEPTH:
@@ -200,10 +200,10 @@ class TreeTarget(Target[TreeSource]):
         )
 
     def refuse(self, source: TreeSource, nodes: Int64Array, words: str) -> None:
-        """Refuse a model with unsupported splits.
+        """Refuse a model if any unsupported splits are given.
 
         Raises:
-            ModelError: It has some.
+            ModelError: There are unsupported splits.
         """
         if not len(nodes):
             return
@@ -216,17 +216,17 @@ class TreeTarget(Target[TreeSource]):
 
 @dataclass(frozen=True)
 class TreeExport(Export):
-    """A forest in the form that another program reads."""
+    """An exported forest."""
 
     target: TreeTarget
     source: TreeSource
 
     @cached_property
     def written(self) -> Nodes:
-        """Read back the written file.
+        """Return the nodes that are read back from the exported file.
 
         Raises:
-            ModelError: It has other trees than the model.
+            ModelError: The file has other trees than the model.
         """
         nodes = self.target.read(self.content, self.source)
         require_same_shape(self.source.nodes, nodes)
@@ -234,10 +234,10 @@ class TreeExport(Export):
 
 
 def export_trees(target: TreeTarget, source: TreeSource) -> TreeExport:
-    """Write a forest.
+    """Export a forest.
 
     Raises:
-        ModelError: The format cannot express it.
+        ModelError: The format cannot express the model.
     """
     target.check(source)
     if source.options.score_shift:
@@ -246,9 +246,9 @@ def export_trees(target: TreeTarget, source: TreeSource) -> TreeExport:
 
 
 def _shift(nodes: Nodes, arithmetic: Arithmetic) -> float:
-    """Return the shift by which the least possible sum of leaves becomes exactly 0.
+    """Return the shift that makes the least possible sum of leaves exactly 0.
 
-    Rounded sums are monotone: no document has a lower score than one in the least leaf of every tree.
+    Rounded sums are monotone, so no score is lower than the sum of the least leaf of every tree.
     """
     kind = np.float32 if arithmetic.single_sum else np.float64
     total = kind(0.0)
@@ -271,7 +271,7 @@ def scores_of(
 
 
 def unplain(text: ModelText) -> str | None:
-    """Describe parts beyond sums of constant leaves below numerical splits; None without any."""
+    """Describe a part that is not a sum of constant leaves under numerical splits; None without any."""
     if any((tree.decisions & CATEGORICAL).any() for tree in text.trees):
         return "categorical splits"
     if any(tree.linear is not None for tree in text.trees):
@@ -283,7 +283,7 @@ def require_plain(text: ModelText, format: str) -> None:
     """Refuse a model that only LightGBM itself can express.
 
     Raises:
-        ModelError: It is one.
+        ModelError: Only LightGBM can express the model.
     """
     if found := unplain(text):
         raise ModelError(f"the model has {found}, which {format} cannot express; only lightgbm can")

@@ -1,11 +1,11 @@
-"""Vespa: LightGBM's JSON for a forest, an expression for a linear scorer, an ONNX model for a network.
+"""Export for Vespa: LightGBM's JSON for a forest, an expression for a linear scorer, ONNX for a network.
 
-A sum is a rank profile that adds these up.
+A sum is a rank profile that adds the scores of its members.
 
-The importer of LightGBM's JSON turns `<=` into `<`, ignores `missing_type` and reads `default_left` as the
-direction of NaN. It needs `pandas_categorical` and an `objective`, which models of custom objectives lack.
-Expressions are evaluated in float64 both on content nodes and in containers. A missing feature is NaN, as is
-an attribute without a value.
+Vespa's importer of LightGBM's JSON turns `<=` into `<`, ignores `missing_type` and reads `default_left` as
+the direction of NaN. It requires `pandas_categorical` and an `objective`, which models with custom objectives
+lack. Expressions are evaluated in float64 both on content nodes and in containers. A missing feature is NaN,
+as is an attribute without a value.
 """
 
 import json
@@ -67,14 +67,14 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
     limits = (*NUMERIC_LIMITS, _NAMES)
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
-        """Return the arithmetics of its two evaluators."""
+        """Return the arithmetics of Vespa's two evaluators."""
         return (
             Arithmetic("Vespa's content nodes (FastForest)", strict=True, single_sum=False, finite=True),
             Arithmetic("Vespa's containers (Java)", strict=True, single=False, single_sum=False, finite=True),
         )
 
     def write(self, source: TreeSource) -> bytes:
-        """Write the members of `dump_model` that Vespa reads."""
+        """Return the JSON of LightGBM's `dump_model`, limited to the members that Vespa reads."""
         wanted, nan_left = source.numeric
         thresholds = strict(wanted)
         nodes = source.nodes
@@ -109,7 +109,7 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
         return f'{json.dumps(head)[:-1]}, "tree_info": [{infos}]}}\n'.encode()
 
     def read(self, content: bytes, source: TreeSource) -> Nodes:
-        """Read the trees."""
+        """Parse the trees of the JSON."""
 
         def ask(node: dict[str, object]) -> float | tuple[Split, dict[str, object], dict[str, object]]:
             if "leaf_value" in node:
@@ -122,7 +122,7 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
         return Nodes.walked((tree["tree_structure"] for tree in document["tree_info"]), ask)
 
     def instructions(self, source: TreeSource) -> str:
-        """Show the rank profile."""
+        """Return the instructions with a rank profile."""
         used = source.nodes.features[source.nodes.splits].tolist()
         profile = _profile(source, used, f': lightgbm("{source.name}.json")')
         return f"""\
@@ -144,14 +144,14 @@ float32 leaves, as `parity.json` says.
 
 
 class _VespaProfile(_Vespa[S]):
-    """A model with its rank profile as a file."""
+    """A model whose rank profile is a separate file."""
 
     def models(self, source: S) -> str:
-        """Return the words on the files that belong into the folder `models`."""
+        """Return the part of the instructions on files for the folder `models`."""
         return ""
 
     def instructions(self, source: S) -> str:
-        """Show the place of the profile in the application package."""
+        """Return the instructions: paths in the application package, and the deployment."""
         models, profile = self.models(source), profile_name(source.name)
         return f"""\
 Put {models}`{_PROFILE}` as `schemas/SCHEMA/{profile}.profile` into the application package, SCHEMA being
@@ -183,7 +183,7 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
         return _profile(source, source.network.used_features, _linear_expression(source)).encode()
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read the terms.
+        """Parse the terms, and return the engine that evaluates them.
 
         Raises:
             ModelError: Their number is not that of the model's used features.
@@ -215,7 +215,7 @@ class VespaNetwork(_VespaProfile[NetworkSource], NetworkTarget):
     limits = (_NAMES,)
 
     def models(self, source: NetworkSource) -> str:
-        """Name the ONNX model."""
+        """Return the part of the instructions on the ONNX model."""
         return f"`model.onnx` as `models/{source.name}.onnx` and "
 
     def write(self, source: NetworkSource) -> bytes:
@@ -243,16 +243,16 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
     of_networks = VespaNetwork()
 
     def of_network(self, source: NetworkSource) -> NetworkTarget:
-        """Return the format of an expression, or of an ONNX model where no expression has the scores."""
+        """Return the format of expressions, or ONNX where an expression cannot give the scores."""
         parts = {name for name, _ in parts_of(source.network)}
         return _LINEAR if source.network.kind == "linear" and not parts & _CANNOT else self.of_networks
 
     def models(self, source: SumSource) -> str:
-        """Name the folder of the members' models."""
+        """Return the part of the instructions on the folder of the members' models."""
         return "the files of `models` into the folder `models` and " if self.companions(source, b"") else ""
 
     def write(self, source: SumSource) -> bytes:
-        """Write the profile: a term for each member, and the functions and models that the terms name."""
+        """Write the profile: a term for each member, and the functions and models of the terms."""
         used: set[int] = set()
         terms, declarations = [], []
         for part in source.parts:
@@ -265,7 +265,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         return _profile(source, used, expression, "".join(declarations)).encode()
 
     def _written(self, member: TreeSource | NetworkSource) -> tuple[Iterable[int], str, str]:
-        """Return the columns that a member reads, the expression of its score, and what that needs."""
+        """Return the columns that a member reads, the expression of its score, and its declarations."""
         if isinstance(member, TreeSource):
             return member.text.used_features, f'lightgbm("{member.name}.json")', ""
         if self.of_network(member) is _LINEAR:
@@ -286,7 +286,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         return found
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
-        """Read the weights, the expressions and the models that the terms name.
+        """Extract the weights, the expressions and the models of the terms.
 
         Raises:
             ModelError: The terms differ from the sum's.
@@ -344,7 +344,7 @@ def _profile(source: Source, used: Iterable[int], expression: str, declarations:
     Args:
         source: The model.
         used: Features of the model; those that are not rank features get a function.
-        expression: The expression of the first phase, from the colon or the brace on.
+        expression: The expression of the first phase, beginning with its colon or brace.
         declarations: Lines in front of the first phase.
     """
     names = sorted({source.features[column] for column in used})
@@ -371,7 +371,7 @@ def _linear_expression(source: NetworkSource) -> str:
 
 
 def _onnx_model(source: NetworkSource) -> str:
-    """Write the declaration of an ONNX model, and the function that collects its features."""
+    """Return the declaration of an ONNX model, and of the function that collects its features."""
     profile, names = profile_name(source.name), source.features
     features = ",\n                ".join(names)
     return (

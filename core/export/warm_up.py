@@ -11,7 +11,7 @@ from core.scoring.tree import Tree
 
 
 def parity() -> None:
-    """Export and compare a smallest forest and a smallest linear scorer."""
+    """Export and compare a minimal forest and a minimal linear scorer."""
     dataset = synthetic_dataset(1, seed=0)
     names = tuple(f"f{number}" for number in range(dataset.n_features))
     compare(export_model(ModelText(names, (Tree.leaf(0.0),)).write(), "ranklib"), dataset)

@@ -12,7 +12,7 @@ from core.types import Float64Array, Int64Array
 
 @dataclass(frozen=True, eq=False)
 class SplitImportance:
-    """The values of LightGBM's `feature_importance`, in the model's feature order.
+    """Split importance as in LightGBM's `feature_importance`, in the model's feature order.
 
     Attributes:
         gain: (n_features,) sums of the gains of the splits by each feature, in units of the training loss.

@@ -22,8 +22,8 @@ class Grid:
     """Grid and sample of a partial dependence.
 
     Attributes:
-        values: Values of a feature at most: its quantiles.
-        sample: Documents at most.
+        values: Maximum number of values of a feature, which are its quantiles.
+        sample: Maximum number of documents.
         seed: Seed of the sample.
     """
 
@@ -37,9 +37,9 @@ class Response:
     """The scores of the sample with the feature set to one value.
 
     Attributes:
-        mean: Their mean.
-        lower: Their 10% quantile.
-        upper: Their 90% quantile.
+        mean: Mean of the scores.
+        lower: 10% quantile of the scores.
+        upper: 90% quantile of the scores.
     """
 
     mean: float
@@ -52,13 +52,13 @@ class PartialDependence:
     """The partial dependence on one feature.
 
     Attributes:
-        feature: Its number in the model's order.
-        values: Values that it was set to, ascending.
+        feature: Number of the feature in the model's order.
+        values: Values that the feature was set to, ascending.
         shares: Share of the documents with a finite value at or below each value.
         responses: The scores at each value.
-        missing: The scores with the feature missing; None if it is never missing.
+        missing: The scores with the feature missing; None if the feature is never missing.
         missing_share: Share of the documents without a value.
-        percentiles: The percentiles 0 to 100 of its finite values; empty without such values.
+        percentiles: Percentiles 0 to 100 of the finite values; empty without finite values.
     """
 
     feature: int
@@ -100,7 +100,7 @@ def partial_dependence(
 ) -> list[PartialDependence]:
     """Compute the partial dependence on each feature: set it to each of its quantiles in a sample.
 
-    After Friedman, "Greedy function approximation", 2001, section 8.2. The band holds most of the curves of
+    After Friedman, "Greedy function approximation", 2001, section 8.2. The band contains most curves of
     single documents (Goldstein et al., "Peeking inside the black box", 2015).
 
     Args:
@@ -156,7 +156,7 @@ def _of_feature(
 
 
 def _quantiles(ascending: Float32Array, number: int) -> Float32Array:
-    """Return existing values at evenly spaced positions."""
+    """Return values at evenly spaced positions, without interpolation."""
     if not len(ascending):
         return ascending
     places = np.linspace(0, len(ascending) - 1, number)

@@ -1,4 +1,4 @@
-"""Permutation importance: the loss of a metric when the values of a feature are shuffled."""
+"""Permutation importance: the deterioration of a metric when the values of a feature are shuffled."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -25,12 +25,12 @@ class PermutationImportance:
     """The importance of one feature.
 
     Attributes:
-        feature: Its number in the model's order.
-        mean: Mean loss of the metric over queries and repeats; negative if the metric improved, None if no
-            query defines it.
+        feature: Number of the feature in the model's order.
+        mean: Mean deterioration of the metric over queries and repeats; negative if the metric improved, None
+            if it is undefined for all queries.
         standard_error: Standard error of the mean over repeats; None for a single repeat.
-        lower: Lower end of the 95% interval over queries, with losses averaged over repeats.
-        upper: Upper end.
+        lower: Lower end of the 95% interval over queries, with values averaged over repeats.
+        upper: Upper end of the 95% interval.
     """
 
     feature: int
@@ -46,8 +46,8 @@ class Permutations:
 
     Attributes:
         repeats: Permutations of each feature.
-        within: `dataset` permutes over all documents, which also measures features of the query; `query`
-            permutes within each query, where features of the query have the importance 0.
+        within: `dataset` permutes over all documents, which also measures query features; `query` permutes
+            within each query, so that query features have the importance 0.
         seed: Seed of the permutations, independent of the number of threads.
     """
 
@@ -124,14 +124,14 @@ class _Trial:
         self.untouched = self._summary(self._measured(self._scored(model)))
 
     def losses(self, feature: int) -> Iterator[Float64Array]:
-        """Shuffle a feature repeatedly; yield each time the (n_queries,) losses.
+        """Shuffle a feature repeatedly; yield the (n_queries,) deterioration of the metric for each repeat.
 
-        Only the trees that use it are scored again; other models are scored as a whole.
+        Of forests, only the trees that use the feature are scored again.
         """
         scored, unmoved = self._model, np.zeros(len(self._buffer))
         if isinstance(self._model, TreeModel):
             scored = self._trees(self._model.text, feature, looking=True)
-            # Summed like the scores after it, so that rounding breaks ties equally.
+            # Summed in the same order as the later scores, so that rounding breaks ties equally.
             unmoved = self._scored(self._trees(self._model.text, feature, looking=False))
         as_it_is = self._measured(unmoved + self._scored(scored))
         column = self._buffer[:, feature].copy()
@@ -145,7 +145,7 @@ class _Trial:
         self._buffer[:, feature] = column
 
     def summarised(self, feature: int, losses: Float64Array) -> PermutationImportance:
-        """Summarize the (n_repeats, n_queries) losses."""
+        """Summarise the (n_repeats, n_queries) deterioration of the metric."""
         summary = self._summary(losses.mean(axis=0))
         if summary.mean is None:
             return PermutationImportance(feature, None, None, None, None)
@@ -155,7 +155,7 @@ class _Trial:
         return PermutationImportance(feature, summary.mean, error, summary.lower, summary.upper)
 
     def _trees(self, text: ModelText, feature: int, *, looking: bool) -> TreeModel:
-        """Return the trees that use a feature, or the others."""
+        """Return the model of the trees that use a feature, or of the other trees."""
         trees = zip(text.trees, self._features_of_trees, strict=True)
         chosen = tuple(tree for tree, features in trees if (feature in features) == looking)
         return TreeModel(replace(text, trees=chosen))

@@ -21,7 +21,7 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Linear:
-    """The linear model of a leaf, used where none of its features is missing.
+    """The linear model of a leaf, used if none of its features is missing.
 
     Attributes:
         constant: The intercept.
@@ -37,10 +37,10 @@ class Leaf:
     """A leaf.
 
     Attributes:
-        leaf: Its number in the tree.
-        value: Its constant output.
+        leaf: Number of the leaf in the tree.
+        value: Constant output of the leaf.
         documents: Training documents in the leaf; None if not stored in the model.
-        linear: Its linear model, which replaces `value`; None for constant leaves.
+        linear: Linear model, which replaces `value`; None for constant leaves.
     """
 
     kind: ClassVar[str] = "leaf"
@@ -56,13 +56,13 @@ class Split:
     """A split by one feature.
 
     Attributes:
-        split: Its number in the tree; 0 is the root.
+        split: Number of the split in the tree; 0 is the root.
         feature: Name of the feature.
         decision: Values `<=` the threshold, or `in` the categories, go left.
-        threshold: None for categories, and where it is infinite and separates only missing values.
+        threshold: Threshold; None for categories, and if it is infinite and separates only missing values.
         categories: Categories that go left, as texts if stored in the model, else as codes; None for numbers.
-        missing: Missing values: `nan`, `zero` (NaN included), or `none` where NaN counts as 0.
-        missing_goes: Side of missing values; None without missing values.
+        missing: Values that count as missing: `nan`, `zero` (and NaN), or `none`, where NaN counts as 0.
+        missing_goes: Child of missing values; None if no value counts as missing.
         gain: Reduction of the training loss.
         documents: Training documents at the split; None if not stored in the model.
         leaves: Number of leaves below.
@@ -94,8 +94,8 @@ def tree_nodes(
     Args:
         text: The model.
         index: Number of the tree, from 0.
-        feature_names: Names of its features.
-        root: Number of the top split; 0 in a tree without splits is its leaf.
+        feature_names: Names of the model's features.
+        root: Number of the top split; 0 for the leaf of a tree without splits.
         depth: Levels of splits, at most `MOST_DEPTH`.
 
     Raises:
@@ -122,7 +122,7 @@ class _Reader:
         self._leaves_below = _leaves_below(tree)
 
     def node(self, number: int, depth: int) -> Split | Leaf:
-        """Return split `number`, or leaf -number - 1."""
+        """Return split `number`, or, for a negative number, leaf -number - 1."""
         return self._split(number, depth) if number >= 0 else self._leaf(-number - 1)
 
     def _split(self, split: int, depth: int) -> Split:

@@ -1,4 +1,4 @@
-"""Interleaving: lists that two or more rankers make together, and the verdict of the clicks on them."""
+"""Interleaving: merge the rankings of two or more rankers into one list, and compare rankers by clicks."""
 
 from core.interleaving.lists import InterleavedList, seeded_draw
 from core.interleaving.methods import METHODS, Method, check_rankers, interleave

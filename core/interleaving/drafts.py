@@ -1,4 +1,4 @@
-"""Team-draft, balanced and probabilistic interleaving, which add one document after another."""
+"""Team-draft, balanced and probabilistic interleaving, which build a list document by document."""
 
 from collections.abc import Sequence
 
@@ -8,13 +8,14 @@ DECAY = 3.0  # exponent of the ranks (Hofmann et al. 2011)
 
 
 def team_draft(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
-    """Let one of the smallest teams, drawn at random, add its best unused document, again and again.
+    """Interleave by team draft: rankers alternately add their best unused document, in random order.
 
-    A click credits the team (Radlinski et al. 2008, algorithm 2; more than two teams: Schuth et al. 2014).
-    Clicks at the top ranks that all rankings share are credited to no team.
+    At each step, one of the rankers with the fewest documents is drawn at random. A click credits the ranker
+    that added the document (Radlinski et al. 2008, algorithm 2; more than two rankers: Schuth et al. 2014).
+    Clicks at the top ranks that all rankings share are not credited.
 
     Args:
-        rankings: Two or more rankings of documents, best first; each holds a document at most once.
+        rankings: Two or more rankings of documents, best first; documents of a ranking are unique.
         length: Largest number of documents to show.
         draw: Source of randomness.
     """
@@ -47,10 +48,11 @@ def _skip_used(ranking: Ranking, places: list[int], team: int, used: set[int]) -
 
 
 def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
-    """Toss a coin for the first ranking, then take turns; ends with the shorter ranking.
+    """Interleave two rankings alternately, from a random first ranking to the end of the shorter ranking.
 
-    The credit counts the clicks in the top k of each ranking, k the better rank of the lowest click
-    (Joachims 2003). Of two rankings that differ by a shift, random clicks favour one: prefer team-draft.
+    The credit of a ranking is the number of clicks in its top k. The lowest clicked document has a rank in
+    each ranking; k is the better of the two (Joachims 2003). If rankings differ by a shift, random clicks
+    favour one of them, so prefer team-draft.
 
     Args:
         rankings: Two rankings.
@@ -72,16 +74,17 @@ def balanced(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleave
 def probabilistic(
     rankings: Sequence[Ranking], length: int, draw: Draw, *, replace: bool = True
 ) -> InterleavedList:
-    """Draw a ranker, then one of its unused documents with P(d) ∝ 1/rank³.
+    """Interleave by drawing a ranker, then one of its unused documents with P(d) ∝ 1/rank³.
 
-    The credit of a click is shared by the probability of each ranker to have contributed the document,
-    P_r(d) / Σ_s P_s(d): the expected clicks over all assignments (Hofmann et al. 2011; Schuth et al. 2015).
+    A click credits each ranker with the probability that it contributed the document, P_r(d) / Σ_s P_s(d).
+    This is the expectation over all assignments (Hofmann et al. 2011; Schuth et al. 2015).
 
     Args:
         rankings: Two or more rankings.
         length: Largest number of documents to show.
         draw: Source of randomness.
-        replace: Draw each ranker from all; otherwise all rankers once, in random order, before any again.
+        replace: Whether to draw rankers with replacement; otherwise, all rankers are drawn once, in random
+            order, before any ranker is drawn again.
     """
     documents: list[int] = []
     places = [{document: place for place, document in enumerate(ranking)} for ranking in rankings]
@@ -107,7 +110,7 @@ def probabilistic(
 
 
 def contribution_probabilities(rankings: Sequence[Ranking], documents: Sequence[int]) -> list[list[float]]:
-    """Return P_r(d): each ranker's probability of each document of a list, given those above it."""
+    """Return P_r(d): each ranker's probability of each document of a list, given the documents above."""
     found: list[list[float]] = []
     for ranking, ranks in zip(rankings, ranks_of(documents, rankings), strict=True):
         total = sum(_weights(len(ranking)))

@@ -1,4 +1,4 @@
-"""Promotion of models by the verdict of an interleaving."""
+"""Decide on the promotion of a model by the verdict of an interleaving."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -18,7 +18,7 @@ def verdict_of_lists(
     unit: Unit,
     seed: int,
 ) -> Verdict:
-    """Return the verdict of stored lists.
+    """Compute the verdict from stored lists.
 
     Args:
         rankers: Names of the rankers.
@@ -35,14 +35,14 @@ def verdict_of_lists(
 def admits(
     require: Preference, champion: str, challenger: str, pairs: Sequence[PairVerdict]
 ) -> tuple[bool, str]:
-    """Return whether users let a challenger replace a champion, and why.
+    """Return whether the verdict admits a challenger in place of a champion, and the reason.
 
     Args:
-        require: `better` to admit only one that users prefer, `not_worse` to admit all but one to which they
-            prefer the champion.
+        require: `better` admits only a challenger that users prefer, `not_worse` refuses only a challenger to
+            which users prefer the champion.
         champion: Name of the champion among the rankers.
         challenger: Name of the challenger among the rankers.
-        pairs: The pairs of a verdict; empty without an interleaving of both.
+        pairs: The pairs of a verdict; empty without an interleaving of both, which is refused.
     """
     pair = next((each for each in pairs if {each.first, each.second} == {champion, challenger}), None)
     if pair is None:

@@ -1,4 +1,4 @@
-"""Interleaved lists: the documents shown, and what a click is worth to each ranker."""
+"""Interleaved lists: the documents shown, and the credit of each ranker for clicks."""
 
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -12,15 +12,15 @@ Draw = Callable[[Sequence[float]], int]
 
 @dataclass(frozen=True)
 class InterleavedList:
-    """One list that several rankers made together.
+    """A list interleaved from several rankings.
 
     Attributes:
         documents: The documents shown, best first.
-        teams: The ranker that contributed each document; -1 where no click is credited, or no ranker alone
-            contributed it.
-        shares: By ranker, what a click on each document adds to its credit; None for balanced interleaving,
-            whose credit depends on all clicks of a list.
-        ranks: By ranker, the rank of each document from 1; one more than the ranking's length where absent.
+        teams: The ranker that contributed each document; -1 where clicks are not credited, or no single
+            ranker contributed the document.
+        shares: Credit of each ranker for a click on each document; None for balanced interleaving, whose
+            credit depends on all clicks of a list.
+        ranks: Rank of each document in each ranking, from 1; the ranking's length plus 1 where absent.
     """
 
     documents: list[int]
@@ -29,7 +29,7 @@ class InterleavedList:
     ranks: list[list[int]]
 
     def to_json(self) -> dict[str, Any]:
-        """Return its JSON without the documents, as short as the credits allow."""
+        """Return the JSON of the list: only the fields that credits need, without the documents."""
         if self.shares is None:
             return {"ranks": self.ranks}
         if self._by_team():
@@ -38,7 +38,7 @@ class InterleavedList:
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "InterleavedList":
-        """Return a list from its JSON, with what its credits need."""
+        """Build a list from its JSON, with only the fields that credits need."""
         if "ranks" in stored:
             n = len(stored["ranks"][0])
             return cls(list(range(n)), [-1] * n, None, stored["ranks"])
@@ -64,7 +64,7 @@ class InterleavedList:
 
 
 def shares_of_teams(teams: Sequence[int], n_rankers: int) -> list[list[float]]:
-    """Return the shares of clicks that credit the ranker that contributed the document."""
+    """Return the shares of lists where a click credits only the ranker that contributed the document."""
     return [[float(team == ranker) for team in teams] for ranker in range(n_rankers)]
 
 
@@ -77,7 +77,7 @@ def _balanced_credits(ranks: list[list[int]], places: Sequence[int]) -> list[flo
 
 
 def ranks_of(documents: Sequence[int], rankings: Sequence[Ranking]) -> list[list[int]]:
-    """Return the rank of each document in each ranking, from 1; one beyond its end where absent."""
+    """Return the rank of each document in each ranking, from 1; the ranking's length plus 1 where absent."""
     found = []
     for ranking in rankings:
         places = {document: rank for rank, document in enumerate(ranking, 1)}
@@ -86,9 +86,9 @@ def ranks_of(documents: Sequence[int], rankings: Sequence[Ranking]) -> list[list
 
 
 def common_top(rankings: Sequence[Ranking]) -> int:
-    """Return at how many top ranks all rankings agree.
+    """Return the number of top ranks at which all rankings have the same document.
 
-    Clicks there favour no ranker (Chapelle et al. 2012, section 3.3).
+    Clicks at these ranks favour no ranker (Chapelle et al. 2012, section 3.3).
     """
     same = 0
     for documents in zip(*rankings, strict=False):
@@ -99,7 +99,7 @@ def common_top(rankings: Sequence[Ranking]) -> int:
 
 
 def seeded_draw(*key: object) -> Draw:
-    """Return draws that depend on the key alone, on any machine and release of Python.
+    """Return a draw function that is seeded with the key alone, on any machine and release of Python.
 
     Example:
         >>> seeded_draw(7, "user", "query")([1.0, 0.0])

@@ -1,4 +1,4 @@
-"""The methods of interleaving by name."""
+"""Registry of the interleaving methods, by name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -20,7 +20,7 @@ METHODS: Mapping[Method, Callable[[Sequence[Ranking], int, Draw], InterleavedLis
     }
 )
 
-# Of three rankers, no distribution of lists may be fair at every cut.
+# Methods for two rankers: for three, there may be no distribution of lists that is fair at every cut.
 _OF_TWO = ("balanced", "optimised")
 
 
@@ -29,12 +29,12 @@ def interleave(method: Method, rankings: Sequence[Ranking], length: int, draw: D
 
     Args:
         method: A name of `METHODS`.
-        rankings: Two or more rankings of documents, best first; each holds a document at most once.
+        rankings: Two or more rankings of documents, best first; documents of a ranking are unique.
         length: Largest number of documents to show, at least 1.
-        draw: Source of randomness, as of `seeded_draw`.
+        draw: Source of randomness, such as `seeded_draw`.
 
     Raises:
-        InvalidInput: When there are fewer than two rankings, or not two where the method takes two.
+        InvalidInput: When there are fewer than two rankings, or more than two for a method of two rankings.
 
     Example:
         >>> from core.interleaving.lists import seeded_draw
@@ -50,7 +50,7 @@ def check_rankers(method: Method, n_rankers: int) -> None:
     """Refuse a number of rankers that the method cannot interleave.
 
     Raises:
-        InvalidInput: When there are fewer than two, or not two where the method takes two.
+        InvalidInput: When there are fewer than two, or more than two for a method of two rankers.
     """
     if n_rankers < 2:
         raise InvalidInput.at("/rankers", "interleaving needs at least two rankers")

@@ -1,4 +1,4 @@
-"""Optimised interleaving: the fairest distribution of lists that tells the rankers apart best."""
+"""Optimised interleaving: the most sensitive of all fair distributions of lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from core.errors import InvalidInput
 from core.interleaving.lists import Draw, InterleavedList, Ranking, ranks_of
 from core.types import Float64Array
 
-MOST_LISTS = 64  # a linear programme of so many lists takes about two milliseconds
-DEPTH = 6  # of two rankings: 2^6 lists at most
+MOST_LISTS = 64  # a linear programme of this size takes about two milliseconds
+DEPTH = 6  # optimised ranks of two rankings: at most 2^6 lists
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class ListDistribution:
 
 
 def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
-    """Draw one of the lists whose top at each rank comes from the rankings' tops.
+    """Draw a list with the probabilities of `list_distribution`.
 
-    A click adds 1/rank in a ranking to its ranker's credit. The probabilities are from
-    `list_distribution`, for the first six ranks; below them the rankings take turns, without credit.
+    A click adds 1/rank to the credit of each ranker, with the rank of the document in its ranking. The
+    distribution is for the first six ranks; below, the rankings alternate, without credit.
 
     Args:
         rankings: Two rankings.
@@ -50,7 +50,7 @@ def optimised(rankings: Sequence[Ranking], length: int, draw: Draw) -> Interleav
 
 
 def prefix_lists(rankings: Sequence[Ranking], depth: int) -> list[tuple[int, ...]]:
-    """Return all lists made by adding, again and again, some ranking's best unused document."""
+    """Return all lists that result from repeatedly adding the best unused document of any ranking."""
     lists: dict[tuple[int, ...], None] = {(): None}
     for _ in range(depth):
         longer: dict[tuple[int, ...], None] = {}
@@ -64,19 +64,20 @@ def prefix_lists(rankings: Sequence[Ranking], depth: int) -> list[tuple[int, ...
 
 
 def list_distribution(rankings: Sequence[Ranking], depth: int) -> ListDistribution:
-    """Return the probabilities of least expected variance among those fair at every cut.
+    """Return the list probabilities with the least expected variance of all that are fair at every cut.
 
-    min Σ_L p_L v_L with Σ p = 1 and, for each cut k, equal Σ_L p_L Σ_{j≤k} 1/rank_r(L_j) of all rankers r.
-    v_L is the sum over rankers of the squared distance of the credit under clicks with probability 1/j at
-    rank j from the rankers' mean (Radlinski and Craswell 2013; the variance as in Schuth et al. 2014).
+    They minimise Σ_L p_L v_L, with Σ p = 1 and, for each cut k, equal Σ_L p_L Σ_{j≤k} 1/rank_r(L_j) for all
+    rankers r. v_L is the sum over rankers of the squared distance of the ranker's credit from the rankers'
+    mean. Rank j is clicked with probability 1/j (Radlinski and Craswell 2013; variance as in Schuth et al.
+    2014).
 
     Args:
         rankings: Two or more rankings.
         depth: Length of the lists.
 
     Raises:
-        InvalidInput: When there are more than 64 lists, or none of their distributions is fair, as may be
-            with three rankers or more.
+        InvalidInput: When there are more than 64 lists, or no distribution is fair, which is possible with
+            three or more rankers.
 
     Example:
         >>> list_distribution([[1, 2], [2, 3]], 2).probabilities.round(3).tolist()

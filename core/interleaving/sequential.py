@@ -1,4 +1,4 @@
-"""A sequential test of two rankers that may be looked at as often as one likes, and its sample size."""
+"""A sequential test of two rankers that is valid at any time (repeated looks), and its sample size."""
 
 import math
 from bisect import bisect_left
@@ -12,13 +12,13 @@ Conclusion = Literal["first", "second", "equal", "undecided"]
 
 @dataclass(frozen=True)
 class SequentialRule:
-    """The rule that ends an experiment.
+    """The stopping rule of an experiment.
 
     Attributes:
-        error: Largest probability to name a better ranker where there is none, over all looks; in (0, 0.5).
-        miss: Largest probability to call rankers equal that differ by `difference`; in (0, 0.5).
-        difference: Smallest difference of interest: by how much the share of decided units that prefer the
-            better ranker exceeds one half; in (0, 0.5).
+        error: Maximum probability, over all looks, to call a ranker better when both are equal; in (0, 0.5).
+        miss: Maximum probability to call rankers equal that differ by `difference`; in (0, 0.5).
+        difference: Smallest difference of interest: the share of decided units that prefer the better ranker,
+            minus one half; in (0, 0.5).
 
     Raises:
         InvalidInput: When a number is out of its range.
@@ -41,12 +41,12 @@ class SequentialResult:
     """The state of a sequential test.
 
     Attributes:
-        conclusion: Which ranker is better, `equal` where a difference as large as the rule's is excluded, or
-            `undecided`.
-        p: Bound of the p-value that holds at any time.
-        decided: Units that prefer one of the rankers.
-        needed: Estimate of the further units that an undecided test needs, if the share stays as it is; None
-            for other tests.
+        conclusion: `first` or `second` is better, `equal` if a difference as large as the rule's is excluded,
+            or `undecided`.
+        p: Upper bound of the p-value, valid at any time.
+        decided: Number of units that prefer one of the rankers.
+        needed: Estimated number of further units that an undecided test needs if the share does not change;
+            None for decided tests.
     """
 
     conclusion: Conclusion
@@ -59,13 +59,14 @@ def sequential_test(wins: int, losses: int, rule: SequentialRule) -> SequentialR
     """Test whether decided units prefer the first ranker with probability ½.
 
     L(d) = (1 + 2d)^wins (1 − 2d)^losses is the likelihood ratio of ½ + d to ½. The test is the mixture
-    ½ L(d) + ½ L(−d) at the smallest difference of interest d. Without a difference it exceeds 1/error with
-    probability at most `error` at any time (Wald 1945; Ville 1939), so p = 1 / mixture holds at each look.
+    ½ L(d) + ½ L(−d) at the smallest difference of interest d. If the rankers are equal, the mixture ever
+    exceeds 1/error with probability at most `error` (Wald 1945; Ville 1939). So p = 1 / mixture is valid at
+    each look.
     Where L(d) and L(−d) are both below `miss`, a difference of d or more is excluded.
 
     Args:
-        wins: Units that prefer the first ranker.
-        losses: Units that prefer the second.
+        wins: Number of units that prefer the first ranker.
+        losses: Number of units that prefer the second ranker.
         rule: Error probabilities and the smallest difference of interest.
 
     Example:
@@ -89,7 +90,7 @@ def sequential_test(wins: int, losses: int, rule: SequentialRule) -> SequentialR
 
 
 def _needed(wins: int, losses: int, rule: SequentialRule) -> int:
-    """Return how long the log likelihood ratio takes to a bound at its present slope."""
+    """Return the number of further units to a bound of the log likelihood ratio at its current slope."""
     rise, fall = math.log1p(2.0 * rule.difference), math.log1p(-2.0 * rule.difference)
     decided = wins + losses
     share = max(wins, losses) / decided if decided else 0.5 + rule.difference
@@ -104,11 +105,11 @@ def winning_share(decided: int, rule: SequentialRule) -> float | None:
     """Return the smallest share of wins with which `sequential_test` calls the first ranker better.
 
     Args:
-        decided: Units that prefer one of the rankers.
+        decided: Number of units that prefer one of the rankers.
         rule: Error probabilities and the smallest difference of interest.
 
     Returns:
-        The share, above one half; None where all wins would not be enough.
+        The share, above one half; None if even a share of 1 is not enough.
 
     Example:
         >>> winning_share(500, SequentialRule()), winning_share(10, SequentialRule())
@@ -122,9 +123,9 @@ def winning_share(decided: int, rule: SequentialRule) -> float | None:
 
 
 def sample_size(rule: SequentialRule) -> int:
-    """Return the decided units of a test with a fixed number, (z_{error/2} + z_miss)² / 4d².
+    """Return the sample size of a test with a fixed number of decided units, (z_{error/2} + z_miss)² / 4d².
 
-    The normal approximation of the sign test. The sequential test ends earlier on average where the
+    It is the normal approximation of the sign test. The sequential test ends earlier on average if the
     difference is larger than d.
 
     Example:

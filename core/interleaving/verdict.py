@@ -1,4 +1,4 @@
-"""The verdict of an interleaving: which ranker users prefer, by how much, and how sure that is."""
+"""Compute the verdict of an interleaving: the preferred ranker, the effect size and its significance."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from core.types import Float64Array, Int64Array
 Unit = Literal["user", "list"]
 _RESAMPLES = 2_000
 _LOOKS = 50
-_TIE = 1e-9  # credits are sums of fractions
+_TIE = 1e-9  # tolerance of equal credits, which are sums of fractions
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Look:
     """The state of a sequential test after a number of decided units.
 
     Attributes:
-        decided: Units so far.
-        preferring_first: Those that prefer the first ranker.
-        winning_share: Share of the units with which a ranker would be called better; None where too few
-            units are decided for any share.
+        decided: Number of decided units so far.
+        preferring_first: Number of units that prefer the first ranker.
+        winning_share: Smallest share of units with which a ranker would be called better; None if no share
+            is enough for so few units.
     """
 
     decided: int
@@ -45,20 +45,22 @@ class PairVerdict:
 
     Attributes:
         first: Name of the first ranker.
-        second: Name of the second.
-        wins: Lists on which the first has more credit.
-        losses: Lists on which the second has more.
-        ties: Lists with a click and equal credit.
+        second: Name of the second ranker.
+        wins: Number of lists on which the first ranker has more credit.
+        losses: Number of lists on which the second ranker has more credit.
+        ties: Number of lists with a click and equal credit.
         delta: Δ = (wins + ½ ties) / all − ½ (Chapelle et al. 2012), None without lists.
-        delta_lower: Lower end of its 95% interval, by bootstrap over users, or lists without users.
-        delta_upper: Upper end of it.
-        decided: Units of the sequential test that prefer one ranker.
-        preferring_first: Those that prefer the first.
-        sign_p: Exact two-sided p-value of the sign test of these units, for a number fixed ahead.
-        sequential_p: Bound of the p-value that holds at any time.
+        delta_lower: Lower end of the 95% interval of Δ, by bootstrap over users, and lists without users.
+        delta_upper: Upper end of the 95% interval of Δ.
+        decided: Number of units of the sequential test that prefer one ranker.
+        preferring_first: Number of units that prefer the first ranker.
+        sign_p: Exact two-sided p-value of the sign test of these units, valid for a sample size fixed in
+            advance.
+        sequential_p: Upper bound of the p-value, valid at any time.
         conclusion: `first` or `second` is better, `equal`, or `undecided`.
-        needed: Estimate of the further decided units that an undecided test needs.
-        path: The test after up to 50 numbers of decided units, the last one of all units; empty without any.
+        needed: Estimated number of further decided units that an undecided test needs.
+        path: States of the test at up to 50 numbers of decided units, the last with all units; empty without
+            decided units.
     """
 
     first: str
@@ -107,8 +109,8 @@ def verdict(
 ) -> Verdict:
     """Compare rankers by their credits on the lists with a click.
 
-    Units of the sequential test are independent: with `user`, the first list of each user on which the
-    credits differ. Lists without a user are units themselves. With more than two rankers, the error is
+    Units of the sequential test must be independent. With `user`, a unit is the first list of each user on
+    which the credits differ; each list without a user is a unit. With more than two rankers, the error is
     divided by the number of pairs (Bonferroni).
 
     Args:
@@ -134,7 +136,7 @@ def verdict(
 
 
 def _numbers_of(users: Sequence[str | None]) -> Int64Array:
-    """Return (n_lists,) numbers of users from 0; a list without a user has its own number."""
+    """Return the user number of each list, (n_lists,), from 0; unique for each list without a user."""
     known: dict[object, int] = {}
     keys = (index if user is None else user for index, user in enumerate(users))
     return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
@@ -180,7 +182,7 @@ def _compare(
 
 
 def _path(units: npt.NDArray[np.int8], rule: SequentialRule) -> tuple[Look, ...]:
-    """Return the state of the test after numbers of units, evenly from the first unit to the last."""
+    """Return the states of the test at evenly spaced numbers of units, from the first unit to the last."""
     if not len(units):
         return ()
     preferring = np.cumsum(units > 0)

@@ -20,7 +20,8 @@ class AutoTrainJob(SubmittedJob):
         model_name: Name of the model.
         measures: The metric to select by, its conventions and the seed of all random choices.
         budget_seconds: Running time to plan for.
-        prefer: `simple`: one model unless a sum is shown to be better; `best`: whatever measured best.
+        prefer: `simple`: one model unless a sum is shown to be better; `best`: the best on the
+            held-out queries.
         candidates: Names of the candidates to try, or None for all of the portfolio.
         test_dataset_id: Another dataset to evaluate the model on, once, or None.
         tags: Tags of the model.

@@ -58,7 +58,7 @@ class UnfinishedJob(Protocol):
 
 @dataclass(frozen=True)
 class JobLimits:
-    """Limits of a job, beside the worker's.
+    """Limits of a job, in addition to those of the worker.
 
     Attributes:
         seconds: Running time over all attempts, or None.
@@ -85,10 +85,10 @@ class JobSpec:
     Attributes:
         kind: Name of the kind in the database and in the API.
         label: Display name of the kind.
-        titled_by: Entries of the specification for the title, best first.
+        titled_by: Entries of the specification for the title, the preferred first.
         lane: Lane of its workers.
         left_out: Entries that are neither read nor stored.
-        stores_kind: Whether its kind is an entry of the stored JSON, beside the column.
+        stores_kind: Whether the kind is also an entry of the stored JSON, in addition to the column.
         makes_dataset: Whether its dataset becomes invalid when it fails.
         makes_click_log: Whether its click log becomes invalid when it fails.
         main_data: Data of its main metric; the first one with a value counts.
@@ -109,7 +109,7 @@ class JobSpec:
         """Parse the JSON that this or an earlier release stored.
 
         Raises:
-            InvalidInput: With a pointer for what is missing or unfit.
+            InvalidInput: With a pointer to a missing or invalid entry.
         """
         return read_entries(cls, cls._without_left_out(stored))
 
@@ -148,7 +148,7 @@ class JobSpec:
 
     @classmethod
     def title_of(cls, stored: Stored) -> str | None:
-        """Return the title of the job by its main object, or None."""
+        """Return the title of the job, the name of its main object, or None."""
         return first_named(stored, cls.titled_by)
 
     @classmethod

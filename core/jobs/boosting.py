@@ -95,7 +95,7 @@ class BoostingJob(SubmittedJob):
         features: The features of the model, or None for all of the training data.
         init_model: Model to continue the training of, `web:3`, or None.
         labels_from: Model whose scores replace the training labels, `model:web:3`, or None.
-        training: Loss, hyperparameters and all else that determines the model.
+        training: Loss, hyperparameters and all other options that determine the model.
         automatic: Hyperparameters chosen by the size of the dataset, or None.
         distribution: The ranks of a distributed training, or None for one process.
     """
@@ -154,7 +154,7 @@ class BoostingJob(SubmittedJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return the checkpoints."""
+        """Return the folder of the checkpoints."""
         return [checkpoint_folder(job.id)]
 
     @classmethod

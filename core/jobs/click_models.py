@@ -14,7 +14,7 @@ _Options = TypeVar("_Options")
 
 
 def options_at(pointer: str, cls: type[_Options]) -> Callable[[Stored], _Options]:
-    """Return a function that builds stored or requested options, whose errors point below an entry."""
+    """Return a function that parses stored or requested options; its errors point below an entry."""
 
     def options(stored: Stored) -> _Options:
         try:

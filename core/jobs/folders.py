@@ -12,7 +12,7 @@ def claim_folder(job_id: str, token: int) -> str:
 
 
 def claims_folders(job_id: str, claims: int) -> list[str]:
-    """Return the folders of the first claims of a job, for removal when they are lost."""
+    """Return the folders of the first `claims` claims of a job, to remove those of lost claims."""
     return [claim_folder(job_id, token) for token in range(1, claims + 1)]
 
 
@@ -52,5 +52,5 @@ def log_claim_folder(log_id: str, job_id: str, token: int) -> str:
 
 
 def log_claims_folders(log_id: str, job_id: str, claims: int) -> list[str]:
-    """Return the folders of the first claims of a job on a click log, for removal when they are lost."""
+    """Return the folders of the first claims of a click log job, to remove those of lost claims."""
     return [log_claim_folder(log_id, job_id, token) for token in range(1, claims + 1)]

@@ -41,6 +41,6 @@ class ImportModelJob(JobSpec):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return the upload."""
+        """Return the folder of the upload."""
         upload_id = job.spec.get("upload_id")
         return [model_upload_folder(upload_id)] if upload_id else []

@@ -29,6 +29,6 @@ class ImportRunJob(DatasetJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return the upload."""
+        """Return the folder of the upload."""
         upload_id = job.spec.get("upload_id")
         return [run_folder(upload_id)] if upload_id else []

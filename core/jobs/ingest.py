@@ -29,6 +29,6 @@ class IngestJob(DatasetJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return the upload, and what each claim may have written."""
+        """Return the folders of the upload and of the outputs of each claim."""
         dataset_id = job.spec.get("dataset_id")
         return [upload_folder(dataset_id), *claims_folders(job.id, job.token)] if dataset_id else []

@@ -27,7 +27,7 @@ class IngestClicksJob(ClickLogJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return the upload, and what each claim may have written."""
+        """Return the folders of the upload and of the outputs of each claim."""
         log_id = job.spec.get("click_log_id")
         if not log_id:
             return []

@@ -31,9 +31,9 @@ class InspectJob(SubmittedJob):
     Attributes:
         system: The model.
         dataset_id: Dataset that it scores.
-        measures: How it is measured, by one metric.
-        repeats: How often each feature is shuffled.
-        within: Whether over the whole `dataset` or within each `query`.
+        measures: The metric and its options.
+        repeats: Number of permutations of each feature.
+        within: Scope of the permutations, the whole `dataset` or each `query`.
         partial_dependence: Partial dependence of the scores on single features.
     """
 
@@ -49,5 +49,5 @@ class InspectJob(SubmittedJob):
 
     @property
     def metric(self) -> str:
-        """Return the metric that is lost when a feature is shuffled."""
+        """Return the metric whose decrease is the importance of a feature."""
         return self.measures.metrics[0]

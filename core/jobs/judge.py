@@ -25,7 +25,7 @@ class JudgeJob(ClickLogJob):
         features_dataset_id: Dataset with the features.
         judged_dataset_id: Judged dataset to compare the grades with, or None.
         options: The click model and its options.
-        judgments: How to grade.
+        judgments: Options of the grades.
         unjudged: Whether to drop documents without a grade, or to label them 0.
     """
 
@@ -51,5 +51,5 @@ class JudgeJob(ClickLogJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return what each claim may have written."""
+        """Return the folders of the outputs of each claim."""
         return claims_folders(job.id, job.token)

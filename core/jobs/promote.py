@@ -12,7 +12,7 @@ from core.stored import Stored, entry, read_entries, write_entries
 if TYPE_CHECKING:
     from core.evaluation import GateRule
 
-# Entries of a gate's rule beside its requirement.
+# Entries of a gate's stored rule that are options of the comparison.
 _COMPARING = ("contract", "label_map", "permutations", "seed")
 
 

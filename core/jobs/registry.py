@@ -33,7 +33,7 @@ from core.stored import Stored
 MAX_TITLE = 255
 
 
-# The one list of all kinds, each with the class of its specification.
+# The only list of all job kinds, each with the class of its specification.
 class JobKind(StrEnum):
     """Kind of a job."""
 
@@ -85,7 +85,7 @@ def parse(kind: str, stored: Stored) -> JobSpec:
     """Parse the stored specification of a job.
 
     Raises:
-        InvalidInput: With a pointer for what is missing or unfit.
+        InvalidInput: With a pointer to a missing or invalid entry.
     """
     return JobKind(kind).specification.from_json(stored)
 
@@ -107,5 +107,5 @@ def main_metric_of(kind: str, stored: Stored, metrics: Stored | None) -> MainMet
 
 
 def orphaned_artifacts(job: UnfinishedJob) -> list[str]:
-    """Return the folders that an unsuccessful job may leave: its uploads and outputs of lost claims."""
+    """Return the folders of artifacts to remove after an unsuccessful job, such as its uploads."""
     return specification_of(job.kind).orphaned_artifacts(job)

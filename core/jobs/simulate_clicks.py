@@ -56,8 +56,8 @@ class SimulateClicksJob(ClickLogJob):
         log_name: Its name.
         dataset_id: The judged documents.
         rankers: Production rankers; each list is ranked by one of them.
-        user_model: The users.
-        plan: The lists.
+        user_model: Model of the simulated users.
+        plan: Options of the simulated lists.
     """
 
     kind: ClassVar[str] = "simulate-clicks"
@@ -78,6 +78,6 @@ class SimulateClicksJob(ClickLogJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return what each claim may have written."""
+        """Return the folders of the outputs of each claim."""
         log_id = job.spec.get("click_log_id")
         return log_claims_folders(log_id, job.id, job.token) if log_id else []

@@ -14,7 +14,7 @@ class StudyJob(DatasetJob):
     Attributes:
         study_id: The study, whose row has the specification.
         study_name: Name of the study.
-        metrics: Spelling of the objective, alone.
+        metrics: The spelling of the objective, as the only entry.
         test_dataset_id: Another dataset with the held-out queries, or None.
         priority: `low`, `normal` or `high`.
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 from core.stored import entry, first_named
 
-# Entries with the name of a system, best first; jobs of early releases have only the id.
+# Entries with the name of a system, the preferred first; jobs of early releases have only the id.
 SYSTEM = ("system", "model", "model_id", "ranking_id")
 # Entries with ids or references of stored models and rankings, one or several.
 _NAMING = frozenset({"model_id", "ranking_id", "model", "models", "init_model", "labels_from"})

@@ -31,5 +31,5 @@ class TrialJob(StudyJob):
 
     @classmethod
     def orphaned_artifacts(cls, job: UnfinishedJob) -> list[str]:
-        """Return the checkpoints."""
+        """Return the folder of the checkpoints."""
         return [checkpoint_folder(job.id)]

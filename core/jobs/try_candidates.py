@@ -8,12 +8,12 @@ from core.jobs.base import PRIORITIES, JobSpec, Lane
 
 @dataclass(frozen=True, kw_only=True)
 class TryCandidatesJob(JobSpec):
-    """Try candidates of an automatic training beside its own worker.
+    """Try candidates of an automatic training, parallel to the job of the training.
 
     Attributes:
         auto_train_id: Job of the automatic training.
         model_name: Name of its model.
-        priority: That of the automatic training.
+        priority: Priority of the automatic training.
     """
 
     kind: ClassVar[str] = "try-candidates"

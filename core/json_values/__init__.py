@@ -1,4 +1,4 @@
-"""Features out of JSON: a hundred thousand numbers, for which a general parser takes too long."""
+"""Parse features in JSON: for a hundred thousand numbers, a general parser is too slow."""
 
 from core.json_values.features import MOST_ARRAYS, ArrayValues, FeatureReader, FeatureValues, read_arrays
 

@@ -21,8 +21,8 @@ _NO_BLOCKS: Mapping[str, range] = MappingProxyType({})
 class FeatureValues:
     """Parsed features, and the rest of the text.
 
-    Every member of the name was read. Where the rest is JSON with as many of them as there are rows, they
-    belong together in their order; it has fewer where a repeated name hides some.
+    Every member with the name was read. If the rest is JSON with as many such members as there are rows, the
+    rows belong to these members in order. It has fewer members if a repeated name hides some.
 
     Attributes:
         rest: The text with null in place of each array or object.
@@ -47,12 +47,12 @@ class ArrayValues:
 
 
 class FeatureReader:
-    """Parser of members of one name: arrays of all features in their order, or objects by feature names.
+    """Parser of the members with one name: arrays of all features in order, or objects by feature name.
 
     Args:
         member: Name of the members.
         feature_names: The features.
-        blocks: The columns of each block of features, whose name objects may use with an array.
+        blocks: The columns of each block of features; objects may have an array under the name of a block.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class FeatureReader:
     ) -> None:
         self._member = np.frombuffer(member.encode(), np.uint8)
         self._least_bytes = len(f'"{member}":{{}}')
-        # As most writers put it; a name that is written in another way is left to a general parser.
+        # Names as most writers encode them; a general parser reads names that are encoded in another way.
         names = (*feature_names, *blocks)
         encoded = [json.dumps(name, ensure_ascii=False)[1:].encode() for name in names]
         longest = (max(map(len, encoded)) // _WORD + 1) * _WORD + _WORD
@@ -78,18 +78,20 @@ class FeatureReader:
             self._is_in_block[first:last] = True
 
     def read(self, text: bytes, most_rows: int) -> FeatureValues | None:
-        """Read all members of the name.
+        """Read all members with the name.
 
         Args:
-            text: What may be JSON.
-            most_rows: Most members to make room for.
+            text: Text that may be JSON.
+            most_rows: Maximum number of members.
 
         Returns:
-            None where a value is not a plain array or object of numbers and nulls, names another feature, is
-            beyond float64, or has more than 19 digits, where a block has another number of values or is
-            beside a feature of a block, where the name of any member is escaped, and where there is no room:
-            a general parser can explain why, or read it all the same. What is left of the text still has to
-            be checked.
+            The features and the rest of the text, which the caller still has to parse. None where only a
+            general parser can read the text or explain its error:
+
+            - a value is not a plain array or object of numbers and nulls, or names another feature;
+            - a number is beyond float64 or has more than 19 digits;
+            - a block has another number of values, or is in one object with a feature of a block;
+            - the name of any member is escaped, or there are more than `most_rows` members.
         """
         room = min(len(text) // self._least_bytes, most_rows)
         values, spans = np.empty((room, self._n_features)), np.empty((room, 2), np.int64)
@@ -101,14 +103,14 @@ class FeatureReader:
 
 
 def read_arrays(text: bytes, member: str) -> ArrayValues | None:
-    """Read all members of one name that hold arrays of numbers, of which there are at most 100.
+    """Read all members with one name, at most 100, whose values are arrays of numbers.
 
     Args:
-        text: What may be JSON.
+        text: Text that may be JSON.
         member: Name of the members.
 
     Returns:
-        As `FeatureReader.read`.
+        The arrays and the rest of the text, or None, as `FeatureReader.read`.
     """
     values, counts = np.empty(len(text) // 2 + 1), np.empty(MOST_ARRAYS, np.int64)
     spans = np.empty((MOST_ARRAYS, 2), np.int64)

@@ -1,4 +1,4 @@
-"""Arrays and objects of numbers, found and read within a text of JSON."""
+"""Kernels that find and read arrays and objects of numbers in a JSON text."""
 
 import numpy as np
 import numpy.typing as npt
@@ -29,26 +29,26 @@ def read_features(
     values: Float64Array,
     spans: Int64Array,
 ) -> int:
-    """Read the value of each member of one name: an array of all features, or an object by their names.
+    """Read the value of each member with one name: an array of all features, or an object by their names.
 
-    In an object the name of a block has an array of the block's features.
+    In an object, the value under the name of a block is an array of the block's features.
 
     Args:
-        text: JSON, and eight bytes of 0 or more.
-        words: The same memory, the lowest byte of a word first.
-        member: The name of the members that are read.
-        names: (n_names, n) name and closing quote of each feature, then of each block, filled up with 0, a
-            word more.
+        text: JSON, padded with at least eight zero bytes.
+        words: The same memory as little-endian words.
+        member: Name of the members to read.
+        names: (n_names, n) name and closing quote of each feature, then of each block, padded with zeros and
+            at least one further word.
         name_sizes: (n_names,) bytes of each name and quote.
-        slots: Numbers of names by their hash, -1 where there is none; a power of two of them.
-        key: (2,) of that hash.
+        slots: Hash table of the numbers of names, -1 in an empty slot; its size is a power of two.
+        key: (2,) secret key of the hash.
         blocks: (n_blocks, 2) first feature of each block, and the feature after its last.
-        is_in_block: (n_names,) whether it is a feature that belongs to a block.
-        values: (n_values, n_features) room, NaN where missing; one row a member.
-        spans: (n_values, 2) where each value begins and ends.
+        is_in_block: (n_names,) whether the name is that of a feature in a block.
+        values: (n_values, n_features) output, one row for each member, NaN where missing.
+        spans: (n_values, 2) output, start and end of each value.
 
     Returns:
-        How many there are, or `LEAVE` where something is not as expected; the text may be JSON all the same.
+        The number of members, or `LEAVE` if a general parser has to read the text.
     """
     follower = np.arange(1, len(name_sizes) + 2) % len(name_sizes)
     found = 0
@@ -92,14 +92,14 @@ def read_arrays(
     counts: Int64Array,
     spans: Int64Array,
 ) -> int:
-    """Read the value of each member of one name: an array of any number of numbers.
+    """Read the value of each member with one name: an array of any number of numbers.
 
     Args:
-        text: JSON, and eight bytes of 0 or more.
-        member: The name of the members that are read.
-        values: Room for all numbers, one array after the other.
-        counts: (n_values,) how many numbers each has.
-        spans: (n_values, 2) where each begins and ends.
+        text: JSON, padded with at least eight zero bytes.
+        member: Name of the members to read.
+        values: Output, the numbers of all arrays one after the other.
+        counts: (n_values,) output, the length of each array.
+        spans: (n_values, 2) output, start and end of each array.
 
     Returns:
         As `read_features`.
@@ -122,9 +122,9 @@ def read_arrays(
 
 @exact_bare
 def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
-    """Return where the value of the next member of a name begins, or where the text ends.
+    """Return the position of the value of the next member with a name, or of the end of the text.
 
-    A member whose name is escaped is left to a general parser, for it may be one of this name, too.
+    Return `LEAVE` at a member whose name is escaped, since it may be the same name.
     """
     while text[at] != _END:
         if text[at] != _QUOTE:
@@ -146,7 +146,7 @@ def _next_member(text: UInt8Array, at: int, member: UInt8Array) -> int:
 
 @exact_bare
 def _read_array(text: UInt8Array, at: int, values: Float64Array) -> tuple[int, int]:
-    """Read numbers up to the closing bracket; returns the position behind it, and how many there are."""
+    """Read numbers up to the closing bracket; return the position after it, and the number of values."""
     at = _skip_blanks(text, at)
     if text[at] == _CLOSE_ARRAY:
         return at + 1, 0
@@ -191,7 +191,7 @@ def _read_object(
             name = _look_up(text, words, begin, names, name_sizes, slots, key)
             if name == LEAVE:
                 return LEAVE
-            # Documents mostly name their features in the order of the document before.
+            # Most documents have their features in the same order as the previous document.
             follower[last] = name
         last = name
         at = _skip_blanks(text, begin + name_sizes[name])
@@ -201,7 +201,7 @@ def _read_object(
         at = _read_member(text, at, name, blocks, values)
         has_block |= name >= len(values)
         has_feature_of_block |= is_in_block[name]
-        # Together they may give a value twice.
+        # A block and a feature of a block may set the same value twice.
         if at == LEAVE or (has_block and has_feature_of_block):
             return LEAVE
         at = _skip_blanks(text, at)
@@ -214,7 +214,7 @@ def _read_object(
 
 @exact_inlined
 def _read_member(text: UInt8Array, at: int, name: int, blocks: Int64Array, values: Float64Array) -> int:
-    """Read the value of a feature, or the values of a block; returns the position behind, or `LEAVE`."""
+    """Read the value of a feature, or the values of a block; return the position after it, or `LEAVE`."""
     if name < len(values):
         at, values[name] = read_value(text, at)
         return at
@@ -223,7 +223,7 @@ def _read_member(text: UInt8Array, at: int, name: int, blocks: Int64Array, value
 
 @exact_bare
 def _read_block(text: UInt8Array, at: int, block: Int64Array, values: Float64Array) -> int:
-    """Read an array of all features of a block; returns the position behind it, or `LEAVE`."""
+    """Read an array of all features of a block; return the position after it, or `LEAVE`."""
     if text[at] != _OPEN_ARRAY:
         return LEAVE
     at, count = _read_array(text, at + 1, values[block[0] : block[1]])
@@ -232,7 +232,7 @@ def _read_block(text: UInt8Array, at: int, block: Int64Array, values: Float64Arr
 
 @exact_bare
 def _string_end(text: UInt8Array, at: int) -> int:
-    """Return the position behind a string's closing quote."""
+    """Return the position after a string's closing quote, `LEAVE` for a control character."""
     while text[at] != _QUOTE:
         if text[at] <= _LAST_CONTROL:
             return LEAVE
@@ -267,7 +267,7 @@ def _has_escape(text: UInt8Array, begin: int, end: int) -> bool:
 
 @exact_inlined
 def _after_name(words: UInt64Array, at: int, name: UInt64Array, size: int) -> int:
-    """Return the position behind a feature's name and its quote, or `LEAVE` where another name is."""
+    """Return the position after a name and its quote, or `LEAVE` if another name is at the position."""
     for word in range((size - 1) >> 3):
         if eight_bytes(words, at + 8 * word) != name[word]:
             return LEAVE
@@ -288,7 +288,7 @@ def _look_up(
     slots: Int64Array,
     key: UInt64Array,
 ) -> int:
-    """Return which feature's or block's name is at a position, or `LEAVE`."""
+    """Return the number of the feature or block whose name is at a position, or `LEAVE`."""
     end = _string_end(text, at)
     if end == LEAVE:
         return LEAVE
@@ -302,7 +302,7 @@ def _look_up(
 
 @exact
 def place_names(names: UInt64Array, name_sizes: Int64Array, slots: Int64Array, key: UInt64Array) -> None:
-    """Fill the table in which features and blocks are looked up by name; arguments as `read_features`."""
+    """Fill the hash table `slots` with features and blocks by name; arguments as `read_features`."""
     slots[:] = -1
     for name in range(len(name_sizes)):
         slot = name_hash(names[name], 0, name_sizes[name], key) & np.uint64(len(slots) - 1)

@@ -1,7 +1,7 @@
-"""A keyed hash of names, for tables whose names are chosen by strangers.
+"""Keyed hash of names, for hash tables whose keys come from untrusted clients.
 
 SipHash-1-3 (Aumasson and Bernstein, "SipHash: a fast short-input PRF", 2012), which Python's own dictionaries
-use: without the key colliding names cannot be found.
+use: without the key, a client cannot construct colliding names (hash flooding).
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
     """Hash a part of a text.
 
     Args:
-        words: The text, the lowest byte of a word first, and a word more.
+        words: The text as little-endian words, and one further word.
         begin: Position of its first byte.
         end: Position after its last one.
         key: (2,) secret key.
@@ -42,9 +42,9 @@ def name_hash(words: UInt64Array, begin: int, end: int, key: UInt64Array) -> np.
 
 @exact_inlined
 def eight_bytes(words: UInt64Array, at: int) -> np.uint64:
-    """Return the bytes from a position on, the first one lowest."""
+    """Return the eight bytes from a position on, as a little-endian word."""
     word, bits = np.uint64(at) >> np.uint64(3), (np.uint64(at) & np.uint64(7)) << np.uint64(3)
-    # Shifted twice, for one shift by all bits of a word is undefined.
+    # Shifted twice, since one shift by all 64 bits is undefined.
     return np.uint64(words[word] >> bits | (words[word + _ONE] << _ONE) << (np.uint64(63) - bits))
 
 

@@ -6,7 +6,7 @@ from core.jit import exact_inlined
 from core.text.decimal_kernel import ROUNDED, read_decimal
 from core.types import UInt8Array
 
-LEAVE = -1  # what is returned instead of a position where the text is left to a general parser
+LEAVE = -1  # returned instead of a position if a general parser has to read the text
 
 _NULL = b"null"
 
@@ -16,12 +16,12 @@ def read_value(text: UInt8Array, at: int) -> tuple[int, float]:
     """Read a number or `null` at a position.
 
     Args:
-        text: JSON, and eight bytes of 0 or more.
-        at: Of the first character.
+        text: JSON, padded with at least eight zero bytes.
+        at: Position of the first character.
 
     Returns:
-        The position after it, or `LEAVE` where it is neither, is beyond float64 or has more than 19 digits;
-        and the float64, NaN for `null`.
+        The position after it, or `LEAVE` if it is neither, is beyond float64 or has more than 19 digits; and
+        its float64 value, NaN for `null`.
     """
     if text[at] == _NULL[0]:
         return _null_end(text, at), np.nan

@@ -4,6 +4,6 @@ from core.json_values.features import FeatureReader, read_arrays
 
 
 def features() -> None:
-    """Read a tiny text in both ways."""
+    """Call both kernels with a tiny text."""
     FeatureReader("features", ["x"]).read(b'{"features": [1]}', 1)
     read_arrays(b'{"data": [1]}', "data")

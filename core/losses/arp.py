@@ -27,13 +27,13 @@ class ArpLoss1(PairwiseLoss):
     )
 
     def parts(self) -> Mapping[str, Any]:
-        """All pairs, weighted by row."""
+        """Return the plan options: all pairs, weighted by row."""
         return {"weighting": BY_ROW, "all_pairs": True}
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """The labels."""
+        """Return the labels."""
         return labels
 
 
@@ -51,11 +51,11 @@ class ArpLoss2(PairwiseLoss):
     choose: ClassVar[str] = "Relevant documents should rank high on average, however deep the list"
 
     def parts(self) -> Mapping[str, Any]:
-        """Weights by labels."""
+        """Return the plan options: weights by label difference."""
         return {"weighting": BY_LABELS}
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """The labels."""
+        """Return the labels."""
         return labels

@@ -1,4 +1,4 @@
-"""The contract that every loss keeps."""
+"""The interface of every loss."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -32,31 +32,31 @@ GradientAndLoss = tuple[Float32Array, Float32Array, Float64Array]
 
 
 class Objective(Protocol):
-    """A loss bound to the labels of one dataset, ready to be called once an iteration."""
+    """A loss bound to the labels of one dataset, called once per iteration."""
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian, (n_documents,) each, in buffers that the next call overwrites."""
         ...
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return the same with the loss of each query, to 1e-8, in buffers that the next call overwrites."""
+        """Return gradient, hessian and the loss of each query, to 1e-8, in buffers that are reused."""
         ...
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
-        """Return value, gradient and hessian in float64, in fresh arrays."""
+        """Return value, gradient and hessian in float64, in new arrays."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledQueries:
-    """Labels and weights that a loss is bound to, in the form of kernels.
+    """Labels and weights that a loss is bound to, as arrays for kernels.
 
     Attributes:
         labels: (n_documents,) float64.
         boundaries: (n_queries + 1,) offsets.
         query_weights: (n_queries,) factors.
         document_weights: (n_documents,) factors; empty where all are 1.
-        first_query: Position of the first query in the whole dataset, by which random numbers are drawn.
+        first_query: Position of the first query in the whole dataset; random numbers depend on it.
     """
 
     labels: Float64Array
@@ -76,8 +76,8 @@ class Loss(ABC):
     All losses share these arguments. `scores` are (n_documents,) floats; `labels` are (n_documents,)
     graded relevance >= 0; `query_boundaries` are (n_queries + 1,) int64 offsets that cut both into
     queries; `query_weights` are (n_queries,) factors on value, gradient and hessian, 1 when None;
-    `document_weights` are (n_documents,) factors, inverse propensities say, 1 when None: of a pair by the
-    document i that should be ahead, of a document's target, or of the term that chooses or fits it;
+    `document_weights` are (n_documents,) factors such as inverse propensities, 1 when None: they multiply the
+    pairs whose document i should rank higher, a document's target, or the term that chooses or fits it;
     `iteration` counts from 0 and only matters to losses that draw random numbers.
 
     A query of one document contributes zero, and so does a query of one label unless the formula says
@@ -90,12 +90,12 @@ class Loss(ABC):
     formula: ClassVar[str]
     source: ClassVar[str]
     choose: ClassVar[str]
-    # Whether a number added to all scores of a query changes nothing, so that differences alone are fitted.
+    # Whether adding a constant to all scores of a query leaves the loss unchanged.
     is_shift_invariant: ClassVar[bool] = True
 
     @property
     def is_random(self) -> bool:
-        """Return whether the terms depend on random numbers, which the hyperparameter `seed` decides."""
+        """Return whether the terms depend on random numbers, which the hyperparameter `seed` determines."""
         return False
 
     def __call__(
@@ -108,11 +108,11 @@ class Loss(ABC):
         """Refuse labels >= 0 that the loss cannot use.
 
         Raises:
-            InvalidInput: At the hyperparameter that conflicts with them.
+            InvalidInput: At the hyperparameter that conflicts with the labels.
         """
 
     def idle_hyperparameters(self) -> Mapping[str, str]:
-        """Return the hyperparameters that change nothing beside the others, each with what it depends on."""
+        """Return the hyperparameters without effect, each with the condition under which it has one."""
         return {}
 
     def prepare(
@@ -123,13 +123,13 @@ class Loss(ABC):
         document_weights: Float64Array | None = None,
         first_query: int = 0,
     ) -> Objective:
-        """Bind the loss to a dataset: everything that labels alone decide is computed here, once.
+        """Bind the loss to a dataset; everything that depends on labels alone is computed once, here.
 
-        Neighbouring queries of a dataset have bit for bit the terms that they have in the whole, also where
-        random numbers are drawn, if `first_query` is the position of the first of them.
+        Consecutive queries of a dataset have bit for bit the same terms as in the whole dataset, also with
+        random numbers, if `first_query` is the position of the first of them.
 
         Args:
-            labels: (n_documents,), as for all losses.
+            labels: (n_documents,) labels, see the class.
             query_boundaries: (n_queries + 1,), from 0.
             query_weights: (n_queries,), or None.
             document_weights: (n_documents,), or None.
@@ -148,11 +148,11 @@ class Loss(ABC):
 
     @abstractmethod
     def _bind(self, queries: LabelledQueries) -> Objective:
-        """Compute what labels alone decide."""
+        """Bind the loss; compute everything that depends on labels alone."""
 
 
 def seeded(loss: Loss, seed: int) -> Loss:
-    """Return the loss with this seed, unless it has one already or takes none."""
+    """Return the loss with this seed, unless it has a seed already or has no such hyperparameter."""
     if getattr(loss, "seed", seed) is not None:
         return loss
     dataclass_loss: Any = loss
@@ -161,10 +161,10 @@ def seeded(loss: Loss, seed: int) -> Loss:
 
 
 def checked_scores(scores: FloatArray) -> Float64Array:
-    """Return scores as kernels need them.
+    """Return scores as a float64 array for kernels.
 
     Raises:
-        InvalidInput: When a score is NaN or infinite: there is no rank for it.
+        InvalidInput: A score is NaN or infinite, so that it has no rank.
     """
     values = for_kernels(scores, np.float64)
     if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""e^x for whole arrays, in a form that LLVM vectorises; the C library's is called value by value."""
+"""e^x for arrays, in loops that LLVM vectorises; `exp` of the C library would be one call per value."""
 
 import numpy as np
 
@@ -17,13 +17,13 @@ def exponentials(x: Float64Array, n: int, result: Float64Array, powers: Int64Arr
     """Fill `result[:n]` with e^x, to a few units in the last place for x in −700..0.
 
     x = k ln 2 + r with |r| <= ln 2 / 2; e^r by its Taylor polynomial of degree 12, whose first missing
-    term is below 2e-16; 2^k by writing its exponent bits. Outside the range the result is finite
-    nonsense or infinite.
+    term is below 2e-16; 2^k by writing its exponent bits. Outside the range the result is wrong, finite or
+    infinite.
 
     Args:
         x: Arguments.
         n: Number of values.
-        result: Filled.
+        result: Output array.
         powers: Scratch, at least n entries.
     """
     for i in range(np.uint64(n)):

@@ -1,4 +1,4 @@
-"""LambdaRank: pairs weighted by what swapping their ranks would change in a target metric."""
+"""LambdaRank: pairs weighted by the change of a target metric when their ranks are swapped."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class LambdaRank(NdcgWeightedLoss):
     Targets: `ndcg`, ρ_ij (G_i − G_j); `map`, average precision with relevant meaning label > 0; `mrr`,
     reciprocal rank; `err`, expected reciprocal rank with R = g(y) / (1 + g(max_label)); `rbp`, rank-biased
     precision (1 − p) Σ p^{r − 1} g(y) / g(max_label), while the metric `rbp` counts relevant documents as 1.
-    `gain` serves ndcg, err and rbp, `discount` ndcg.
+    `gain` applies to ndcg, err and rbp, `discount` to ndcg.
 
     Source: Burges et al. 2006, equation 9, with the cross-entropy cost of RankNet; Marcuzzi et al. 2023,
     equation 1; the metrics' own changes from Chapelle et al. 2009 (ERR), Moffat and Zobel 2008 (RBP).
@@ -72,11 +72,11 @@ class LambdaRank(NdcgWeightedLoss):
     )
 
     def parts(self) -> Mapping[str, Any]:
-        """Weights by the target's change."""
+        """Return the plan options: weights by the change of the target metric."""
         return {"weighting": _WEIGHTINGS[self.target], "rank_factor": 1.0}
 
     def idle_hyperparameters(self) -> Mapping[str, str]:
-        """Also what other targets than this one take."""
+        """Return the hyperparameters without effect, those of other targets included."""
         idle = dict(super().idle_hyperparameters())
         for name, targets in _TAKEN_BY.items():
             if self.target not in targets:
@@ -84,7 +84,7 @@ class LambdaRank(NdcgWeightedLoss):
         return idle
 
     def check_labels(self, labels: FloatArray) -> None:
-        """Labels up to `max_label` must have a gain, for the targets that use them."""
+        """Refuse labels without a gain or above `max_label`, for the targets that use them."""
         if self.target in ("map", "mrr"):
             return
         super().check_labels(labels)
@@ -96,7 +96,7 @@ class LambdaRank(NdcgWeightedLoss):
             super().check_labels(np.array([float(self.max_label)]))
 
     def rank_discounts(self, n: int) -> Float64Array:
-        """The target's weight of each rank."""
+        """Return the target's weight of each rank."""
         if self.target == "rbp":
             return np.asarray((1.0 - self.persistence) * self.persistence ** np.arange(n), np.float64)
         return super().rank_discounts(n)
@@ -104,7 +104,7 @@ class LambdaRank(NdcgWeightedLoss):
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """The target's part of a weight that labels decide."""
+        """Return the factor of the pair weights that depends on labels alone."""
         if self.target == "ndcg":
             return super().label_values(labels, query_boundaries, discounts)
         if self.target in ("map", "mrr"):

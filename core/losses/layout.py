@@ -1,10 +1,10 @@
-"""One query in working order: ranked, selected, and laid out in label-sorted segments.
+"""Working layout of one query: documents ranked, selected, and sorted by label in segments.
 
-Position means place in the layout: first the selected documents, then a gap, then the rest, each segment by
-descending label and, within a label, by rank. Where all are selected, positions depend on labels alone, and
-documents of a label come in input order. The gap and the end of the layout are padded with documents
-that pull nothing, so that the inner loops may run in whole blocks. What depends on a ranking is held for
-`samples` rankings, one where ranks are hard.
+A position is an index into the layout: first the selected documents, then a gap, then the rest, each segment
+by descending label and, within a label, by rank. Where all documents are selected, positions depend on labels
+alone, and documents of a label are in input order. The gap and the end of the layout are padded with
+documents without effect, so that the inner loops run in whole blocks. Arrays that depend on a ranking have
+one row for each of `samples` rankings, one row with hard assignment.
 """
 
 from typing import NamedTuple
@@ -34,13 +34,13 @@ _RANKING_KEY, _SELECTION_KEY = 1, 2  # distinct streams of random numbers
 
 
 class Scratch(NamedTuple):
-    """One thread's working arrays, as long as its longest query.
+    """Scratch arrays of one thread, as long as its longest query.
 
     Attributes:
         order: Document offset at each rank.
         spare_order: Scratch of the sort and of the selection.
         counters: Scratch of the sort.
-        weight: w of the present document with each partner; scratch of the sort before.
+        weight: w of the current document with each partner; scratch of the sort before that.
         part: w in one of several rankings.
         selected: 1 for selected ranks, else 0.
         deficit: Number of documents of each level that the top τ lacks.
@@ -52,13 +52,13 @@ class Scratch(NamedTuple):
         exponential: e^{σ(s − max s)} at each position.
         value: v at each position.
         document_weight: Weight of the document at each position, where documents are weighted.
-        gradient: Sum of the pairs' pulls at each position.
-        hessian: Sum of the pairs' curvatures at each position.
+        gradient: Sum of the pairs' gradients at each position.
+        hessian: Sum of the pairs' second derivatives at each position.
         noisy: Scores with noise, by document offset.
         rank: (samples, n) 0-based rank at each position.
         member: (samples, n) 1 where selected, else 0, at each position.
         discount: (samples, n) 1/D at each position.
-        before: (samples, n) what a target sums up over the ranks before each position.
+        before: (samples, n) sum of a target metric over the ranks before each position.
         above: (samples, n) a second such sum.
     """
 
@@ -120,7 +120,7 @@ def make_scratch(n: int, samples: int) -> Scratch:
 
 @inlined
 def _pad(begin: int, samples: int, scratch: Scratch) -> None:
-    """Make a block of positions that pull and lose nothing: E = 0, the lowest score, all else finite."""
+    """Fill a block of positions with padding without effect: E = 0, the lowest score, all else finite."""
     for place in range(np.uint64(begin), np.uint64(begin + BLOCK)):
         scratch.exponential[place] = 0.0
         scratch.score[place] = _LOWEST_SCORE
@@ -136,7 +136,7 @@ def _pad(begin: int, samples: int, scratch: Scratch) -> None:
 def _place_by_rank(
     plan: PairwisePlan, start: int, n: int, n_levels: int, scores: Float64Array, scratch: Scratch
 ) -> int:
-    """Lay the documents out by the present ranking; return the number of selected ones."""
+    """Lay out the documents by the current ranking; return the number of selected documents."""
     order, selected, ends = scratch.order, scratch.selected, scratch.level_end
     position, level_at, score = scratch.position, scratch.level, scratch.score
     value, levels = scratch.value, plan.levels
@@ -171,7 +171,7 @@ def _place_by_rank(
 def _place_by_label(
     query: int, plan: PairwisePlan, start: int, n: int, n_levels: int, scores: Float64Array, scratch: Scratch
 ) -> None:
-    """Lay out documents that are all selected."""
+    """Lay out a query whose documents are all selected."""
     ends, position, level_at = scratch.level_end, scratch.position, scratch.level
     score, value = scratch.score, scratch.value
     by_label, label_positions, label_values = plan.by_label, plan.label_positions, plan.label_values
@@ -193,7 +193,7 @@ def _place_by_label(
 
 @inlined
 def _clear_sums(plan: PairwisePlan, start: int, n: int, inside: int, scratch: Scratch) -> None:
-    """Set the sums of a layout to zero, take its exponentials, and pad it."""
+    """Zero the sums of a layout, compute its exponentials, and pad it."""
     score, exponential, position = scratch.score, scratch.exponential, scratch.position
     gradient, hessian, highest = scratch.gradient, scratch.hessian, scratch.extremes[1]
     for place in range(np.uint64(n + BLOCK)):
@@ -224,7 +224,7 @@ def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> 
     rank, discount = scratch.rank[sample], scratch.discount[sample]
     for r in range(np.uint64(n)):
         discount[position[order[r]]] = discounts[r]
-    if plan.weighting not in (BY_RANKS, BY_DISCOUNTED_ROW):  # of which discounts are all that is asked
+    if plan.weighting not in (BY_RANKS, BY_DISCOUNTED_ROW):  # these need discounts only
         for r in range(np.uint64(n)):
             rank[position[order[r]]] = np.int64(r)
     _sum_target(plan, n, sample, scratch)
@@ -240,7 +240,7 @@ def _take_selection(n: int, sample: int, scratch: Scratch) -> None:
 
 @bare
 def _sum_target(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
-    """Sum along a ranking the terms of the changes of a target metric."""
+    """Fill the cumulative sums along a ranking from which changes of a target metric are computed."""
     if plan.weighting == MRR_TARGET:
         _find_first(n, sample, scratch)
     elif plan.weighting == MAP_TARGET:
@@ -251,7 +251,7 @@ def _sum_target(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> No
 
 @bare
 def _find_first(n: int, sample: int, scratch: Scratch) -> None:
-    """Fill `above` with 1/rank, `before` with the reciprocal rank of the query without the document."""
+    """Fill `above` with 1/rank, and `before` with the query's reciprocal rank without the document."""
     first, second = 0.0, 0.0
     for r in range(n):
         if scratch.value[scratch.position[scratch.order[r]]] > 0.0:
@@ -269,7 +269,7 @@ def _find_first(n: int, sample: int, scratch: Scratch) -> None:
 
 @bare
 def _sum_precisions(n: int, sample: int, scratch: Scratch) -> None:
-    """Fill `before` with n(r)/r − S(r), S the sum of 1/rank over relevant ranks, `above` with 1/r more."""
+    """Fill `before` with n(r)/r − S(r), S the sum of 1/rank over relevant ranks; add 1/r for `above`."""
     relevant, reciprocals = 0.0, 0.0
     for r in range(n):
         place = scratch.position[scratch.order[r]]
@@ -302,7 +302,7 @@ def _rank(scores: Float64Array, first: int, n: int, scratch: Scratch) -> None:
 
 @bare
 def _select(plan: PairwisePlan, query: int, n: int, key: int, scratch: Scratch) -> None:
-    """Select among the ranks."""
+    """Mark the ranks whose pairs are kept."""
     selected = scratch.selected
     if plan.selection == TOP:
         top = min(plan.truncation_level, n)
@@ -328,7 +328,7 @@ def _select(plan: PairwisePlan, query: int, n: int, key: int, scratch: Scratch) 
 def _draw_rankings(
     query: int, plan: PairwisePlan, scores: Float64Array, start: int, n: int, key: int, scratch: Scratch
 ) -> None:
-    """Rank the scores with noise, and select, once for each sample."""
+    """Rank scores with added noise and select documents, once for each sample."""
     noisy, first = scratch.noisy, np.uint64(start)
     for sample in range(plan.samples):
         drawn = mix(mix(key, _RANKING_KEY), sample)
@@ -338,7 +338,7 @@ def _draw_rankings(
             fill_normal(drawn, n, noisy, scratch.spare_order)
         for i in range(np.uint64(n)):
             noisy[i] = scores[first + i] + plan.noise * noisy[i]
-        _rank(noisy, np.int64(0), n, scratch)  # a literal would be compiled once more
+        _rank(noisy, np.int64(0), n, scratch)  # a literal has another type and would be compiled again
         if plan.truncation_level < n:
             _select(plan, query, n, mix(drawn, _SELECTION_KEY), scratch)
             _take_selection(n, sample, scratch)
@@ -350,11 +350,11 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
     """Rank, select and lay out a query; return the number of documents in the selected segment.
 
     Args:
-        query: Which query of the plan.
-        plan: What stays the same between iterations.
+        query: Number of the query in the plan.
+        plan: Plan of the loss.
         scores: (n_documents,).
         key: Key of the random numbers of the iteration.
-        scratch: Filled.
+        scratch: Scratch arrays to fill.
     """
     start, stop = plan.query_boundaries[query], plan.query_boundaries[query + 1]
     n, n_levels = stop - start, plan.level_counts[query]

@@ -38,7 +38,7 @@ def _likelihood(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """Σ_{t<n} β_t [ln Z_t − s_t] with Z_t = Σ_{k>=t} e^{s_k}, all sums on a logarithmic scale.
+    """Return Σ_{t<n} β_t [ln Z_t − s_t] with Z_t = Σ_{k>=t} e^{s_k}, all sums on a logarithmic scale.
 
     A_t = Σ_{u<=t} β_u / Z_u and B_t = Σ_{u<=t} β_u / Z_u² give gradient e^{s_t} A_t − β_t and hessian
     e^{s_t} A_t − e^{2 s_t} B_t. Both are kept as multiples of e^{−ln Z} of the smallest Z so far.
@@ -108,10 +108,10 @@ def _listmle(
 class ListMle(Loss):
     """ListMLE: −ln P(ideal ranking), Σ_{t<n} [ln Σ_{k>=t} e^{s_k} − s_t], documents by descending label.
 
-    Documents of equal label come in an order that is drawn in each iteration, or in input order. The
-    value is that of the drawn order; its mean over the orders is what training minimises. A document's
-    weight multiplies the term of its choice. Zero on a query of one label, where any order is ideal.
-    Source: Xia et al. 2008; Chen et al. 2009, equation 3.
+    Documents of equal label are in an order drawn in each iteration, or in input order. The value is for the
+    drawn order; training minimises its mean over orders. A document's weight multiplies the term of its
+    choice. Zero on a query of one label, where any order is ideal. Source: Xia et al. 2008; Chen et al. 2009,
+    equation 3.
     """
 
     name: ClassVar[str] = "listmle"
@@ -137,7 +137,7 @@ class ListMle(Loss):
         return self.ties == "random"
 
     def idle_hyperparameters(self) -> Mapping[str, str]:
-        """The seed, where nothing is drawn."""
+        """Return the seed where no order is drawn."""
         return {} if self.is_random else {"seed": "ties is random"}
 
     def _bind(self, queries: LabelledQueries) -> ListwiseObjective:
@@ -171,7 +171,7 @@ class ListMle(Loss):
         return ListwiseObjective(fill, len(weights), len(labels))
 
     def position_weights(self, ordered_labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
-        """β of each position of the ideal ranking."""
+        """Return β of each position of the ideal ranking."""
         return np.ones(len(ordered_labels))
 
 
@@ -193,11 +193,11 @@ class WeightedListMle(ListMle):
     )
 
     def check_labels(self, labels: FloatArray) -> None:
-        """Each label must have a gain."""
+        """Refuse labels without a gain."""
         gains(self.gain, labels)
 
     def position_weights(self, ordered_labels: Float64Array, query_boundaries: Int64Array) -> Float64Array:
-        """g(y_t) / log2(1 + t)."""
+        """Return g(y_t) / log2(1 + t) of each position t."""
         sizes = np.diff(query_boundaries)
         positions = np.arange(len(ordered_labels)) - np.repeat(query_boundaries[:-1], sizes) + 1.0
         weights: Float64Array = gains(self.gain, ordered_labels) / np.log2(1.0 + positions)

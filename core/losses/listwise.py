@@ -1,4 +1,4 @@
-"""Base of the listwise losses: a loop over queries, one kernel each, and no pairs."""
+"""Base of the listwise losses: a kernel per query, without pairs."""
 
 from collections.abc import Callable
 
@@ -16,7 +16,7 @@ Fill = Callable[[Float64Array, int, FloatArray, FloatArray, Float64Array], None]
 def write_zeros(
     query: int, start: int, stop: int, gradient: FloatArray, hessian: FloatArray, value: Float64Array
 ) -> None:
-    """Let a query contribute nothing."""
+    """Write zero gradient, hessian and loss for a query."""
     gradient[start:stop] = 0.0
     hessian[start:stop] = 0.0
     value[query] = 0.0
@@ -26,7 +26,7 @@ class ListwiseObjective:
     """A listwise loss bound to one dataset.
 
     Args:
-        fill: Computes the terms.
+        fill: Function that writes gradient, hessian and losses.
         n_queries: Number of queries.
         n_documents: Number of documents.
     """
@@ -44,7 +44,7 @@ class ListwiseObjective:
         return self._gradient, self._hessian
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return them with the loss of each query."""
+        """Return gradient and hessian with the loss of each query."""
         return *self(scores, iteration), self._value
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:

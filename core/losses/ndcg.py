@@ -23,13 +23,13 @@ class NdcgLoss1(NdcgWeightedLoss):
     choose: ClassVar[str] = "A loose but smooth bound is enough; more a yardstick than a first choice"
 
     def parts(self) -> Mapping[str, Any]:
-        """All pairs, weighted by row."""
+        """Return the plan options: all pairs, weighted by row."""
         return {"weighting": BY_DISCOUNTED_ROW, "all_pairs": True}
 
 
 @dataclass(frozen=True)
 class NdcgLoss2(NdcgWeightedLoss):
-    """NDCG-Loss2: the pair weighs the discount between ranks as far apart as the two documents.
+    """NDCG-Loss2: pairs weighted by the discount difference at the distance of the two ranks.
 
     w_ij = δ_ij (G_i − G_j), δ_ij = 1/D(d) − 1/D(d + 1), d = |π_i − π_j|; tighter than NDCG-Loss1 as
     a bound of the NDCG cost. Source: Wang et al. 2018, equation 16.
@@ -44,7 +44,7 @@ class NdcgLoss2(NdcgWeightedLoss):
     )
 
     def parts(self) -> Mapping[str, Any]:
-        """Weights by rank distance."""
+        """Return the plan options: weights by rank distance."""
         return {"weighting": BY_DISTANCE, "distance_factor": 1.0}
 
 
@@ -64,5 +64,5 @@ class NdcgLoss2PlusPlus(NdcgWeightedLoss):
     mu: float = parameter(5.0, "Weight μ of the NDCG-Loss2 part.", minimum=0.0, maximum=1000.0)
 
     def parts(self) -> Mapping[str, Any]:
-        """Weights by ranks and by rank distance."""
+        """Return the plan options: weights by ranks and by rank distance."""
         return {"weighting": BY_DISTANCE, "rank_factor": 1.0, "distance_factor": self.mu}

@@ -1,4 +1,4 @@
-"""Base of the pairwise losses: hyperparameters and the plan made of them."""
+"""Base of the pairwise losses: hyperparameters and the plan built from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ from core.types import Float64Array, FloatArray, Int64Array
 
 @dataclass(frozen=True)
 class PairwiseLoss(Loss):
-    """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, the weights w frozen at the present ranks.
+    """Σ w_ij φ(s_i − s_j) over pairs with y_i > y_j, the weights w frozen at the current ranks.
 
-    With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept; with a pair selection also those
-    of the documents that it adds to the top τ (Marcuzzi et al. 2023, section 4). With the soft assignment a
+    With a truncation level τ the pairs with min(π_i, π_j) <= τ are kept; with a pair selection also the pairs
+    of documents that it adds to the top τ (Marcuzzi et al. 2023, section 4). With the soft assignment a
     pair's weight is its mean over rankings of the scores with normal noise (Wang et al. 2018, equation 9), or
     over rankings of the Plackett–Luce model (section 3, ListNet's).
 
-    A document's weight multiplies the pairs in which it is i, the document that should be ahead: with inverse
-    propensities of clicks the sum is unbiased (Joachims et al. 2017, section 5).
+    A document's weight multiplies the pairs in which it is i, the document that should rank higher: with
+    inverse propensities of clicks the sum is unbiased (Joachims et al. 2017, section 5).
 
     `normalization="lightgbm"` divides each weight by 0.01 + |s_i − s_j|, unless all scores of the query are
     equal, and multiplies the query by log2(1 + S) / S with S twice the sum of the pairs' gradients, as
-    LightGBM does. `normalization="score-gap"` is the first of the two alone. The LightGBM of Wang et al. 2018
-    always did that, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
+    LightGBM does. `normalization="score-gap"` is the division alone. The LightGBM of Wang et al. 2018 always
+    applied it, with σ = 2 and a hessian of twice the second derivative: `sigma=2, hessian_factor=2`.
     """
 
     sigma: float = parameter(
@@ -92,7 +92,7 @@ class PairwiseLoss(Loss):
 
     @property
     def is_random(self) -> bool:
-        """Return whether pairs are selected at random, or weights averaged over noisy rankings."""
+        """Return whether pairs are selected at random, or weights are averaged over noisy rankings."""
         return self._shuffles or (self._averages and self.noise > 0.0)
 
     @property
@@ -114,7 +114,7 @@ class PairwiseLoss(Loss):
         return self.truncation_level is not None or weighting not in (BY_ROW, BY_LABELS)
 
     def idle_hyperparameters(self) -> Mapping[str, str]:
-        """Hyperparameters of soft assignment and random choices that have no effect."""
+        """Return the hyperparameters of soft assignment and random choices that have no effect."""
         idle: dict[str, str] = {}
         if not self._follows_ranks:
             drawn = ("assignment", "samples", "noise", "ranking_model")
@@ -165,17 +165,17 @@ class PairwiseLoss(Loss):
         return PairwiseObjective(plan, self.seed or 0)
 
     def parts(self) -> Mapping[str, Any]:
-        """Parts of the plan that this loss sets: weighting, factors, link, kind of pairs."""
+        """Return the options of the plan that this loss sets: weighting, factors, link, kind of pairs."""
         return {}
 
     def rank_discounts(self, n: int) -> Float64Array:
-        """1/D(r) for r = 1..n."""
+        """Return 1/D(r) for r = 1..n."""
         return inverse_discounts("log2", n)
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """V of each document, the part of a pair's weight that labels decide."""
+        """Return v of each document, the factor of pair weights that depends on labels alone."""
         return np.ones(len(labels))
 
 
@@ -183,7 +183,7 @@ class PairwiseLoss(Loss):
 class NdcgWeightedLoss(PairwiseLoss):
     """A pairwise loss weighted by normalised gains G = g(y) / maxDCG.
 
-    maxDCG counts the top `ideal_cutoff`, else the top τ where truncated, else all documents.
+    maxDCG counts the top `ideal_cutoff` documents; by default the top τ, or all without truncation.
     """
 
     gain: Gain = parameter(
@@ -198,17 +198,17 @@ class NdcgWeightedLoss(PairwiseLoss):
     )
 
     def check_labels(self, labels: FloatArray) -> None:
-        """Each label must have a gain."""
+        """Refuse labels without a gain."""
         gains(self.gain, labels)
 
     def rank_discounts(self, n: int) -> Float64Array:
-        """1/D(r) for r = 1..n."""
+        """Return 1/D(r) for r = 1..n."""
         return inverse_discounts(self.discount, n)
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """G of each document; 0 in a query without gain."""
+        """Return G of each document; 0 in a query without gain."""
         gained = gains(self.gain, labels)
         cutoff = self.truncation_level if self.ideal_cutoff is None else self.ideal_cutoff
         ideal = ideal_dcg(gained, query_boundaries, discounts, cutoff)

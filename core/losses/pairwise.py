@@ -1,11 +1,12 @@
-"""The engine of the pairwise losses: Σ w_ij φ(s_i − s_j) over the pairs of each query.
+"""Kernels of the pairwise losses: Σ w_ij φ(s_i − s_j) over the pairs of each query.
 
-A query's documents are laid out as two segments, the selected ones and the rest, each by descending label
-and, within a label, by rank. The partners of a document are then at most two contiguous ranges: documents
-of equal label are never touched and the inner loops have no branch.
+A query's documents are laid out in two segments, the selected documents and the rest, each by descending
+label and, within a label, by rank. The partners of a document are then at most two contiguous ranges: pairs
+of equal label are never visited, and the inner loops have no branch.
 
-The exponential is taken once a document: with E = e^{σ(s − max s)}, r_ij = E_j / (E_i + E_j) (Burges et al.
-2006, footnote 3). Where a query's scores are so far apart that E would vanish, r is computed pair by pair.
+The exponential is computed once per document: with E = e^{σ(s − max s)}, r_ij = E_j / (E_i + E_j) (Burges et
+al. 2006, footnote 3). Where a query's scores are so far apart that E would vanish, r is computed pair by
+pair.
 """
 
 from typing import NamedTuple
@@ -40,7 +41,7 @@ _WIDEST_SPREAD_OF_TWO = 300.0  # the same for products of two exponentials
 
 
 class Output(NamedTuple):
-    """Buffers of results: float32 for training, float64 for inspection; the other set is empty.
+    """Output buffers: float32 for training or float64 for inspection; the other set is empty.
 
     One type for both, because each type costs a compilation of a quarter of a minute.
 
@@ -49,8 +50,8 @@ class Output(NamedTuple):
         hessian: (n_documents,) float32.
         exact_gradient: (n_documents,) float64.
         exact_hessian: (n_documents,) float64.
-        value: (n_queries,) float64; empty unless asked for.
-        exact: Whether float64 is asked for, with exact values.
+        value: (n_queries,) float64; empty unless requested.
+        exact: Whether float64 and exact values are requested.
     """
 
     gradient: Float32Array
@@ -116,7 +117,7 @@ def _weigh(
 def _weigh_by_samples(
     i: int, begin: int, blocks: int, plan: PairwisePlan, truncated: bool, scratch: Scratch
 ) -> None:
-    """Fill the weights averaged over the drawn rankings, in each of which the pair may be selected or not."""
+    """Fill the weights, averaged over the drawn rankings; a pair counts in those that select it."""
     weight, part, member = scratch.weight, scratch.part, scratch.member
     rows.weigh_row(begin, blocks, 0.0, weight)
     if plan.weighting == BY_RANKS and not truncated:
@@ -151,7 +152,7 @@ def _weigh_by_samples(
 def _scale_weights(
     i: int, begin: int, end: int, blocks: int, weighted: bool, gapped: bool, sigma: float, scratch: Scratch
 ) -> None:
-    """Apply the weight of the document and the gap of scores; let what lies behind the range weigh zero."""
+    """Apply the document's weight and the score gap; set weights beyond the end of the range to zero."""
     score, weight = scratch.score, scratch.weight
     if weighted:
         rows.multiply(begin, blocks, scratch.document_weight[i], weight)
@@ -173,13 +174,13 @@ def _sum_losses(
     exponential: Float64Array,
     weight: Float64Array,
 ) -> float:
-    """Return Σ w φ, to 1e-9 a pair where it may be quick; pulls are Σ w |φ'| / σ."""
+    """Return Σ w φ, to 1e-9 per pair if `quick`; `pulls` is Σ w |φ'| / σ."""
     total: float
     if quick and link == LOGISTIC:
         blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
         total = rows.sum_logistic_near(i, begin, blocks, score, exponential, weight)
     elif quick:
-        total = pulls  # e^{−σz} is its own slope
+        total = pulls  # |φ'| / σ equals φ for e^{−σz}
     elif link == HINGE:
         total = rows.sum_hinge(i, begin, end, score, weight)
     elif link == EXPONENTIAL:
@@ -202,7 +203,7 @@ def _add_gradient(
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> float:
-    """Apply the derivatives of φ to the weighted pairs; return Σ w |φ'| / σ."""
+    """Add the derivatives of the weighted pairs to the sums; return Σ w |φ'| / σ."""
     gradients: float
     if link == HINGE:
         gradients = rows.add_hinge_gradient(i, begin, blocks, score, weight, gradient, hessian)
@@ -235,7 +236,7 @@ def _partners(
 def _visit_pairs_by_rank(
     inside: int, n: int, n_levels: int, by_two: bool, scratch: Scratch, with_value: bool
 ) -> float:
-    """Visit the pairs of plain LambdaRank, two documents of a label at a time; return Σ w φ if asked for."""
+    """Visit the pairs of plain LambdaRank, two documents of a label at a time; return Σ w φ on request."""
     value, score, exponential, discount = (
         scratch.value,
         scratch.score,
@@ -278,7 +279,7 @@ def _visit_pairs_by_rank(
 def visit_pairs(
     query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, with_value: bool, exact: bool
 ) -> tuple[float, float]:
-    """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ, and Σ w φ where asked for."""
+    """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ and, on request, Σ w φ."""
     value, score, exponential = scratch.value, scratch.score, scratch.exponential
     rank, discount = scratch.rank[0], scratch.discount[0]
     before, above = scratch.before[0], scratch.above[0]
@@ -304,8 +305,7 @@ def visit_pairs(
         if inside <= i < rest or (all_pairs and v == 0.0):
             continue
         lower, lower_rest = ends[level_at[i]], ends[n_levels + level_at[i]]
-        # Two documents outside the selection are not a pair: only a selected one looks beyond the first
-        # range.
+        # Two unselected documents are no pair: only a selected document has a second range of partners.
         for part in range(3 if i < inside else 1):
             begin, end = _partners(part, i, inside, rest, stop, all_pairs, lower, lower_rest)
             if begin >= end:
@@ -333,7 +333,7 @@ def _pairwise_query(
     with_value: bool,
     exact: bool,
 ) -> tuple[float, float]:
-    """Leave one query's sums in the scratch arrays; return the factor they still need, and the loss."""
+    """Fill the scratch arrays with a query's sums; return the factor to multiply them by, and the loss."""
     n = plan.query_boundaries[query + 1] - plan.query_boundaries[query]
     inside = lay_out(query, plan, scores, key, scratch)
     gradients, total = visit_pairs(query, plan, inside, n, scratch, with_value, exact)
@@ -384,7 +384,7 @@ def _pairwise_terms(
     """Write the terms of a range of bins."""
     with_value = len(output.value) > 0
     for b in range(first, last):
-        longest = np.int64(0)  # a literal would be compiled once more
+        longest = np.int64(0)  # a literal has another type and would be compiled again
         for query in range(plan.bin_boundaries[b], plan.bin_boundaries[b + 1]):
             longest = max(longest, plan.query_boundaries[query + 1] - plan.query_boundaries[query])
         scratch = make_scratch(longest, max(plan.samples, 1))
@@ -408,7 +408,7 @@ class PairwiseObjective:
     """A pairwise loss bound to one dataset.
 
     Args:
-        plan: What the kernels need of it.
+        plan: The plan that the kernels read.
         seed: Seed of all random numbers.
     """
 
@@ -437,11 +437,11 @@ class PairwiseObjective:
         )
 
     def _fill(self, scores: Float64Array, iteration: int, output: Output) -> None:
-        """Write the terms; of long queries in a time that grows with their documents, where that is less."""
+        """Write the terms, for long queries by `LongQueries` where that is faster."""
         chosen = self._long.worthwhile(scores) if self._long else np.empty(0, np.int64)
         plan = self.plan
         if len(chosen):
-            # A query of a single label is passed over.
+            # The kernels skip queries with a single label.
             level_counts = plan.level_counts.copy()
             level_counts[chosen] = 1
             plan = plan._replace(level_counts=level_counts)

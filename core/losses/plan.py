@@ -1,4 +1,4 @@
-"""A pairwise loss bound to a dataset: what stays the same from one iteration to the next."""
+"""A pairwise loss bound to a dataset: all that is constant over iterations."""
 
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ MRR_TARGET, MAP_TARGET, ERR_TARGET = range(5, 8)
 LOGISTIC, HINGE, EXPONENTIAL = range(3)
 
 UNTRUNCATED = int(np.iinfo(np.int64).max)
-_BINS = 64  # enough to share among many threads, few enough that scratch arrays are made rarely
+_BINS = 64  # enough for many threads, few enough that scratch arrays are allocated rarely
 
 
 class PairwisePlan(NamedTuple):
@@ -23,7 +23,7 @@ class PairwisePlan(NamedTuple):
     Attributes:
         query_boundaries: (n_queries + 1,) offsets of the queries.
         query_weights: (n_queries,) factors.
-        bin_boundaries: Offsets of the runs of queries that one thread takes at a time.
+        bin_boundaries: Offsets of the ranges of queries that one thread processes at a time.
         levels: (n_documents,) level of each document's label in its query, 0 the highest.
         level_counts: (n_queries,) number of levels.
         positive_levels: (n_queries,) number of levels whose label is above 0.
@@ -31,11 +31,11 @@ class PairwisePlan(NamedTuple):
         label_positions: (n_documents,) position of each document in that order.
         level_stops: (sum of level_counts,) where each level ends in that order.
         first_levels: (n_queries,) offsets of the queries into level_stops.
-        document_weights: (n_documents,) factors of the pairs whose i the document is; empty where all are 1.
-        label_values: (n_documents,) v, the part of a pair's weight that labels decide.
+        document_weights: (n_documents,) factors of the pairs in which the document is i; empty if all are 1.
+        label_values: (n_documents,) v, the factor of a pair's weight that depends on labels alone.
         discounts: 1/D(r) for r = 1..longest query.
         distance_weights: δ(d) for d = 0..longest query, 0 at d = 0.
-        weighting: How ranks decide a pair's weight.
+        weighting: Formula of the pair weights, one of the constants above.
         all_pairs: Whether every ordered pair i ≠ j counts, not only those with y_i > y_j.
         rank_factor: Factor of ρ_ij = |1/D(π_i) − 1/D(π_j)|.
         distance_factor: Factor of δ(|π_i − π_j|).
@@ -48,8 +48,9 @@ class PairwisePlan(NamedTuple):
         hessian_factor: Factor of the hessian alone.
         samples: Rankings drawn for a soft assignment; 0 for the hard one.
         noise: Scale of the noise on scores in a drawn ranking.
-        by_plackett_luce: Whether the noise is Gumbel's, which draws from the Plackett–Luce model, or normal.
-        first_query: Position of the first query in the whole dataset, by which random numbers are drawn.
+        by_plackett_luce: Whether the noise is Gumbel noise, which draws from the Plackett–Luce model; else
+            normal.
+        first_query: Position of the first query in the whole dataset; random numbers depend on it.
     """
 
     query_boundaries: Int64Array
@@ -86,7 +87,7 @@ class PairwisePlan(NamedTuple):
 def pairwise_plan(
     labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array, **parts: Any
 ) -> PairwisePlan:
-    """Complete a plan with what each pairwise loss derives from labels: levels, their order, bins."""
+    """Build a plan from the given parts and the arrays derived from labels: levels, order, bins."""
     levels, level_counts = label_levels(labels, query_boundaries)
     sizes, starts = np.diff(query_boundaries), query_boundaries[:-1]
     holds_zero = np.zeros(len(sizes), bool)
@@ -116,9 +117,9 @@ def pairwise_plan(
 
 
 def balanced_bins(costs: Float64Array) -> Int64Array:
-    """Cut the queries into runs of nearly equal cost.
+    """Split the queries into consecutive ranges of nearly equal cost.
 
-    Neighbours stay together, which memory likes. The cuts decide only who computes a query, never its result.
+    Consecutive queries stay together for memory locality. The split never changes a query's result.
 
     Args:
         costs: (n_queries,) expected time of each query, in any unit.

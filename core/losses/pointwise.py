@@ -1,4 +1,4 @@
-"""Pointwise losses: each document for itself."""
+"""Pointwise losses: sums over single documents."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -57,7 +57,7 @@ class SquaredErrorObjective:
         return self._gradient, self._hessian
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
-        """Return them with the loss of each query."""
+        """Return gradient and hessian with the loss of each query."""
         return *self(scores, iteration), self.terms(scores, iteration).value
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:

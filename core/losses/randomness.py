@@ -48,7 +48,7 @@ def fill_normal(key: int, n: int, result: Float64Array, bits: Int64Array) -> Non
     Args:
         key: Key of the random numbers.
         n: Number of values.
-        result: Filled.
+        result: Output array.
         bits: Scratch, at least n entries.
     """
     words, mantissas = result.view(np.int64), bits.view(np.float64)
@@ -114,7 +114,7 @@ def fill_gumbel(key: int, n: int, result: Float64Array) -> None:
     Args:
         key: Key of the random numbers.
         n: Number of values.
-        result: Filled.
+        result: Output array.
     """
     for i in range(np.uint64(n)):
         result[i] = -np.log(-np.log(uniform(key, i)))

@@ -32,7 +32,7 @@ class RankNet(PairwiseLoss):
 
 @dataclass(frozen=True)
 class EssentialWeightedLoss(PairwiseLoss):
-    """A pairwise loss weighted as the essential loss is: w_ij = g(y_i) / log2(2 + #{k: y_k > y_i}).
+    """A pairwise loss with the weights of the essential loss: w_ij = g(y_i) / log2(2 + #{k: y_k > y_i}).
 
     Divided by maxDCG, its sum bounds 1 − NDCG, where φ(z) ≥ 1 for z ≤ 0. Source: Chen et al. 2009, section 4.
     """
@@ -42,13 +42,13 @@ class EssentialWeightedLoss(PairwiseLoss):
     )
 
     def check_labels(self, labels: FloatArray) -> None:
-        """Each label must have a gain."""
+        """Refuse labels without a gain."""
         gains(self.gain, labels)
 
     def label_values(
         self, labels: Float64Array, query_boundaries: Int64Array, discounts: Float64Array
     ) -> Float64Array:
-        """g(y) over the discount of the best rank the document can have."""
+        """Return g(y) divided by the discount of the best rank that the document can have."""
         order = descending_order(labels, query_boundaries)
         sizes = np.diff(query_boundaries)
         place = np.arange(len(labels)) - np.repeat(query_boundaries[:-1], sizes)
@@ -94,7 +94,7 @@ class RankSvm(PairwiseLoss):
     choose: ClassVar[str] = "Pairs that are already well apart should not be pushed any further"
 
     def parts(self) -> Mapping[str, Any]:
-        """The hinge."""
+        """Return the plan options: the hinge loss of a pair."""
         return {"link": HINGE}
 
 
@@ -115,7 +115,7 @@ class RankBoost(PairwiseLoss):
     )
 
     def parts(self) -> Mapping[str, Any]:
-        """The exponential."""
+        """Return the plan options: the exponential loss of a pair."""
         return {"link": EXPONENTIAL}
 
 
@@ -135,7 +135,7 @@ class WeightedRankSvm(EssentialWeightedLoss):
     )
 
     def parts(self) -> Mapping[str, Any]:
-        """The hinge."""
+        """Return the plan options: the hinge loss of a pair."""
         return {"link": HINGE}
 
 
@@ -155,5 +155,5 @@ class WeightedRankBoost(EssentialWeightedLoss):
     )
 
     def parts(self) -> Mapping[str, Any]:
-        """The exponential."""
+        """Return the plan options: the exponential loss of a pair."""
         return {"link": EXPONENTIAL}

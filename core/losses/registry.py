@@ -1,4 +1,4 @@
-"""Every loss by name."""
+"""Registry of losses by name."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -52,7 +52,7 @@ def make_loss(name: str, **hyperparameters: Any) -> Loss:
     """Build a loss by name.
 
     Raises:
-        InvalidInput: For an unknown name, or an unknown or unfit hyperparameter.
+        InvalidInput: Unknown name, or unknown or invalid hyperparameter.
 
     Example:
         >>> make_loss("ndcg-loss2++", mu=2).name
@@ -64,7 +64,7 @@ def make_loss(name: str, **hyperparameters: Any) -> Loss:
 
 
 def loss_values(loss: Loss) -> dict[str, Any]:
-    """Return the name and the hyperparameters of a loss, from which `make_loss` builds it again.
+    """Return the name and the hyperparameters of a loss, the arguments of `make_loss`.
 
     Example:
         >>> loss_values(make_loss("mse"))
@@ -88,10 +88,10 @@ def stored_loss(name: str, **hyperparameters: Any) -> Loss:
 
 
 def check_combination(loss: Loss) -> None:
-    """Refuse hyperparameters that are set and change nothing beside the others; seeds are left alone.
+    """Refuse hyperparameters that are set but have no effect; seeds are not checked.
 
     Raises:
-        InvalidInput: With one problem a hyperparameter.
+        InvalidInput: With one problem per hyperparameter.
 
     Example:
         >>> check_combination(make_loss("lambdarank", persistence=0.5))

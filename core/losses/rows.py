@@ -1,9 +1,9 @@
 """The inner loops: one document against a contiguous range of partners.
 
-Every function here is merged into the query kernel. Indices are unsigned, so that the compiler may assume
-that they never wrap around; with that and the absence of branches LLVM vectorises the loops. Ranges are run
-in whole blocks, so that no loop has a remainder: what lies between the end of a range and the end of its last
-block must weigh or pull zero.
+Every function here is inlined into the query kernel. Indices are unsigned, which never wrap around for the
+compiler, and loops have no branches, so that LLVM vectorises them. Ranges run in whole blocks, so that no
+loop has a remainder: entries between the end of a range and the end of its last block must have weight or
+gradient zero.
 """
 
 import numpy as np
@@ -20,14 +20,14 @@ STEEPEST = 30.0  # beyond σz = −30 the exponential loss continues as its tang
 
 @inlined
 def weigh_row(begin: int, blocks: int, v: float, weight: Float64Array) -> None:
-    """W = v_i."""
+    """Set w = v_i."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] = v
 
 
 @inlined
 def weigh_labels(begin: int, blocks: int, v: float, value: Float64Array, weight: Float64Array) -> None:
-    """W = v_i − v_j."""
+    """Set w = v_i − v_j."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] = v - value[j]
 
@@ -42,7 +42,7 @@ def weigh_ranks(
     discount: Float64Array,
     weight: Float64Array,
 ) -> None:
-    """W = (v_i − v_j) ρ_ij."""
+    """Set w = (v_i − v_j) ρ_ij."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] = (v - value[j]) * abs(d - discount[j])
 
@@ -62,7 +62,7 @@ def weigh_distance(
     distance_weights: Float64Array,
     weight: Float64Array,
 ) -> None:
-    """W = (v_i − v_j)(a ρ_ij + b δ_ij)."""
+    """Set w = (v_i − v_j)(a ρ_ij + b δ_ij)."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         apart = distance_weights[np.uint64(abs(own_rank - rank[j]))]
         weight[j] = (v - value[j]) * (rank_factor * abs(d - discount[j]) + distance_factor * apart)
@@ -79,9 +79,9 @@ def weigh_first(
     above: Float64Array,
     weight: Float64Array,
 ) -> None:
-    """W = |ΔRR| of swapping with a document that is not relevant, 1/rank of which is in `above`.
+    """Set w = |ΔRR| of a swap with a document that is not relevant and has its 1/rank in `above`.
 
-    `own_before` is the reciprocal rank that stays when the document leaves its place.
+    `own_before` is the reciprocal rank of the query without the document.
     """
     base = max(own_before, own_above)
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
@@ -102,7 +102,7 @@ def weigh_precision(
     above: Float64Array,
     weight: Float64Array,
 ) -> None:
-    """W = |ΔAP|, from the sums that `layout` prepares."""
+    """Set w = |ΔAP|, from the sums that `layout` computes."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         change = above[j] - own_above if rank[j] < own_rank else own_before - before[j]
         weight[j] = (v - value[j]) * change
@@ -122,7 +122,7 @@ def weigh_cascade(
     above: Float64Array,
     weight: Float64Array,
 ) -> None:
-    """W = |ΔERR| of swapping the document at rank a with the one at rank b > a."""
+    """Set w = |ΔERR| of swapping the documents at ranks a and b > a."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         own_first = own_rank < rank[j]
         x, z = (v, value[j]) if own_first else (value[j], v)
@@ -137,14 +137,14 @@ def weigh_cascade(
 
 @inlined
 def multiply(begin: int, blocks: int, factor: float, weight: Float64Array) -> None:
-    """W times the weight of the document that the row belongs to."""
+    """Multiply w by the weight of the row's document."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] *= factor
 
 
 @inlined
 def add(begin: int, blocks: int, part: Float64Array, weight: Float64Array) -> None:
-    """W plus the weights of one of several rankings."""
+    """Add the weights of one of several rankings to w."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] += part[j]
 
@@ -153,7 +153,7 @@ def add(begin: int, blocks: int, part: Float64Array, weight: Float64Array) -> No
 def add_selected(
     begin: int, blocks: int, i: int, member: Float64Array, part: Float64Array, weight: Float64Array
 ) -> None:
-    """W plus the weights of one of several rankings where it selects one of the two documents."""
+    """Add the weights of one of several rankings to w where it selects one of the two documents."""
     own = member[i]
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] += part[j] * max(own, member[j])
@@ -163,7 +163,7 @@ def add_selected(
 def add_rank_distances(
     i: int, begin: int, blocks: int, samples: int, discount: Float64Array, weight: Float64Array
 ) -> None:
-    """W plus ρ_ij of each ranking, four rankings at a time."""
+    """Add ρ_ij of each ranking to w, four rankings at a time."""
     sample = 0
     while sample + 3 < samples:
         first, second = discount[sample], discount[sample + 1]
@@ -185,7 +185,7 @@ def add_rank_distances(
 def multiply_by_labels(
     begin: int, blocks: int, v: float, value: Float64Array, samples: int, weight: Float64Array
 ) -> None:
-    """W (v_i − v_j) / samples."""
+    """Multiply w by (v_i − v_j) / samples."""
     share = 1.0 / samples
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] *= (v - value[j]) * share
@@ -195,7 +195,7 @@ def multiply_by_labels(
 def divide_by_gap(
     begin: int, blocks: int, s: float, sigma: float, score: Float64Array, weight: Float64Array
 ) -> None:
-    """W / (0.01 + |s_i − s_j|), LightGBM's first normalisation."""
+    """Divide w by 0.01 + |s_i − s_j|, LightGBM's first normalisation."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] /= 0.01 + abs(s - score[j]) / sigma
 

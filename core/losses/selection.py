@@ -1,15 +1,15 @@
-"""Which documents' pairs count: the top of the ranking, and with Lambda-eX the documents it misses.
+"""Selection of documents whose pairs count: the top ranks and, with Lambda-eX, documents they miss.
 
 A pair is kept when at least one of its documents is selected. Plain truncation selects the ranks up to τ. The
-Lambda-eX strategies add documents below τ whose label is short in the present top τ: with deficit[l] =
-(documents of label l in the ideal top τ) − (in the present top τ), label 0 never counted, `static` walks
+Lambda-eX strategies add documents below τ whose label the current top τ lacks: with deficit[l] = (documents
+of label l in the ideal top τ) − (in the current top τ), label 0 never counted, `static` walks
 down the ranking and takes a document while its label's deficit lasts, `random` does so over a shuffle,
 `all` takes every document whose label has a deficit. `all-static` and `all-random` fall back from `all`
 when it would take every relevant document.
 
 By the printed rule, labels are sets: every document below τ whose label the ideal top τ holds is missed,
-however many of the label the present top τ has. `static` and `random` take h of them, h the documents of the
-top τ whose label the ideal top τ does not hold.
+however many documents of the label the current top τ has. `static` and `random` take h of them, h the
+documents of the top τ whose label the ideal top τ does not hold.
 
 Source: Marcuzzi et al. 2023, section 4: label multisets as in the authors' code, sets as printed in sections
 4.1 and 4.2.
@@ -143,9 +143,9 @@ def select(
         n: Documents of the query.
         n_positive: Levels whose label is above 0.
         key: Key of the random numbers of this query and iteration.
-        selected: Filled by rank.
-        deficit: Scratch, one entry a level.
-        walk: Scratch, one entry a document.
+        selected: Output by rank.
+        deficit: Scratch, one entry per level.
+        walk: Scratch, one entry per document.
     """
     top = min(cutoff, n)
     selected[:top] = 1

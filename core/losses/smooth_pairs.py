@@ -1,9 +1,9 @@
-"""Logistic losses of all pairs of a long query, in a time that grows with its documents, not its pairs.
+"""Logistic losses of all pairs of a long query, in time that grows with its documents, not its pairs.
 
 Where a pair's weight is that of its better document, the derivatives are sums of the sigmoid and of related
-functions of s_i − s_j over sets of documents that labels decide. Scores are cut into cells of width 1. In
-each cell the documents are replaced by numbers at `NODES` Chebyshev nodes, the sums are taken between nodes,
-and each document's sum is interpolated from the nodes of its cell (the fast multipole method in one
+functions of s_i − s_j over sets of documents that depend on labels alone. Scores are cut into cells of width
+1. In each cell the documents are replaced by numbers at `NODES` Chebyshev nodes, the sums are taken between
+nodes, and each document's sum is interpolated from the nodes of its cell (the fast multipole method in one
 dimension, by interpolation: Fong and Darve 2009).
 
 All these functions are analytic for |Im z| < π. On the Bernstein ellipse with half-axis 2.5 around a cell
@@ -20,9 +20,9 @@ from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
 NODES = 12
-FEWEST_DOCUMENTS = 2_048  # of queries that are summed so; shorter ones have the terms of earlier releases
+FEWEST_DOCUMENTS = 2_048  # shorter queries are summed pair by pair, as in earlier releases
 _MOST_CELLS = 1_024
-# What a document, and a pair of cells for a level, costs in pairs visited one by one (measured).
+# Measured cost of a document, and of a pair of cells for a level, in single pairs.
 _PAIRS_A_DOCUMENT, _PAIRS_A_CELL_PAIR = 128, 400
 
 _ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
@@ -32,7 +32,7 @@ _WEIGHTS = np.cos(np.outer(_ANGLES, np.arange(NODES))) * np.where(np.arange(NODE
 
 
 def is_smooth(plan: PairwisePlan) -> bool:
-    """Return whether pairs of a loss can be summed so: all of them, logistic, weighted by the better one."""
+    """Return whether the loss is a logistic loss of all pairs, weighted by the better document."""
     return (
         plan.weighting == BY_ROW
         and plan.link == LOGISTIC
@@ -44,7 +44,7 @@ def is_smooth(plan: PairwisePlan) -> bool:
 
 
 class LongQueries:
-    """The queries of a dataset that are long enough, with what their labels decide.
+    """The long queries of a dataset, with the arrays that depend on their labels.
 
     Args:
         plan: Plan of a loss with `is_smooth`.
@@ -63,7 +63,7 @@ class LongQueries:
         return len(self._queries)
 
     def worthwhile(self, scores: Float64Array) -> Int64Array:
-        """Return the queries that are summed faster so than pair by pair; spread-out scores take longer."""
+        """Return the queries that are faster to sum this way; a wide range of scores costs more."""
         chosen = []
         for query, pairs in zip(self._queries, self._pairs, strict=True):
             rows = slice(*self._plan.query_boundaries[query : query + 2])
@@ -83,7 +83,7 @@ class LongQueries:
         hessian: Float32Array,
         value: Float64Array,
     ) -> None:
-        """Write gradient and hessian, (n_documents,), and the losses, (n_queries,) or empty, of queries."""
+        """Write gradient and hessian, (n_documents,), and losses, (n_queries,) or empty, of some queries."""
         plan = self._plan
         over_ranges(
             fill_queries,
@@ -111,7 +111,7 @@ class LongQueries:
 
 @compiled
 def _polynomials(place: float, values: Float64Array) -> None:
-    """Fill in the Chebyshev polynomials at a place in −1..1."""
+    """Fill `values` with the Chebyshev polynomials at a point in −1..1."""
     values[0], values[1] = 1.0, place
     for degree in range(2, NODES):
         values[degree] = 2.0 * place * values[degree - 1] - values[degree - 2]
@@ -128,7 +128,7 @@ def _moments(
 ) -> Float64Array:
     """Return sums of Chebyshev polynomials over the documents of each label, (2, level, cell, degree).
 
-    First of all documents alike, then by their weights.
+    The first half has weight 1 for all documents, the second the documents' weights.
     """
     sums = np.zeros((2, n_levels, n_cells, NODES))
     values = np.empty(NODES)
@@ -143,9 +143,9 @@ def _moments(
 
 @compiled
 def _sources(sums: Float64Array) -> Float64Array:
-    """Return the values at the nodes for the partners of each label, (2, level, cell, node).
+    """Return the source strengths at the nodes for the partners of each label, (2, level, cell, node).
 
-    First for the documents of lower labels, then for those of higher ones.
+    The first half is for documents of lower labels, the second for documents of higher labels.
     """
     n_levels, n_cells = sums.shape[1:3]
     found = np.zeros(sums.shape)
@@ -232,15 +232,15 @@ def sum_pairs(
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> float:
-    """Fill in a query's sums of w |φ'| with signs and of w φ″; return the loss.
+    """Fill a query's sums of signed w |φ'| and of w φ″; return the loss.
 
     Args:
         x: (n,) σ s.
         n_levels: Number of labels.
-        levels: (n,) place of each label, 0 the highest.
-        weights: (n,) w of the pairs whose better document it is.
-        gradient: (n,) filled.
-        hessian: (n,) filled.
+        levels: (n,) level of each document's label, 0 the highest.
+        weights: (n,) w of the pairs in which the document has the higher label.
+        gradient: (n,) output.
+        hessian: (n,) output.
     """
     lowest, highest = x.min(), x.max()
     n_cells = np.int64(highest - lowest) + 1
@@ -278,7 +278,7 @@ def fill_queries(
     hessian: Float32Array,
     value: Float64Array,
 ) -> None:
-    """Write the terms of some queries, as the kernels of pairs do."""
+    """Write the terms of some queries in the form of the pair kernels."""
     for place in range(first, last):
         query = queries[place]
         start, stop = boundaries[query], boundaries[query + 1]

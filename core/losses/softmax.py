@@ -1,4 +1,4 @@
-"""Softmax cross entropy: a distribution over documents made from labels against one made from scores."""
+"""Softmax cross entropy between the distribution from labels and the distribution from scores."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -26,7 +26,7 @@ def _cross_entropy(
     gradient: FloatArray,
     hessian: FloatArray,
 ) -> float:
-    """−Σ t ln softmax(σs) of one query; targets are those of the query alone and need not sum to one."""
+    """Return −Σ t ln softmax(σs) of one query; `targets` are the query's own and need not sum to one."""
     highest = sigma * scores[start:stop].max()
     total = 0.0
     for i in range(start, stop):
@@ -105,7 +105,7 @@ class ListNet(Loss):
     Gradient σ (T softmax − t) with T = Σ t, hessian σ² T softmax (1 − softmax). Targets: `label`, y / Σ y,
     and 0 where no label is above 0; `softmax`, softmax(y); `gain-softmax`, softmax(2^y − 1). Weights of
     documents multiply the targets: inverse propensities undo a bias in the labels (Bruch et al. 2019,
-    section 5). A query of one label draws its scores together.
+    section 5). On a query of one label the loss pulls its scores together.
 
     Source: Cao et al. 2007; Bruch et al. 2019, equation 7.
 
@@ -134,7 +134,7 @@ class ListNet(Loss):
         check(self)
 
     def check_labels(self, labels: FloatArray) -> None:
-        """The target gain-softmax needs a gain of each label."""
+        """Refuse labels without a gain, for the target gain-softmax."""
         if self.target == "gain-softmax":
             gains("exp2", labels, "/loss/target")
 
@@ -192,11 +192,11 @@ class XeNdcg(Loss):
 
     @property
     def is_random(self) -> bool:
-        """Return True: γ is drawn."""
+        """Return True, because γ is drawn."""
         return True
 
     def check_labels(self, labels: FloatArray) -> None:
-        """Each label must have a gain."""
+        """Refuse labels without a gain."""
         gains("exp2", labels, "/loss")
 
     def _bind(self, queries: LabelledQueries) -> ListwiseObjective:

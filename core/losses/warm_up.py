@@ -1,4 +1,4 @@
-"""Compile, or load from the disk cache, every kernel of the losses."""
+"""Compile every kernel of the losses, or load it from the disk cache."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Measures of ranking quality: METRICS names them, parse_metric builds one from `ndcg@10`."""
+"""Metrics of ranking quality: METRICS lists them by name, parse_metric parses spellings such as `ndcg@10`."""
 
 from core.metrics.base import Metric, measure_all
 from core.metrics.conventions import DEFAULT, PRESETS, Conventions, conventions, preset_of

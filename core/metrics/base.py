@@ -1,4 +1,4 @@
-"""The contract that every metric keeps."""
+"""Base class of all metrics."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -18,14 +18,14 @@ Measured = tuple[Float64Array, npt.NDArray[np.bool_] | None]
 
 @dataclass(frozen=True)
 class Metric(ABC):
-    """A measure of ranking quality; a frozen dataclass whose fields are its contract.
+    """A metric of ranking quality; a frozen dataclass whose fields are its contract.
 
-    A query on which the metric is undefined yields NaN and is skipped by means, or the value that the
-    conventions give it.
+    Where the metric is undefined, a query has NaN and is skipped by means, or has the value that the
+    conventions define.
 
     Attributes:
-        cutoff: Number of top ranks that count, all when None; a query shorter than k is measured as it is.
-        conventions: Conventions that numbers must share to be comparable.
+        cutoff: Number of top ranks that count, None for all; shorter lists are measured as they are.
+        conventions: Conventions that values must share to be comparable.
     """
 
     name: ClassVar[str]
@@ -35,7 +35,7 @@ class Metric(ABC):
     uses: ClassVar[tuple[str, ...]] = ()
     takes_cutoff: ClassVar[bool] = True
     higher_is_better: ClassVar[bool] = True
-    geometric_mean: ClassVar[bool] = False  # of the queries' values, which are above 0
+    geometric_mean: ClassVar[bool] = False  # then values must be above 0
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)  # lowest and highest value of a query
 
     cutoff: int | None = None
@@ -55,7 +55,7 @@ class Metric(ABC):
     def depth(self) -> int | None:
         """Number of top ranks that the value depends on, all when None."""
         if self.conventions.ties == "average" or self.conventions.judged_only:
-            # Documents beyond the cutoff may be tied with those before, or rise into their places.
+            # Documents below the cutoff may be tied with documents above it, or move up in place of others.
             return None
         limits = [limit for limit in (self.cutoff, self.conventions.max_documents) if limit is not None]
         return min(limits, default=None)
@@ -73,13 +73,13 @@ class Metric(ABC):
             scores: (n_documents,) scores; NaN where the document was judged but not retrieved.
             labels: (n_documents,) graded relevance; NaN where it was retrieved but not judged.
             query_boundaries: (n_queries + 1,) offsets.
-            document_ids: (n_documents,) names, for conventions that break ties by them.
+            document_ids: (n_documents,) ids, for conventions that break ties by id.
         """
         ideal = ideal_labels(labels, query_boundaries)
         return measure_all({"": self}, scores, ideal, document_ids)[""]
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
-        """Return the metric of each query from labels already ranked by these conventions."""
+        """Return the metric of each query from labels that are already ranked by its conventions."""
         held = self.conventions
         if held.judged_only:
             ranked = _only_judged(ranked)
@@ -91,17 +91,17 @@ class Metric(ABC):
 
     @abstractmethod
     def measure(self, ranked: RankedLabels) -> Measured:
-        """Return a new array of the metric of each query, and whether it is undefined for each query."""
+        """Return a new array of the metric of each query, and the mask of undefined queries or None."""
 
     def mean(self, values: Float64Array) -> float | None:
-        """Return the mean over the queries that define the metric, None where none does."""
+        """Return the mean over queries with a defined value, None if there is no such query."""
         defined = values[~np.isnan(values)]
         if not defined.size:
             return None
         return float(np.exp(np.log(defined).mean()) if self.geometric_mean else defined.mean())
 
     def check_labels(self, labels: FloatArray) -> None:
-        """Refuse labels >= 0 that the metric cannot measure.
+        """Refuse labels that the metric cannot measure; all labels must be >= 0.
 
         Raises:
             InvalidInput: When a label has no gain, or is above the largest label.
@@ -113,7 +113,7 @@ class Metric(ABC):
             raise InvalidInput.at("/contract/max_label", f"is {most}, the data has label {labels.max():g}")
 
     def contract(self) -> dict[str, Any]:
-        """Return the conventions in force, to be stored beside the number."""
+        """Return the conventions that the metric uses, to be stored with its values."""
         held = self.conventions
         limited = () if held.max_documents is None else ("max_documents",)
         judged = ("judged_only",) if held.judged_only else ()
@@ -126,10 +126,10 @@ def measure_all(
     ideal: Ideal,
     document_ids: Sequence[str] | None = None,
 ) -> dict[str, Float64Array]:
-    """Return each metric of each query, (n_queries,); ranks once for each way to order tied documents.
+    """Return the (n_queries,) values of each metric; documents are ranked once per tie convention.
 
     Args:
-        metrics: By the names that the result shall have.
+        metrics: Metrics by their keys in the result.
         scores: As for `rank_labels`.
         ideal: As for `rank_labels`.
         document_ids: As for `rank_labels`.
@@ -145,7 +145,7 @@ def measure_all(
 
 
 def _only_judged(ranked: RankedLabels) -> RankedLabels:
-    """Leave the documents that were not judged out of the rankings, those with a label below 0 among them."""
+    """Remove unjudged documents from the rankings, including documents with a label below 0."""
     ranking = ranked.ranking
     judged = ranking.labels >= 0.0
     if judged.all():
@@ -161,5 +161,5 @@ def _deepest(depths: Sequence[int | None]) -> int | None:
 
 
 def reach(cutoff: int | None) -> int:
-    """Return the number of top ranks that count, a number beyond any list when there is no cutoff."""
+    """Return the cutoff, or a number larger than any list if there is no cutoff."""
     return int(np.iinfo(np.int32).max) if cutoff is None else cutoff

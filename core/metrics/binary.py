@@ -28,7 +28,7 @@ def _sum_precisions(
     grouped: bool,
     sums: Float64Array,
 ) -> None:
-    """Sum of the precisions at the relevant ranks up to `cutoff`; of a tied group, at its last rank."""
+    """Sum the precisions at the relevant ranks up to `cutoff`; if `grouped`, at the last rank of each tie."""
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         total, found, in_group = 0.0, 0.0, 0.0
@@ -52,7 +52,7 @@ def _first_relevant(
     cutoff: int,
     ranks: Float64Array,
 ) -> None:
-    """Rank of the first relevant document of each query, 0 where there is none up to `cutoff`."""
+    """Store the rank of each query's first relevant document, 0 where there is none up to `cutoff`."""
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         for row in range(start, min(stop, start + cutoff)):
@@ -95,14 +95,14 @@ class BinaryMetric(Metric):
 
     @abstractmethod
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
-        """Return the metric of each query; `relevant` counts its relevant documents, at least 1."""
+        """Return the metric of each query; `relevant` is the number of its relevant documents, at least 1."""
 
     def found(self, ranked: RankedLabels) -> Float64Array:
         """Count the relevant documents in the top k."""
         return self.per_query(count_above, ranked, reach(self.cutoff))
 
     def per_query(self, kernel: Kernel, ranked: RankedLabels, *arguments: Any) -> Float64Array:
-        """Fill a number for each query from its labels in rank order and the threshold of relevance."""
+        """Call a kernel that computes a number for each query from its ranked labels and the threshold."""
         ranking = ranked.ranking
         threshold = self.conventions.relevance_threshold
         return per_query(kernel, ranking.boundaries, ranking.labels, threshold, *arguments)
@@ -146,7 +146,7 @@ class ReciprocalRank(BinaryMetric):
 
 @dataclass(frozen=True)
 class GeometricMeanAveragePrecision(AveragePrecision):
-    """Average precision, at least 1e-5, of which the geometric mean is taken over queries.
+    """Average precision of at least 1e-5, whose mean over queries is geometric.
 
     Source: Robertson 2006, as trec_eval's `gm_map`.
     """
@@ -160,7 +160,7 @@ class GeometricMeanAveragePrecision(AveragePrecision):
     bounds: ClassVar[tuple[float, float]] = (_LEAST_IN_GEOMETRIC_MEAN, 1.0)
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
-        """Return the average precision of each query, where it is defined at least 1e-5."""
+        """Return the average precision of each query, at least 1e-5 where it is defined."""
         return np.maximum(super().of_ranked(ranked), _LEAST_IN_GEOMETRIC_MEAN)
 
     def contract(self) -> dict[str, object]:
@@ -230,7 +230,8 @@ class WinnerTakesAll(BinaryMetric):
 class RankBiasedPrecision(BinaryMetric):
     """RBP@k = (1 − p) Σ_{r <= k, relevant} p^(r − 1), p the chance of looking at the next document.
 
-    Relevance is binary here; the target `rbp` of `lambdarank` grades it by g(y) / g(max_label).
+    Relevance is binary here; the target `rbp` of the loss `lambdarank` uses graded relevance,
+    g(y) / g(max_label).
 
     Source: Moffat and Zobel 2008. Spelled `rbp` (p = 0.8) or `rbp(0.95)`.
     """

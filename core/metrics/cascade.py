@@ -1,4 +1,4 @@
-"""Expected reciprocal rank: a reader goes down the list until a document satisfies."""
+"""Expected reciprocal rank: users scan the list from the top until a document satisfies them."""
 
 from dataclasses import dataclass
 from typing import ClassVar

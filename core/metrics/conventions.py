@@ -1,4 +1,4 @@
-"""Conventions of metrics, in which tools with the same NDCG@10 may differ."""
+"""Conventions of metrics: definitions of a metric such as NDCG@10 that differ between tools."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -21,26 +21,27 @@ _CHOICES: Mapping[str, tuple[Any, ...]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Conventions:
-    """Conventions of a measured number; each metric uses those that concern it.
+    """Conventions of metric values; each metric uses only the applicable conventions.
 
     Attributes:
-        gain: What a label is worth: `exp2` (2^y − 1), `linear` (y), or a list by label. Labels below 0 are
-            worth 0.
+        gain: Gain of a label: `exp2` (2^y − 1), `linear` (y), or a list by label. Labels below 0 have the
+            gain 0.
         discount: `log2`: D(r) = log2(1 + r); `letor`: D = 1 at ranks 1 and 2, then log2(r); `reciprocal`:
             D(r) = r.
-        relevance_threshold: A document is relevant where its label is above it.
-        ties: Documents of equal score: `stable`, in input order; `docid`, the larger document id first and
-            scores compared as float32, as trec_eval does; `average`, over all orders of the tied (NDCG, DCG)
-            or as one step (average precision), as scikit-learn does. Other metrics are stable then.
-        queries_without_relevant: Their value where a metric is undefined: `skip` leaves them out of means.
+        relevance_threshold: Documents with a label above this are relevant.
+        ties: Order of tied documents: `stable`, input order; `docid`, the larger document id first, with
+            scores compared as float32, as in trec_eval; `average`, the mean over all orders (NDCG, DCG) or
+            one step per tie (average precision), as in scikit-learn, and `stable` for other metrics.
+        queries_without_relevant: Value of queries for which a metric is undefined; `skip` leaves these
+            queries out of means.
         short_lists: NDCG@k of a query with fewer than k documents: `as_is`, or `zero`.
-        precision_sum_over: Average precision@k is divided by the query's `relevant` documents, or by the
-            `reachable` ones, min(relevant, k).
+        precision_sum_over: Divisor of average precision@k: `relevant`, the number of relevant documents, or
+            `reachable`, min(relevant, k).
         max_label: The label of a perfect document, for ERR.
-        max_documents: Only this number of documents of each query's ranking count, the others as not
-            retrieved; all when None. trec_eval's -M.
-        judged_only: Whether retrieved documents that are not judged, or with a label below 0, are left out of
-            rankings. trec_eval's -J.
+        max_documents: Number of top documents of each ranking that count; further documents count as not
+            retrieved. None for all. This is trec_eval's -M.
+        judged_only: Whether unjudged documents and documents with a label below 0 are removed from
+            rankings. This is trec_eval's -J.
     """
 
     gain: Gain = "exp2"
@@ -70,9 +71,9 @@ class Conventions:
             raise InvalidInput(*problems)
 
     def to_json(self) -> dict[str, Any]:
-        """Return all conventions with the name of their preset, None without one."""
+        """Return all conventions, and the name of their preset or None."""
         held = asdict(self)
-        if self.max_documents is None:  # workers of versions that do not know it take the job, too
+        if self.max_documents is None:  # so that workers of earlier releases accept the job
             del held["max_documents"]
         if not self.judged_only:
             del held["judged_only"]
@@ -95,12 +96,12 @@ PRESETS: Mapping[str, Conventions] = MappingProxyType(
 
 
 def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conventions:
-    """Build conventions from the name of a preset, or from an object that may change one: `{"preset": …}`.
+    """Build conventions from the name of a preset, or from an object with changes: `{"preset": …}`.
 
-    What `Conventions.to_json` returned gives the same conventions again.
+    It also reads the result of `Conventions.to_json`.
 
     Raises:
-        InvalidInput: For an unknown preset or entry, or an unfit value.
+        InvalidInput: For an unknown preset or field, or an invalid value.
 
     Example:
         >>> conventions({"preset": "trec_eval", "gain": "exp2"}).ties
@@ -127,7 +128,7 @@ def conventions(given: "str | Mapping[str, Any] | Conventions | None") -> Conven
 
 
 def preset_of(given: Conventions) -> str | None:
-    """Return the name of the preset with these conventions, None without one."""
+    """Return the name of the preset with these conventions, None if there is no such preset."""
     return next((name for name, preset in PRESETS.items() if preset == given), None)
 
 

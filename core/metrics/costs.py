@@ -1,4 +1,4 @@
-"""Metrics of the LambdaLoss paper that fall as a ranking gets better."""
+"""Cost metrics of the LambdaLoss paper, for which lower is better."""
 
 import math
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ def _sum_swaps(
 
 @dataclass(frozen=True)
 class AverageRelevancePosition(Metric):
-    """ARP = Σ y_i π_i, not normalised, as in the paper; labels below 0 count nothing.
+    """ARP = Σ y_i π_i, not normalised, as in the paper; labels below 0 count as 0.
 
     Source: Wang et al. 2018, equation 13.
     """
@@ -58,7 +58,7 @@ class AverageRelevancePosition(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def contract(self) -> dict[str, Any]:
-        """Return the conventions in force; a query without a relevant document has the value 0."""
+        """Return the conventions that apply; a query without a relevant document has the value 0."""
         return {"queries_without_relevant": 0, **super().contract()}
 
     def measure(self, ranked: RankedLabels) -> Measured:
@@ -68,7 +68,7 @@ class AverageRelevancePosition(Metric):
 
 @dataclass(frozen=True)
 class NdcgCost(Metric):
-    """NDCGcost = Σ G_i (1 − 1/D_i), G = g/maxDCG: what NDCG-Loss1 and NDCG-Loss2 bound.
+    """NDCGcost = Σ G_i (1 − 1/D_i), G = g/maxDCG; bounded by NDCG-Loss1 and NDCG-Loss2.
 
     Source: Wang et al. 2018, equation 14.
     """
@@ -83,7 +83,7 @@ class NdcgCost(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def measure(self, ranked: RankedLabels) -> Measured:
-        """Return the cost of each query, undefined where nothing gains."""
+        """Return the cost of each query, undefined where no document has a gain."""
         ideal = max_dcg(ranked.ideal, self.conventions)
         return self.costs(ranked) / np.where(ideal > 0.0, ideal, 1.0), ideal <= 0.0
 
@@ -97,7 +97,7 @@ class NdcgCost(Metric):
 
 @dataclass(frozen=True)
 class LambdaRankMetric(NdcgCost):
-    """Σ G_i Σ_{j < i} |1/D_i − 1/D_j|, i and j ranks: what LambdaRank's loss bounds, itself ≥ NDCGcost.
+    """Σ G_i Σ_{j < i} |1/D_i − 1/D_j|, i, j ranks; bounded by LambdaRank's loss, and ≥ NDCGcost.
 
     Source: Wang et al. 2018, equation 17.
     """

@@ -19,7 +19,7 @@ def weights(conventions: Conventions, boundaries: Int64Array) -> Float64Array:
     ranks = np.arange(1, int(np.diff(boundaries).max(initial=0)) + 1, dtype=np.float64)
     if conventions.discount == "reciprocal":
         return np.asarray(1.0 / ranks)
-    # LETOR divides by nothing at ranks 1 and 2, then by log2(r) (Qin et al. 2010).
+    # LETOR does not discount ranks 1 and 2, and divides by log2(r) from there (Qin et al. 2010).
     return np.asarray(
         1.0 / np.log2(np.maximum(ranks, 2.0) if conventions.discount == "letor" else 1.0 + ranks)
     )
@@ -28,7 +28,7 @@ def weights(conventions: Conventions, boundaries: Int64Array) -> Float64Array:
 def sum_gains(
     gains: Float64Array, query_boundaries: Int64Array, weights: Float64Array, cutoff: int
 ) -> Float64Array:
-    """DCG of each query from its gains in rank order."""
+    """Return the DCG of each query from its gains in rank order."""
     return per_query(_sum_gains, query_boundaries, gains, weights, cutoff)
 
 
@@ -51,7 +51,7 @@ def _sum_gains(
 
 
 def max_dcg(ideal: Ideal, held: Conventions, cutoff: int | None = None) -> Float64Array:
-    """Return the DCG of each query's ideal ranking, computed once."""
+    """Return the DCG of each query's ideal ranking, cached in `ideal`."""
     return ideal.once(
         ("max_dcg", held.gain, held.discount, cutoff),
         lambda: sum_gains(
@@ -71,7 +71,7 @@ def _sum_tied_gains(
     cutoff: int,
     sums: Float64Array,
 ) -> None:
-    """DCG of each query, each document of equal score gaining their mean (McSherry and Najork 2008)."""
+    """Sum the DCG of each query, with the mean gain for tied documents (McSherry and Najork 2008)."""
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         begin = start
@@ -88,7 +88,7 @@ def _sum_tied_gains(
 
 @dataclass(frozen=True)
 class Dcg(Metric):
-    """DCG@k = Σ_{r <= k} g(y) / D(r), in gain; 0 where a query has no relevant document.
+    """DCG@k = Σ_{r <= k} g(y) / D(r), in units of gain; 0 where a query has no relevant document.
 
     Source: Järvelin and Kekäläinen 2002, with the exponential gain of Burges et al. 2005.
     """
@@ -101,7 +101,7 @@ class Dcg(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
 
     def contract(self) -> dict[str, Any]:
-        """Return the conventions in force; a query without a relevant document has the value 0."""
+        """Return the conventions that apply; a query without a relevant document has the value 0."""
         return {"queries_without_relevant": 0, **super().contract()}
 
     def measure(self, ranked: RankedLabels) -> Measured:
@@ -136,7 +136,7 @@ class Ndcg(Dcg):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def measure(self, ranked: RankedLabels) -> Measured:
-        """Return NDCG@k of each query, undefined where nothing gains."""
+        """Return NDCG@k of each query, undefined where no document has a gain."""
         reached, _ = super().measure(ranked)
         ideal = max_dcg(ranked.ideal, self.conventions, self.cutoff)
         values: Float64Array = np.divide(reached, ideal, out=np.zeros_like(reached), where=ideal > 0.0)

@@ -11,7 +11,7 @@ from core.metrics.ranked import RankedLabels
 from core.ranges import over_ranges
 from core.types import Float64Array, Int64Array
 
-_BELOW_JUDGED = -1e-300  # labels below 0 are trec_eval's "in the pool, but not judged"
+_BELOW_JUDGED = -1e-300  # labels below 0: in the pool, but not judged (trec_eval)
 _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 
 
@@ -26,7 +26,7 @@ def _count_preferences(
     found: Int64Array,
     above_found: Int64Array,
 ) -> None:
-    """Count each query's retrieved relevant documents, and the non-relevant ones above each of them."""
+    """Count each query's retrieved relevant documents, and sum the non-relevant documents above each."""
     for query in range(first, last):
         most, above = np.int64(relevant[query]), 0
         for row in range(query_boundaries[query], query_boundaries[query + 1]):
@@ -46,7 +46,7 @@ def _sum_expected_precisions(
     threshold: float,
     sums: Float64Array,
 ) -> None:
-    """Sum of the precisions that are expected at the relevant ranks of each query."""
+    """Sum the expected precisions at the relevant ranks of each query."""
     for query in range(first, last):
         start = query_boundaries[query]
         relevant, other, unjudged = 0.0, 0.0, 0.0
@@ -66,7 +66,7 @@ class Bpref(BinaryMetric):
     """bpref: how rarely judged non-relevant documents rank above relevant ones.
 
     bpref = (1/R) Σ_{retrieved relevant} 1 − min(n, R) / min(R, N), n the judged non-relevant documents
-    above, N all of them; unjudged ones do not count.
+    above it, N all judged non-relevant documents; unjudged documents are ignored.
 
     Source: Buckley and Voorhees 2004, as trec_eval computes it.
     """
@@ -86,9 +86,9 @@ class Bpref(BinaryMetric):
         n = len(relevant)
         over_ranges(_count_preferences, n, boundaries, labels, threshold, relevant, *counts, work=len(labels))
         judged = ranked.ideal.count_above(_BELOW_JUDGED)
-        # Without a non-relevant document nothing is above, whatever it is divided by.
+        # Without non-relevant documents the numerator is 0, so any bound will do.
         bound = np.maximum(np.minimum(relevant, judged - relevant), 1.0)
-        # Whole numbers until the last step, so that preferences that cancel are exactly 0.
+        # Integers until the last step, so that preferences that cancel give exactly 0.
         return np.asarray((found * bound - above_found) / (bound * relevant))
 
 
@@ -96,9 +96,9 @@ class Bpref(BinaryMetric):
 class InferredAveragePrecision(BinaryMetric):
     """Average precision, inferred from a pool of which a random part was judged.
 
-    infAP = (1/R) Σ_{relevant at rank r} (1 + p (n + ε) / (n + m + 2ε)) / r, where of the documents above r
-    p were pooled, n judged relevant and m not relevant, ε = 1e-5. Labels below 0 are pooled, but not judged;
-    documents without a label were not pooled.
+    infAP = (1/R) Σ_{relevant at rank r} (1 + p (n + ε) / (n + m + 2ε)) / r, where ε = 1e-5 and p
+    pooled, n relevant and m non-relevant documents rank above r. Documents with a label below 0 are pooled,
+    but not judged; documents without a label are not pooled.
 
     Source: Yilmaz and Aslam 2006, as trec_eval's `infAP`.
     """

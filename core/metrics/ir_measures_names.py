@@ -1,4 +1,4 @@
-"""Metrics as ir_measures spells them: `nDCG@10`, `RR`, `AP@100`, `RBP(p=0.95)`."""
+"""Translate the metric names of ir_measures: `nDCG@10`, `RR`, `AP@100`, `RBP(p=0.95)`."""
 
 import re
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from core.errors import InvalidInput
 
-# `Rprec` and `infAP` are spelled so by trec_eval, too, and mean its numbers.
+# `Rprec` and `infAP` are also names of trec_eval, with the conventions of trec_eval.
 IR_MEASURES_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "nDCG": "ndcg",
@@ -37,7 +37,7 @@ _BY_CONTRACT = "the contract sets what is relevant (relevance_threshold; 1.5 for
 
 
 def from_ir_measures(text: str) -> str | None:
-    """Return our spelling of a metric that ir_measures spells so, None of any other text.
+    """Return our spelling of a metric of ir_measures, None for other texts.
 
     Raises:
         InvalidInput: For arguments in brackets other than a cutoff, judged_only and the persistence of RBP.
@@ -75,7 +75,7 @@ def from_ir_measures(text: str) -> str | None:
 
 
 def ir_measures_spelling(name: str) -> str | None:
-    """Return the spelling of ir_measures of a metric, with any cutoff, None of a metric that it lacks.
+    """Return an example spelling of a metric in ir_measures, None if ir_measures lacks it.
 
     Example:
         >>> ir_measures_spelling("ndcg"), ir_measures_spelling("bpref"), ir_measures_spelling("auc")

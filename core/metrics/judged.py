@@ -1,4 +1,4 @@
-"""Share of a ranking that was judged."""
+"""Share of judged documents in a ranking."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from core.ranges import per_query
 
 @dataclass(frozen=True)
 class Judged(Metric):
-    """Share of the retrieved documents that are judged, whatever their labels; undefined without a document.
+    """Share of the retrieved documents that are judged, whatever their labels; undefined for empty rankings.
 
     judged@k = |judged among the top k| / min(k, retrieved).
 

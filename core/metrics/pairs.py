@@ -1,4 +1,4 @@
-"""Metrics that count the pairs of documents in the right order."""
+"""Metrics that count correctly ordered pairs of documents."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,10 +25,10 @@ def _count_pairs(
     right: Float64Array,
     pairs: Float64Array,
 ) -> None:
-    """Count each query's pairs of unequal level, and those in the right order; a tied pair is half right.
+    """Count each query's pairs of unequal level, and correctly ordered pairs; tied pairs count half.
 
-    Documents come by descending score. A level is a label or, where `relevant_from` is a number, at least
-    that or not.
+    Documents are in descending order of score. Levels are the labels or, where `relevant_from` is not NaN,
+    two levels: labels from that number on, and smaller labels.
     """
     for query in range(first, last):
         levels = _levels(ideal[ideal_boundaries[query] : ideal_boundaries[query + 1]], relevant_from)
@@ -41,7 +41,7 @@ def _count_pairs(
 
 @compiled
 def _levels(ideal: Float64Array, relevant_from: float) -> Float64Array:
-    """Return the distinct labels of a query, falling; or the least relevant one alone."""
+    """Return the distinct labels of a query in descending order, or only `relevant_from` if not NaN."""
     if not np.isnan(relevant_from):
         return np.full(1, relevant_from)
     found = np.empty(len(ideal))
@@ -63,7 +63,7 @@ def _count_right(
     seen: Int64Array,
     tied: Int64Array,
 ) -> float:
-    """Walk down a ranking, counting documents by level in `seen`, the highest level first."""
+    """Return the number of correct pairs of a ranking; fill `seen` with document counts, top level first."""
     right = 0.0
     first = start
     while first < stop:
@@ -100,7 +100,7 @@ def _unequal_pairs(counts: Int64Array) -> float:
 
 @dataclass(frozen=True)
 class PairwiseAccuracy(Metric):
-    """Share of the pairs of unequal label that are in the right order, a tied pair counting half.
+    """Share of pairs with unequal labels that are ordered correctly; tied pairs count half.
 
     Source: "pair-wise correct" of Burges et al. 2006, section 2.
     """

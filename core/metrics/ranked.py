@@ -15,14 +15,14 @@ from core.ranges import for_kernels, over_ranges, per_query
 from core.sorting import SORT_PADDING, rank_highest, sort_counters
 from core.types import Float64Array, FloatArray, Int64Array
 
-_LARGEST_LABEL = 1000.0  # float64 ends at 2^1024, and gains are added up over documents
+_LARGEST_LABEL = 1000.0  # float64 overflows at 2^1024, and gains are summed over documents
 
 
 def label_gains(gain: Gain, labels: FloatArray) -> Float64Array:
-    """Return the gains of labels >= 0 in a metric.
+    """Return the gains of labels >= 0.
 
     Raises:
-        InvalidInput: At `/contract/gain`, when a label has no gain: too large, or missing in the list.
+        InvalidInput: At `/contract/gain`, when a label is too large, or missing in the list of gains.
     """
     if gain == "exp2":
         return _exp2_gains(np.asarray(labels, np.float64))
@@ -49,7 +49,7 @@ def _exp2_gains(labels: Float64Array) -> Float64Array:
 def _power_gains(
     first: int, last: int, labels: Float64Array, of_whole: Float64Array, values: Float64Array
 ) -> None:
-    """Fill in 2^y − 1, looked up for whole labels."""
+    """Store 2^y − 1 in `values`, from a table for whole labels."""
     for i in range(first, last):
         whole = np.int64(labels[i])
         values[i] = of_whole[whole] if whole == labels[i] else np.exp2(labels[i]) - 1.0
@@ -69,10 +69,10 @@ class Labels:
     _gains: dict[Gain, Float64Array] = field(default_factory=dict, repr=False)
 
     def gains(self, gain: Gain) -> Float64Array:
-        """Return the gain of each label, computed once: 0 where it is negative or NaN.
+        """Return the gain of each label, 0 for negative labels and NaN; cached.
 
         Raises:
-            InvalidInput: When a label has no gain: too large, or missing in the list.
+            InvalidInput: When a label is too large, or missing in the list of gains.
         """
         if gain not in self._gains:
             self._gains[gain] = label_gains(gain, np.where(self.labels > 0.0, self.labels, 0.0))
@@ -81,7 +81,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class Ideal(Labels):
-    """The judged labels of each query in descending order; they do not change while scores do.
+    """The judged labels of each query in descending order, which do not depend on scores.
 
     Attributes:
         documents: The labels of all documents in input order.
@@ -91,7 +91,7 @@ class Ideal(Labels):
     _found: dict[Hashable, Float64Array] = field(default_factory=dict, repr=False)
 
     def once(self, key: Hashable, compute: Callable[[], Float64Array]) -> Float64Array:
-        """Return the value cached under a key."""
+        """Return the value of a key; compute and cache it on the first call."""
         if key not in self._found:
             self._found[key] = compute()
         return self._found[key]
@@ -106,17 +106,17 @@ class Ideal(Labels):
 
     @cached_property
     def largest(self) -> Float64Array:
-        """The largest label, (1,), or none, (0,)."""
+        """The largest label, (1,); empty, (0,), without labels."""
         return np.asarray(self.labels.max(keepdims=True) if len(self.labels) else self.labels)
 
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The retrieved documents of each query by descending score, perhaps only the first of them.
+    """The retrieved documents of each query by descending score, possibly only the top documents.
 
     Attributes:
-        rows: (n_ranked,) the documents' places in input order.
-        boundaries: (n_queries + 1,) offsets into them.
+        rows: (n_ranked,) positions of the documents in input order.
+        boundaries: (n_queries + 1,) offsets into `rows`.
         documents: The labels of all documents in input order.
     """
 
@@ -139,7 +139,7 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class RankedLabels:
-    """Labels as the scores rank them, made once and read by many metrics.
+    """Labels ranked by score, shared by all metrics.
 
     Attributes:
         ranking: The retrieved documents by descending score.
@@ -158,7 +158,7 @@ class RankedLabels:
         return self.document_scores[self.ranking.rows]
 
     def first(self, documents: int | None) -> "RankedLabels":
-        """Return the rankings cut off after some documents, as they are for None; made once."""
+        """Return the rankings cut off after `documents` documents, unchanged for None; cached."""
         if documents is None:
             return self
         if documents not in self._firsts:
@@ -185,8 +185,8 @@ def order_by_score(
         scores: (n_documents,) scores, no NaN.
         query_boundaries: (n_queries + 1,) offsets.
         ties: `docid` puts the larger document id first, scores compared as float32; else input order.
-        document_ids: (n_documents,) needed for `docid`; input order where left out.
-        depth: Rows of each query that are wanted, the highest scores; all when None, and with `docid`.
+        document_ids: (n_documents,) ids for `docid`; input order if left out.
+        depth: Number of top rows of each query to return; None for all. Ignored with `docid`.
     """
     boundaries, values = for_kernels(query_boundaries, np.int64), for_kernels(scores, np.float64)
     if ties != "docid" or document_ids is None:
@@ -227,9 +227,9 @@ def rank_labels(
     Args:
         scores: (n_documents,) scores; NaN where the document was judged but not retrieved.
         ideal: The documents' labels, as `ideal_labels` returned them.
-        ties: How documents of equal score are ordered; see `order_by_score`.
-        document_ids: (n_documents,) names, for `docid`.
-        depth: Documents of each query that are ranked at least; all when None.
+        ties: Order of tied documents, see `order_by_score`.
+        document_ids: (n_documents,) ids, for `docid`.
+        depth: Minimum number of top documents of each query to rank; None for all.
     """
     documents = ideal.documents
     boundaries, values = documents.boundaries, np.asarray(scores, np.float64)
@@ -271,7 +271,7 @@ def count_above(
 
 
 def _ordered(scores: Float64Array, query_boundaries: Int64Array, first_boundaries: Int64Array) -> Int64Array:
-    """Return the rows of each query's highest scores, as many as `first_boundaries` leave room for."""
+    """Return the rows of each query's top scores; `first_boundaries` define the number for each query."""
     rows = np.empty(first_boundaries[-1], np.int64)
     n_queries = len(query_boundaries) - 1
     over_ranges(_order, n_queries, scores, query_boundaries, first_boundaries, rows, work=len(scores))
@@ -287,7 +287,7 @@ def _order(
     first_boundaries: Int64Array,
     rows: Int64Array,
 ) -> None:
-    longest = np.int64(0)  # a literal would be compiled once more
+    longest = np.int64(0)  # typed, as an int literal would compile another kernel
     for query in range(first_query, last_query):
         longest = max(longest, query_boundaries[query + 1] - query_boundaries[query])
     room = longest + SORT_PADDING
@@ -303,7 +303,7 @@ def _order(
 
 
 def _boundaries_of_first(documents: int | None, boundaries: Int64Array) -> Int64Array:
-    """Return the boundaries of the first documents of each query."""
+    """Return the boundaries of the top `documents` documents of each query."""
     if documents is None:
         return boundaries
     return np.concatenate(([0], np.cumsum(np.minimum(np.diff(boundaries), documents))))
@@ -323,7 +323,7 @@ def _taken(document_ids: Sequence[str], rows: Int64Array) -> Texts:
 def _break_ties(
     order: Int64Array, scores: Float64Array, boundaries: Int64Array, document_ids: Sequence[str]
 ) -> None:
-    """Put rows of equal score, which are contiguous, in descending order of their document's id."""
+    """Sort rows of equal score, which are contiguous, in descending order of document id."""
     ranked = scores[order]
     as_before = np.zeros(len(order) + 1, np.bool_)
     as_before[1:-1] = ranked[1:] == ranked[:-1]
@@ -333,7 +333,7 @@ def _break_ties(
         return
     group = np.cumsum(~as_before[tied])
     rows = order[tied]
-    # UTF-8 sorts bytewise like trec_eval's strcmp.
+    # Arrow compares UTF-8 bytes, like strcmp in trec_eval.
     by_id = pc.array_sort_indices(_taken(document_ids, rows).array, order="descending").to_numpy()
     place = np.empty(len(rows), np.int64)
     place[by_id] = np.arange(len(rows))

@@ -43,16 +43,16 @@ def _interpolated_precisions(
     wanted: Int64Array,
     precisions: Float64Array,
 ) -> None:
-    """Highest precision at the ranks by which some relevant documents are found, 0 where they never are.
+    """Store the highest precision from the rank of the n-th relevant document on, 0 if fewer are retrieved.
 
     Args:
-        first: Of the range of queries.
-        last: The query behind the range.
+        first: First query of the range.
+        last: Query after the last query of the range.
         query_boundaries: (n_queries + 1,) offsets.
         labels: (n_documents,) labels in rank order.
-        threshold: Relevant is a label above it.
-        wanted: (n_queries, n_levels) how many are to be found, ascending.
-        precisions: (n_queries, n_levels) filled.
+        threshold: Documents with a label above this are relevant.
+        wanted: (n_queries, n_levels) the number n of relevant documents of each level, ascending.
+        precisions: (n_queries, n_levels) zeros, filled.
     """
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
@@ -69,7 +69,7 @@ def _interpolated_precisions(
                     precisions[query, level] = best
                     level -= 1
                 found -= 1
-        precisions[query, : level + 1] = best  # none has to be found
+        precisions[query, : level + 1] = best  # levels with n = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class _Interpolated(BinaryMetric):
 
     def at_levels(self, ranked: RankedLabels, relevant: Float64Array, levels: Float64Array) -> Float64Array:
         """Return interpolated precisions, (n_queries, n_levels)."""
-        # As trec_eval 9 rounds; version 10 takes the nearest whole number.
+        # Rounded as in trec_eval 9; version 10 rounds to the nearest whole number.
         wanted = (levels * relevant[:, np.newaxis] + 0.9).astype(np.int64)
         labels, boundaries = ranked.ranking.labels, ranked.ranking.boundaries
         threshold = self.conventions.relevance_threshold
@@ -117,7 +117,7 @@ class InterpolatedPrecision(_Interpolated):
     """Interpolated precision: the highest precision at any rank where the recall is reached.
 
     A recall of c is reached with ⌊c R + 0.9⌋ relevant documents, 0 to R of them. Spelled `iprec@0.1`; `iprec`
-    is that at recall 0, the highest precision at any rank.
+    means recall 0: the highest precision at any rank.
 
     Source: trec_eval's `iprec_at_recall`.
     """
@@ -135,7 +135,7 @@ class InterpolatedPrecision(_Interpolated):
 
     @classmethod
     def examples(cls) -> tuple[str, ...]:
-        """Return spellings of it."""
+        """Return example spellings of the metric."""
         return cls.name, f"{cls.name}@0.1"
 
     @property

@@ -72,19 +72,19 @@ _MISSPELT = re.compile(r"(?P<name>[^@()]*?)[@_. -]*(?P<cutoff>[1-9][0-9]{0,5})?"
 
 
 def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | None = None) -> Metric:
-    """Build a metric from its spelling: ours, trec_eval's or ir_measures'.
+    """Parse a metric from its spelling: ours, trec_eval's or ir_measures'.
 
     Args:
-        text: A name, with a cutoff as in `ndcg@10`, or with a recall as in `iprec@0.1`; `rbp` may name its
-            persistence, `rbp(0.95)`. `ndcg(judged)@10` and `rbp(0.95,judged)` leave documents that are not
-            judged out of the ranking, as trec_eval's -J does. What trec_eval alone spells so, `ndcg_cut_10`,
-            keeps its conventions whatever the contract's; see `trec_eval_conventions`. What ir_measures
-            spells so, `nDCG@10`, is ours by another name.
-        contract: The conventions to keep: a preset, an object, or the default ones.
+        text: A name, with a cutoff as in `ndcg@10`, a recall as in `iprec@0.1`, or a persistence as in
+            `rbp(0.95)`. `ndcg(judged)@10` and `rbp(0.95,judged)` remove unjudged documents from the ranking,
+            as trec_eval's -J does. Names of trec_eval alone, such as `ndcg_cut_10`, imply its conventions
+            whatever the contract, see `trec_eval_conventions`. Names of ir_measures, such as `nDCG@10`, are
+            aliases of ours.
+        contract: The conventions: a preset, an object, or None for the default.
 
     Raises:
-        InvalidInput: For an unknown name, a cutoff that is not a whole number from 1 to 999999, or one that
-            the metric does not take.
+        InvalidInput: For an unknown name, a cutoff that is not a whole number from 1 to 999999, or a cutoff
+            of a metric that takes none.
 
     Example:
         >>> parse_metric("ndcg@10").spelling
@@ -104,7 +104,7 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
 def metric_name(text: str) -> str:
     """Return the name under which a metric is stored and shown: ours for ir_measures', else as written.
 
-    A spelling of trec_eval alone stays, because it implies the conventions of trec_eval.
+    A name of trec_eval alone is kept, because it implies the conventions of trec_eval.
 
     Raises:
         InvalidInput: As for `parse_metric`.
@@ -118,7 +118,7 @@ def metric_name(text: str) -> str:
 
 
 def check_differences(text: str) -> None:
-    """Refuse a metric whose differences between systems are not means of the queries' differences.
+    """Refuse a metric whose difference between systems is not the mean of the per-query differences.
 
     Raises:
         InvalidInput: The metric is averaged geometrically.
@@ -154,7 +154,7 @@ def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
 
 
 def _suggestion(text: str) -> str:
-    """Suggest the metric that an unknown name probably means, or list all."""
+    """Return a suggestion of a similar metric for an unknown name, or a list of all metrics."""
     known = {
         **{name: name for name in METRICS},
         **TREC_EVAL_NAMES,

@@ -1,4 +1,4 @@
-"""Metrics as trec_eval spells them."""
+"""Translate the metric names of trec_eval."""
 
 import re
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from core.metrics.conventions import PRESETS, Conventions
 
-# What both spell alike, `map`, `bpref` and `ndcg`, is ours and follows the contract.
+# Names that both have, `map`, `bpref` and `ndcg`, are ours and follow the contract.
 TREC_EVAL_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "recip_rank": "mrr",
@@ -31,7 +31,7 @@ _AT = re.compile(r"(?P<name>[A-Za-z_]+)[_.](?P<at>[0-9]+(?:\.[0-9]+)?)")
 
 
 def from_trec_eval(text: str) -> str | None:
-    """Return our spelling of a metric that only trec_eval spells so, None of any other text.
+    """Return our spelling of a name that only trec_eval has, None for other texts.
 
     Example:
         >>> from_trec_eval("ndcg_cut_10"), from_trec_eval("iprec_at_recall_0.10"), from_trec_eval("map")
@@ -46,7 +46,7 @@ def from_trec_eval(text: str) -> str | None:
 
 
 def trec_eval_spelling(name: str) -> str | None:
-    """Return trec_eval's spelling of a metric, with any cutoff, None of a metric that it lacks.
+    """Return an example spelling of a metric in trec_eval, None if trec_eval lacks it.
 
     Example:
         >>> trec_eval_spelling("ndcg"), trec_eval_spelling("mrr"), trec_eval_spelling("err")
@@ -62,7 +62,7 @@ def trec_eval_spelling(name: str) -> str | None:
 
 
 def trec_eval_conventions(held: Conventions) -> Conventions:
-    """Return trec_eval's conventions; these give the settings of its options -l, -M and -J."""
+    """Return trec_eval's conventions, with the values of its options -l, -M and -J from `held`."""
     return replace(
         PRESETS["trec_eval"],
         relevance_threshold=held.relevance_threshold,

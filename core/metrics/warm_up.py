@@ -17,12 +17,12 @@ def ranked() -> None:
 
 
 def binary() -> None:
-    """Measure a tiny query by each metric of binary relevance."""
+    """Compute each metric of binary relevance on a tiny query."""
     _measure(binary=True)
 
 
 def others() -> None:
-    """Measure a tiny query by each other metric."""
+    """Compute each other metric on a tiny query."""
     _measure(binary=False)
 
 

@@ -1,7 +1,8 @@
 """HTTP clients that connect only to addresses that a guard allows.
 
 Their transports are built on httpcore's connection pools, whose network backend resolves and checks the host
-and then connects to the very address that was checked. The `Host` header and the name in TLS stay the host's.
+and then connects to the very address that was checked. The `Host` header and the TLS server name remain
+those of the host.
 """
 
 import os
@@ -24,7 +25,7 @@ _SocketOptions = Iterable[Any] | None
 _RESOLVER_THREADS = 16
 
 _ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = MappingProxyType(
-    {  # the first that fits
+    {  # the first matching type is used
         httpcore.ConnectTimeout: httpx.ConnectTimeout,
         httpcore.ReadTimeout: httpx.ReadTimeout,
         httpcore.WriteTimeout: httpx.WriteTimeout,
@@ -47,10 +48,10 @@ def open_client(
     headers: Mapping[str, str] = MappingProxyType({}),
     verify: ssl.SSLContext | None = None,
 ) -> httpx.Client:
-    """Open a client whose connections a guard checks, those of redirects too; close it after use.
+    """Open a client whose connections, also for redirects, are checked by a guard; close it after use.
 
-    Requests raise `core.errors.AddressRefused` beside the errors of httpx. Proxies of the environment are not
-    used. Certificates are verified; `SSL_CERT_FILE` and `SSL_CERT_DIR` name those of other authorities.
+    Requests raise `core.errors.AddressRefused` in addition to the errors of httpx. Proxies of the environment
+    are not used. Certificates are verified; `SSL_CERT_FILE` and `SSL_CERT_DIR` select other authorities.
 
     Args:
         guard: Guard of addresses.
@@ -79,7 +80,7 @@ def open_async_client(
 ) -> httpx.AsyncClient:
     """Open an asynchronous client; see `open_client`.
 
-    All of a process share the certificate authorities that the first one has read.
+    All clients of a process share the certificate authorities that the first client has read.
     """
     files = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     transport = _AsyncTransport(guard, verify or _shared_context(*files))
@@ -94,7 +95,7 @@ def open_async_client(
 
 @lru_cache
 def _shared_context(_file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """Read the certificate authorities of these variables, which takes 25 ms of processor time."""
+    """Read the certificate authorities that the variables select, which takes 25 ms of CPU time."""
     return httpx.create_ssl_context()
 
 

@@ -28,7 +28,7 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
         schemes: Allowed schemes, in lower case.
 
     Raises:
-        InvalidInput: It is no such URL, or has a user name or password.
+        InvalidInput: It is not a URL with such a scheme, or has a user name or password.
     """
     if len(url) > MAX_CHARACTERS:
         raise InvalidInput.at(pointer, f"must have at most {MAX_CHARACTERS:,} characters")

@@ -71,7 +71,7 @@ METADATA = frozenset(
 
 
 def actual_address(address: IPAddress) -> IPAddress:
-    """Return the IPv4 address behind one that is mapped or translated (NAT64), else the address itself."""
+    """Return the IPv4 address in a mapped or translated (NAT64) IPv6 address, else the address itself."""
     if not isinstance(address, ipaddress.IPv6Address):
         return address
     if address.ipv4_mapped is not None:

@@ -28,9 +28,9 @@ _TICK = timedelta(microseconds=1)
 class Cron:
     """A cron expression in a time zone.
 
-    Daylight saving time is handled as Debian's cron does: a time of day that a day lacks is due when the gap
-    ends, one that comes twice is due the first time, and expressions whose minutes or hours begin with `*`
-    follow the elapsed time.
+    Daylight saving time is handled as by Debian's cron. A time of day that a clock change skips is due at the
+    end of the gap. A repeated time of day is due the first time only. Expressions whose minutes or hours
+    begin with `*` follow the elapsed time.
 
     Attributes:
         expression: Minute, hour, day of the month, month and day of the week.
@@ -47,10 +47,10 @@ class Cron:
 
     @classmethod
     def parse(cls, expression: str, timezone: str = "UTC") -> "Cron":
-        """Check an expression and a time zone.
+        """Parse and validate an expression and a time zone.
 
         Raises:
-            InvalidInput: With the field that is wrong, or for an expression that is never due.
+            InvalidInput: A field or the time zone is invalid, or the expression is never due.
         """
         _check_timezone(timezone)
         _check_fields(expression)
@@ -60,7 +60,7 @@ class Cron:
         return cron
 
     def next_after(self, moment: datetime) -> datetime | None:
-        """Return the first due time after a moment, in UTC; None where there is none within 50 years."""
+        """Return the first due time after a moment, in UTC; None if the next 50 years have none."""
         return next(self._after(moment), None)
 
     def upcoming(self, moment: datetime, count: int) -> list[datetime]:
@@ -68,13 +68,13 @@ class Cron:
         return list(islice(self._after(moment), count))
 
     def latest(self, first: datetime, now: datetime) -> datetime:
-        """Return the last due time that has come, given one that has.
+        """Return the latest due time up to now.
 
         Args:
-            first: A due time, at most `now`.
+            first: A due time, at most `now`; returned if no later one has come.
             now: The current time.
         """
-        # The library yields times before its start, so the start is a tick later.
+        # The library yields only times before its start, so the start is one tick after `now`.
         backwards = CronSim(self.expression, (now + _TICK).astimezone(self._zone), reverse=True)
         found = next(backwards).astimezone(UTC)
         return found if first <= found <= now else first

@@ -11,7 +11,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
 
 TRAININGS = frozenset({TrainJob.kind, AutoTrainJob.kind})  # kinds whose jobs make the model of a run
-STUDY = "study"  # what a schedule calls a study, which is not a job
+STUDY = "study"  # kind of a study in a schedule; a study is not a job
 
 
 def dataset_names(requested: Stored) -> dict[str, str]:
@@ -101,6 +101,6 @@ def study_of_run(
 
 
 def _sizes(requested: Stored, statistics: Stored | None) -> AutomaticChoice:
-    """Choose the hyperparameters that a training leaves to the size of its dataset."""
+    """Choose the automatic hyperparameters of a training by the size of its dataset."""
     given = requested["hyperparameters"]
     return AutomaticChoice.for_dataset(statistics, requested.get("features"), given)

@@ -18,14 +18,14 @@ class Explainer(Protocol):
 
     @property
     def steps(self) -> int:
-        """Return what one score takes, in steps of about 5 ns."""
+        """Return the cost of explaining one score, in steps of about 5 ns."""
 
     def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
         """Explain documents; see `Contributions.of` and `IntegratedGradients.of`."""
 
 
 def explainability_of(model: ScoringModel) -> Explainability:
-    """Examine whether scores of a model can be explained, and at what cost."""
+    """Return whether the scores of a model can be explained, and the cost."""
     if isinstance(model, TreeModel):
         return Explainability.of(model.text)
     if isinstance(model, Network):
@@ -36,10 +36,10 @@ def explainability_of(model: ScoringModel) -> Explainability:
 
 
 def explainer_of(model: ScoringModel) -> Explainer:
-    """Return what explains a model: Shapley values of trees, integrated gradients of networks.
+    """Return the explainer of a model: Shapley values for trees, integrated gradients for networks.
 
     Raises:
-        ModelError: Its scores cannot be explained; see `explainability_of`.
+        ModelError: The scores cannot be explained; see `explainability_of`.
     """
     if isinstance(model, TreeModel):
         return Contributions(model.text)
@@ -51,10 +51,10 @@ def explainer_of(model: ScoringModel) -> Explainer:
 
 
 class SumExplainer:
-    """Explains the scores of a sum: what a feature adds to each member, weighted and added up.
+    """Explains the scores of a sum: the weighted sum of each feature's contributions to the members.
 
     Attributes:
-        steps: Cost of one score, in steps of about 5 ns.
+        steps: Cost of explaining one score, in steps of about 5 ns.
 
     Args:
         model: The sum.

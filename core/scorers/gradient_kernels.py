@@ -1,4 +1,4 @@
-"""Kernels of gradients: how a network's score changes with its inputs, by the chain rule."""
+"""Kernels for the gradient of a network's score with respect to its inputs (backpropagation)."""
 
 import math
 
@@ -37,21 +37,21 @@ def evaluate(
     scores: Float64Array,
     gradients: Float64Array,
 ) -> None:
-    """Score points on the way from inputs of 0 to a document's, and write the gradients there.
+    """Score points on the path from zero inputs to a document's inputs, and write the gradients there.
 
     Args:
         slopes: (width,) products of the document's inputs and the first layer's weights.
-        points: (BLOCK,) from 0 to 1.
+        points: (BLOCK,) positions on the path, from 0 to 1.
         layout: See `PackedNetwork`.
         weights: See `PackedNetwork`.
-        back_layout: Of the transposed weights.
+        back_layout: Layout of the transposed weights.
         back_weights: Transposed weights.
         activation: Activation of hidden units.
-        places: Where in the scratch each hidden layer has its units, its normed units and their factors;
-            in the last line, where there is room for the gradients of two layers.
+        places: Offsets into `scratch` of each hidden layer's units, normed units and norm factors; the last
+            row has the offsets of two gradient buffers.
         scratch: See `places`.
-        scores: (BLOCK,), written to.
-        gradients: (BLOCK, width) of the scores by the sums of the first layer, written to.
+        scores: (BLOCK,) output.
+        gradients: (BLOCK, width) output, gradients of the scores with respect to the first layer's sums.
     """
     first, output, n_hidden = layout[0], layout[-1], layout.shape[0] - 1
     width, bias_at = first[WIDTH], first[BIAS_AT]
@@ -84,7 +84,7 @@ def _products(
     layer: int,
     place: Int64Array,
 ) -> None:
-    """Compute the sums of a layer from the units of the one before."""
+    """Compute the sums of a layer from the units of the previous layer."""
     repeat(scratch, place[UNITS_AT], BLOCK, layout[layer, WIDTH], weights, layout[layer, BIAS_AT])
     stride = layout[layer - 1, WIDTH]
     add_products(scratch, before[UNITS_AT], stride, BLOCK, layout[layer], weights, place[UNITS_AT])
@@ -94,7 +94,7 @@ def _products(
 def _finish(
     scratch: Float64Array, place: Int64Array, layer: Int64Array, weights: Float64Array, activation: int
 ) -> None:
-    """Norm and activate the sums of a layer, and keep what their derivatives need."""
+    """Normalise and activate the sums of a layer, and store the values that derivatives need."""
     n_units, width, norm_at = layer[N_UNITS], layer[WIDTH], layer[NORM_AT]
     if norm_at >= 0:
         scales, shifts = weights[norm_at : norm_at + width], weights[norm_at + width : norm_at + 2 * width]
@@ -123,7 +123,7 @@ def _back(
     back_weights: Float64Array,
     activation: int,
 ) -> int:
-    """Return where the gradients by the first layer's sums are."""
+    """Backpropagate to the first layer's sums; return the offset of their gradients."""
     n_hidden = layout.shape[0] - 1
     one: int = places[n_hidden, 0]
     other: int = places[n_hidden, 1]
@@ -148,7 +148,7 @@ def _through_activation(
     weights: Float64Array,
     activation: int,
 ) -> None:
-    """Turn the gradients by a layer's units, in place, into those by its sums."""
+    """Convert, in place, gradients with respect to a layer's units into gradients of its sums."""
     n_units, width, norm_at = layer[N_UNITS], layer[WIDTH], layer[NORM_AT]
     scales = weights[norm_at : norm_at + width]
     for row in range(BLOCK):

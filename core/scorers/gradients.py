@@ -2,11 +2,11 @@
 
 Sundararajan, Taly and Yan, "Axiomatic attribution for deep networks" (2017), equation 1: input `i`
 contributes `x_i ∫ ∂F(α x) / ∂x_i dα`, α from 0 to 1. The baseline is the document whose inputs are all 0: the
-centre of the scaled values of each feature, which is also what a missing value becomes.
+centre of each scaled feature, which also replaces missing values.
 
-The integral is taken by Lobatto's rule of four points on parts of the way. The change of the score on a part
-is known, and so is the rule's error: the worst parts are halved until all errors together are at most
-`TOLERANCE` of all changes, or `MOST_POINTS` are evaluated. A linear scorer is explained exactly.
+The path is divided into parts, and each part is integrated by Lobatto's rule with four points. The known
+change of the score on a part gives the rule's error. The worst parts are halved until the sum of errors is at
+most `TOLERANCE` of the sum of changes, or `MOST_POINTS` are evaluated. A linear scorer is explained exactly.
 """
 
 from dataclasses import dataclass, replace
@@ -26,8 +26,8 @@ TOLERANCE = 1e-4
 MOST_POINTS = 64 * BLOCK
 _NODES = np.array([0.0, 0.5 - 0.5 / np.sqrt(5.0), 0.5 + 0.5 / np.sqrt(5.0), 1.0])
 _SHARES = np.array([1.0, 5.0, 5.0, 1.0]) / 12.0
-_PARTS = BLOCK // len(_NODES)  # that are evaluated together
-# Measured, in steps of 5 ns: what a point takes, each of its units, and how many weights take one.
+_PARTS = BLOCK // len(_NODES)  # parts evaluated in one block
+# Measured: cost of a point and of each of its units, in steps of 5 ns, and weights per step.
 _STEPS_A_POINT, _STEPS_A_UNIT, _WEIGHTS_A_STEP = 200, 4, 64
 
 
@@ -56,9 +56,9 @@ class IntegratedGradients:
             features: (n_documents, n_features) in the network's feature order; NaN where missing.
 
         Returns:
-            (n_documents,) the score of the baseline, the same for all; and (n_documents, n_features) what
-            each feature adds, the indicator of its missing values included. Together they add up to the
-            score, within `TOLERANCE` of how far the score moves on the way to it.
+            (n_documents,) the score of the baseline, the same for all; and (n_documents, n_features) the
+            contribution of each feature, its missing indicator included. Their sum is the score, within
+            `TOLERANCE` of the total change of the score along the path.
         """
         inputs = self._network.inputs(features)
         added = inputs * self.mean_gradients(inputs)
@@ -68,7 +68,7 @@ class IntegratedGradients:
         return np.full(len(inputs), self.base), contributions
 
     def mean_gradients(self, inputs: Float64Array) -> Float64Array:
-        """Return the mean gradient by the inputs on the way from 0 to them, both (n_documents, n_inputs)."""
+        """Return the mean gradient on the path from 0 to the inputs, both (n_documents, n_inputs)."""
         first = self._network.layers[0]
         if len(self._network.layers) == 1:
             return np.broadcast_to(first.weights[:, 0].astype(np.float64), inputs.shape)
@@ -76,7 +76,7 @@ class IntegratedGradients:
         means = np.empty_like(slopes)
         for slope, mean in zip(slopes, means, strict=True):
             mean[:] = Way(self._network, self._back, slope).mean_gradient()
-        # By the chain rule: a sum of the first layer changes with an input by the weight.
+        # Chain rule: the derivative of a first-layer sum with respect to an input is the weight.
         return _products(means[:, : first.weights.shape[1]], self._back, 0)[:, : inputs.shape[1]]
 
     @cached_property
@@ -85,7 +85,7 @@ class IntegratedGradients:
 
 
 def explanation_steps(network: Network) -> int:
-    """Return what the explanation of one score may take, in steps of about 5 ns."""
+    """Return the largest cost of explaining one score, in steps of about 5 ns."""
     first, *others = network.layers
     steps = 1 + first.weights.size // _WEIGHTS_A_STEP
     if not others:
@@ -97,19 +97,19 @@ def explanation_steps(network: Network) -> int:
 
 
 def packed_back(network: Network) -> PackedNetwork:
-    """Pack the transposed weights of the hidden layers, by which gradients go back."""
+    """Pack the transposed weights of the hidden layers for backpropagation."""
     layers = [Layer(each.weights.T, np.zeros(len(each.weights), np.float32)) for each in network.layers[:-1]]
     return PackedNetwork.of((*layers, network.layers[-1]))
 
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """The straight way from inputs of 0 to the inputs of one document.
+    """The straight path from zero inputs to the inputs of one document.
 
     Attributes:
         network: The network.
         back: See `packed_back`.
-        slopes: (width,) by how much the sums of the first layer change on it.
+        slopes: (width,) change of the first layer's sums along the path.
     """
 
     network: Network
@@ -117,7 +117,7 @@ class Way:
     slopes: Float64Array
 
     def mean_gradient(self) -> Float64Array:
-        """Return the mean gradient by the first layer's sums, (width,)."""
+        """Return the mean gradient with respect to the first layer's sums, (width,)."""
         begins = np.arange(_PARTS) / _PARTS
         ends = begins + 1.0 / _PARTS
         sums, changes, errors = self._integrals(begins, ends)
@@ -138,7 +138,7 @@ class Way:
     def _integrals(
         self, begins: Float64Array, ends: Float64Array
     ) -> tuple[Float64Array, Float64Array, Float64Array]:
-        """Integrate the gradients on parts of the way; return them, the score's changes and the errors."""
+        """Integrate the gradients on parts of the path; return integrals, score changes and errors."""
         lengths = (ends - begins)[:, np.newaxis]
         scores, gradients = self.evaluated((begins[:, np.newaxis] + lengths * _NODES).ravel())
         gradients = gradients.reshape(len(begins), len(_NODES), -1)
@@ -147,10 +147,10 @@ class Way:
         return integrals, changes, np.abs(np.einsum("ik,k->i", integrals, self.slopes) - changes)
 
     def evaluated(self, points: Float64Array) -> tuple[Float64Array, Float64Array]:
-        """Return scores, (BLOCK,), and gradients by the first layer's sums, (BLOCK, width).
+        """Return scores, (BLOCK,), and gradients with respect to the first layer's sums, (BLOCK, width).
 
         Args:
-            points: (BLOCK,) of the way, from 0 to 1.
+            points: (BLOCK,) positions on the path, from 0 to 1.
         """
         packed = self.network.packed
         places, size = _places(packed.layout)
@@ -183,7 +183,7 @@ def _products(rows: Float64Array, packed: PackedNetwork, layer: int) -> Float64A
 
 
 def _places(layout: Int64Array) -> tuple[Int64Array, int]:
-    """Lay the scratch of `evaluate` out; return the places, and how many values there are."""
+    """Lay out the scratch of `evaluate`; return the places and the size of the scratch."""
     places = np.zeros((len(layout), 3), np.int64)
     end = 0
     for line, place in zip(layout[:-1], places, strict=False):

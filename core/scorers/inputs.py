@@ -1,12 +1,12 @@
-"""Transform of a document's features to a network's inputs.
+"""Transformation of a document's features to a network's inputs.
 
-Of each feature, in float64: a value that is not finite counts as missing; `sign(x) ln(1 + |x|)` is taken
-where asked for; the value is scaled; a missing one becomes 0, the centre of the scaled values. Behind the
-scaled features is an indicator, 0 or 1, for each feature that was missing in the training data.
+For each feature, in float64: a value that is not finite is missing; `sign(x) ln(1 + |x|)` is applied on
+request; the value is scaled; a missing value becomes 0, the centre of the scaled values. The scaled features
+are followed by an indicator, 0 or 1, for each feature with missing values in the training data.
 
 `standard` scales to `(x - mean) / deviation`. `rank-gauss` interpolates between up to `KNOTS` quantiles of
-the training data and the same quantiles of a normal distribution; values beyond the outermost are clipped.
-Equal quantiles are one, at the mean of theirs of the normal distribution.
+the training data and the same quantiles of a normal distribution; values beyond the outermost quantiles are
+clipped. Equal quantiles are merged into one, at the mean of their normal quantiles.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from core.scorers.kernels import scale
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 KNOTS = 64
-_SAMPLE = 200_000  # rows that quantiles are taken from, as of LightGBM's bins
+_SAMPLE = 200_000  # rows from which quantiles are computed, as LightGBM's bins are
 
 
 def _ignored() -> None:
@@ -36,12 +36,12 @@ class InputTransform:
 
     Attributes:
         kind: `standard`, `rank-gauss` or `none`.
-        log1p: Whether logarithms are taken first.
-        means: float64 (n_features,), of `standard`; empty otherwise.
-        deviations: float64 (n_features,), of `standard`, 1 where a feature does not vary; empty otherwise.
-        knots: float64 (n_features, KNOTS), ascending quantiles, of `rank-gauss`; (0, 0) otherwise. The last
-            one is repeated where there are fewer.
-        targets: float64 (n_features, KNOTS), what the knots become.
+        log1p: Whether `sign(x) ln(1 + |x|)` is applied before scaling.
+        means: float64 (n_features,) for `standard`; empty otherwise.
+        deviations: float64 (n_features,) for `standard`, 1 where a feature does not vary; empty otherwise.
+        knots: float64 (n_features, KNOTS), ascending quantiles, for `rank-gauss`; (0, 0) otherwise. The last
+            quantile is repeated where there are fewer.
+        targets: float64 (n_features, KNOTS), inputs that the knots are mapped to.
         indicators: int64 (n_indicators,) features with an indicator.
         n_features: Number of features.
     """
@@ -57,7 +57,7 @@ class InputTransform:
 
     @property
     def n_inputs(self) -> int:
-        """Return the number of inputs that a document's features become."""
+        """Return the number of inputs: features and indicators."""
         return self.n_features + len(self.indicators)
 
     def __call__(self, features: FloatArray) -> Float64Array:
@@ -74,7 +74,7 @@ class InputTransform:
     def parameters(self) -> tuple[Any, ...]:
         """Return the arguments of the kernels for the transform, in their order."""
         arrays = (self.means, self.deviations, self.knots, self.targets)
-        # Kernels are compiled for arrays that may be written to.
+        # Kernels are compiled for writable arrays.
         return self.log1p, *(np.array(each, np.float64) for each in arrays), np.array(self.indicators)
 
     @classmethod
@@ -92,9 +92,9 @@ class InputTransform:
         Args:
             features: (n_documents, n_features); read a block of rows at a time.
             kind: One of `INPUTS`.
-            log1p: Whether logarithms are taken first.
+            log1p: Whether `sign(x) ln(1 + |x|)` is applied before scaling.
             missing_indicators: Whether features that are missing somewhere get an indicator.
-            on_block: Called between blocks of rows; whatever it raises ends the fit.
+            on_block: Called between blocks of rows; may raise to stop.
         """
         n_rows, n_features = features.shape
         sums, squares, counts = (np.zeros(n_features) for _ in range(3))
@@ -130,7 +130,7 @@ class InputTransform:
 
     @classmethod
     def unscaled(cls, n_features: int) -> "InputTransform":
-        """Return the transform that leaves features as they are."""
+        """Return the identity transform."""
         none, no_table = np.empty(0), np.empty((0, 0))
         return cls("none", False, none, none, no_table, no_table, np.empty(0, np.int64), n_features)
 
@@ -139,7 +139,7 @@ class InputTransform:
         return {"kind": self.kind, "log1p": self.log1p, "n_features": self.n_features}
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that decide the transform, by name, for storage."""
+        """Return the arrays that determine the transform, by name, for storage."""
         found: dict[str, NDArray[Any]] = {"indicators": self.indicators}
         if self.kind == "standard":
             found |= {"means": self.means, "deviations": self.deviations}
@@ -149,7 +149,7 @@ class InputTransform:
 
     @classmethod
     def restored(cls, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "InputTransform":
-        """Return the transform that `description` and `arrays` returned; both are already checked."""
+        """Restore a transform from its `description` and `arrays`, which must be valid."""
         none: Float64Array = np.empty(0)
         return cls(
             description["kind"],
@@ -164,10 +164,10 @@ class InputTransform:
 
 
 def as_float32(features: FloatArray) -> Float32Array:
-    """Return features in float32, contiguous, for reading; what is beyond its range becomes infinite."""
+    """Return features as a read-only contiguous float32 array; values beyond its range become infinite."""
     if features.dtype == np.float32 and features.flags.c_contiguous:
         return read_only(features)
-    with np.errstate(over="ignore", invalid="ignore"):  # the latter for NaN that signals
+    with np.errstate(over="ignore", invalid="ignore"):  # "invalid" for signalling NaN
         return read_only(np.ascontiguousarray(features, np.float32))
 
 
@@ -178,7 +178,7 @@ def _signed_log1p(values: Float64Array) -> Float64Array:
 
 
 def _finite(block: Float32Array, *, log1p: bool) -> Float64Array:
-    """Return features in float64 with NaN in place of what is not finite."""
+    """Return features in float64, by log1p on request, with NaN for values that are not finite."""
     values = block.astype(np.float64)
     values[~np.isfinite(values)] = np.nan
     return _signed_log1p(values) if log1p else values

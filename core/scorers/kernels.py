@@ -1,8 +1,8 @@
-"""Kernels of networks: a document's score does not depend on the documents beside it.
+"""Kernels of networks; a document's score does not depend on the other documents of a batch.
 
-Everything is float64. A unit of a hidden layer is one sum: its bias, then each input times its weight, in the
-order of the inputs. The sum of the output unit, and the sums of a layer norm, are eight partial sums of every
-eighth product, added up in pairs. A product is fused with the sum that follows it where the processor can.
+Everything is float64. A hidden unit is one sum: its bias, then each input times its weight, in the order of
+the inputs. The output unit and the layer norm use eight partial sums of every eighth product, added in pairs.
+Products and sums are fused (FMA) where the processor supports it.
 """
 
 import math
@@ -14,12 +14,12 @@ from core.jit import fused_bare
 from core.scorers.tiles import LANES, NARROW, ROWS, WIDE, add_narrow, add_wide, lane_products
 from core.types import Float32Array, Float64Array, Int64Array
 
-BLOCK = 64  # documents whose units stay in the cache of a processor
+BLOCK = 64  # documents whose units fit in the processor's cache
 EPSILON = 1e-5  # added to the variance by `layer_norm`, as PyTorch and ONNX do
 RELU, TANH, SIGMOID = 0, 1, 2
 N_INPUTS, N_UNITS, WIDTH, N_WIDE, WEIGHTS_AT, BIAS_AT, NORM_AT = range(7)  # columns of a layout
-_CHUNK = 256  # inputs whose weights of a tile stay in the second cache
-_LARGEST = 3.4028234663852886e38  # float32; what is beyond it is not finite
+_CHUNK = 256  # inputs whose weights of a tile fit in the L2 cache
+_LARGEST = 3.4028234663852886e38  # of float32; larger values are not finite
 
 
 @fused_bare
@@ -37,10 +37,11 @@ def score(
     scratch: Float64Array,
     scores: Float64Array,
 ) -> None:
-    """Write the scores, (n_documents,), of features, (n_documents, n_features), a block of them at a time.
+    """Write the scores, (n_documents,), of features, (n_documents, n_features), in blocks of documents.
 
-    What decides the inputs is that of `core.scorers.inputs.InputTransform`, layout, weights and scratch are
-    those of `core.scorers.packing.PackedNetwork`, and the activation is `RELU`, `TANH` or `SIGMOID`.
+    The arguments from `log1p` to `indicators` are those of `core.scorers.inputs.InputTransform`; layout,
+    weights and scratch are those of `core.scorers.packing.PackedNetwork`. The activation is `RELU`, `TANH` or
+    `SIGMOID`.
     """
     stride = up(features.shape[1] + len(indicators), LANES)
     rows = min(up(features.shape[0], ROWS), BLOCK)
@@ -74,7 +75,7 @@ def scale(
     """Write the inputs of each document, at multiples of `stride`; see `core.scorers.inputs`."""
     n_features = features.shape[1]
     for row in range(features.shape[0]):
-        # A separate view: its indices are known to be non-negative, so that loops use vectors.
+        # A separate view, whose indices are provably non-negative, so that LLVM vectorises the loops.
         line = inputs[row * stride : (row + 1) * stride]
         if log1p or len(knots):
             for column in range(n_features):
@@ -104,7 +105,7 @@ def scaled(
     knots: Float64Array,
     targets: Float64Array,
 ) -> Any:
-    """Return the input that one feature becomes."""
+    """Return the scaled input of one feature."""
     value: Any = np.float64(feature)
     if not math.isfinite(value):
         return 0.0
@@ -117,7 +118,7 @@ def scaled(
 
 @fused_bare
 def interpolated(value: Any, knots: Float64Array, targets: Float64Array) -> Any:
-    """Return the target of a value between the knots; beyond them, of the outermost knot."""
+    """Return the interpolated target of a value; beyond the knots, the target of the outermost knot."""
     if value <= knots[0]:
         return targets[0]
     last = len(knots) - 1
@@ -146,15 +147,15 @@ def forward(
     weights: Float64Array,
     activation: int,
 ) -> tuple[int, int]:
-    """Compute the hidden layers alternating in two buffers; return the last one's offset and width.
+    """Compute the hidden layers, alternating between two buffers; return the last layer's offset and width.
 
     Args:
-        units: Holds the inputs, and has room for the widest layer twice.
-        at: Where the inputs begin.
+        units: Array with the inputs and two buffers for the widest layer.
+        at: Offset of the inputs.
         stride: Values from the first input of one document to the first of the next.
-        one_at: Where there is room.
-        other_at: Where there is room.
-        n_rows: Documents; up to the next multiple of `ROWS` is read and written.
+        one_at: Offset of the first buffer.
+        other_at: Offset of the second buffer.
+        n_rows: Documents; rows up to the next multiple of `ROWS` are read and written.
         layout: See `core.scorers.packing.PackedNetwork`.
         weights: All layers.
         activation: Activation of hidden units.
@@ -215,7 +216,7 @@ def add_products(
 def layer_norm(units: Float64Array, at: int, n_rows: int, layer: Int64Array, weights: Float64Array) -> None:
     """Normalise the units of each document in place (Ba, Kiros and Hinton, 2016).
 
-    Behind the scales and shifts in the weights there are a 1 for each unit and zeros up to the width.
+    In the weights, scales and shifts are followed by a 1 for each unit and zeros up to the width.
     """
     n_units, width, norm_at = layer[N_UNITS], layer[WIDTH], layer[NORM_AT]
     scales, shifts = weights[norm_at : norm_at + width], weights[norm_at + width : norm_at + 2 * width]
@@ -259,5 +260,5 @@ def sigmoid(value: float) -> float:
 
 @fused_bare
 def up(number: int, multiple: int) -> int:
-    """Return the next multiple of a number that is not smaller."""
+    """Round a number up to a multiple."""
     return (number + multiple - 1) // multiple * multiple

@@ -29,15 +29,15 @@ class ScoringModel(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """Return the memory that it takes, about."""
+        """Return the approximate memory of the model in bytes."""
 
     @property
     def steps(self) -> int:
-        """Return what one score takes, in units of about a split that a document passes."""
+        """Return the cost of one score, in units of about one tree split."""
 
     @property
     def used_features(self) -> tuple[int, ...]:
-        """Return the columns that decide scores, in order."""
+        """Return the columns that scores depend on, in order."""
 
     @property
     def precision(self) -> Precision:
@@ -45,13 +45,13 @@ class ScoringModel(Protocol):
 
     @property
     def categories(self) -> Mapping[int, Categories]:
-        """Return the values of the features that are categories, by column."""
+        """Return the values of the categorical features, by column."""
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
         """Return the scores, (n_documents,), of features, (n_documents, n_features).
 
         Raises:
-            ScoreNotFinite: One is NaN or infinite.
+            ScoreNotFinite: A score is NaN or infinite.
         """
 
 
@@ -60,9 +60,9 @@ class TreeModel:
     """A forest.
 
     Attributes:
-        text: What LightGBM's text holds.
-        precision: Precision of the features that it was trained on: float32 here, float64 in LightGBM
-            elsewhere.
+        text: Parsed LightGBM model text.
+        precision: Precision of the training features: float32 for models trained here, float64 for imported
+            LightGBM models.
     """
 
     text: ModelText
@@ -75,43 +75,43 @@ class TreeModel:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Return the names of its features, as LightGBM's text has them."""
+        """Return the feature names in LightGBM's text."""
         return self.text.feature_names
 
     @property
     def size_bytes(self) -> int:
-        """Return the memory that it takes, about."""
+        """Return the approximate memory of the model in bytes."""
         return self.forest.size_bytes
 
     @property
     def steps(self) -> int:
-        """Return the splits that a document may pass."""
+        """Return the largest number of splits that a document passes."""
         return self.forest.max_splits
 
     @property
     def used_features(self) -> tuple[int, ...]:
-        """Return the columns that a tree reads."""
+        """Return the columns that a tree reads, in order."""
         return self.text.used_features
 
     @property
     def categories(self) -> Mapping[int, Categories]:
-        """Return the values of the features that are categories, by column."""
+        """Return the values of the categorical features, by column."""
         return self.text.categories
 
     @cached_property
     def forest(self) -> Forest:
-        """Return the trees, to score with."""
+        """Return the trees as a scoring function."""
         return Forest(self.text)
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
         """Return the scores of features in the model's precision; see `Forest.score`."""
-        if not isinstance(features, SelectedFeatures):  # which are float32
+        if not isinstance(features, SelectedFeatures):  # selected features are float32
             features = rounded(features, self.precision)
         return finite(self.forest.score(features, threads))
 
 
 def rounded(features: FloatArray, precision: Precision) -> FloatArray:
-    """Return features as a model of a precision reads them."""
+    """Round features to a model's precision."""
     return features if precision == "float64" else as_float32(features)
 
 
@@ -121,10 +121,10 @@ def categories_by_name(model: ScoringModel, feature_names: tuple[str, ...]) -> d
 
 
 def finite(scores: Float64Array) -> Float64Array:
-    """Return scores, (n_documents,), all of which are finite.
+    """Return scores, (n_documents,), after a check that all are finite.
 
     Raises:
-        ScoreNotFinite: With the first that is not: legal features can be too large for a model's weights.
+        ScoreNotFinite: With the first score that is not finite: valid features can be too large for a model.
     """
     is_finite = np.isfinite(scores)
     if not is_finite.all():

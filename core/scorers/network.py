@@ -1,4 +1,4 @@
-"""A linear scorer or a feed-forward network as a scoring function, without the library that trains it."""
+"""Scoring by linear scorers and feed-forward networks, without the library that trains them."""
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,19 +20,18 @@ from core.scorers.parameters import ACTIVATIONS
 from core.types import Float32Array, Float64Array, FloatArray, Precision
 
 ACTIVATION_CODES: Mapping[str, int] = MappingProxyType({"relu": RELU, "tanh": TANH, "sigmoid": SIGMOID})
-LEAST_DOCUMENTS = 4 * BLOCK  # that are worth a thread
+LEAST_DOCUMENTS = 4 * BLOCK  # documents that are worth a thread
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
     """A network that scores documents.
 
-    Weights and features are float32; everything between them is computed in float64, in an order that
-    depends neither on the number of threads nor on the documents that are scored together, see
-    `core.scorers.kernels`.
+    Weights and features are float32, computations are float64. The order of operations depends neither on the
+    number of threads nor on the documents that are scored together, see `core.scorers.kernels`.
 
     Attributes:
-        feature_names: In the order of the columns.
+        feature_names: Feature names in column order.
         inputs: Transformation of the features.
         layers: The hidden layers and the output layer, which has one unit.
         activation: Activation of the hidden layers, one of `ACTIVATIONS`.
@@ -60,27 +59,27 @@ class Network:
 
     @property
     def size_bytes(self) -> int:
-        """Return the memory that it takes, about."""
+        """Return the approximate memory of the model in bytes."""
         return 12 * self.n_parameters + sum(array.nbytes for array in self.inputs.arrays().values())
 
     @property
     def steps(self) -> int:
-        """Return what one score takes, in units of about a split that a document passes in trees."""
+        """Return the cost of one score, in units of about one tree split."""
         return max(1, self.n_parameters // 8)
 
     @property
     def precision(self) -> Precision:
-        """Return float32, which features of a network are rounded to."""
+        """Return float32, the precision of a network's features."""
         return "float32"
 
     @property
     def categories(self) -> Mapping[int, Categories]:
-        """Return none: a network reads numbers alone."""
+        """Return an empty mapping: a network has no categorical features."""
         return {}
 
     @cached_property
     def used_features(self) -> tuple[int, ...]:
-        """Return the columns that decide scores, those with a weight other than 0, in order."""
+        """Return the columns that have a weight other than 0, in order."""
         read = np.any(self.layers[0].weights != 0.0, axis=1)
         used = read[: self.n_features].copy()
         used[self.inputs.indicators[read[self.n_features :]]] = True
@@ -97,7 +96,7 @@ class Network:
             (n_documents,) scores; higher ranks first.
 
         Raises:
-            ModelError: When the number of features is not the network's.
+            ModelError: The number of features is not the network's.
             ScoreNotFinite: A score is NaN or infinite.
         """
         if len(features.shape) != 2 or features.shape[1] != self.n_features:
@@ -133,5 +132,5 @@ class Network:
 
     @cached_property
     def packed(self) -> PackedNetwork:
-        """Return the layers as the kernels read them."""
+        """Return the layers in the form of the kernels."""
         return PackedNetwork.of(self.layers)

@@ -1,8 +1,8 @@
-"""The file of a network: safetensors, whose metadata hold one JSON text under the key `rankery`.
+"""The file format of networks: safetensors, with a JSON text in the metadata under the key `rankery`.
 
-The tensors are of the inputs (`inputs.means`, …, float64 and int64) and of the layers
+The tensors belong to the inputs (`inputs.means`, …, float64 and int64) and to the layers
 (`layers.0.weights`, (n_inputs, n_outputs), `layers.0.bias`, `layers.0.norm_scales`, …, float32).
-Nothing in the file is executed or unpickled, and everything that decides a score is checked.
+Nothing in the file is executed or unpickled, and all values that influence a score are checked.
 """
 
 import json
@@ -31,7 +31,7 @@ _NORMS = ("norm_scales", "norm_shifts")
 
 
 def is_safetensors(content: bytes) -> bool:
-    """Check whether bytes begin as a safetensors file does; LightGBM's text never does."""
+    """Return whether bytes begin like a safetensors file, which LightGBM's text never does."""
     if len(content) < 10:
         return False
     (size,) = struct.unpack("<Q", content[:8])
@@ -39,10 +39,10 @@ def is_safetensors(content: bytes) -> bool:
 
 
 def described(content: bytes) -> dict[str, Any]:
-    """Return the JSON that a safetensors file of Rankery holds.
+    """Return the JSON in the metadata of a safetensors file of Rankery.
 
     Raises:
-        ModelError: It holds none, or one of a later release.
+        ModelError: The file has no such JSON, or is of another release.
     """
     try:
         (size,) = struct.unpack("<Q", content[:8])
@@ -63,7 +63,7 @@ def tensors_of(content: bytes) -> dict[str, NDArray[Any]]:
     """Return the arrays of a safetensors file.
 
     Raises:
-        ModelError: It is damaged.
+        ModelError: The file is damaged.
     """
     try:
         return dict(load(content))
@@ -72,14 +72,14 @@ def tensors_of(content: bytes) -> dict[str, NDArray[Any]]:
 
 
 def packed(description: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return a safetensors file; the same arguments give the same bytes."""
+    """Return the content of a safetensors file; the same arguments give the same bytes."""
     text = json.dumps({"format": FORMAT, **description}, sort_keys=True, separators=(",", ":"))
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     return bytes(save(arrays, {METADATA_KEY: text}))
 
 
 def write_network(network: Network) -> bytes:
-    """Return the file of a network."""
+    """Return the file content of a network."""
     tensors = {f"inputs.{name}": array for name, array in network.inputs.arrays().items()}
     for place, layer in enumerate(network.layers):
         for name in ("weights", "bias", *_NORMS):
@@ -96,10 +96,10 @@ def write_network(network: Network) -> bytes:
 
 
 def read_network(content: bytes) -> Network:
-    """Read what `write_network` wrote.
+    """Read a network from the content that `write_network` returned.
 
     Raises:
-        ModelError: It is damaged, or no network.
+        ModelError: The file is damaged, or is not a network.
     """
     description, tensors = described(content), tensors_of(content)
     if description.get("kind") != KIND:

@@ -1,4 +1,4 @@
-"""The layers of a network, and their weights in the order in which kernels read them."""
+"""The layers of a network, and their weights in the memory layout of the kernels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from core.scorers.kernels import BLOCK, up
 from core.scorers.tiles import LANES, ROWS, WIDE
 from core.types import Float32Array, Float64Array, Int64Array
 
-_CACHE_LINE = 8  # values; a vector that crosses lines is loaded in two steps
+_CACHE_LINE = 8  # float64 values; a vector across two cache lines takes two loads
 _HAS_WIDE_REGISTERS = "+avx512f" in processor()[1]
 
 
@@ -36,14 +36,14 @@ class Layer:
 class PackedNetwork:
     """The layers of a network in float64.
 
-    The units of a layer are padded with zeros to a multiple of `LANES`. Weights lie in panels, of `WIDE`
-    units first and of `LANES` then: all weights of the first input to the units of the panel, then those of
-    the next. The output unit's weights are one line.
+    The units of a layer are padded with zeros to a multiple of `LANES`. Weights are stored in panels, first
+    of `WIDE` units and then of `LANES`: all weights from the first input to the units of the panel, then
+    those from the next input. The output unit's weights are one row.
 
     Attributes:
-        layout: int64 (n_layers, 7): inputs, units, units with padding, wide panels, and where in `weights`
-            those of the layer, its bias and its norm (-1 without one) begin.
-        weights: float64, all layers in a row.
+        layout: int64 (n_layers, 7): inputs, units, units with padding, wide panels, and the offsets in
+            `weights` of the layer's weights, bias and norm (-1 without one).
+        weights: float64, all layers one after the other.
     """
 
     layout: Int64Array
@@ -57,7 +57,7 @@ class PackedNetwork:
         return cls(np.array(lines, np.int64), _aligned(np.concatenate(parts)))
 
     def scratch(self, n_documents: int) -> Float64Array:
-        """Return room for the inputs of a block of documents, and for the units of two layers."""
+        """Allocate scratch for the inputs of a block of documents and the units of two layers."""
         rows = min(-(-n_documents // ROWS) * ROWS, BLOCK)
         return np.empty(rows * self._row_size)
 
@@ -68,7 +68,7 @@ class PackedNetwork:
 
 
 def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[int]:
-    """Append a layer to the parts; return its line of the layout."""
+    """Append a layer to the parts; return its row of the layout."""
     n_inputs, n_units = layer.weights.shape
     if is_last:
         width = up(n_inputs, LANES)
@@ -90,7 +90,7 @@ def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[i
 
 
 def _append(parts: list[Float64Array], values: Float64Array) -> int:
-    """Append values on a line of the cache; return where they begin."""
+    """Append values at a cache-line boundary; return their offset."""
     begin = sum(map(len, parts))
     parts.append(_padded(values, up(len(values), _CACHE_LINE)))
     return begin
@@ -103,7 +103,7 @@ def _padded(values: Float32Array | Float64Array, size: int) -> Float64Array:
 
 
 def _aligned(values: Float64Array) -> Float64Array:
-    """Copy values to where a line of the cache begins."""
+    """Copy values to an array that begins at a cache-line boundary."""
     room = np.empty(len(values) + _CACHE_LINE)
     begin = -(room.ctypes.data // room.itemsize) % _CACHE_LINE
     aligned: Float64Array = room[begin : begin + len(values)]

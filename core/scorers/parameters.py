@@ -20,7 +20,7 @@ _BATCH_DOCUMENTS = (32, 4_096)
 
 @dataclass(frozen=True)
 class Trees:
-    """Gradient-boosted trees; the job has their hyperparameters."""
+    """Gradient-boosted trees, whose hyperparameters are in the `hyperparameters` of the job."""
 
     kind: ClassVar[str] = "trees"
     summary: ClassVar[str] = "Gradient-boosted trees (LightGBM)"
@@ -99,9 +99,10 @@ class NetworkScorer:
         return ()
 
     def batch_size(self, n_documents: int) -> int:
-        """Return the documents of a batch at most, for a number of training documents.
+        """Return the maximum of documents in a batch, for a number of training documents.
 
-        A hundred epochs of about thirty steps take a linear scorer near its best, `make bench-portfolio`.
+        A hundred epochs of about thirty steps bring a linear scorer near its best value, see `make
+        bench-portfolio`.
         """
         if self.batch_documents is not None:
             return self.batch_documents
@@ -153,7 +154,7 @@ class Mlp(NetworkScorer):
 
 @dataclass(frozen=True)
 class WeightedSum:
-    """A weighted sum of the scores of other models; nothing but the weights is fitted."""
+    """A weighted sum of the scores of other models; only the weights are fitted."""
 
     kind: ClassVar[str] = "sum"
     summary: ClassVar[str] = "Weighted sum of models"
@@ -195,7 +196,7 @@ def make_scorer(values: Mapping[str, Any] | None, *, stored: bool = False) -> Sc
         stored: Whether a job stored it, perhaps before some of its hyperparameters existed.
 
     Raises:
-        InvalidInput: With a pointer for each thing that is wrong.
+        InvalidInput: With a pointer for each problem.
 
     Example:
         >>> make_scorer({"kind": "mlp", "hidden": [10]}).hidden_layers
@@ -213,7 +214,7 @@ def make_scorer(values: Mapping[str, Any] | None, *, stored: bool = False) -> Sc
 
 
 def scorer_values(scorer: Scorer) -> dict[str, Any]:
-    """Return a scorer as plain values for storage; `make_scorer` reads them back."""
+    """Return the JSON values of a scorer, the argument of `make_scorer`."""
     values = {
         name: list(value) if isinstance(value, tuple) else value for name, value in values_of(scorer).items()
     }

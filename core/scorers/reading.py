@@ -11,11 +11,11 @@ def read_model(content: bytes, precision: Precision = "float32") -> ScoringModel
     """Read a stored model: LightGBM's text, or a safetensors file of Rankery.
 
     Args:
-        content: Its file.
+        content: Content of the model file.
         precision: Precision of the features that its trees were trained on; a safetensors file has its own.
 
     Raises:
-        ModelError: It is damaged, or none of these.
+        ModelError: The file is damaged, or of another format.
     """
     if not is_safetensors(content):
         return TreeModel(ModelText.read(content), precision)

@@ -1,4 +1,4 @@
-"""A weighted sum of models, whose file carries the files of its members."""
+"""A weighted sum of models, whose file contains the files of its members."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray, Int64Array, Precision
 
 KIND = WeightedSum.kind
-_COPIED_ROWS = 4_096  # columns are copied for so few documents
+_COPIED_ROWS = 4_096  # columns are copied for at most this many documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class Member:
 
     Attributes:
         reference: Reference of the model when the sum was made: `web:3`.
-        content: Its file.
-        feature_names: Its features, by the names that its dataset gave them.
+        content: Content of the model file.
+        feature_names: Names of its features in its training dataset.
         weight: Factor of its scores.
-        precision: Precision of the features that it was trained on.
+        precision: Precision of the model's training features.
     """
 
     reference: str
@@ -41,10 +41,10 @@ class Member:
 
     @cached_property
     def model(self) -> ScoringModel:
-        """Return the model, to score with.
+        """Return the parsed model.
 
         Raises:
-            ModelError: Its file is damaged, or a sum itself.
+            ModelError: The file is damaged, or is a sum itself.
         """
         if not is_safetensors(self.content):
             return TreeModel(ModelText.read(self.content), self.precision)
@@ -60,11 +60,11 @@ class Member:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """Scores documents by `Σ weight · score` of its members, added in their order in float64.
+    """Scores documents by `Σ weight · score` of its members, summed in float64 in member order.
 
     Attributes:
-        members: At least one, none a sum itself.
-        feature_names: Those of all members, each once.
+        members: Members, at least one, none a sum itself.
+        feature_names: Feature names of all members, without duplicates.
     """
 
     members: tuple[Member, ...]
@@ -75,7 +75,7 @@ class Sum:
         """Build a sum of models.
 
         Raises:
-            ModelError: There are none or too many, or a feature means something else to another member.
+            ModelError: No members or too many, or members that disagree on the categories of a feature.
         """
         if not 1 <= len(members) <= MOST_MEMBERS:
             raise ModelError(f"a sum has 1 to {MOST_MEMBERS} members, this one {len(members)}")
@@ -94,17 +94,17 @@ class Sum:
 
     @property
     def size_bytes(self) -> int:
-        """Return the memory that it takes, about."""
+        """Return the approximate memory of the model in bytes."""
         return sum(member.model.size_bytes + len(member.content) for member in self.members)
 
     @property
     def steps(self) -> int:
-        """Return what one score takes, in units of about a split that a document passes."""
+        """Return the cost of one score, in units of about one tree split."""
         return sum(member.model.steps for member in self.members)
 
     @cached_property
     def used_features(self) -> tuple[int, ...]:
-        """Return the columns that decide scores: those that a member of a weight other than 0 reads."""
+        """Return the columns that members with a weight other than 0 read, in order."""
         used = {
             int(columns[column])
             for member, columns in self.parts
@@ -115,12 +115,12 @@ class Sum:
 
     @property
     def precision(self) -> Precision:
-        """Return the highest precision of its members, each of which rounds to its own."""
+        """Return the highest precision of the members; each member rounds features to its own."""
         return max(member.precision for member in self.members)
 
     @property
     def categories(self) -> Mapping[int, Categories]:
-        """Return the values of the features that are categories, by column."""
+        """Return the values of the categorical features, by column."""
         places = {name: column for column, name in enumerate(self.feature_names)}
         return {places[name]: each for member in self.members for name, each in member.categories.items()}
 
@@ -135,7 +135,7 @@ class Sum:
             (n_documents,) scores; higher ranks first.
 
         Raises:
-            ModelError: When the number of features is not the sum's.
+            ModelError: The number of features is not the sum's.
             ScoreNotFinite: A score is NaN or infinite.
         """
         if len(features.shape) != 2 or features.shape[1] != len(self.feature_names):
@@ -158,12 +158,12 @@ class Sum:
 
     @cached_property
     def _read_all(self) -> tuple[bool, ...]:
-        """Return of each member whether it reads the sum's features, all of them in their order."""
+        """Return for each member whether its features equal the sum's features, in the same order."""
         return tuple(np.array_equal(columns, np.arange(len(self.feature_names))) for _, columns in self.parts)
 
 
 def write_sum(model: Sum) -> bytes:
-    """Return the file of a sum: a description, and the files of its members byte for byte."""
+    """Return the file content of a sum: a description, and the unchanged files of its members."""
     description = {
         "kind": KIND,
         "members": [
@@ -177,10 +177,10 @@ def write_sum(model: Sum) -> bytes:
 
 
 def read_sum(content: bytes) -> Sum:
-    """Read what `write_sum` wrote.
+    """Read a sum from the content that `write_sum` returned.
 
     Raises:
-        ModelError: It is damaged, or no sum.
+        ModelError: The file is damaged, or is not a sum.
     """
     listed, tensors = described(content).get("members"), tensors_of(content)
     if not isinstance(listed, list):

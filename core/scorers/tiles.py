@@ -1,8 +1,8 @@
-"""Sums of products in the registers of a processor, which numba's loops cannot express.
+"""Sums of products in SIMD registers, which numba's loops cannot express.
 
-A tile adds the products of four documents' inputs and the weights of 32 or 8 units to what its outputs hold.
-Every output is one sum in the order of the inputs, so that neither the size of a tile nor the documents
-beside one decide a bit of it. A processor that multiplies and adds in one instruction rounds once.
+A tile adds the products of four documents' inputs and the weights of 32 or 8 units to its outputs. Every
+output is one sum in the order of the inputs, so that it depends bit for bit neither on the size of the tile
+nor on the other documents. A processor with fused multiply-add rounds each product and sum once.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from core.jit import Kernel
 
 cgutils: Any = _cgutils  # has no types
 
-LANES = 8  # float64 of a vector; the widest registers hold them all, others half or a quarter
+LANES = 8  # float64 values of a vector; it fills one, two or four registers of a processor
 ROWS = 4  # documents of a tile
 NARROW, WIDE = LANES, 4 * LANES  # units of a tile; a wide one needs 16 registers of 512 bits
 
@@ -28,7 +28,7 @@ _ITEM_BYTES = 8
 
 
 def _tile(n_units: int) -> Kernel:
-    """Return the instruction `(inputs, at, stride, weights, at, n_inputs, outputs, at, stride)`."""
+    """Return the intrinsic `(inputs, at, stride, weights, at, n_inputs, outputs, at, stride)`."""
 
     def typed(
         _: Any, inputs: Any, i: Any, j: Any, weights: Any, k: Any, n: Any, outputs: Any, o: Any, p: Any
@@ -47,7 +47,7 @@ def _tile(n_units: int) -> Kernel:
 def _add_products(
     builder: Any, begin: Sequence[Any], stride: Any, n_inputs: Any, output_stride: Any, n_units: int
 ) -> None:
-    """Hold the outputs of a tile in registers while its inputs pass."""
+    """Accumulate a tile's outputs in registers over all of its inputs."""
     inputs, weights, outputs = begin
     cells = [(row, unit) for row in range(ROWS) for unit in range(0, n_units, LANES)]
     places = [_at(builder, outputs, output_stride, row, unit) for row, unit in cells]
@@ -69,7 +69,7 @@ def _add_products(
 
 
 def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
-    """Sum products in eight partial sums, every eighth to one, which are added up in pairs."""
+    """Sum products in eight partial sums of every eighth product, which are then added in pairs."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Sequence[Any]) -> Any:
         left, right = (_place(context, builder, signature, given, at) for at in (0, 2))
@@ -88,7 +88,7 @@ def _lane_products(_: Any, one: Any, i: Any, other: Any, j: Any, n: Any) -> Any:
 
 
 def _place(context: Any, builder: Any, signature: Any, given: Sequence[Any], at: int) -> Any:
-    """Return the address of an array's item, of an argument and the index behind it."""
+    """Return the address of an array's item; the array is argument `at`, its index the next one."""
     array = context.make_array(signature.args[at])(context, builder, given[at])
     return builder.gep(array.data, [given[at + 1]])
 
@@ -117,8 +117,8 @@ def _fused(builder: Any, one: Any, other: Any, total: Any) -> Any:
     return builder.call(function, [one, other, total])
 
 
-# Arrays are flat, each behind it the index to begin at, then the length of its rows. `lane_products` takes
-# two arrays with their indices and a multiple of `LANES`.
+# Arrays are flat; each is followed by its start index and, for tiles, its row length. `lane_products` takes
+# two arrays with start indices, and a length that is a multiple of `LANES`.
 add_wide: Kernel = _tile(WIDE)
 add_narrow: Kernel = _tile(NARROW)
 lane_products: Kernel = intrinsic(_lane_products)

@@ -34,13 +34,14 @@ from core.types import Float64Array
 
 @dataclass(frozen=True)
 class TriedModel:
-    """Properties of an imported model that can be used.
+    """Properties of an imported model that passed the trial.
 
     Attributes:
-        feature_names: In the model's order.
-        best_iteration: Trees of a forest, 0 of other models, whose file does not count epochs.
-        scorer: Kind and structure, as trainings store it; None of trees.
-        explainability: Whether its scores can be explained; some of them were, unless that takes too long.
+        feature_names: Feature names in the model's order.
+        best_iteration: Number of trees of a forest; 0 for other models, whose files do not count epochs.
+        scorer: Kind and structure, as trainings store them; None for trees.
+        explainability: Whether its scores can be explained; the trial explains some unless that takes too
+            long.
     """
 
     feature_names: tuple[str, ...]
@@ -50,10 +51,10 @@ class TriedModel:
 
 
 def try_file(content: bytes, max_features: int) -> TriedModel:
-    """Read a model's file, score random documents and explain some.
+    """Read a model file, score random documents and explain some.
 
     Raises:
-        ModelError: It cannot be used.
+        ModelError: The model cannot be used.
     """
     if not is_safetensors(content):
         trial = try_out(_decoded(content), max_features)
@@ -91,7 +92,7 @@ def _decoded(content: bytes) -> str:
 
 
 def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Float64Array:
-    """Draw documents around those of the training data, with zeros, infinities and NaN among them."""
+    """Draw documents from the distribution of the training data, with zeros, infinities and NaN."""
     random = np.random.default_rng(0)
     rows = random.normal(size=(int(np.clip(MAX_CELLS // n_features, MIN_ROWS, MAX_ROWS)), n_features))
     if len(means):
@@ -127,7 +128,7 @@ def _explained(model: ScoringModel, rows: Float64Array) -> Explainability:
 
 def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:
     """Try a file within limits, and write the result to standard output as JSON."""
-    # LightGBM writes there, too.
+    # LightGBM writes to standard output, too.
     answer_to = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     _bound(resource.RLIMIT_CPU, int(cpu_seconds))
@@ -139,7 +140,7 @@ def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> N
 
 def _bound(kind: int, limit: int) -> None:
     _, most = resource.getrlimit(kind)
-    # The hard limit stays: at the soft one the signal still identifies the limit.
+    # Keep the hard limit: the signal at the soft limit identifies which limit was reached.
     resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
 
 

@@ -1,4 +1,4 @@
-"""Compile, or load from numba's disk cache, the kernels that score documents with networks."""
+"""Compile the kernels that score documents with networks, or load them from numba's disk cache."""
 
 import numpy as np
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from core.scoring.forest import Forest
 
 __all__ = ["Contributions", "Explainability", "Forest"]
-# Limits are read by processes that score nothing.
+# Lazy imports: processes that score nothing import the limits only.
 __getattr__ = lazy_names(
     __name__,
     {

@@ -9,13 +9,13 @@ from core.types import FloatArray, Int64Array, UInt16Array, UInt64Array
 
 
 def count_arrivals(features: FloatArray, forest: FlatForest, arrivals: Int64Array) -> None:
-    """Count documents, with as many threads as `use_threads` allows and `arrivals` has rows.
+    """Count the documents that reach each leaf, on up to one thread per row of `arrivals`.
 
     Args:
         features: (n_documents, n_features).
         forest: Forest to walk; its values are not read.
-        arrivals: (n_parts, n_nodes) documents at each node that is a leaf, added up over parts of the
-            documents; the counts are added to its values.
+        arrivals: (n_parts, n_nodes) counts to increase, one row per part of the documents; nodes that are not
+            leaves stay unchanged.
     """
     over_ranges(_count_parts, len(arrivals), features, forest, arrivals, work=features.size)
 

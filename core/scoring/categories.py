@@ -1,7 +1,8 @@
 """The categories of a model: the last line of its text, `pandas_categorical`.
 
-LightGBM's Python package writes there, as JSON, the values of each categorical column of a DataFrame, in the
-order of the columns; a code is a position. The parameter `categorical_feature` numbers the columns.
+LightGBM's Python package writes there, as JSON, the values of each categorical column of a DataFrame, in
+column order; a category's code is its position in the list. The parameter `categorical_feature` has the
+column numbers.
 """
 
 import json
@@ -20,7 +21,7 @@ _NONE: Mapping[int, Categories] = MappingProxyType({})
 
 
 def category_lists(dataset: RankingDataset) -> list[list[str | int]]:
-    """Return the values of each categorical feature as LightGBM writes them: whole numbers as such."""
+    """Return the values of each categorical feature as LightGBM writes them: integers as JSON numbers."""
     found: list[list[str | int]] = []
     for column in dataset.categorical_columns:
         categories = dataset.categories[dataset.feature_names[column]]
@@ -37,10 +38,11 @@ def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categor
             `[0:1]` for numbers, `none` for a constant.
 
     Returns:
-        None where the text has no lists, or as many as it has no categorical columns: then codes are codes.
+        Categories by column; empty where the text has no lists, or not one list per categorical column: then
+        features are codes.
 
     Raises:
-        ModelError: The line is damaged.
+        ModelError: The line `pandas_categorical` is damaged.
     """
     line = tail.rpartition(_LINE)[2].strip() if _LINE in tail else "null"
     try:

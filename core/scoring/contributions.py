@@ -1,8 +1,8 @@
 """Explanations of scores: the contribution of each feature.
 
 Shapley values of the trees (Lundberg et al., "From local explanations to global understanding with
-explainable AI for trees", 2020), as LightGBM computes them: over the ways of the training documents through
-each tree.
+explainable AI for trees", 2020), as LightGBM computes them: weighted by the training documents on each path
+of a tree.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,10 @@ class Explainability:
     """Whether the scores of a model can be explained, and at what cost.
 
     Attributes:
-        problem: Why they cannot, None where they can.
-        steps: Cost of one score, in steps of about 5 ns: the squared lengths of the ways to all leaves,
-            in which a feature counts once, since LightGBM weighs each feature of a way against all others.
+        problem: The reason why the scores cannot be explained, else None.
+        steps: Cost of explaining one score, in steps of about 5 ns: the sum of squared path lengths over all
+            leaves. A feature counts once per path, since LightGBM weighs each feature of a path against all
+            others.
     """
 
     problem: str | None
@@ -32,7 +33,7 @@ class Explainability:
 
     @classmethod
     def of(cls, text: ModelText) -> "Explainability":
-        """Examine a model; LightGBM does not see it."""
+        """Return the explainability of a model, without loading it into LightGBM."""
         deepest, steps = 0, 1
         for tree in text.trees:
             depths = leaf_depths(tree.left, tree.right)
@@ -46,13 +47,13 @@ class Contributions:
     """Explains the scores of a model.
 
     Attributes:
-        steps: Cost of one score; see `Explainability`.
+        steps: Cost of explaining one score; see `Explainability`.
 
     Args:
         text: The model.
 
     Raises:
-        ModelError: Its scores cannot be explained; see `Explainability`.
+        ModelError: The scores cannot be explained; see `Explainability`.
     """
 
     def __init__(self, text: ModelText) -> None:
@@ -71,9 +72,8 @@ class Contributions:
             features: (n_documents, n_features) in the model's feature order; NaN where missing.
 
         Returns:
-            (n_documents,) what a document has before anything is known of it, the same for all; and
-            (n_documents, n_features) what each feature adds. Together they add up to the score, except for
-            rounding.
+            (n_documents,) the expected score, the same for all documents; and (n_documents, n_features) the
+            contribution of each feature. Their sum is the score, except for rounding.
         """
         if not len(features):
             return np.empty(0), np.empty(features.shape)

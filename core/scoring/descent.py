@@ -1,10 +1,9 @@
-"""Down the trees of a forest: eight descents at a time, without a branch that depends on a document.
+"""Traversal of the trees of a forest: eight descents at a time, without data-dependent branches.
 
-A descent waits for memory and for the comparison before, so one at a time leaves most of a processor idle,
-and a branch guessed wrong costs as much as several nodes. Eight descents side by side fill the time. They are
-of eight documents in one tree or, for the last few documents, of one document in eight trees. A leaf is its
-own child, so that those which have arrived wait for the others (interleaved, branch-free traversal: Asadi,
-Lin and de Vries, 2014).
+A single descent waits for memory and for its previous comparison, and a mispredicted branch costs as much as
+several nodes. Eight interleaved descents hide these latencies. They are eight documents in one tree or, for
+the last few documents, one document in eight trees. A leaf is its own child, so that finished descents stay
+at their leaf until all are finished (branch-free traversal: Asadi, Lin and de Vries, 2014).
 
 The values of a document's leaves are added in float64 in the order of the trees, as LightGBM does.
 """
@@ -18,11 +17,11 @@ from core.jit import exact, exact_bare, exact_inlined
 from core.types import Float64Array, FloatArray, Int64Array, UInt16Array, UInt32Array, UInt64Array
 
 LANES = 8
-BLOCK = 64  # documents whose codes stay in the fastest cache, beside a tree
+BLOCK = 64  # documents whose codes fit in the L1 cache together with a tree
 
 
 class MissingGo(IntEnum):
-    """Direction of missing values, and which are missing: LightGBM's `missing_type` None, Zero or NaN."""
+    """Direction and kind of missing values: LightGBM's `missing_type` None, Zero or NaN."""
 
     NOWHERE = 0
     LEFT_IF_ZERO = 1
@@ -31,8 +30,8 @@ class MissingGo(IntEnum):
     RIGHT_IF_NAN = 4
 
 
-# Of a node, from its lowest bit: its threshold's rank, its column, its left child, which follows the right
-# one, and whether it is a leaf.
+# Fields of a node, from the lowest bit: rank of the threshold, column, index of the left child, which the
+# right child follows, and a bit for leaves.
 RANK_BITS, COLUMN_BITS, CHILD_BITS = 15, 17, 31
 _RANK_MASK, _COLUMN_MASK, _CHILD_MASK = (
     np.uint64((1 << bits) - 1) for bits in (RANK_BITS, COLUMN_BITS, CHILD_BITS)
@@ -41,7 +40,7 @@ _COLUMN_SHIFT, _CHILD_SHIFT = np.uint64(RANK_BITS), np.uint64(RANK_BITS + COLUMN
 _LEAF = np.uint64(1 << 63)
 _LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
 _LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
-_ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: what is no farther from 0 is 0
+_ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values up to this magnitude are 0
 _ONE = np.uint64(1)
 
 Eight = tuple[np.uint64, ...]
@@ -51,15 +50,15 @@ class FlatForest(NamedTuple):
     """The arrays of a forest.
 
     Attributes:
-        columns: (n_columns, 4) feature, way of the missing values (`MissingGo`), first threshold, steps of
-            a binary search through the thresholds.
-        thresholds: Thresholds of all columns, ascending within each, filled up with infinity.
-        sets: (n_sets, 3) feature, first word and number of words of each set of categories, which are the
-            columns after the others.
-        words: Words of all sets, a bit for each category.
-        nodes: What is asked at each node and what follows, packed; a leaf is its own child.
+        columns: (n_columns, 4) feature, direction of missing values (`MissingGo`), first threshold, steps of
+            a binary search in the thresholds.
+        thresholds: Thresholds of all columns, ascending within each column, padded with infinity.
+        sets: (n_sets, 3) feature, first word and number of words of each set of categories; the sets are the
+            last columns.
+        words: 32-bit words of all sets, one bit per category.
+        nodes: Column, rank and child of each node, packed; a leaf is its own child.
         values: (n_nodes,) value of each leaf.
-        roots: First node of each tree, and of leaves of 0 up to a multiple of `LANES`.
+        roots: First node of each tree, padded to a multiple of `LANES` by single leaves of value 0.
     """
 
     columns: Int64Array
@@ -78,11 +77,11 @@ def score(
     """Score the documents of a range of blocks.
 
     Args:
-        first_block: Of the range.
+        first_block: First block of the range.
         last_block: The block after the last one.
         features: (n_documents, n_features).
         forest: Forest to walk.
-        scores: (n_documents,) written here.
+        scores: (n_documents,) output.
     """
     width = len(forest.columns) + len(forest.sets)
     codes = np.empty(min(len(features), BLOCK) * width, np.uint16)
@@ -99,7 +98,7 @@ def _score_block(features: FloatArray, forest: FlatForest, codes: UInt16Array, s
 
 @exact_inlined
 def encode_block(features: FloatArray, forest: FlatForest, codes: UInt16Array) -> int:
-    """Write the codes of up to `BLOCK` documents, row by row; return how many each has."""
+    """Write the codes of up to `BLOCK` documents, row by row; return the number of codes per document."""
     width = len(forest.columns) + len(forest.sets)
     _encode(features, forest.columns, forest.thresholds, width, codes)
     if len(forest.sets):
@@ -109,7 +108,7 @@ def encode_block(features: FloatArray, forest: FlatForest, codes: UInt16Array) -
 
 @exact_inlined
 def _searched(value: float, missing_go: int) -> float:
-    """Return what to search for: -inf for what is missing and goes left, NaN for what goes right."""
+    """Return the search value: -inf for missing values that go left, NaN for those that go right."""
     if value != value:
         if missing_go == _LEFT_IF_NAN:
             return -np.inf
@@ -127,7 +126,7 @@ def _searched(value: float, missing_go: int) -> float:
 def _beyond(found: np.uint64, level: np.uint64, value: float, thresholds: Float64Array) -> np.uint64:
     """Continue a binary search; NaN exceeds every threshold, infinity included.
 
-    Shifted, since the compiler would make a branch of anything that says `if`, or of a multiplication.
+    A shift, because the compiler would turn a condition or a multiplication into a branch.
     """
     probe = found + (_ONE << level) - _ONE
     return found + (np.uint64(not thresholds[probe] >= value) << level)
@@ -188,7 +187,7 @@ def _encode_categories(
             feature, start, n_words = sets[column]
             value = np.float64(features[document, feature])
             code = np.uint16(1)
-            # LightGBM cuts off what is behind the point, and has no category for what is not an int32 then.
+            # LightGBM truncates to an integer; values outside int32 belong to no category.
             if -1.0 < value < 2147483648.0:
                 category = np.int64(value)
                 if category >> 5 < n_words:
@@ -206,7 +205,7 @@ def _below(node: np.uint64, nodes: UInt64Array, codes: UInt16Array, row: np.uint
 
 @exact_inlined
 def leaves(nodes: UInt64Array, roots: Eight, codes: UInt16Array, rows: Eight) -> Eight:
-    """Return which nodes the eight descents from these roots with these rows of codes end at."""
+    """Return the leaves that eight descents reach, given their roots and rows of codes."""
     r0, r1, r2, r3, r4, r5, r6, r7 = roots
     c0, c1, c2, c3, c4, c5, c6, c7 = rows
     n0, n1, n2, n3, n4, n5, n6, n7 = (
@@ -279,9 +278,9 @@ def lay_out_tree(
         right: (n_splits,) right children.
         leaf_values: (n_splits + 1,).
         questions: (n_splits,) column and rank of each split, packed.
-        root: Where the tree begins in `nodes`.
-        nodes: Nodes of all trees; the tree's are written here.
-        values: Values of all nodes; the leaves' are written here.
+        root: Index of the tree's first node in `nodes`.
+        nodes: Nodes of all trees; output.
+        values: Values of all nodes; output.
     """
     waiting = np.empty(2 * len(left) + 1, np.int64)
     waiting[0] = 0 if len(left) else -1
@@ -302,7 +301,7 @@ def leaf_depths(left: Int64Array, right: Int64Array) -> Int64Array:
     """Count the splits above each leaf of a tree, (n_splits + 1,).
 
     Args:
-        left: (n_splits,) left children, a later split or leaf k as -k - 1.
+        left: (n_splits,) left children: the number of a later split, or -k - 1 for leaf k.
         right: (n_splits,) right children.
     """
     of_splits, of_leaves = np.zeros(len(left), np.int64), np.zeros(len(left) + 1, np.int64)

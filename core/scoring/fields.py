@@ -1,4 +1,4 @@
-"""The lines `name=numbers` of which a model text consists."""
+"""Parser of the lines `name=numbers` of a model text."""
 
 import re
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ _ANY = f"-?nan|{_INFINITE}"
 
 @dataclass(frozen=True)
 class Fields:
-    """The lines of a tree, or of the head.
+    """The lines of a tree or of the head of a model text.
 
     Attributes:
-        lines: What follows each name.
+        lines: Text after `=` by name.
         place: Location in the file, for error messages.
     """
 
@@ -32,7 +32,7 @@ class Fields:
         """Parse lines.
 
         Raises:
-            ModelError: A name is there twice.
+            ModelError: A name occurs twice.
         """
         lines: dict[str, str] = {}
         for line in block.split("\n"):
@@ -43,33 +43,33 @@ class Fields:
         return cls(lines, place)
 
     def whole(self, name: str, count: int) -> Int64Array:
-        """Read whole numbers.
+        """Read a line of integers.
 
         Raises:
-            ModelError: The line has another number of them; the same holds for the other kinds of numbers.
+            ModelError: The line does not have `count` numbers; the other methods raise it likewise.
         """
         return np.array(self._tokens(name, _WHOLE, count), np.int64)
 
     def real(self, name: str, count: int) -> Float64Array:
-        """Read finite numbers."""
+        """Read a line of finite numbers."""
         values = np.array(self._tokens(name, _REAL, count), np.float64)
         if not np.isfinite(values).all():
             raise ModelError(f"{self.place} of the model has a number without end in its {name}")
         return values
 
     def thresholds(self, name: str, count: int) -> Float64Array:
-        """Read numbers that may be infinite."""
+        """Read a line of numbers that may be infinite."""
         return np.array(self._tokens(name, _INFINITE, count), np.float64)
 
     def gains(self, name: str, count: int) -> Float64Array:
-        """Read numbers that decide nothing, 0 where there is no such line."""
+        """Read a line of numbers that do not influence scores; zeros where the line is missing."""
         return np.array(self._tokens(name, _ANY, count) if name in self.lines else [0] * count, np.float64)
 
     def counts(self, name: str, count: int) -> Int64Array:
-        """Read how many documents there were, 0 where there is no such line.
+        """Read a line of document counts; zeros where the line is missing.
 
         Raises:
-            ModelError: It is negative.
+            ModelError: A count is negative.
         """
         found = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
         if (found < 0).any():
@@ -77,7 +77,7 @@ class Fields:
         return found
 
     def _tokens(self, name: str, number: str, count: int) -> list[str]:
-        # What the leaves of a linear tree look at is parted by a blank more.
+        # The features of linear leaves are separated by an extra blank.
         text = self.lines.get(name, "").strip(" ")
         well_formed = re.fullmatch(f"(?:{number})(?: +(?:{number}))*", text) is not None
         tokens = text.split() if well_formed else []

@@ -14,7 +14,7 @@ from core.scoring.flat_forest import flatten
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
 
-LEAST_DOCUMENTS = 64 * BLOCK  # fewer are scored sooner than threads are started
+LEAST_DOCUMENTS = 64 * BLOCK  # starting threads takes longer than scoring fewer documents
 
 
 class Forest:
@@ -23,10 +23,10 @@ class Forest:
     Scores are raw sums of leaf values in float64, bit for bit as by LightGBM's `predict(raw_score=True)`.
 
     Attributes:
-        feature_names: In the model's order.
-        n_trees: Trees whose values are added up.
-        max_splits: Splits that a document may pass, in all trees together.
-        size_bytes: Memory that it takes, about.
+        feature_names: Feature names in the model's order.
+        n_trees: Number of trees.
+        max_splits: Largest number of splits that a document passes, summed over all trees.
+        size_bytes: Approximate memory in bytes.
     """
 
     def __init__(self, text: ModelText) -> None:
@@ -42,13 +42,13 @@ class Forest:
         """Read a model from LightGBM's text form.
 
         Raises:
-            ModelError: When the text is no such model, or was damaged.
+            ModelError: The text is not a LightGBM model, or is damaged.
         """
         return cls(ModelText.read(model_text))
 
     @property
     def n_features(self) -> int:
-        """Number of features a document must have."""
+        """Return the number of features of a document."""
         return len(self.feature_names)
 
     def score(self, features: FloatArray | SelectedFeatures, threads: int = 1) -> Float64Array:
@@ -62,7 +62,7 @@ class Forest:
             (n_documents,) scores; higher ranks first.
 
         Raises:
-            ModelError: When the number of features is not the model's.
+            ModelError: The number of features is not the model's.
         """
         if len(features.shape) != 2 or features.shape[1] != self.n_features:
             raise ModelError(f"the model needs {self.n_features} features, these are {features.shape[-1]}")

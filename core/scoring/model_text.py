@@ -1,7 +1,8 @@
-"""LightGBM's model text, read strictly.
+"""Strict parser and writer of LightGBM's model text.
 
-LightGBM trusts a model text: a child out of range, a cycle or a wrong length makes it read foreign memory,
-loop for ever or end the process. So would our own kernels: every number that decides a score is checked here.
+LightGBM does not validate a model text: a child out of range, a cycle or a wrong length makes it read out of
+bounds, loop forever or crash. The same holds for Rankery's kernels, so every number that influences a score
+is checked here.
 """
 
 import re
@@ -32,10 +33,10 @@ class ModelText:
     """Content of a model text.
 
     Attributes:
-        feature_names: In the model's order.
-        trees: In the order in which their values are added up.
+        feature_names: Feature names in the model's order.
+        trees: Trees in the order in which their values are summed.
         averages: Whether `predict` without `raw_score` divides the sum by the number of trees.
-        categories: The values of the features that are categories, by column; a split asks for their codes.
+        categories: The values of the categorical features, by column; splits use their codes.
     """
 
     feature_names: tuple[str, ...]
@@ -56,10 +57,10 @@ class ModelText:
 
     @classmethod
     def read(cls, text: str | bytes) -> "ModelText":
-        """Check a text from end to end.
+        """Parse and validate a model text.
 
         Raises:
-            ModelError: It is not a LightGBM model of one score a document, or damaged.
+            ModelError: The text is not a LightGBM model with one score per document, or is damaged.
         """
         try:
             text = text if isinstance(text, str) else text.decode("utf-8")
@@ -76,7 +77,7 @@ class ModelText:
         return cls(feature_names, trees, "average_output" in fields.lines, categories)
 
     def write(self) -> str:
-        """Return the least text that gives codes the same scores and the same explanations."""
+        """Return a minimal text with the same scores and explanations for coded features."""
         n_features = len(self.feature_names)
         average = "average_output\n" if self.averages else ""
         head = (
@@ -101,7 +102,7 @@ def _written(index: int, tree: Tree) -> str:
         }
     rows |= {"leaf_value": tree.leaf_values, "leaf_count": tree.leaf_counts}
     if len(tree.features):
-        # LightGBM wants values of the splits only to draw them.
+        # LightGBM uses the values of splits for plots only.
         rows |= {"internal_value": np.zeros(len(tree.features)), "internal_count": tree.split_counts}
     if tree.categories:
         bounds = np.cumsum([0, *(len(words) for words in tree.categories)])
@@ -216,7 +217,7 @@ def _check_features(features: Int64Array, n_features: int, place: str) -> None:
 
 
 def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
-    """Require that every split but the first, and every leaf, hangs below exactly one earlier split.
+    """Require that every split but the first, and every leaf, is the child of exactly one earlier split.
 
     A split is numbered when it is made, so its parent's number is lower; leaf k is written as -k - 1.
     """

@@ -1,4 +1,4 @@
-"""A tree of a forest, as a model text holds it."""
+"""A tree of a forest, with the fields of LightGBM's model text."""
 
 from dataclasses import dataclass
 
@@ -6,18 +6,18 @@ import numpy as np
 
 from core.types import Float64Array, Int64Array, UInt32Array
 
-CATEGORICAL = 1  # the bit of a split's decision that is set where it asks for a category
+CATEGORICAL = 1  # bit of a split's decision, set for categorical splits
 
 
 @dataclass(frozen=True)
 class LinearLeaves:
-    """Linear functions of a linear tree's leaves; a document that lacks a value gets the leaf's constant.
+    """Linear functions of a linear tree's leaves; documents with missing values get the leaf's value.
 
     Attributes:
         constants: (n_leaves,)
-        counts: (n_leaves,) how many features each leaf looks at.
-        features: Those of all leaves, one leaf after the other.
-        coefficients: By which the values of these features are multiplied.
+        counts: (n_leaves,) number of features of each leaf.
+        features: Features of all leaves, one leaf after the other.
+        coefficients: Coefficients of these features.
     """
 
     constants: Float64Array
@@ -31,18 +31,18 @@ class Tree:
     """A tree: splits, leaf values and document counts.
 
     Attributes:
-        features: (n_splits,) feature that each split looks at.
-        thresholds: (n_splits,) values up to which it goes left; of a categorical split, its place in
+        features: (n_splits,) feature of each split.
+        thresholds: (n_splits,) largest value that goes left; for a categorical split, its index in
             `categories`.
         decisions: (n_splits,) LightGBM's `decision_type`: bit 0 is set for a categorical split, bit 1 where
             missing values go left, bits 2 and 3 define which are missing: none (0), zeros (1) or NaN (2).
-        left: (n_splits,) left children, a later split or leaf k as -k - 1.
+        left: (n_splits,) left children: the number of a later split, or -k - 1 for leaf k.
         right: (n_splits,) right children.
         leaf_values: (n_splits + 1,).
-        gains: (n_splits,) by how much each split reduced the loss; 0 where the text does not tell.
-        split_counts: (n_splits,) training documents that came through; 0 where the text does not tell.
-        leaf_counts: (n_splits + 1,) training documents that ended there; 0 where the text does not tell.
-        categories: The categories that go left, as bits of words of 32.
+        gains: (n_splits,) reduction of the loss by each split; 0 where the text has none.
+        split_counts: (n_splits,) training documents that passed each split; 0 where the text has none.
+        leaf_counts: (n_splits + 1,) training documents in each leaf; 0 where the text has none.
+        categories: For each categorical split, the categories that go left, as bits of 32-bit words.
         linear: Linear models of the leaves, None where they are constant.
     """
 

@@ -1,7 +1,7 @@
-"""Try an imported model: it must load, and score as in LightGBM.
+"""Trial of an imported model, which must load and have the same scores as in LightGBM.
 
-LightGBM trusts a text, and may crash or hang on an invalid one. So an imported text is tried in a separate
-process, with limits, see `core.scorers.trial`.
+LightGBM does not validate a text, and may crash or hang on an invalid one. The trial therefore runs in a
+separate process with limits, see `core.scorers.trial`.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MAX_NAME_CHARACTERS = 1_000
 MAX_ROWS = 1_000
 MIN_ROWS = 32
 MAX_CELLS = 2**22
-# The largest still have whole parts of 32 bits, which is how LightGBM takes categories.
+# The largest values fit in an int32, to which LightGBM converts categories.
 ODD_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -np.inf)
 SHARE_ODD = 0.3
 _CATEGORIES = 32
@@ -29,13 +29,14 @@ MAX_EXPLAINED = 16
 
 @dataclass(frozen=True)
 class Trial:
-    """Properties of an imported model that can be used.
+    """Properties of an imported model that passed the trial.
 
     Attributes:
-        feature_names: In the model's order.
+        feature_names: Feature names in the model's order.
         n_trees: Number of its trees.
-        n_rows: Number of random documents that were scored by us and by LightGBM, with equal results.
-        explainability: Whether its scores can be explained; some of them were, unless that takes too long.
+        n_rows: Number of random documents that Rankery and LightGBM scored equally.
+        explainability: Whether its scores can be explained; the trial explains some unless that takes too
+            long.
     """
 
     feature_names: tuple[str, ...]
@@ -45,10 +46,10 @@ class Trial:
 
 
 def try_out(text: str, max_features: int) -> Trial:
-    """Read a model text, load it into LightGBM, compare scores bit for bit on random documents, explain some.
+    """Compare the scores of a model text with LightGBM's on random documents, bit for bit; explain some.
 
     Raises:
-        ModelError: It cannot be used.
+        ModelError: The model cannot be used.
     """
     import lightgbm  # takes a second and 100 MB
 
@@ -106,10 +107,10 @@ def _explained(model: ModelText, rows: Float64Array) -> Explainability:
 
 
 def check_names(names: tuple[str, ...], max_features: int) -> None:
-    """Refuse names of features that a model here cannot have.
+    """Refuse invalid feature names.
 
     Raises:
-        ModelError: There are too many, two are the same, or one cannot be printed.
+        ModelError: Too many names, duplicate names, or a name that is not printable or too long.
     """
     if len(names) > max_features:
         raise ModelError(f"the model has {len(names):,} features; {max_features:,} are the most accepted")

@@ -1,4 +1,4 @@
-"""Compile, or load from numba's disk cache, the kernels that score documents."""
+"""Compile the kernels that score documents, or load them from numba's disk cache."""
 
 import numpy as np
 

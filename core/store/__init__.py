@@ -84,7 +84,7 @@ __all__ = [
     "new_id",
     "queue_of",
 ]
-# Settings are read by processes that open no store, nor import what one is made of.
+# Imported lazily: processes that only read the settings need not import the modules of the store.
 __getattr__ = lazy_names(
     __name__,
     {

@@ -28,7 +28,7 @@ class Buckets:
     """Readable folders of buckets, with the credentials of the process's environment.
 
     Args:
-        roots: URLs, `s3://bucket/prefix`; paths of folders are ignored.
+        roots: URLs, `s3://bucket/prefix`; local paths are ignored.
         patience_seconds: How long failed requests are retried.
     """
 

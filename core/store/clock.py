@@ -1,7 +1,7 @@
 """The current time in UTC, by which the service decides what is due, expired or old.
 
-Tests move it in all processes of a service: `RANKERY_TEST_CLOCK` is the path of a file with the seconds to
-add to the machine's clock.
+Tests shift the time in all processes of a service: `RANKERY_TEST_CLOCK` is the path of a file with the
+seconds to add to the machine's clock.
 """
 
 import os

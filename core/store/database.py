@@ -20,7 +20,7 @@ from core.store.visibility import select_visible
 
 
 class Database:
-    """Transactions over the rows.
+    """Read and write transactions of one database.
 
     Safe to share between threads. A process may fork with an open store: a fork closes the connections, and
     the child opens its own. A thread must not fork inside its own transaction.
@@ -86,7 +86,7 @@ class Database:
     def connect(self) -> Iterator[Connection]:
         """Open a read-only snapshot for statements on tables, at a fifth of the cost of `read`.
 
-        They select rows of every project, and those in the trash.
+        The statements select rows of every project, including rows in the trash.
 
         Raises:
             StoreUnavailable: The database cannot be reached.

@@ -39,7 +39,7 @@ _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
         "prepare_threshold": None,
     }
 )
-# The statements of all SQLite engines of this process; the newest are kept.
+# LRU cache of compiled statements, shared by all SQLite engines of this process.
 _COMPILED: LRUCache[Any, Any] = LRUCache(1_000)
 _WRITES = "rankery_writes"
 _WAIT_SECONDS = "rankery_wait_seconds"
@@ -108,7 +108,7 @@ def for_writing(engine: Engine, wait_seconds: float | None = None) -> Engine:
 
     Args:
         engine: Engine of the database.
-        wait_seconds: How long SQLite waits for its lock; None for as long as the engine was opened with.
+        wait_seconds: How long SQLite waits for its lock; None for the `lock_seconds` of the engine.
     """
     options = {} if wait_seconds is None else {_WAIT_SECONDS: wait_seconds}
     return engine.execution_options(**{_WRITES: True}, **options)
@@ -213,7 +213,7 @@ def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
 def _sqlite_dialect() -> Dialect:
     """Return the dialect of all SQLite engines of this process: compiled statements are cached by dialect."""
     engine = create_engine("sqlite://", json_serializer=serialize_json)
-    engine.connect().close()  # the dialect learns of the library
+    engine.connect().close()  # the dialect detects the version of the library
     engine.dispose()
     return engine.dialect
 
@@ -237,6 +237,6 @@ def _begin_sqlite(connection: Connection, lock_seconds: int) -> None:
 
 
 def _rows_changed(connection: Connection) -> int:
-    """Return how many rows a connection to SQLite has changed since it was opened."""
+    """Return the number of rows that a connection to SQLite has changed since it was opened."""
     driver: Any = connection.connection.driver_connection
     return int(driver.total_changes)

@@ -36,10 +36,10 @@ class ForkGuard:
 
     @contextlib.contextmanager
     def inside(self) -> Iterator[None]:
-        """Keep forks by other threads waiting during the block."""
+        """Delay forks by other threads until the block ends."""
         thread = threading.get_ident()
         with self._turn:
-            # A thread that is inside already must pass, or the fork would wait for it until its timeout.
+            # A thread inside an outer block must not wait: the fork waits for that block, up to its timeout.
             self._turn.wait_for(lambda: not self._fork_waits or thread in self._threads_inside)
             self._threads_inside.append(thread)
         try:
@@ -50,7 +50,7 @@ class ForkGuard:
                 self._turn.notify_all()
 
     def hold(self) -> None:
-        """Wait for other threads to leave, close the connections and block new transactions."""
+        """Block new transactions, wait for those of other threads, then close the connections."""
         self._turn.acquire()
         self._fork_waits = True
         self._turn.wait_for(self._only_this_thread_inside, WAIT_SECONDS)

@@ -19,7 +19,7 @@ class LabelChanges:
     Attributes:
         tags: Tags to set; None removes a tag.
         moves: Whether to change the project.
-        project: The new project, None for none.
+        project: The new project, None to remove the project.
     """
 
     tags: Mapping[str, str | None]
@@ -82,7 +82,7 @@ def label_objects(
 ) -> Labelling:
     """Change labels of jobs or models; with `dry_run` only return what would change.
 
-    The results of a job move with it to another project, and all versions of a model's name together.
+    Moving a job also moves its results; moving a model moves all versions of its name.
 
     Args:
         store: Store of the objects; the service may be running.
@@ -90,7 +90,7 @@ def label_objects(
         object_ids: Their ids.
         changes: The changes.
         dry_run: Whether to change nothing.
-        seconds: Time limit; objects that are left then stay unchanged.
+        seconds: Time limit; objects not handled by then stay unchanged.
 
     Raises:
         InvalidInput: The caller is limited to other projects.
@@ -118,7 +118,7 @@ def _label_chunk(
     labelling.missing += [each for each in chunk if each not in rows]
     names = {row.name for row in rows.values() if isinstance(row, Model) and changes.move(row)}
     labelling.moved_names |= names
-    # One order everywhere, so that requests do not deadlock.
+    # Rows are locked in a fixed order, so that requests do not deadlock.
     for object_id in sorted(rows):
         row = rows[object_id]
         try:

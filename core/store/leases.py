@@ -15,7 +15,7 @@ class _Heartbeat:
     Attributes:
         token: Token of the claim.
         expires_at: End of its lease, which each renewal changes.
-        seen_at: Time at which that value was first seen, by the monotonic clock.
+        seen_at: Monotonic time at which this `expires_at` was first seen.
     """
 
     token: int
@@ -27,15 +27,15 @@ class LeaseWatch:
     """Measure the time since the last heartbeat of each running job.
 
     The worker writes the end of a lease by its wall clock, which may differ from the clock of this machine
-    or be adjusted meanwhile. Compared alone, a clock set back would keep the job of a dead worker, and one
-    set forward would take the job of a live one. Each renewal changes the row and counts as a heartbeat;
-    the time since then is measured here by a monotonic clock.
+    or be adjusted meanwhile. With wall clocks alone, a clock set back would keep the job of a dead worker. A
+    clock set forward would take the job of a live worker. Each renewal changes the row and counts as a
+    heartbeat; the time since then is measured here by a monotonic clock.
 
     Args:
         lease_seconds: A job without a heartbeat for this long is lost, regardless of wall clocks.
         watch_seconds: A job whose lease has expired by the wall clock is lost after this long without a
             heartbeat; longer than the interval of heartbeats.
-        clock: Returns seconds that never go back.
+        clock: Monotonic clock, in seconds.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 
 from core.errors import StoreUnavailable
 
-# The visible transactions, and the start of this server's count.
+# The snapshot of visible transactions, and the start time of the server.
 _SNAPSHOT = text("SELECT pg_current_snapshot()::text, pg_postmaster_start_time()::text")
 
 
@@ -54,7 +54,7 @@ class Revisions:
     def _latest_of_sqlite(self) -> str:
         with self._lock:
             if self._watching is None:
-                # Outside SQLAlchemy's transactions, in which SQLite would see a snapshot.
+                # Outside SQLAlchemy's transactions, since SQLite would read a snapshot inside one.
                 self._watching, self._opening = self._engine.raw_connection(), next(self._openings)
             # Number of commits of other connections.
             (version,) = self._watching.cursor().execute("PRAGMA data_version").fetchone()

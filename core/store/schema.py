@@ -76,12 +76,12 @@ def _wait_on_postgresql(connection: Connection) -> None:
     for name in ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout"):
         connection.execute(text(f"SET LOCAL {name} = 0"))
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})
-    # All statements after a migration that waits for a table wait as well.
+    # While a migration waits for the lock of a table, all later statements on this table wait as well.
     connection.execute(text(f"SET LOCAL lock_timeout = '{LOCK_SECONDS}s'"))
 
 
 def _use_wal(engine: Engine) -> None:
-    # The mode is stored in the file. Changing it fails beside other connections, hence under the lock.
+    # The mode is stored in the file. Changing it fails while other connections are open, hence the lock.
     connection = engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA journal_mode = WAL")

@@ -20,7 +20,7 @@ class ServedPeriod:
     Attributes:
         model: Name of the model.
         version: Its version, None for all.
-        since: Start of the period, None for all that is kept.
+        since: Start of the period, None for all stored rankings.
         until: End of the period.
     """
 
@@ -43,7 +43,7 @@ class ServedPeriod:
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any]) -> "ServedPeriod":
-        """Return the period of the source of a log."""
+        """Parse the period from the `source` of a click log."""
         since = source.get("since")
         return cls(
             source["model"],
@@ -53,7 +53,7 @@ class ServedPeriod:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the period as JSON."""
         since = None if self.since is None else self.since.isoformat()
         return {
             "model": self.model,
@@ -76,7 +76,7 @@ class InterleavedLists:
     interleaving_id: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the id of the interleaving as JSON."""
         return {"interleaving_id": self.interleaving_id}
 
 
@@ -96,7 +96,7 @@ def queue_served_log(
         name: Display name of the log.
         lists: The lists.
         options: Options of reading, such as `actions`.
-        key_id: The API key that asks, or None.
+        key_id: The API key of the request, or None.
         project: Project of the log, or None.
     """
     source = {"kind": lists.kind, **lists.to_json(), "format": FORMAT, "options": dict(options)}

@@ -30,7 +30,8 @@ class StoreSettings(BaseSettings):
         data_dir: Folder of the embedded database and artifacts; also the home of caches.
         database_url: `sqlite:///path` or `postgresql://…`; a SQLite file in `data_dir` if unset.
         storage_url: Any URL that fsspec supports, `file://…` or `s3://bucket/prefix`; a folder in `data_dir`
-            if unset. Credentials, region and endpoint of S3 are read where every AWS library reads them.
+            if unset. Credentials, region and endpoint of S3 are read from the standard AWS variables and
+            files.
         storage_patience_seconds: How long failed requests to a storage on the network are retried.
         broker_url: The Valkey or Redis for notifications.
         outbound_allowed: Networks, addresses and host names to which requests may be made although they are
@@ -152,7 +153,7 @@ class StoreSettings(BaseSettings):
     @field_validator("outbound_allowed", mode="before")
     @classmethod
     def _allowed(cls, value: Any) -> Any:
-        """Split a comma-separated environment variable, and refuse what is no network or host."""
+        """Split a comma-separated environment variable, and refuse invalid networks and hosts."""
         if isinstance(value, str):
             value = [part.strip() for part in value.split(",") if part.strip()]
         SsrfGuard(value)

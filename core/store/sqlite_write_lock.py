@@ -1,7 +1,7 @@
 """Serialize the writers of one process before they request SQLite's lock.
 
-SQLite's own waiters poll every tenth of a second. All threads of a process that find the lock free then
-continue together: forty of them keep the interpreter from the event loop for as long.
+Threads that wait for SQLite's own lock poll it every tenth of a second. All threads that find it free then
+continue together: forty of them block the event loop for about as long.
 """
 
 import contextlib

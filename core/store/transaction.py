@@ -69,8 +69,8 @@ class Transaction:
         trash: All kinds: deletion, trash and retention.
         counters: Numbers: monotonic counters.
         statistics: Numbers: numbers of objects.
-        announced: Whether to count a change for those who wait for one. False for what no page shows, such as
-            the renewal of a lease.
+        announced: Whether the commit counts as a change, for clients that wait for changes. False for changes
+            that no page shows, such as the renewal of a lease.
     """
 
     def __init__(self, session: Session) -> None:
@@ -117,7 +117,7 @@ class Transaction:
         self.statistics = Statistics(session)
 
     def finish(self) -> None:
-        """Write what is written just before the commit: counters, then events."""
+        """Write the counters, then the events; called just before the commit."""
         self._session.flush()
         if self.events.any_added or (self.announced and engines.has_written(self._session.connection())):
             self.counters.add_change()
@@ -125,7 +125,7 @@ class Transaction:
         self.events.write()
 
     def enqueue(self, spec: JobSpec, key_id: str | None = None, labels: Labels = NO_LABELS) -> Job:
-        """Queue a job, for an API key where there is one, in the project given or inherited.
+        """Queue a job, in the given or inherited project.
 
         Raises:
             InvalidInput: As `Projects.of_job`.

@@ -18,7 +18,7 @@ from core.store.artifacts.checksums import file_sha256
 from core.store.database import Database
 from core.store.tables import ArtifactDigest
 
-# Larger artifacts on a network storage are read in ranges, and not as a whole to verify one range.
+# Larger artifacts on a remote storage are read in ranges, without verifying the whole artifact.
 MOST_REMOTE_BYTES = 64 * 2**20
 _MOST_VERSIONS = 10_000
 # Errors of the readers of our formats for invalid bytes.
@@ -42,8 +42,8 @@ class _Unproven:
 class VerifiedArtifacts:
     """Read artifacts and verify their checksums. Thread-safe.
 
-    An artifact of a release without checksums gets one after its first successful read. Damage stays on
-    record until the artifact verifies again.
+    An artifact of a release without checksums gets one after its first successful read. The mark as damaged
+    is kept until the artifact matches its checksum again.
 
     Args:
         artifacts: The artifacts.
@@ -71,7 +71,7 @@ class VerifiedArtifacts:
     def local(self, key: str) -> Iterator[Path]:
         """Provide an artifact as a local file and verify it during the block.
 
-        Discard results of the block if it raises at its end.
+        If the end of the block raises, the caller must discard the results of the block.
 
         Raises:
             NotFound: No such artifact was ever stored.
@@ -103,7 +103,7 @@ class VerifiedArtifacts:
                 yield file
             except _UNREADABLE as error:
                 if unproven is None:
-                    raise  # the bytes are good
+                    raise  # the bytes match their checksum
                 raise self._damaged(key, None, "cannot be read") from error
         if unproven is not None and unproven.sha256 is not None:
             self._keep(key, unproven.sha256, unproven.size_bytes)
@@ -131,10 +131,10 @@ class VerifiedArtifacts:
         return self._compare_once(key) is None
 
     def _compare_once(self, key: str) -> _Unproven | None:
-        """Verify a whole artifact; return None if it was verified before.
+        """Verify an artifact, once per version; return None if it matches its checksum.
 
-        A large artifact on a network storage is not read for that: object stores verify their own bytes,
-        and `local` verifies all of it.
+        Large artifacts on a remote storage are not verified here: object stores verify their own bytes, and
+        `local` verifies the whole artifact.
         """
         with self._missing_is_damage(key):
             version = self._artifacts.version(key)
@@ -179,7 +179,7 @@ class VerifiedArtifacts:
             return tx.artifacts.find(key)
 
     def _keep(self, key: str, sha256: str, size_bytes: int) -> None:
-        """Store the checksum of a good artifact; ignore a write failure."""
+        """Store the checksum of an intact artifact; ignore a failure of the database."""
         try:
             with self._database.begin() as tx:
                 tx.artifacts.keep(key, sha256, size_bytes)

@@ -88,7 +88,7 @@ def with_trash(session: Session) -> Iterator[None]:
 def select_visible(session: Session) -> None:
     """Make a session omit invisible rows from its selections, and refuse to write them.
 
-    Rows loaded before stay; bulk UPDATE and DELETE statements are not limited.
+    Rows loaded earlier stay visible; bulk UPDATE and DELETE statements are not limited.
     """
     event.listen(session, "do_orm_execute", _leave_out)
     event.listen(session, "before_flush", _refuse_foreign)

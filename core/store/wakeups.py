@@ -70,5 +70,5 @@ class WakeUps:
 
     def close(self) -> None:
         """Close the connections."""
-        if "_celery" in self.__dict__:  # else there are none
+        if "_celery" in self.__dict__:  # otherwise there are no connections
             self._celery.close()

@@ -1,4 +1,4 @@
-"""Studies: a search space, the trials that sample it, pruning, and the conclusion."""
+"""Studies (hyperparameter searches): search space, sampling of trials, pruning and conclusion."""
 
 from core.studies.budget import Budget, Tally, wanted
 from core.studies.search_space import Dimension, SearchSpace, search_space

@@ -1,4 +1,4 @@
-"""Budgets of studies: the number of trials to queue."""
+"""Budgets of studies, and the number of trials to queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Budget:
-    """Bounds of a study; the first one that is reached ends it.
+    """Limits of a study, which ends when it reaches any of them.
 
     Attributes:
-        trials: Trials at most, including the default.
-        seconds: Time since its first trial, without pauses, after which none is queued; or None.
-        patience: Trials without a new best one after which none is queued; or None.
+        trials: Maximum number of trials, including the default.
+        seconds: Time since the first trial, without pauses, after which no trial is queued; or None.
+        patience: Number of trials without a new best trial after which no trial is queued; or None.
     """
 
     trials: int
@@ -24,11 +24,11 @@ class Tally:
     """The progress of a study.
 
     Attributes:
-        created: Trials so far, with any status.
-        active: Queued or running trials.
-        sampled: Trials of the sampler.
+        created: Number of trials so far, with any status.
+        active: Number of queued or running trials.
+        sampled: Number of trials from the sampler.
         seconds: Time since the first trial, without pauses.
-        values: Values of the ended trials in the order of their numbers; None for those without one.
+        values: Values of the ended trials in the order of their numbers; None for trials without a value.
     """
 
     created: int
@@ -38,7 +38,7 @@ class Tally:
     values: Sequence[float | None]
 
     def stale(self, *, higher_is_better: bool) -> int:
-        """Return the number of trials that ended since the best one."""
+        """Return the number of ended trials after the best trial."""
         sign = 1.0 if higher_is_better else -1.0
         best, at = float("-inf"), -1
         for place, value in enumerate(self.values):
@@ -50,13 +50,13 @@ class Tally:
 def wanted(
     budget: Budget, tally: Tally, *, parallel: int, sampler_limit: int | None, higher_is_better: bool
 ) -> int:
-    """Return how many further trials to queue now.
+    """Return the number of further trials to queue now.
 
     Args:
         budget: Budget of the study.
         tally: Progress of the study.
-        parallel: Concurrently queued or running trials at most.
-        sampler_limit: Trials of the sampler at most, the combinations of a grid; None for no limit.
+        parallel: Maximum number of queued or running trials.
+        sampler_limit: Maximum number of trials of the sampler, such as the size of a grid; None for no limit.
         higher_is_better: Direction of the objective.
     """
     if budget.seconds is not None and tally.seconds >= budget.seconds:

@@ -1,4 +1,4 @@
-"""The conclusion of a study from a single test on its held-out queries."""
+"""Conclude a study by a single test on its held-out queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ class Conclusion:
     """The result of a study.
 
     Attributes:
-        verdict: `better` only where the held-out queries show it.
+        verdict: `better` only if the difference on the held-out queries is significant.
         sentence: The result as a sentence with numbers.
         held_out: `{"winner", "default", "difference", "interval", "p_value", "queries"}` on held-out queries.
         cross_validated: `{"winner", "default"}`, optimistic for the winner.
         winner_number: Number of the winning trial.
-        winner_model: Its model.
-        default_model: The model of the default.
+        winner_model: Model of the winning trial.
+        default_model: Model of the default.
     """
 
     verdict: StudyVerdict
@@ -53,10 +53,10 @@ def conclude(metric: str, winner: Value, default: Value, found: MetricDifference
 
     Args:
         metric: Spelling of the objective.
-        winner: The best trial, another one than the default.
+        winner: The best trial, which is not the default.
         default: Trial 0.
         found: Winner (B) against default (A) by Fisher's randomisation test on the held-out queries; None
-            where no held-out query defines the metric.
+            if the metric is undefined for all held-out queries.
     """
     values = {"winner": winner.value, "default": default.value}
     optimistic = (
@@ -95,8 +95,8 @@ def nothing_found(metric: str, default: Value, held_out: float | None, trials: i
     Args:
         metric: Spelling of the objective.
         default: Trial 0, which won.
-        held_out: Its mean on the held-out queries, None where no query defines the metric.
-        trials: Other trials that were measured, pruned ones included.
+        held_out: Mean of the default on the held-out queries, None if the metric is undefined for all.
+        trials: Number of other measured trials, including pruned trials.
     """
     there = "" if held_out is None else f", {held_out:.4f} on held-out queries"
     others = f"None of {trials:,} other trials" if trials > 1 else "No other trial"

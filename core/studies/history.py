@@ -1,4 +1,4 @@
-"""Past trials as input of the sampler and of the importance of parameters."""
+"""Select past trials, the input of the sampler and of parameter importance."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -12,27 +12,27 @@ class RecordedTrial(Protocol):
 
     @property
     def number(self) -> int:
-        """Its number."""
+        """Number of the trial."""
 
     @property
     def status(self) -> str:
-        """Its status."""
+        """Status of the trial."""
 
     @property
     def parameters(self) -> dict[str, Any] | None:
-        """Its parameters by pointer."""
+        """Parameters of the trial by pointer."""
 
     @property
     def value(self) -> float | None:
-        """Its value; that of the finished folds if it was pruned."""
+        """Value of the trial; of its finished folds if it was pruned."""
 
     @property
     def folds(self) -> list[dict[str, Any]] | None:
-        """Its finished folds."""
+        """Finished folds of the trial."""
 
 
 def past_trials(trials: Sequence[RecordedTrial]) -> list[PastTrial]:
-    """Return the running trials and those with a value, which is estimated for pruned ones.
+    """Return the running trials, and the trials with a value, which is estimated for pruned trials.
 
     Args:
         trials: All trials of a study.
@@ -59,5 +59,5 @@ def _past(trial: RecordedTrial, default: RecordedTrial | None) -> PastTrial | No
 
 
 def means(folds: Iterable[Mapping[str, Any]]) -> dict[int, float]:
-    """Return the means of finished folds by number, without folds that have none."""
+    """Return the mean of each finished fold by fold number, without folds that have no mean."""
     return {fold["fold"]: fold["value"] for fold in folds if fold["value"] is not None}

@@ -1,4 +1,4 @@
-"""Importance of the parameters of a study."""
+"""Compute the importance of the parameters of a study."""
 
 import warnings
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from core.studies.sampling import PastTrial, study_of
 from core.studies.search_space import SearchSpace
 
 METHOD: Literal["ped-anova"] = "ped-anova"
-# Fewer trials are too few for a distribution.
+# Minimum number of trials for a distribution.
 LEAST_TRIALS = 5
 
 
 def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_better: bool) -> dict[str, float]:
-    """Return the importance of each parameter by pointer, the greatest first; they add up to 1.
+    """Return the importance of each parameter by pointer, greatest first; importances add up to 1.
 
-    PED-ANOVA (Watanabe et al. 2023): the difference between the distributions of a parameter among the best
-    trials and among all. A conditional parameter is compared among the trials that have it.
+    By PED-ANOVA (Watanabe et al. 2023), it is the difference between the distributions of a parameter among
+    the best trials and among all trials. For a conditional parameter, only trials that have it count.
 
     Args:
         space: The search space.

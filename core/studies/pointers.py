@@ -26,7 +26,7 @@ def read(document: Any, pointer: str) -> Any:
 
 
 def replaced(document: Any, pointer: str, value: Any) -> Any:
-    """Return the document with another value at a pointer; missing parents become objects."""
+    """Return a copy of the document with another value at a pointer; missing parents become objects."""
 
     def put(part: Any, tokens: tuple[str, ...]) -> Any:
         if not tokens:

@@ -7,18 +7,18 @@ import numpy as np
 
 from core.types import Float64Array
 
-# One-sided p-value: a trial as good as the best one is stopped by chance after this share of its folds.
+# One-sided p-value: probability, per finished fold, that a trial as good as the best is pruned by chance.
 WILCOXON_P = 0.1
-# Smallest number of earlier curves for a median, as Optuna's default.
+# Minimum number of earlier curves for a median, as in Optuna's default.
 MEDIAN_STARTUP_TRIALS = 5
-# Iterations without pruning: learning rates differ most at the start.
+# First iterations, without pruning, as the effect of learning rates is largest at the start.
 MEDIAN_WARMUP_ITERATIONS = 10
 
 
 def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_better: bool) -> bool:
-    """Return whether queries show that a trial is worse than the best one.
+    """Return whether a trial is significantly worse than the best trial, over queries.
 
-    Wilcoxon's signed-rank test of the paired values, one-sided, as Optuna's `WilcoxonPruner` makes it.
+    It is the one-sided Wilcoxon signed-rank test of paired values of Optuna's `WilcoxonPruner`.
 
     Args:
         best: (n_queries,) values of the best trial, NaN where undefined.
@@ -39,7 +39,7 @@ def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_b
         state=optuna.trial.TrialState.RUNNING, intermediate_values=_steps(current, shared)
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # experimental; and few queries make an inexact p, which errs rarely
+        warnings.simplefilter("ignore")  # the pruner is experimental; p is inexact for few queries
         pruner = optuna.pruners.WilcoxonPruner(p_threshold=WILCOXON_P)
         return bool(pruner.prune(study, trial))
 
@@ -54,9 +54,9 @@ def is_below_median(
     """Return whether a trial's best value so far is worse than the median of earlier trials.
 
     Args:
-        curves: Values of the first fold by iteration of earlier successful trials.
+        curves: Values of the first fold by iteration, for each earlier successful trial.
         iteration: The iteration of this trial.
-        best_so_far: Its best value up to that iteration.
+        best_so_far: Best value of this trial up to that iteration.
         higher_is_better: Direction of the metric.
     """
     if iteration < MEDIAN_WARMUP_ITERATIONS or len(curves) < MEDIAN_STARTUP_TRIALS:
@@ -77,7 +77,7 @@ def estimate(folds: Mapping[int, float], default: Mapping[int, float], default_v
     """Return the estimated value of a pruned trial, assuming a constant difference from the default.
 
     Args:
-        folds: Its means by finished fold.
+        folds: Means of the trial by finished fold.
         default: The means of the default by fold.
         default_value: The value of the default over all folds.
     """

@@ -1,7 +1,7 @@
 """Sample the parameters of the next trial.
 
-Optuna samples, without its own storage: each call builds an in-memory study of our rows, seeded by the
-study's seed and the trial's number, so that repeated calls return the same parameters.
+Optuna samples without its storage: each call builds an in-memory study from our database rows. It is seeded
+with the study's seed and the trial's number, so that repeated calls return the same parameters.
 """
 
 import warnings
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import optuna
 
 Json = dict[str, Any]
-# Random trials before the estimator is used, as Optuna's default.
+# Random trials before TPE is used, as in Optuna's default.
 STARTUP_TRIALS = 10
 
 
@@ -27,10 +27,10 @@ class PastTrial:
     """An earlier trial, an input of the sampler.
 
     Attributes:
-        number: Its number.
-        parameters: By pointer.
-        value: The objective, an estimate where the trial was pruned; None while it runs or if it failed.
-        is_running: Whether it runs; the sampler avoids its parameters.
+        number: Number of the trial.
+        parameters: Values by pointer.
+        value: The objective, estimated for pruned trials; None for running and failed trials.
+        is_running: Whether the trial runs; the sampler avoids its parameters.
     """
 
     number: int
@@ -46,7 +46,7 @@ class Ask:
     Attributes:
         seed: Seed of the study.
         number: Number of the trial.
-        index: Its position among the sampled trials, from 0.
+        index: Position of the trial among the sampled trials, from 0.
         higher_is_better: Direction of the objective.
     """
 
@@ -88,7 +88,7 @@ def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, A
 
 
 def sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
-    """Return the trials that a sampler can suggest, None for no limit.
+    """Return the number of trials that a sampler can suggest, None for no limit.
 
     Raises:
         InvalidInput: As `grid_without_default`.
@@ -141,7 +141,7 @@ def study_of(space: SearchSpace, past: Sequence[PastTrial], higher_is_better: bo
     by_pointer = {each.pointer: each for each in space.dimensions}
     for trial in past:
         if not all(by_pointer[name].contains(value) for name, value in trial.parameters.items()):
-            continue  # the default may lie outside, and TPE has no density there
+            continue  # the default may be outside the space, where TPE has no density
         if trial.value is None and not trial.is_running:
             continue
         state = optuna.trial.TrialState.RUNNING if trial.is_running else optuna.trial.TrialState.COMPLETE
@@ -176,7 +176,7 @@ def _distribution(dimension: Dimension) -> "optuna.distributions.BaseDistributio
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if dimension.type == "choice":
-        # Choices are JSON of any form, Optuna's are single values.
+        # Our choices are any JSON; Optuna only accepts scalars, so it gets their positions.
         return CategoricalDistribution(range(len(dimension.choices)))
     if dimension.type == "int":
         low, high, step = round(dimension.low), round(dimension.high), round(dimension.step or 1)
@@ -185,7 +185,7 @@ def _distribution(dimension: Dimension) -> "optuna.distributions.BaseDistributio
 
 
 def _top(dimension: Dimension) -> float:
-    """Return the largest value that the steps reach."""
+    """Return the largest value within the bounds that steps from the lower bound reach."""
     if dimension.step is None:
         return dimension.high
     return dimension.low + int((dimension.high - dimension.low) / dimension.step + 1e-9) * dimension.step

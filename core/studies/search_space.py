@@ -13,7 +13,7 @@ from core.studies.pointers import ABSENT, are_related, escaped, read, replaced, 
 Json = dict[str, Any]
 MAX_DIMENSIONS = 50
 MAX_GRID = 10_000
-# Combinations of the choices that other parameters depend on, at most.
+# Maximum number of combinations of the choices that other parameters depend on.
 _MAX_BRANCHES = 200
 _ROOTS = ("loss", "hyperparameters", "scorer")
 
@@ -28,9 +28,10 @@ class Dimension:
         low: Smallest value of a number.
         high: Largest value of a number.
         log: Whether numbers are drawn uniformly in their logarithm.
-        step: Distance between values of a number; None for any float, and for every int.
-        choices: Values of a choice: JSON of any form.
-        when: Condition: values of other parts of the specification by pointer; else it is omitted.
+        step: Distance between values of a number; None for continuous floats, and for a step of 1 for ints.
+        choices: Values of a choice, which may be any JSON.
+        when: Condition: allowed values of other parts of the specification by pointer. If it is not met, the
+            parameter is omitted.
     """
 
     pointer: str
@@ -43,7 +44,7 @@ class Dimension:
     when: Mapping[str, tuple[Any, ...]] = field(default_factory=lambda: MappingProxyType({}))
 
     def is_active(self, document: Json) -> bool:
-        """Return whether a specification meets the condition `when`."""
+        """Return whether a specification meets the condition `when` of the parameter."""
         return all(read(document, pointer) in values for pointer, values in self.when.items())
 
     def contains(self, value: Any) -> bool:
@@ -60,7 +61,7 @@ class Dimension:
         return abs(steps - round(steps)) < 1e-8
 
     def at(self, share: float) -> Any:
-        """Return the value at a share of the range, in [0, 1): the inverse of its distribution function."""
+        """Return the value at a share in [0, 1) of the range (inverse of the cumulative distribution)."""
         if self.type == "choice":
             return self.choices[min(int(share * len(self.choices)), len(self.choices) - 1)]
         if self.step is not None or self.type == "int":
@@ -70,10 +71,10 @@ class Dimension:
         return self.low + share * (self.high - self.low)
 
     def grid(self) -> tuple[Any, ...]:
-        """Return all values.
+        """Return all values of the parameter.
 
         Raises:
-            InvalidInput: There are too many, or the floats have no step.
+            InvalidInput: There are too many values, or a float has no step.
         """
         if self.type == "choice":
             return self.choices
@@ -101,7 +102,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """All searched parameters, each after those that its condition depends on.
+    """All searched parameters, each after the parameters that its condition depends on.
 
     Attributes:
         dimensions: Parameters in the order in which values are chosen.
@@ -113,8 +114,8 @@ class SearchSpace:
         """Return a value for each active parameter, by pointer.
 
         Args:
-            base: The specification that the values replace parts of.
-            value_of: Returns the value of a parameter; called in order, only for active ones.
+            base: The specification that the values modify.
+            value_of: Returns the value of a parameter; called in order, only for active parameters.
         """
         parameters: Json = {}
         document = base
@@ -133,7 +134,7 @@ class SearchSpace:
         return document
 
     def values_in(self, base: Json, resolved: Json) -> Json:
-        """Return the values that a base has without a search.
+        """Return the values of the active parameters in a base, without a search.
 
         Args:
             base: The requested specification.
@@ -149,10 +150,10 @@ class SearchSpace:
         return {dimension.pointer: value(dimension) for dimension in active}
 
     def check(self, base: Json, parameters: Mapping[str, Any]) -> None:
-        """Refuse values outside this space.
+        """Refuse values outside the search space.
 
         Raises:
-            InvalidInput: One is unknown, missing or out of bounds.
+            InvalidInput: A parameter is unknown, missing or out of bounds.
         """
         known = {dimension.pointer: dimension for dimension in self.dimensions}
         problems = [
@@ -214,10 +215,11 @@ class SearchSpace:
         return found
 
     def examples(self, base: Json) -> Iterator[tuple[Dimension, str, Json]]:
-        """Yield each bound of each parameter under every condition, with the other values of the base.
+        """Yield a specification for each bound or choice of each parameter, under every condition.
 
         Yields:
-            The parameter, the place of the value below it, `/low` or `/choices/1`, and the specification.
+            The parameter, the pointer to the value within it (`/low` or `/choices/1`), and the specification,
+            whose other values are those of the base.
         """
         for branch in islice(self._branches(base), _MAX_BRANCHES):
             for dimension in self.dimensions:
@@ -242,7 +244,7 @@ class SearchSpace:
 
 
 def search_space(stored: Mapping[str, Mapping[str, Any]]) -> SearchSpace:
-    """Read a search space from JSON.
+    """Parse a search space from JSON.
 
     Raises:
         InvalidInput: With a pointer for each problem.
@@ -300,7 +302,7 @@ def _choice(pointer: str, values: Mapping[str, Any], when: Mapping[str, tuple[An
 
 
 def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
-    """Sort the parameters, each after those that it depends on.
+    """Sort the parameters, each after the parameters that it depends on.
 
     Raises:
         InvalidInput: Parameters depend on each other.

@@ -16,7 +16,7 @@ STUDY_TAG = "study"
 
 @dataclass(frozen=True)
 class StudySpec:
-    """The stored specification of a study, which never changes.
+    """The stored, immutable specification of a study.
 
     Attributes:
         stored: The JSON: `name`, `model_name`, `dataset_id`, `test`, `test_dataset_id`, `base`,
@@ -33,7 +33,7 @@ class StudySpec:
 
     @property
     def base(self) -> Json:
-        """The JSON of the training job that trials vary, complete except for the requested loss."""
+        """The JSON of the training job that trials vary: complete, except that the loss is as requested."""
         return dict(self.stored["base"])
 
     @property
@@ -66,11 +66,11 @@ class StudySpec:
         return resolved(self.space.applied(self.base, parameters))
 
     def refit(self, training: Mapping[str, Any], best_iteration: int, number: int) -> Json:
-        """Return the JSON of the training job that fits a trial on all queries but the held-out ones.
+        """Return the JSON of the training job that refits a trial on all queries except held-out queries.
 
         Args:
-            training: `{"loss", "hyperparameters"}` of the trial, complete, with `scorer` where it names one.
-            best_iteration: Median of its folds.
+            training: Complete `{"loss", "hyperparameters"}` of the trial, and `scorer` if it has one.
+            best_iteration: Median of the best iterations of the trial's folds.
             number: Number of the trial.
         """
         return {
@@ -115,7 +115,7 @@ def check_bounds(space: SearchSpace, base: Json) -> None:
     """Refuse a search space with values outside the declared bounds of parameters.
 
     Raises:
-        InvalidInput: With a pointer below the parameter for each of them.
+        InvalidInput: With a pointer below the parameter for each such value.
     """
     from core.training import training_spec
 

@@ -1,1 +1,1 @@
-"""Decimal numbers in text, the one reader of them for JSON and for LETOR."""
+"""Kernels that parse decimal numbers in text, for JSON and for LETOR."""

@@ -17,7 +17,7 @@ _THREES = np.uint64(0x3333333333333333)
 
 @exact_inlined
 def load_eight(text: Text, at: np.uint64) -> np.uint64:
-    """Read eight bytes, the first one lowest: one load instruction, whatever the alignment."""
+    """Load eight bytes as a little-endian word; it compiles to one load instruction for any alignment."""
     word = np.uint64(text[at])
     word |= np.uint64(text[at + _ONE]) << np.uint64(8)
     word |= np.uint64(text[at + np.uint64(2)]) << np.uint64(16)
@@ -44,7 +44,7 @@ def are_digits(word: np.uint64) -> bool:
 
 @exact_inlined
 def count_digits(word: np.uint64) -> np.uint64:
-    """Count the digits, up to seven, that eight bytes begin with; not all of them may be digits."""
+    """Count the leading digits of eight bytes, up to seven; at least one byte must not be a digit."""
     return np.uint64(first_marked(_nibbles(word) ^ _THREES))
 
 
@@ -57,7 +57,7 @@ def _nibbles(word: np.uint64) -> np.uint64:
 @exact_inlined
 def digits_value(word: np.uint64, count: np.uint64) -> np.uint64:
     """Read the first `count` of eight bytes, up to seven, as a whole number."""
-    # Zeros come in before the digits; shifted twice, for one shift by all bits of a word is undefined.
+    # Pad with zeros before the digits; shift twice, since one shift by all 64 bits is undefined.
     shift = np.uint64(56) - np.uint64(8) * count
     digits = ((word << np.uint64(8)) << shift) | (_ASCII_ZEROS >> (np.uint64(8) * count))
     return np.uint64(eight_digits_value(digits))

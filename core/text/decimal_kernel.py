@@ -14,13 +14,13 @@ from core.text.bytes_kernel import (
 from core.text.instructions import negated_if
 from core.text.rounding_kernel import nearest_float64
 
-# Where no number begins; one of up to 19 digits; and one of more.
+# Kinds of results: no number; a number of up to 19 digits; a longer number.
 MALFORMED, ROUNDED, CUT = range(3)
 
 _MINUS, _PLUS, _POINT, _ZERO, _SMALL_E = (ord(character) for character in "-+.0e")
-_LOWER_CASE = 32  # the bit by which a letter differs from the capital one
+_LOWER_CASE = 32  # the bit that distinguishes lower case from upper case
 _MOST_DIGITS = np.uint64(19)  # fit in 64 bits
-_EXPONENT_LIMIT = 10**15  # beyond the digits of any text, which count against it, and far from overflow
+_EXPONENT_LIMIT = 10**15  # more than the digits of any text can offset, and far from overflow
 _NOTHING, _ONE, _SEVEN, _EIGHT, _TEN = (np.uint64(number) for number in (0, 1, 7, 8, 10))
 _HUNDRED_MILLION = np.uint64(10**8)
 _WHOLE_TENS = 10 ** np.arange(9, dtype=np.uint64)
@@ -35,14 +35,14 @@ def read_decimal(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tupl
     Args:
         text: ASCII, or UTF-8.
         at: Position of the first character.
-        size: Where the text ends; for JSON, after at least eight bytes of 0.
-        json: Read only what JSON allows: no zeros before other digits, and digits on both sides of a point.
-            Otherwise read what Python's `float` does, without a leading +, words and underscores.
+        size: End of the text; for JSON, after at least eight zero bytes of padding.
+        json: Whether to accept only JSON: no leading zeros, and digits on both sides of a point. Otherwise
+            accept the numbers of Python's `float`, except for a leading +, words and underscores.
 
     Returns:
-        One of the kinds above; the position after the number; and its value, infinity beyond float64. A
-        number that is `CUT` was read by its first 19 digits: correctly rounded it is the value, or the next
-        float64 farther from 0.
+        `MALFORMED`, `ROUNDED` or `CUT`; the position after the number; and its value, infinity beyond
+        float64. For `CUT`, the value is that of the first 19 digits: the correctly rounded number is the
+        value, or the next float64 farther from 0.
     """
     negative, start, at, mantissa, digits, places = _scan(text, at, size, json)
     if digits == 0:
@@ -65,7 +65,7 @@ def read_decimal(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tupl
 
 @exact_inlined
 def read_short_decimal(text: Text, at: np.uint64, size: np.uint64) -> tuple[bool, np.uint64, float]:
-    """Read up to 15 digits with a sign and a point perhaps, in a few instructions.
+    """Read up to 15 digits with an optional sign and point, in a few instructions.
 
     Returns:
         Whether they were read; the position after them, where an exponent may follow; and the value.
@@ -86,17 +86,17 @@ def _quotient(mantissa: np.uint64, places: np.uint64) -> float:
 def _scan(
     text: Text, at: np.uint64, size: np.uint64, json: bool
 ) -> tuple[bool, np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Read a sign and digits, which are 0 where no number begins.
+    """Read an optional sign, digits and an optional point.
 
     Returns:
-        Whether there is a minus; where the digits start and stop; their value, without a carry beyond 64
-        bits; how many there are, and how many of them behind the point.
+        Whether there is a minus; start and end of the digits; their value modulo 2**64; the number of digits,
+        0 without a number; and the number of digits after the point.
     """
     negative = _inside(at, size, json) and text[at] == _MINUS
     start = at
-    if json:  # no branch, which signs at random would make slow
+    if json:  # no branch: random signs would be mispredicted
         start = at + np.uint64(negative)
-    elif negative:  # seldom in LETOR text
+    elif negative:  # rare in LETOR text
         start = at + _ONE
     at, mantissa = _whole(text, start, size, json)
     digits, places = at - start, _NOTHING
@@ -112,7 +112,7 @@ def _scan(
 
 @exact_inlined
 def _inside(at: np.uint64, size: np.uint64, json: bool) -> bool:
-    return bool(json or at < size)  # the bytes of 0 behind JSON end every loop
+    return bool(json or at < size)  # the zero bytes after JSON end every loop
 
 
 @exact_inlined
@@ -122,7 +122,7 @@ def _is_digit(byte: int) -> bool:
 
 @exact_inlined
 def _whole(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tuple[np.uint64, np.uint64]:
-    # Mostly one to three digits, fewer than eight at a time are worth.
+    # Mostly one to three digits, too few to read eight bytes at a time.
     mantissa = _NOTHING
     while _inside(at, size, json) and _is_digit(text[at]):
         mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))
@@ -149,7 +149,7 @@ def _fraction(
 
 @exact_bare
 def _first_digits(text: Text, at: np.uint64, stop: np.uint64) -> tuple[int, np.uint64, int]:
-    """Read the first 19 digits behind leading zeros; also return how many digits come behind."""
+    """Read the first 19 digits after leading zeros; also return the number of digits after these."""
     mantissa, kept, cut = _NOTHING, _NOTHING, 0
     while at < stop:
         if text[at] != _POINT:
@@ -164,7 +164,7 @@ def _first_digits(text: Text, at: np.uint64, stop: np.uint64) -> tuple[int, np.u
 
 @exact_bare
 def _exponent(text: Text, at: np.uint64, size: np.uint64) -> tuple[np.uint64, int]:
-    """Read an exponent with its sign; where it has no digits, return the position itself."""
+    """Read an exponent with its sign; return the given position if it has no digits."""
     first, negative = at, False
     if at < size and (text[at] == _MINUS or text[at] == _PLUS):
         negative = text[at] == _MINUS

@@ -1,4 +1,4 @@
-"""Instructions of the processor that numba has no functions for."""
+"""Processor instructions for which numba has no functions."""
 
 from typing import Any
 
@@ -41,9 +41,11 @@ def _negated_if(_: Any, __: types.Type, ___: types.Type) -> Any:
     return types.float64(types.float64, types.boolean), generate
 
 
-# The upper half of the product of two uint64; the zeros above the highest bit of a uint64; a uint64 as the
-# float64 of the same bits; and a float64 negated where a condition holds, without a branch.
+# Upper half of the product of two uint64.
 upper_word: Kernel = intrinsic(_upper_word)
+# Number of leading zero bits of a uint64.
 leading_zeros: Kernel = intrinsic(_leading_zeros)
+# A uint64 reinterpreted as the float64 with the same bits.
 float64_of_bits: Kernel = intrinsic(_float64_of_bits)
+# A float64, negated if a condition holds, without a branch.
 negated_if: Kernel = intrinsic(_negated_if)

@@ -1,8 +1,8 @@
 """Decimal mantissa and power of ten to float64, correctly rounded (ties to even).
 
-The algorithm of Eisel and Lemire (Lemire, "Number parsing at a gigabyte per second", 2021): the mantissa
-times a power of five of 128 bits. That decides every mantissa of 64 bits (Mushtak and Lemire, "Fast number
-parsing without fallback", 2023).
+The algorithm of Eisel and Lemire (Lemire, "Number parsing at a gigabyte per second", 2021): multiply
+the mantissa by a power of five in 128 bits. This precision is enough for every mantissa of 64 bits (Mushtak
+and Lemire, "Fast number parsing without fallback", 2023).
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _ONE, _THREE = np.uint64(1), np.uint64(3)
 _MANTISSA_BITS = np.uint64(52)
 _INFINITE_EXPONENT = 0x7FF
 _INFINITY = np.uint64(_INFINITE_EXPONENT << 52)
-# Of the product's upper word: bits below the mantissa and the one that rounds it.
+# Bits of the product's upper word below the mantissa and its rounding bit.
 _SPARE = np.uint64(64 - 52 - 3)
 _SPARE_BITS = np.uint64((1 << 9) - 1)
 
@@ -33,7 +33,7 @@ def _powers_of_five() -> UInt64Array:
         if power >= 0:
             leading = five << 128 >> bits
         elif power >= _LEAST_EXACT_POWER:
-            leading = (1 << (bits + 127)) // five + 1  # the next one above, so that a product is never short
+            leading = (1 << (bits + 127)) // five + 1  # rounded up, so that no product is too small
         else:
             leading = (1 << (2 * bits + 128)) // five + 1 >> bits + 1
         words.append((leading // _WORD, leading % _WORD))
@@ -65,20 +65,20 @@ def _nearest_bits(mantissa: np.uint64, power: int) -> np.uint64:
     top = upper >> np.uint64(63)
     kept = top + _SPARE
     rounded = upper >> kept
-    # 217706 / 2**16 is the logarithm of 10 to the base 2, for all powers that there are.
+    # 217706 / 2**16 approximates log2(10), closely enough for all powers of the table.
     exponent = ((217706 * power) >> 16) + 63 + int(top) - int(shift) + 1023
     if exponent <= 0 or exponent >= _INFINITE_EXPONENT:
         return np.uint64(_beyond_normal(rounded, exponent))
     if lower <= _ONE and -4 <= power <= 23 and rounded & _THREE == _ONE and rounded << kept == upper:
-        rounded -= _ONE  # exactly between two numbers, of which the even one counts
+        rounded -= _ONE  # a tie: round down to the even number
     rounded = (rounded + (rounded & _ONE)) >> _ONE
-    # A mantissa that overflows has carried into the exponent, where it belongs.
+    # If rounding overflows the mantissa, the addition carries into the exponent, as it should.
     return np.uint64((np.uint64(exponent - 1) << _MANTISSA_BITS) + rounded)
 
 
 @exact_bare
 def _beyond_normal(rounded: np.uint64, exponent: int) -> np.uint64:
-    """Return the bits of a subnormal number, 0 or infinity. No decimal of 19 digits is a tie down there."""
+    """Return the bits of a subnormal number, 0 or infinity. No decimal of 19 digits is a tie there."""
     if exponent > 0:
         return _INFINITY
     if exponent <= -63:

@@ -28,7 +28,7 @@ __all__ = [
     "training_spec",
 ]
 
-# The API, which only specifies trainings, need not import LightGBM and its dependencies.
+# Lazy imports: the API only specifies trainings and does not need LightGBM and its dependencies.
 _MODULES = {
     "binning": ["KeptBins"],
     "boosting": ["Snapshot", "TrainedRanker", "train"],

@@ -49,7 +49,7 @@ class AutomaticChoice:
 
     Attributes:
         size: The size of the training dataset.
-        chosen: Values by name, without the request's.
+        chosen: Chosen values by name, without the hyperparameters that the request gives.
     """
 
     size: DatasetSize = entry(flat=True)
@@ -104,8 +104,8 @@ def sizes_for(size: DatasetSize) -> dict[str, int | float]:
     - `learning_rate` is 0.05 where d < 10,000, else 0.1;
     - `num_iterations` is the lesser of d / 5 and 4 q, from 20 to 300.
 
-    Fractions are rounded to the nearest whole number. On small datasets the documents in a leaf limit the
-    trees, since single documents decide smaller leaves by noise; `make bench-auto` measures the rule.
+    Fractions are rounded to the nearest whole number. On small datasets `min_data_in_leaf` limits the trees,
+    because smaller leaves fit the noise of single documents; `make bench-auto` measures the rule.
 
     Example:
         >>> sizes_for(DatasetSize(queries=45, documents=782, features=5))

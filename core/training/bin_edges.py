@@ -17,9 +17,9 @@ from core.types import Float32Array, Float64Array, Int32Array
 
 OnProgress = Callable[[int, int], None]
 
-_SAMPLED_VALUES = 2**20  # values of a block of columns without zeros: 12 MB
+_SAMPLED_VALUES = 2**20  # nonzero values in a block of columns: 12 MB
 _BATCH_COLUMNS = 8
-_ZERO = 1e-35  # LightGBM treats smaller values as 0, which a sample omits
+_ZERO = 1e-35  # LightGBM treats smaller magnitudes as 0; samples omit zeros
 _BATCH_CELLS = 2**21  # 8 MB of features binned at a time
 _LIBRARY: Any = basic
 
@@ -27,7 +27,7 @@ CATEGORICAL = "categorical_column"  # LightGBM's parameter, as its Python packag
 
 
 class FeatureBlocks(lightgbm.Sequence):
-    """Features as LightGBM reads them into bins: a block of documents at a time.
+    """Features as a sequence that LightGBM reads and bins in blocks of documents.
 
     Args:
         features: (n_documents, n_features).
@@ -79,7 +79,7 @@ def bin_edges(
     parameters: Mapping[str, Any],
     categorical: Collection[int] = (),
 ) -> lightgbm.Dataset:
-    """Compute the bins of all features; return a dataset with them, the `reference` of other datasets.
+    """Compute the bin edges of all features as a dataset, the `reference` for binning other datasets.
 
     The bins equal those that LightGBM computes from the same matrix.
 
@@ -142,7 +142,7 @@ def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iter
 def _bins_of(
     columns: list[_Column], n_sampled: int, n_documents: int, binning: Mapping[str, Any]
 ) -> ctypes.c_void_p:
-    """Return LightGBM's handle of a dataset of one document with the bins of these columns."""
+    """Return the handle of a LightGBM dataset of one document with the bins of these columns."""
     reals, wholes = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
     counts = np.array([len(rows) for _, rows in columns], np.int32)
     handle = ctypes.c_void_p()

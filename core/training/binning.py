@@ -20,7 +20,7 @@ from core.types import Int64Array
 
 _FILE = "bins"
 _log = logging.getLogger(__name__)
-# LightGBM writes names into one line, apart by spaces, and into JSON without escaping them.
+# LightGBM writes names on one line, separated by spaces, and into JSON without escaping.
 _UNWRITABLE = re.compile(r"[\s\x00-\x1f\",:\[\]{}]")
 
 
@@ -65,7 +65,7 @@ class Bins(Protocol):
     def datasets(
         self, training: RankingDataset, validation: RankingDataset | None = None
     ) -> dict[str, lightgbm.Dataset]:
-        """Return the binned features for training, "train", and for validation, "validation"."""
+        """Return the binned datasets by name: "train" and, with validation data, "validation"."""
         ...
 
     def silent(self) -> "Bins":
@@ -77,7 +77,7 @@ class Bins(Protocol):
 class SharedBins:
     """The bins of one dataset, shared by trainings on subsets of its documents.
 
-    All of them have the bin edges of all documents; labels do not influence them.
+    All trainings use the bin edges of the whole dataset. Labels do not influence bin edges.
 
     Attributes:
         all: All binned documents, with their labels.
@@ -94,7 +94,7 @@ class SharedBins:
         training: RankingDataset,
         validation: RankingDataset | None = None,
     ) -> dict[str, lightgbm.Dataset]:
-        """Return the binned features for training, "train", and for validation, "validation"."""
+        """Return the binned datasets by name: "train" and, with validation data, "validation"."""
         binned = {"train": self.all if self.training is None else self._part(self.training)}
         if self.validation is not None:
             binned["validation"] = self._part(self.validation)
@@ -131,7 +131,7 @@ class Binning:
     def datasets(
         self, training: RankingDataset, validation: RankingDataset | None = None
     ) -> dict[str, lightgbm.Dataset]:
-        """Bin the features for training, "train", and those for validation with the same edges."""
+        """Return the binned datasets "train" and, with validation data, "validation", with the same edges."""
         total = training.n_documents + (validation.n_documents if validation else 0)
         binned = {"train": self._bins(training, self._key("training"), None, self._counting(0, total))}
         if validation is not None:
@@ -213,9 +213,9 @@ class Binning:
 
 
 def writable_names(names: Iterable[str]) -> list[str]:
-    """Return names that LightGBM accepts, each different and as close as can be to the given one.
+    """Replace the characters of feature names that LightGBM refuses, and keep all names distinct.
 
-    Accepted names stay, at any position: none of them ever means another feature.
+    Names that LightGBM accepts are never changed, so that each denotes the same feature.
 
     Example:
         >>> writable_names(["bm25", "page rank", "page_rank", "price:usd"])

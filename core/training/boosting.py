@@ -1,4 +1,4 @@
-"""The boosting loop: LightGBM grows trees by the derivatives of a loss."""
+"""The boosting loop: LightGBM grows trees from the derivatives of a loss."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,11 +31,11 @@ class TrainedRanker:
     """A trained model.
 
     Attributes:
-        model_text: LightGBM's text form, cut at the best iteration.
+        model_text: Model in LightGBM's text format, truncated after the best iteration.
         best_iteration: Number of trees kept, without the trees of the initial model.
         feature_names: Names of the features in column order.
         history: One report for each iteration.
-        growth: Reason of an early end if it looks suspicious, else None.
+        growth: Details of a suspiciously early end, else None.
         base_trees: Trees of the initial model, 0 without one.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """
@@ -89,8 +89,8 @@ def train(
         on_binning: Called with the documents binned and the total, and at the end with both equal; may raise
             to stop.
         bins: The binned documents, see `bin_features`; None to bin the datasets.
-        on_scores: Called with each measured iteration and the scores of the validation documents then, which
-            the next iteration overwrites.
+        on_scores: Called after each measured iteration with its number and the validation scores, an array
+            that the next iteration overwrites.
 
     Raises:
         InvalidInput: Early stopping without validation data, datasets with different features, or data that
@@ -111,7 +111,7 @@ def bin_features(
     kept_bins: KeptBins | None = None,
     on_binning: OnProgress | None = None,
 ) -> lightgbm.Dataset:
-    """Bin a dataset's features once, for several trainings with `SharedBins`; arguments as of `train`.
+    """Bin a dataset's features once, for several trainings with `SharedBins`; see `train` for the arguments.
 
     Raises:
         InvalidInput: LightGBM refuses the data, for instance because no feature varies.
@@ -140,7 +140,7 @@ def _binning(
 
 
 class _Training:
-    """A training on one machine."""
+    """A training in one process."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class _Training:
 
     def _model_text(self, best_iteration: int) -> str:
         if self._drops_trees and self._grower.is_exhausted and self._grower.grown < self._total:
-            # After an iteration without a split, LightGBM leaves dropped trees negated: grow once more.
+            # After an iteration without a split, LightGBM leaves dropped trees negated: repeat without it.
             shortened = replace(self._spec.hyperparameters, num_iterations=self._grower.grown)
             spec = replace(self._spec, hyperparameters=shortened, metric_interval=self._grower.grown)
             return (
@@ -198,7 +198,7 @@ class _Training:
         return self._grower.model_text(best_iteration)
 
     def _measured(self) -> dict[str, Mapping[str, float | None]]:
-        """Return the means after an iteration, empty if it is not measured."""
+        """Return the mean loss and metrics by dataset, empty if the iteration is not measured."""
         if not self._history.is_measured_next:
             return {}
         values: dict[str, Mapping[str, float | None]] = {}

@@ -36,7 +36,7 @@ class Checkpoint:
         model_text: The trees so far, in LightGBM's text form.
         scores: Current scores of the documents by dataset, "train" and "validation"; float64.
         best_iteration: Best iteration so far, 0 before there is one.
-        best_value: Value of the selection metric there, negated where lower is better.
+        best_value: Value of the selection metric at the best iteration, negated where lower is better.
         history: One report for each iteration; reports read from a file have no times.
         bias: Position bias that is learnt with the model, by name; empty without one.
     """
@@ -61,8 +61,8 @@ class Checkpoint:
         Args:
             history: The iterations.
             model_text: All trees so far.
-            scores: Present scores by dataset.
-            bias: Present position bias by name, if any.
+            scores: Current scores by dataset.
+            bias: Current position bias by name, if any.
         """
         return cls(
             model_text, scores, history.best_iteration, history.best_value, list(history.reports), bias or {}
@@ -74,7 +74,7 @@ class Checkpoint:
 
         Args:
             model_text: The model, whose trees come first.
-            datasets: By their names in `scores`, with the model's features.
+            datasets: Datasets by name, "train" and "validation", with the model's features.
             threads: Threads to score with.
 
         Raises:
@@ -128,10 +128,10 @@ class Checkpoint:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Checkpoint":
-        """Parse a file of `to_bytes`.
+        """Read a checkpoint from the content that `to_bytes` returned.
 
         Raises:
-            CheckpointError: It cannot be parsed, or was written by another version of LightGBM.
+            CheckpointError: The content cannot be parsed, or was written by another version of LightGBM.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -167,8 +167,8 @@ def without_times(report: IterationReport) -> dict[str, Any]:
 def prepend_trees(booster: lightgbm.Booster, model_text: str) -> None:
     """Insert the trees of a model before the trees of a new booster, without changing its scores.
 
-    LightGBM's `LGBM_BoosterMerge`, which its Python package calls for `init_model` only, where it also scores
-    the data again.
+    Calls `LGBM_BoosterMerge` of LightGBM's C API: the Python package calls it for `init_model` only, where it
+    also scores the data again.
     """
     if not model_text:
         return

@@ -1,7 +1,7 @@
 """Cross-validation by folds of whole queries: every query is tested by a model that was not trained on it.
 
-The values of all folds together are one value a query, as of a test set: their mean is the mean over queries,
-not over folds, so that a fold of few queries counts for few. Kohavi 1995 calls the estimate stratified k-fold
+All folds together give one value per query, as a test set does. The reported mean is over queries, not over
+folds, so that a small fold has a small weight. Kohavi 1995 calls the estimate stratified k-fold
 cross-validation where folds are drawn by `core.data.splits.fold_numbers`.
 """
 
@@ -38,9 +38,9 @@ class FoldResult:
 
     Attributes:
         fold: Name of the fold.
-        queries: Its number of queries.
-        documents: Its number of documents.
-        best_iteration: Trees that were best on it.
+        queries: Number of queries in the fold.
+        documents: Number of documents in the fold.
+        best_iteration: Best iteration by the selection metric on the fold.
         means: Mean over its queries by metric, None where no query defines it.
         history: The measured iterations with their values by data and metric, see `IterationReport.values`.
     """
@@ -55,7 +55,7 @@ class FoldResult:
 
 @dataclass(frozen=True)
 class FoldInterval:
-    """A mean over folds.
+    """A mean over folds and its confidence interval.
 
     Attributes:
         mean: Mean of the folds' means.
@@ -71,8 +71,8 @@ class FoldInterval:
 def fold_interval(means: Sequence[float | None]) -> FoldInterval | None:
     """Return the mean over folds, `mean ± t(k − 1) · s / √k`, None where no fold has a value.
 
-    The trainings of two folds share most of their queries, so that the interval is too narrow rather than
-    too wide (Bengio and Grandvalet 2004).
+    The trainings of two folds share most of their queries, so the folds are not independent and the interval
+    tends to be too narrow (Bengio and Grandvalet 2004).
 
     Example:
         >>> found = fold_interval([0.4, 0.5, 0.6])
@@ -103,15 +103,15 @@ def median_iteration(best_iterations: Sequence[int]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """The folds held out so far, and the values of their queries.
+    """Results of the folds held out so far, with the metric values of their queries.
 
     Attributes:
         assignment: The fold of each query.
         folds: Results of the held-out folds, in the order of the assignment.
         per_query: float64 (n_queries,) values by metric; NaN where a query was not tested yet, or does not
             define the metric.
-        scores: float64 (n_documents,) of the documents by the model that has not seen their query, NaN where
-            the query was not tested yet; None where they are not kept.
+        scores: float64 (n_documents,) out-of-fold scores, each by the model not trained on the document's
+            query; NaN where the query was not tested yet. None where scores are not kept.
     """
 
     assignment: FoldAssignment
@@ -160,11 +160,11 @@ class CrossValidation:
         """Return the state after the next fold.
 
         Args:
-            best_iteration: Trees that were best on it.
-            documents: Its number of documents.
+            best_iteration: Best iteration of the fold.
+            documents: Number of documents in the fold.
             values: (n_queries of the fold,) values by metric, in the order of the queries.
             metrics: The metrics by spelling.
-            history: The reports of its training.
+            history: Reports of the fold's training.
         """
         number = len(self.folds)
         held_out = self.assignment.queries(number)[1]
@@ -190,7 +190,7 @@ class CrossValidation:
         return replace(self, scores=kept)
 
     def until(self, folds: int) -> "CrossValidation":
-        """Return the state after the first folds, without scores."""
+        """Return the state after the first `folds` folds, without scores."""
         later = self.fold_of >= folds
         per_query = {name: np.where(later, np.nan, values) for name, values in self.per_query.items()}
         return replace(self, folds=self.folds[:folds], per_query=per_query, scores=None)
@@ -212,7 +212,7 @@ class CrossValidation:
         return {name: fold_interval([fold.means[name] for fold in self.folds]) for name in self.per_query}
 
     def measured(self) -> dict[int, list[tuple[str, Values]]]:
-        """Return the name and values of each fold that was measured at an iteration, by iteration."""
+        """Return by iteration the name and values of each fold that was measured then."""
         found: dict[int, list[tuple[str, Values]]] = {}
         for fold in self.folds:
             for iteration, values in fold.history:
@@ -249,10 +249,10 @@ class CrossValidation:
 
     @classmethod
     def from_bytes(cls, content: bytes, assignment: FoldAssignment) -> "tuple[CrossValidation, bytes | None]":
-        """Parse a file of `to_bytes`: the folds so far, and the checkpoint of the current training.
+        """Read the folds so far and the checkpoint of the current training from `to_bytes` content.
 
         Raises:
-            CheckpointError: It cannot be parsed, or is of other folds.
+            CheckpointError: The content cannot be parsed, or has other folds.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -278,14 +278,14 @@ class CrossValidation:
 
 
 def fold_curves(measured: Sequence[tuple[str, Values]]) -> dict[str, dict[str, float | None]]:
-    """Return the values of folds at one iteration as curves.
+    """Return the values of folds at one iteration, by the label of their curve.
 
     Args:
         measured: Name and values of each fold measured there; early stopping ends some before others.
 
     Returns:
-        By data and metric: "train" and "validation" are means over these folds, "fold 1" is what the
-        validation of fold 1 alone was.
+        By data and metric: "train" and "validation" are means over these folds, "fold 1" has the values of
+        held-out fold 1 alone.
     """
     found: dict[str, dict[str, float | None]] = {}
     for data in ("train", "validation"):

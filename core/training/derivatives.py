@@ -28,7 +28,7 @@ class TreeDerivatives:
 
     Args:
         hyperparameters: `query_fraction`, `data_sample_strategy` and quantisation.
-        query_boundaries: Query boundaries of the training data, or of some neighbouring queries of it.
+        query_boundaries: Query boundaries of the training data, or of a shard of consecutive queries.
         seed: The seed of the training.
         first_query: Position of the first of these queries in the whole training data.
         n_queries: Queries of the whole training data; None where these are all.
@@ -52,7 +52,7 @@ class TreeDerivatives:
     def __call__(
         self, gradient: Float32Array, hessian: Float32Array, iteration: int
     ) -> tuple[Float32Array, Float32Array]:
-        """Return what the tree of an iteration follows; the arrays given are left as they are."""
+        """Return the gradients and hessians for the tree of an iteration; the arguments are not changed."""
         asked = self._asked
         if asked.query_fraction < 1.0:
             is_drawn = self._of_drawn_queries(iteration)
@@ -65,7 +65,7 @@ class TreeDerivatives:
         return gradient, hessian
 
     def _of_drawn_queries(self, iteration: int) -> npt.NDArray[np.bool_]:
-        # Drawn from the whole, so that shards draw the same queries as one machine does.
+        # Draw from all queries, so that all shards together draw the same queries as one process does.
         drawn = drawn_queries(self._asked.query_fraction, self._n_queries, self._seed, iteration)
         return np.repeat(drawn[self._own], np.diff(self._query_boundaries))
 
@@ -93,14 +93,14 @@ class TreeDerivatives:
 def sampled_documents(sizes: Float32Array, top_rate: float, other_rate: float, key: int) -> Float32Array:
     """Return a factor for each document by gradient-based one-side sampling (Ke et al. 2017, algorithm 2).
 
-    Documents of the largest sizes have 1. Of the rest, `other_rate` of all documents are drawn and weigh
-    (n − top) / other, as in LightGBM; the others have 0.
+    Documents of the largest sizes have factor 1. From the rest, `other_rate` of all documents are drawn with
+    factor (n − top) / other, as in LightGBM; the others have 0.
 
     Args:
         sizes: (n_documents,) |gradient · hessian|.
         top_rate: Share of documents that are kept for their size.
         other_rate: Share of documents drawn of the rest.
-        key: What the draw depends on.
+        key: Seed of the draw.
     """
     n = len(sizes)
     top, other = max(1, int(n * top_rate)), max(1, int(n * other_rate))
@@ -119,7 +119,7 @@ def on_common_grid(values: Float32Array, largest: float | None = None) -> Float3
     """Round to multiples of 2^-24 of the largest magnitude, so that float64 sums are exact in any order.
 
     Args:
-        values: (n,) what to round.
+        values: (n,) values to round.
         largest: Largest magnitude of the grid, where several arrays share it; by default the largest of the
             values.
     """
@@ -131,10 +131,10 @@ def on_common_grid(values: Float32Array, largest: float | None = None) -> Float3
 
 @exact
 def rounded_at_random(values: Float32Array, steps: int, key: int) -> Float32Array:
-    """Round to multiples of 1/steps of the largest magnitude, up or down at random, so that means are kept.
+    """Round stochastically to multiples of 1/steps of the largest magnitude; expectations are kept.
 
-    The nearest multiple, to which LightGBM rounds without `stochastic_rounding`, is then the value itself.
-    The largest magnitude is kept: LightGBM derives its multiples from it.
+    LightGBM, called without `stochastic_rounding`, rounds to the nearest multiple and thus keeps the result.
+    The largest magnitude is kept, because LightGBM derives the step from it.
     """
     largest = np.float32(0.0)
     for value in values:

@@ -13,10 +13,10 @@ _LARGEST = 4.0  # largest label of most collections, for data without judgments
 
 
 def teacher_reference(labels_from: str) -> str:
-    """Return the reference of the model in `labels_from`, `web:3` of `model:web:3`.
+    """Return the model reference in `labels_from`: `web:3` for `model:web:3`.
 
     Raises:
-        InvalidInput: It has no reference of a model.
+        InvalidInput: `labels_from` has no model reference.
 
     Example:
         >>> teacher_reference("model:web@champion")
@@ -31,17 +31,18 @@ def teacher_reference(labels_from: str) -> str:
 def labels_of_scores(
     scores: Float64Array, query_boundaries: Int64Array, judged: Float32Array, loss: Loss
 ) -> Float32Array:
-    """Return labels in the order of a teacher's scores.
+    """Convert a teacher's scores to labels of the same order.
 
-    Of a document of query q the label is `L (s - min_q s) / max_q' (max_q' s - min_q' s)`: the lowest
-    document of each query has 0, and the largest difference within any query becomes L. Differences keep
-    their proportions over all queries, so that queries of which the teacher is unsure count for less.
+    The label of a document of query q is `L (s - min_q s) / max_q' (max_q' s - min_q' s)`: the lowest
+    document of each query has 0, and the largest difference within any query becomes L. Score differences
+    keep their proportions across queries, so that queries with close scores weigh less.
 
-    A loss that is not shift-invariant, `mse`, fits the labels themselves, and the lowest score of a query is
-    no function of a document's features. So its label is `L (s - min s) / (max s - min s)` over all queries.
+    For a loss that is not shift-invariant, `mse`, the label is `L (s - min s) / (max s - min s)` over all
+    queries: the loss fits the labels themselves, and no function of a document's features gives the lowest
+    score of its query.
 
     Args:
-        scores: (n_documents,) of the teacher.
+        scores: (n_documents,) scores of the teacher.
         query_boundaries: (n_queries + 1,) offsets.
         judged: (n_documents,) labels that are replaced. L is the largest of them, 4 where none is above 0.
         loss: Loss that the student minimises.

@@ -68,15 +68,15 @@ class Distribution:
 
 
 def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
-    """Return the parts of a specification that several ranks do not support, or not reproducibly.
+    """Return a problem for each part of a specification that several ranks cannot train reproducibly.
 
     Args:
         spec: Specification of the training.
-        has_folds: Whether it is cross-validated.
+        has_folds: Whether the job cross-validates.
 
     Returns:
-        Problems with pointers into the JSON of the job, `/hyperparameters/boosting`; none where it can be
-        distributed.
+        Problems with pointers into the JSON of the job, such as `/hyperparameters/boosting`; empty where the
+        training can be distributed.
     """
     if not isinstance(spec.scorer, Trees):
         return [
@@ -106,7 +106,7 @@ def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem
 
 
 def check_distribution(spec: TrainingSpec, *, has_folds: bool) -> None:
-    """Refuse a training with problems of `undistributable`.
+    """Raise the problems that `undistributable` returns, if any.
 
     Raises:
         InvalidInput: With a pointer for each problem.

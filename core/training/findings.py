@@ -20,8 +20,8 @@ class Growth:
         single_leaf_trees: Number of those with one leaf, which score all documents equally.
         iterations: Requested iterations.
         ended: The reason why no more trees were kept, as a sentence without a full stop.
-        mean_hessian_sum: Sum of the loss's hessians over the documents of a query at the start, its mean over
-            the queries.
+        mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the
+            first tree.
         queries: Number of training queries.
     """
 
@@ -34,7 +34,7 @@ class Growth:
 
 
 def growth_finding(growth: Growth) -> Finding:
-    """Report trees of one leaf, or a training that ended before a few iterations of improvement."""
+    """Report single-leaf trees, or a training that ended after very few iterations of improvement."""
     hessians = (
         f"The hessians of this loss on these data sum to {growth.mean_hessian_sum:.3g} a query at the start,"
         f" {growth.mean_hessian_sum * growth.queries:.3g} in all; min_sum_hessian_in_leaf bounds that sum in"
@@ -58,7 +58,7 @@ def growth_finding(growth: Growth) -> Finding:
 
 
 def weights_finding(fitted: FittedWeights) -> Finding:
-    """Report the shrinkage of fitted weights of a sum of models towards equal ones.
+    """Report how far the fitted weights of a sum of models were shrunk towards equal weights.
 
     Example:
         >>> weights_finding(FittedWeights((0.5, 0.5), 1.0, 30)).title

@@ -1,4 +1,4 @@
-"""A booster in training: grow one tree at a time by the derivatives of a loss."""
+"""Grow a LightGBM booster one tree at a time from the derivatives of a loss."""
 
 import re
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
 from core.types import Float32Array, Float64Array, FloatArray
 
-# The bounds that may keep LightGBM from every split, the likeliest first, and where they bound nothing.
+# Hyperparameters that may prevent every split, the likeliest first, with their values without effect.
 _LOOSEST: Mapping[str, float] = MappingProxyType(
     {
         "min_sum_hessian_in_leaf": 0.0,
@@ -176,10 +176,10 @@ class Grower:
     def losses(self, scores: Float64Array) -> Float64Array:
         """Return the loss of each training query, (n_queries,), and keep the derivatives for the next tree.
 
-        Where trees are dropped before the next one, that one is grown at other scores.
+        With `boosting` `dart` derivatives are not kept: trees are dropped first, which changes the scores.
 
         Args:
-            scores: Those of `scores("train")`.
+            scores: Scores that `scores("train")` returned.
         """
         with self.stopwatch.timing(OBJECTIVE):
             gradient, hessian, losses = self._objective.with_value(scores, self.grown)
@@ -211,9 +211,9 @@ class Grower:
         return bool(np.any(self._objective(self.scores("train"), self.grown)[0]))
 
     def decisive_bound(self) -> str | None:
-        """Return the hyperparameter without whose bound another tree would have been grown.
+        """Return the first hyperparameter whose bound alone prevents another tree, or None.
 
-        The booster may grow that tree, so nothing may be taken from it afterwards.
+        The check may grow that tree, so do not use the booster afterwards.
         """
         for name, loosest in _LOOSEST.items():
             value = getattr(self._spec.hyperparameters, name)
@@ -238,7 +238,7 @@ class Grower:
         return gradient, hessian
 
     def _follow_bias(self) -> None:
-        """Update the position bias by the derivatives that the tree follows, as LightGBM and XGBoost do."""
+        """Update the position bias from the derivatives of the next tree, as LightGBM and XGBoost do."""
         if self._binding.bias is not None:
             cast("Observed", self._objective).observe()
             self._binding.bias.update()
@@ -249,7 +249,7 @@ class Grower:
         return self._binding.propensities
 
     def bias_arrays(self) -> dict[str, FloatArray]:
-        """Return the position bias that is learnt with the model, for a checkpoint; none without one."""
+        """Return the arrays of the learnt position bias by name, for a checkpoint; empty without one."""
         return {} if self._binding.bias is None else self._binding.bias.arrays()
 
     def _diagnose(self, scores: Float64Array, gradient: Float32Array) -> Mapping[str, float | None] | None:
@@ -279,17 +279,17 @@ def _rounded(
 
 
 def _start_drops(booster: lightgbm.Booster, seed: int) -> None:
-    """Reset the generator by which a booster draws the trees to drop.
+    """Reset the random generator with which a booster draws the trees to drop.
 
-    LightGBM leaves a flag uninitialised, by which the first tree, with nothing to drop, may take a number. To
-    ask for scores sets the flag, and a new parameter starts the generator again.
+    LightGBM leaves a flag uninitialised, so that the first tree, which drops nothing, may consume a random
+    number. Evaluating the training data sets the flag; setting `drop_seed` restarts the generator.
     """
     booster.eval_train(lambda *_: [])
     booster.reset_parameter({"drop_seed": seed})
 
 
 def portable_text(model_text: str) -> str:
-    """Return a model's text without entries that depend on the machines."""
+    """Replace the entries of a model's text that depend on the machines by fixed values."""
     for name, value in (("num_threads", 0), ("num_machines", 1)):
         model_text = re.sub(rf"\[{name}: \d+\]", f"[{name}: {value}]", model_text)
     return model_text

@@ -25,7 +25,7 @@ class Ended(Protocol):
         ...
 
     def decisive_bound(self) -> str | None:
-        """Return the hyperparameter whose bound alone prevents another tree; nothing may follow."""
+        """Return the hyperparameter whose bound alone prevents another tree; do not train afterwards."""
         ...
 
 

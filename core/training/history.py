@@ -19,7 +19,7 @@ class ResumePoint(Protocol):
 
     @property
     def best_value(self) -> float:
-        """Return the value of the selection metric there, the greater the better."""
+        """Return the value of the selection metric at the best iteration; greater is better."""
 
     @property
     def history(self) -> Sequence[IterationReport]:
@@ -37,7 +37,7 @@ class History:
     Attributes:
         reports: One for each iteration.
         best_iteration: Best iteration so far, 0 before there is one.
-        best_value: Value of the selection metric there, the greater the better.
+        best_value: Value of the selection metric at the best iteration; greater is better.
     """
 
     def __init__(self, spec: TrainingSpec, start: ResumePoint | None, *, validates: bool) -> None:
@@ -88,9 +88,9 @@ class History:
         """Add the report of an iteration.
 
         Args:
-            values: Its means by dataset, none where it is not measured.
-            milliseconds: Its wall time by part.
-            diagnosed: Diagnostics of the gradient of its tree, or None.
+            values: Mean loss and metrics by dataset, empty where the iteration is not measured.
+            milliseconds: Wall time of the iteration by part.
+            diagnosed: Diagnostics of the iteration's gradient, or None.
         """
         iteration = len(self.reports) + 1
         self._select(iteration, values)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from core.errors import InputProblem, InvalidInput
 from core.parameters import GroupsOfNames, NumberByName, WholeByName, check, parameter, values_of
 
-# What the boosting loop does itself, and what LightGBM is given in another form.
+# Hyperparameters that the boosting loop implements itself or passes to LightGBM in another form.
 _NOT_FOR_LIGHTGBM = frozenset(
     {
         "num_iterations",
@@ -27,7 +27,7 @@ _NOT_FOR_LIGHTGBM = frozenset(
 )
 
 
-# LightGBM's names of what a job sets outside its hyperparameters.
+# LightGBM parameters that a job sets elsewhere than in its hyperparameters, by that place.
 _ELSEWHERE = {
     "loss of the job": ("objective", "objective_type", "app", "application"),
     "truncation_level of the loss": ("lambdarank_truncation_level",),
@@ -260,7 +260,7 @@ class Hyperparameters:
             raise InvalidInput(*problems)
 
     def _impossible_combinations(self) -> Iterator[tuple[str, str]]:
-        """Return places and reasons of values that do not go together, some of which LightGBM ignores."""
+        """Yield pointers to incompatible values, some of which LightGBM would ignore, with the reasons."""
         if self.monotone_constraints_method != "basic" and self.feature_fraction_bynode < 1.0:
             yield "/monotone_constraints_method", "must be basic where feature_fraction_bynode is below 1"
         if self.data_sample_strategy == "goss":
@@ -286,7 +286,7 @@ class Hyperparameters:
     def is_resumable(self) -> bool:
         """Return whether an interrupted training can resume to the same bytes.
 
-        `dart` cannot: LightGBM drops no tree of an earlier booster, and keeps the weights of trees to itself.
+        `dart` cannot: LightGBM never drops a tree of an earlier booster and does not expose tree weights.
         """
         return self.boosting != "dart"
 
@@ -301,9 +301,10 @@ class Hyperparameters:
         return draws_documents or draws_features or self.extra_trees or drops_trees or rounds
 
     def binning(self) -> dict[str, Any]:
-        """Return the parameters, and the only ones, that decide into which bins LightGBM cuts features.
+        """Return all parameters that determine the bins of features.
 
-        Its sample of documents does not depend on the seed of the training, so that trainings can share bins.
+        LightGBM's sample of documents does not depend on the training's seed, so that trainings can share
+        bins.
         """
         return {
             "max_bin": self.max_bin,
@@ -317,10 +318,9 @@ class Hyperparameters:
     def lightgbm(self, seed: int, threads: int) -> dict[str, Any]:
         """Return the parameters for LightGBM that make training repeatable on any number of threads.
 
-        Those that name features are left out; `core.training.by_feature` returns them by column.
-
-        Column-wise histograms are summed by one thread each; the row-wise ones are cut by thread, and so are
-        the sums of linear leaves.
+        Parameters by feature name are left out; `core.training.by_feature` returns them by column. One thread
+        sums each column-wise histogram. Row-wise histograms and the sums of linear leaves are split by
+        thread: the former are turned off, the latter run on one thread.
         """
         return {
             **{name: value for name, value in values_of(self).items() if name not in _NOT_FOR_LIGHTGBM},
@@ -339,7 +339,8 @@ class Hyperparameters:
     def _quantisation(self) -> dict[str, Any]:
         if not self.use_quantized_grad:
             return {}
-        # LightGBM draws its random numbers by thread and once for all trees: we round before it does.
+        # LightGBM's stochastic rounding draws per thread and once for all trees; `TreeDerivatives` rounds
+        # instead.
         return {
             "use_quantized_grad": True,
             "num_grad_quant_bins": self.num_grad_quant_bins,

@@ -20,11 +20,12 @@ def check_labels(
         label_range: The range of the labels after the label map of the job.
         loss: The loss, or None where nothing is trained on these labels.
         metrics: Spellings of the metrics, `ndcg@10`.
-        conventions: Their contract.
+        conventions: The conventions of the metrics.
 
     Raises:
-        InvalidInput: At `/label_map` for labels that nothing can use; else at the hyperparameter of the loss,
-            such as `/loss/gain`, and at each metric, `/metrics/0`, that conflicts with them.
+        InvalidInput: At `/label_map` for labels that no loss or metric can use; else at each loss
+            hyperparameter, such as `/loss/gain`, and metric, such as `/metrics/0`, that conflicts with the
+            labels.
     """
     label_range.check()
     labels = label_range.representatives()
@@ -50,10 +51,10 @@ def check_job_labels(
     metrics: Sequence[str],
     conventions: Conventions = DEFAULT,
 ) -> None:
-    """Refuse a job by the statistics of a dataset, if its labels are certainly invalid.
+    """Refuse a job if the statistics of its dataset show that labels are invalid.
 
-    Statistics list up to 100 labels. Where a dataset has more of them and they are mapped, what is not
-    listed is given the benefit of the doubt: the job checks its labels again.
+    Statistics list up to 100 labels. Where a dataset has more and labels are mapped, unlisted labels are
+    assumed valid: the job checks all labels when it runs.
 
     Args:
         statistics: Statistics that `dataset_statistics` returned.
@@ -72,5 +73,5 @@ def check_job_labels(
 def _stored_range(statistics: Mapping[str, Any], listed: Sequence[float]) -> LabelRange:
     if stored := statistics.get("label_range"):
         return LabelRange(**stored)
-    # Datasets stored before ranges were kept held labels from 0 alone.
+    # Datasets stored without a label range have no negative labels.
     return LabelRange.of(np.array(listed, np.float32))

@@ -31,10 +31,10 @@ class Rows(Protocol):
 
 
 def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
-    """Count the documents that end at each leaf of a model, without the counts in its text.
+    """Count the documents that reach each leaf of a model; counts in the model's text are ignored.
 
     Args:
-        model_text: In LightGBM's form.
+        model_text: Model in LightGBM's text format.
         features: (n_documents, n_features) in the model's order, read a block of rows at a time.
         threads: Threads to use.
 
@@ -68,14 +68,14 @@ def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
 
 
 def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str:
-    """Write documents of leaves, and of splits as sums over their subtrees, into a model's text.
+    """Write the document counts of leaves and splits into a model's text.
 
-    Weights of leaves, which are sums of hessians, stay as they are.
+    The count of a split is the sum over its subtree. Leaf weights, which are hessian sums, stay unchanged.
 
     Args:
-        model_text: In LightGBM's form.
+        model_text: Model in LightGBM's text format.
         counts: (n_leaves,) as `leaf_counts` returns them.
-        first_tree: The first tree to write them to; those before keep theirs.
+        first_tree: The first tree to change; earlier trees keep their counts.
 
     Raises:
         ModelError: When the text is not a model.
@@ -110,9 +110,9 @@ def _of_splits(tree: Tree, of_leaves: Int64Array) -> Int64Array:
 
 
 def _numbered(trees: Sequence[Tree]) -> tuple[Tree, ...]:
-    """Replace the values of the leaves by their numbers, from 1 on, through all trees."""
+    """Replace leaf values by leaf numbers, counted from 1 across all trees."""
     ends = np.cumsum([len(tree.leaf_values) for tree in trees]).tolist()
-    # Linear leaves do not decide where a document ends.
+    # The linear models of leaves do not influence which leaf a document reaches.
     return tuple(
         replace(tree, leaf_values=np.arange(end + 1.0 - len(tree.leaf_values), end + 1.0), linear=None)
         for tree, end in zip(trees, ends, strict=True)

@@ -9,10 +9,10 @@ from core.types import Float64Array
 
 
 def present_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
-    """Return a booster's scores of the data that it learns from ("train") or is validated on ("validation").
+    """Return a booster's current scores of the training ("train") or validation ("validation") data.
 
-    LightGBM reuses the array for the next call. Its evaluation hook is the only public way to them. Asked for
-    scores of the data that it learns from, a booster of `dart` drops trees: it is validated on them, too.
+    LightGBM reuses the array for the next call. Its evaluation hook is the only public access to the scores.
+    A `dart` booster drops trees when it evaluates its training data, so that data is also a validation set.
     """
     found: list[Float64Array] = []
 
@@ -36,7 +36,7 @@ class Measure:
         self._ideal = ideal_labels(dataset.labels, dataset.query_boundaries)
 
     def __call__(self, scores: Float64Array) -> dict[str, float | None]:
-        """Measure the scores."""
+        """Return the mean of each metric by its spelling."""
         values = self.by_query(scores)
         return {spelling: self._metrics[spelling].mean(found) for spelling, found in values.items()}
 

@@ -17,12 +17,12 @@ _MEASURED_DOCUMENT_BYTES = 24
 _HISTOGRAM_BIN_BYTES = 16
 _ONE_BYTE_BINS = 256
 _SAMPLE_BYTES = 2**25
-# Measured with JAX 0.10, see the test: copies of each weight and of each unit of a batch that are alive
-# together, and what JAX and its compiler take for themselves.
+# Measured with JAX 0.10, see the test: simultaneous copies of each weight and of each unit of a batch, and
+# the memory of JAX and its compiler.
 _WEIGHT_COPIES = 20
 _UNIT_COPIES = 3
 _LINEAR_BYTES, _HIDDEN_BYTES = 96 * 2**20, 256 * 2**20
-_SCALED_CELLS, _SCALED_CELL_BYTES = 2**22, 16  # features that are scaled together, in float64 and its result
+_SCALED_CELLS, _SCALED_CELL_BYTES = 2**22, 16  # one block of scaled features: float64 and the result
 _QUANTILE_ROWS, _QUANTILE_CELL_BYTES = 200_000, 20
 
 
@@ -51,7 +51,7 @@ class MemoryNeed:
 def memory_need(
     spec: TrainingSpec, training: RankingDataset, validation: RankingDataset | None = None
 ) -> MemoryNeed:
-    """Estimate the peak memory of a training, beside the current memory of the process."""
+    """Estimate the peak memory of a training, in addition to the current memory of the process."""
     parts = [training] if validation is None else [training, validation]
     measured = sum(part.n_documents for part in parts) * _MEASURED_DOCUMENT_BYTES
     if not spec.learns:
@@ -86,7 +86,7 @@ def _of_network(scorer: NetworkScorer, parts: list[RankingDataset]) -> dict[str,
         sample = min(_QUANTILE_ROWS, training.n_documents) * training.n_features
         scaled = max(scaled, sample * _QUANTILE_CELL_BYTES)
     return {
-        # Larger ones are in temporary files, whose pages are not memory of the process.
+        # Larger inputs are memory-mapped temporary files, whose pages do not count as process memory.
         "inputs": sum(size for size in inputs if size <= IN_MEMORY_BYTES),
         "scaling": scaled,
         "units of a batch": 4 * _UNIT_COPIES * _batch_rows(scorer, training) * sum(sizes),
@@ -96,7 +96,7 @@ def _of_network(scorer: NetworkScorer, parts: list[RankingDataset]) -> dict[str,
 
 
 def _batch_rows(scorer: NetworkScorer, training: RankingDataset) -> int:
-    """Return the rows of the largest batch, which a query beyond the bound fills up to a power of two."""
+    """Return the rows of the largest batch; a query above the batch size is padded to a power of two."""
     largest = int(np.diff(training.query_boundaries).max())
     usual = min(scorer.batch_size(training.n_documents), training.n_documents)
     return usual if largest <= usual else 1 << (largest - 1).bit_length()

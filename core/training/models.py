@@ -16,13 +16,13 @@ class IterationReport:
     Attributes:
         iteration: 1-based number of the iteration.
         total: Requested iterations.
-        values: Mean metrics, by dataset ("train", "validation") and spelling, None where undefined; with
-            "loss", the mean loss of the training queries. Nothing where the iteration is not measured.
-            "diagnostics" hold what the papers say of the gradient that the iteration's tree follows.
-        best_iteration: Best iteration so far on validation, the present one without validation data.
+        values: Mean metrics by dataset ("train", "validation") and spelling, None where undefined; "train"
+            also has "loss", the mean loss of the training queries. Empty where the iteration is not measured.
+            "diagnostics" has diagnostics of the iteration's gradient, see `core.diagnostics`.
+        best_iteration: Best iteration so far on validation, the current one without validation data.
         milliseconds: Wall time by part: "objective" is our gradient and loss, "tree" the rest of LightGBM's
             update, "metrics" the measuring, "diagnostics" where they were computed. Where the loss is
-            measured, the gradient of the next tree is computed with it. Times do not make reports differ.
+            measured, the gradient of the next tree is computed with it. Comparisons of reports ignore times.
     """
 
     iteration: int

@@ -1,11 +1,12 @@
 """Check the trees of a model against monotone constraints.
 
-A tree breaks an order where two of its leaves do that documents can reach which differ in the constrained
-feature alone. Such leaves part at a split on that feature. `falls` compares exactly these pairs, over all
-values that the other features can have together, missing ones included.
+A tree breaks a constraint if two documents that differ in the constrained feature alone can reach leaves
+whose values break it. The paths to two such leaves part at a split on that feature. `falls` compares exactly
+these pairs of leaves, over all combinations of values of the other features, missing values included.
 
-A sum of trees that all keep an order keeps it, also after rounding. The converse does not hold: one tree may
-make up for the fall of another. The falls of all trees together bound that of a score from above.
+A sum of trees that all keep a constraint keeps it, also after rounding. The converse does not hold: one tree
+may compensate for the fall of another. The sum of the falls of all trees is an upper bound on the fall of a
+score.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,16 +19,16 @@ from core.scoring.tree import CATEGORICAL, Tree
 from core.types import Float64Array
 
 _LARGEST = float(np.finfo(np.float32).max)
-_ZERO = float(np.float32(1e-35))  # LightGBM takes what is no farther from 0 for 0
+_ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this magnitude as 0
 _BELOW_ZERO = float(np.nextafter(-_ZERO, -np.inf))
 _MISSING_LEFT = 0b10  # bits of a split's decision
 _NONE_MISSING, _ZERO_MISSING = 0, 1
 
-# What a split asks: a feature, and whether for its category. The constrained feature has two values
-# simultaneously.
+# The test of a split: a feature, and whether the split is categorical. The constrained feature has two values
+# at the same time, a lower and an upper one.
 _Question = tuple[int, bool]
 _LOWER, _UPPER = (-1, False), (-2, False)
-_Region = dict[_Question, int]  # cells that documents can be in, a bit each; all where there is no entry
+_Region = dict[_Question, int]  # bit set of the possible cells by test; all cells without an entry
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class Fall:
     """Two leaves of a tree whose values break the order of a feature.
 
     Attributes:
-        tree: Its number in the model, from 0.
+        tree: Number of the tree in the model, from 0.
         feature: Column of the constrained feature.
-        threshold: That of the split at which the two leaves part.
-        size: By how much the value falls as the feature rises past the threshold; where scores may not rise,
-            by how much it rises.
+        threshold: Threshold of the split at which the paths to the two leaves part.
+        size: Amount by which the value falls as the feature rises past the threshold; where scores may not
+            rise, amount by which it rises.
     """
 
     tree: int
@@ -51,11 +52,11 @@ class Fall:
 def falls(trees: Iterable[Tree], directions: Mapping[int, int]) -> Iterator[Fall]:
     """Find the largest fall of each tree along each constrained feature, exactly.
 
-    Missing values have no order: NaN, and 0 where a split on the feature takes zeros for missing. Features
+    Missing values have no order: NaN, and 0 where a split on the feature treats zeros as missing. Features
     are finite and in the range of float32.
 
     Args:
-        trees: With constant leaves.
+        trees: Trees with constant leaves.
         directions: By column, 1 where values may not fall as the feature rises, -1 where they may not rise.
 
     Example:
@@ -98,7 +99,7 @@ class _Comparison:
             zip(tree.features.tolist(), categorical.tolist(), strict=True)
         )
         self._cells: dict[_Question, _Cells] = {}
-        # By number of a split, and -k - 1 of leaf k.
+        # Indexed by the number of a split, or by -k - 1 for leaf k.
         values: list[float] = (direction * tree.leaf_values).tolist()
         self._lowest = [0.0] * len(self._children) + values[::-1]
         self._highest = list(self._lowest)
@@ -108,7 +109,7 @@ class _Comparison:
             self._highest[split] = max(self._highest[left], self._highest[right])
 
     def largest_fall(self) -> tuple[float, float]:
-        """Return its size and the threshold of its split; 0 and NaN where there is none."""
+        """Return the size of the largest fall and the threshold of its split; 0 and NaN without a fall."""
         largest, threshold = 0.0, np.nan
         for split, question in enumerate(self._questions):
             if question == self._constrained:
@@ -136,7 +137,7 @@ class _Comparison:
         return largest
 
     def _narrowed(self, lower: int, upper: int, region: _Region) -> Iterator[tuple[int, int, _Region]]:
-        """Replace one of two nodes by its children, in those of their cells that the region has."""
+        """Yield the pair with one node replaced by each of its children, where the region allows it."""
         narrows_lower = lower >= 0 and (upper < 0 or self._spread(lower) >= self._spread(upper))
         parent = lower if narrows_lower else upper
         question = self._questions[parent]
@@ -151,7 +152,7 @@ class _Comparison:
         return self._highest[node] - self._lowest[node]
 
     def _region_at(self, split: int) -> _Region:
-        """Return the cells that documents at a split are in, those of the constrained feature by side."""
+        """Return the possible cells of documents at a split; cells of the constrained feature by side."""
         ordered = self._cells_of(self._constrained).ordered
         region = {self._constrained: ordered}
         node = split
@@ -185,7 +186,7 @@ class _Comparison:
 
 @dataclass(frozen=True)
 class _Cells:
-    """Ranges of a feature's values that no split of a tree separates, each a bit.
+    """Cells of a feature, the ranges of values that no split of a tree separates, as bit sets.
 
     Attributes:
         sides: By split, the cells that go left, and those that go right.
@@ -227,7 +228,7 @@ def _up_to(value: float, cuts: Float64Array) -> int:
 
 
 def _category_cells(tree: Tree, splits: list[int]) -> _Cells:
-    """Partition the categories by the sets that can hold them; the last bit is all else, NaN included."""
+    """Return one cell for each category that the sets can hold; the last bit is all else and NaN."""
     sets = {split: tree.categories[int(tree.thresholds[split])] for split in splits}
     everything = (1 << 32 * max(map(len, sets.values())) + 1) - 1
     lefts = {split: int.from_bytes(words.astype("<u4").tobytes(), "little") for split, words in sets.items()}

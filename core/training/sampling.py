@@ -1,7 +1,7 @@
 """Random choices of a training, the same in a resumed training.
 
-LightGBM's generators run on from tree to tree, and their state can be neither read nor set. Here they are
-restarted before each tree, from the seed of the training and the number of the iteration.
+LightGBM's random generators keep their state from tree to tree, and it can be neither read nor set.
+`Sampling` therefore reseeds them before each tree, from the training's seed and the iteration.
 """
 
 from typing import Any
@@ -20,12 +20,12 @@ _SEEDS = 2**31
 
 
 def drop_seed(seed: int) -> int:
-    """Return the seed of the trees that are dropped (`boosting` `dart`)."""
+    """Return the seed for drawing the trees to drop (`boosting` `dart`)."""
     return derived_seed(seed, _DROPS, 0)
 
 
 def fixed_seeds(seed: int) -> dict[str, Any]:
-    """Return the parameters that a model is written with; `Sampling` changes them while it grows."""
+    """Return the seed parameters that a model file has; `Sampling` changes them during training."""
     return {
         "bagging_seed": derived_seed(seed, _BAGGING, 0),
         "feature_fraction_seed": derived_seed(seed, _FEATURES, 0),
@@ -35,9 +35,9 @@ def fixed_seeds(seed: int) -> dict[str, Any]:
 
 
 def drawn_queries(fraction: float, n_queries: int, seed: int, iteration: int) -> npt.NDArray[np.bool_]:
-    """Draw queries for a tree: (n_queries,) with exactly the fraction of them, rounded, and at least one.
+    """Draw queries for a tree, bool (n_queries,): exactly the fraction, rounded, and at least one.
 
-    The number drawn for a query depends on the seed, the iteration and its position alone.
+    The random number of a query depends on the seed, the iteration and the query's position alone.
     """
     numbers = uniform_numbers(np.uint64(derived_seed(seed, _QUERIES, iteration)), n_queries)
     count = max(1, round(fraction * n_queries))
@@ -55,26 +55,27 @@ def uniform_numbers(key: int, n: int) -> Float64Array:
 
 
 class Sampling:
-    """Restarts a booster's generators.
+    """Reseeds a booster's random generators before each tree.
 
     Args:
-        hyperparameters: Decide what is drawn at random.
+        hyperparameters: Hyperparameters, which determine the random choices.
         seed: The seed of the training.
     """
 
     def __init__(self, hyperparameters: Hyperparameters, seed: int) -> None:
         self._seed = seed
         self._bagging_freq = hyperparameters.bagging_freq if hyperparameters.bagging_fraction < 1 else 0
-        # A booster that drops trees forgets their weights with each new parameter. It is not resumed, so that
-        # LightGBM's generators may run on.
+        # A `dart` booster loses the weights of its trees at each `reset_parameter`. It is never resumed, so
+        # its generators need no reseeding.
         self._draws = hyperparameters.is_random and hyperparameters.is_resumable
         self._grown = 0
         self._flipped = False
 
     def restart(self, booster: lightgbm.Booster, iteration: int) -> None:
-        """Prepare the draws of a tree; to be called while LightGBM asks for the gradients of it.
+        """Reseed the generators for the next tree; call this from the objective function.
 
-        Before, `Booster.update` may set parameters, at which LightGBM draws features already.
+        Before it calls the objective, `Booster.update` may set parameters, which makes LightGBM draw
+        features.
 
         Args:
             booster: The booster that is about to grow the tree.
@@ -87,8 +88,8 @@ class Sampling:
             "extra_seed": derived_seed(self._seed, _THRESHOLDS, iteration),
         }
         if self._draws_documents(iteration):
-            # LightGBM takes a new seed only where a fraction has changed. This one concerns nothing here: it
-            # is that of documents of positive labels in its own binary objective.
+            # LightGBM applies a new seed only if a bagging fraction has changed. This fraction has no effect
+            # here: LightGBM uses it in its own binary objective only.
             self._flipped = not self._flipped
             parameters["pos_bagging_fraction"] = 0.5 if self._flipped else 1.0
             parameters["bagging_seed"] = derived_seed(self._seed, _BAGGING, iteration // self._bagging_freq)
@@ -99,13 +100,13 @@ class Sampling:
         self._grown += 1
 
     def finish(self, booster: lightgbm.Booster) -> None:
-        """Give the booster the parameters with which the model is written."""
+        """Reset the booster's seed parameters to `fixed_seeds`, which are written with the model."""
         booster.reset_parameter(fixed_seeds(self._seed))
 
     def _draws_documents(self, iteration: int) -> bool:
-        """Return whether to draw documents: a new share, or LightGBM is about to draw by its count.
+        """Return whether to reseed the bagging: a new draw is due, or LightGBM draws by its own count.
 
-        It counts the trees of this booster, which after a resumption are fewer than the iterations.
+        LightGBM counts the trees of this booster, which are fewer than the iterations after a resumption.
         """
         freq = self._bagging_freq
         return freq > 0 and (iteration % freq == 0 or self._grown % freq == 0)
@@ -113,6 +114,6 @@ class Sampling:
 
 def derived_seed(seed: int, purpose: int, index: int) -> int:
     """Return the seed for one purpose of a training at one iteration."""
-    # Mixed, not added: LightGBM's generators run alike for neighbouring seeds, which it gives itself to
-    # neighbouring blocks of documents.
+    # Hashed, not added: LightGBM's generators are correlated for consecutive seeds, which LightGBM itself
+    # uses for consecutive blocks of documents.
     return int(np.random.SeedSequence([seed, purpose, index]).generate_state(1)[0]) % _SEEDS

@@ -14,7 +14,7 @@ def shards(query_boundaries: Int64Array, n_ranks: int) -> Int64Array:
 
     Args:
         query_boundaries: (n_queries + 1,) offsets of the documents.
-        n_ranks: Ranges wanted, each with a query at least.
+        n_ranks: Number of ranges, each with at least one query.
 
     Returns:
         (n_ranks + 1,) positions of queries, rising from 0 to n_queries.
@@ -37,8 +37,8 @@ def shards(query_boundaries: Int64Array, n_ranks: int) -> Int64Array:
     before = np.maximum(after - 1, 0)
     is_nearer = wanted - query_boundaries[before] < query_boundaries[after] - wanted
     cuts = np.where(is_nearer, before, after)
-    cuts[-1] = n_queries  # of queries without documents, too, that are the last
-    # Each range has a query: no cut is too far to the left, and then none too far to the right.
+    cuts[-1] = n_queries  # includes trailing queries without documents
+    # Give each range a query: move cuts right as far as needed, then left.
     numbers = np.arange(n_ranks + 1)
     cuts = np.maximum.accumulate(np.maximum(cuts, numbers) - numbers) + numbers
     cuts = np.minimum(cuts, n_queries - numbers[::-1])

@@ -11,7 +11,7 @@ _LIBRARY: Any = basic
 
 
 def edges_to_bytes(edges: lightgbm.Dataset) -> bytes:
-    """Return the bins of `bin_edges` for another process."""
+    """Serialize the dataset that `bin_edges` returned."""
     buffer, size = ctypes.c_void_p(), ctypes.c_int32()
     library = _LIBRARY._LIB
     code = library.LGBM_DatasetSerializeReferenceToBinary(
@@ -21,7 +21,7 @@ def edges_to_bytes(edges: lightgbm.Dataset) -> bytes:
     try:
         content = bytearray(size.value)
         byte = ctypes.c_uint8()
-        for place in range(size.value):  # LightGBM gives out no more than a byte at a time
+        for place in range(size.value):  # the C API returns one byte per call
             _LIBRARY._safe_call(
                 library.LGBM_ByteBufferGetAt(buffer, ctypes.c_int32(place), ctypes.byref(byte))
             )
@@ -32,7 +32,7 @@ def edges_to_bytes(edges: lightgbm.Dataset) -> bytes:
 
 
 def edges_from_bytes(content: bytes, parameters: Mapping[str, Any]) -> lightgbm.Dataset:
-    """Return a dataset of these bins, to be given as `reference` to others.
+    """Return a dataset with serialized bin edges, the `reference` for binning other datasets.
 
     Args:
         content: Content that `edges_to_bytes` returned.

@@ -53,14 +53,14 @@ class TrainingSpec(TrainingOptions):
 
     Attributes:
         loss: The loss to minimise.
-        hyperparameters: How trees are grown.
-        metrics: Spellings of the metrics that are followed; the first one picks the best iteration
-            where there is validation data and no early stopping, and where no trees are dropped.
+        hyperparameters: Hyperparameters of trees.
+        metrics: Spellings of the followed metrics. The first one selects the best iteration if there is
+            validation data, no early stopping, and no dropping of trees.
         early_stopping: When to stop early, or None.
-        seed: Seed of every random choice, from 0 below 2^31; that of the loss, too, unless it names one.
+        seed: Seed of every random choice, from 0 to 2^31 - 1; also of the loss, unless the loss has a seed.
         conventions: The contract of the metrics.
         diagnostics: Diagnostics of the loss, or None.
-        categorical_feature: Features of whole numbers that are categories, beside features of texts.
+        categorical_feature: Integer features that are categorical, in addition to text features.
         scorer: Scorer to train; an iteration is an epoch where that is a network.
         clicks: The correction of a training on clicks, or None.
     """
@@ -86,7 +86,7 @@ class TrainingSpec(TrainingOptions):
 
     @property
     def is_random(self) -> bool:
-        """Return whether a random choice decides the model, apart from the choice of the data."""
+        """Return whether the model depends on random choices, apart from the choice of the data."""
         return self.loss.is_random or self.hyperparameters.is_random or self.scorer.is_network
 
     @property
@@ -96,7 +96,7 @@ class TrainingSpec(TrainingOptions):
 
     @property
     def learns(self) -> bool:
-        """Return whether something is fitted by the loss."""
+        """Return whether the training minimises the loss, which a weighted sum of models does not."""
         return not isinstance(self.scorer, WeightedSum)
 
     @property
@@ -108,7 +108,7 @@ class TrainingSpec(TrainingOptions):
         return self.hyperparameters.num_iterations if self.learns else 1
 
     def with_iterations(self, iterations: int) -> "TrainingSpec":
-        """Return the specification with other iterations at most."""
+        """Return the specification with another maximum of iterations."""
         if isinstance(self.scorer, NetworkScorer):
             return replace(self, scorer=replace(self.scorer, epochs=iterations))
         return replace(self, hyperparameters=replace(self.hyperparameters, num_iterations=iterations))
@@ -130,12 +130,12 @@ class TrainingSpec(TrainingOptions):
 
 
 def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> TrainingSpec:
-    """Build a specification from the JSON of a training job; entries of no concern here are left alone.
+    """Build a specification from the JSON of a training job; other entries are ignored.
 
     Args:
         values: The JSON.
-        stored: Whether a job stored it, perhaps in an earlier release: a hyperparameter of the loss or scorer
-            that is missing has the value that held before it existed, not its default.
+        stored: Whether the JSON is from a stored job, perhaps of an earlier release. A missing hyperparameter
+            of the loss or scorer then has the value from before it existed, not its default.
 
     Raises:
         InvalidInput: With a pointer for each problem.
@@ -184,14 +184,14 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
 
 
 def scorer_json(spec: TrainingSpec) -> dict[str, Any]:
-    """Return what is trained as a job stores it: `hyperparameters` of trees, or `scorer` as well."""
+    """Return the entries of a stored job: `hyperparameters`, and `scorer` unless it is trees."""
     if not isinstance(spec.scorer, Trees):
         return {"hyperparameters": {}, "scorer": scorer_values(spec.scorer)}
     return {"hyperparameters": values_of(spec.hyperparameters)}
 
 
 def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
-    """Make one part; collect its problems below `pointer` instead of raising them."""
+    """Return what `make` returns; collect its problems below `pointer` instead of raising them."""
     try:
         return make()
     except InvalidInput as invalid:
@@ -200,7 +200,7 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
 
 
 def _of_trees_alone(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
-    """Return problems of options of trees beside a network."""
+    """Return a problem for each option of trees that is given for another scorer."""
     advice = f"is of trees; those of a {scorer.kind} are in /scorer"
     found = [InputProblem(f"/hyperparameters/{name}", advice) for name in values.get("hyperparameters") or ()]
     if values.get("categorical_feature"):

@@ -22,7 +22,7 @@ def tree_findings(
         hyperparameters: The hyperparameters of the training.
         model: The trained model: trees, or the sum of a model and of trees on its residuals.
         feature_names: Its features, by the names of the training data.
-        base_trees: Its first trees, which come from the model that the training continued from.
+        base_trees: Number of its first trees that belong to the initial model.
     """
     parts = _parts(model, feature_names)
     yield from _order_findings(hyperparameters, parts, base_trees)

@@ -1,4 +1,4 @@
-"""Compile, or load from the disk cache, the kernels of training that belong to no loss or metric."""
+"""Compile the training kernels of no loss or metric, or load them from the disk cache."""
 
 import numpy as np
 

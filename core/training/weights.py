@@ -14,7 +14,7 @@ from core.evaluation.paired import SIGNIFICANCE, t_test_p
 from core.metrics import Conventions, parse_metric
 from core.types import Float64Array
 
-# Factors that are tried on a weight, and shares of the largest one where it is 0.
+# Factors to try on a weight, and shares of the largest weight to try for a weight of 0.
 _FACTORS = tuple(2.0**power for power in (-3, -2, -1, -0.5, -0.25, 0.25, 0.5, 1, 2, 3))
 _SHARES = (0.03, 0.1, 0.3, 1.0)
 _MOST_ROUNDS = 20
@@ -27,8 +27,8 @@ class FittedWeights:
     """Weights of a sum.
 
     Attributes:
-        weights: One a model, for scores as they are; they add up to 1.
-        equal_share: Share of equal weights of scaled scores in them; the rest was fitted.
+        weights: One per model, for unscaled scores; their sum is 1.
+        equal_share: Share of equal weights (of scaled scores) in the mixture with fitted weights.
         queries: Validation queries on which the metric is defined.
     """
 
@@ -40,21 +40,20 @@ class FittedWeights:
 def fit_weights(
     scores: Sequence[Float64Array], dataset: RankingDataset, metric: str, conventions: Conventions
 ) -> FittedWeights:
-    """Fit weights, none negative, and shrink them towards equal ones as far as cross-validation shows.
+    """Fit non-negative weights and shrink them towards equal weights by cross-validation.
 
-    Scores are brought to one scale first: each model's are divided by the mean deviation within a query. Of
-    few queries, a search for the best weights learns noise, and equal weights of scaled scores are hard to
-    beat (Dawes 1979). Weights are therefore fitted without each of five folds of the queries, by coordinate
-    ascent from equal weights. The mean of these fits is mixed with equal weights. The share of equal weights
-    is that which measures best on the folds that were held out, unless a paired t-test over their queries
-    does not show that to be better than equal weights: then they are equal. The result is the same for the
-    same arguments.
+    Each model's scores are first divided by their mean standard deviation within a query. On few queries, a
+    search for the best weights fits noise, and equal weights of scaled scores are hard to beat (Dawes 1979).
+    Weights are therefore fitted by coordinate ascent from equal weights, once without each of five folds of
+    the queries. The mean of these fits is mixed with equal weights. The share of equal weights is the best
+    one on the held-out folds; it is 1 unless a paired t-test over their queries shows that the mixture is
+    better. The result is deterministic.
 
     Args:
         scores: (n_documents,) of each model.
-        dataset: Judged documents that no model has learnt from.
+        dataset: Judged documents that no model was trained on.
         metric: Spelling of the metric.
-        conventions: Its contract.
+        conventions: Conventions of the metric.
     """
     search = _Search(scores, dataset, metric, conventions)
     n_queries, equal = dataset.n_queries, search.equal
@@ -80,20 +79,20 @@ def fit_weights(
 def best_weights(
     scores: Sequence[Float64Array], dataset: RankingDataset, metric: str, conventions: Conventions
 ) -> tuple[float, ...]:
-    """Return the weights, none negative, that a search finds best on the data, as earlier releases did.
+    """Return the non-negative weights that coordinate ascent finds best, as earlier releases did.
 
-    Coordinate ascent begins at each model alone and at equal weights, so that the result is at least as good
-    on this data as the best of the models. Arguments as of `fit_weights`.
+    The search starts from each model alone and from equal weights, so that on this data the result is at
+    least as good as the best model. See `fit_weights` for the arguments.
     """
     search = _Search(scores, dataset, metric, conventions)
     count = len(scores)
     starts = [*np.eye(count), np.full(count, 1.0 / count)]
-    # Alone comes first: what only ties with a model does not replace it.
+    # Single models come first, so that a tie does not replace a model.
     return search.unscaled(max((_climbed(start, search.value) for start in starts), key=search.value))
 
 
 class _Search:
-    """Weights of scaled scores, and how good they are."""
+    """Evaluates weights of scaled scores by the metric."""
 
     def __init__(
         self, scores: Sequence[Float64Array], dataset: RankingDataset, metric: str, conventions: Conventions
@@ -118,7 +117,7 @@ class _Search:
         return weights
 
     def per_query(self, weights: Float64Array) -> Float64Array:
-        """Return values whose arithmetic mean is to be large, NaN where the metric is undefined."""
+        """Return each query's value, whose mean is to be maximised; NaN where the metric is undefined."""
         values = self._measured(weights)
         return self._sign * (np.log(values) if self._parsed.geometric_mean else values)
 
@@ -129,7 +128,7 @@ class _Search:
         return -np.inf if mean is None else self._sign * mean
 
     def unscaled(self, weights: Float64Array) -> tuple[float, ...]:
-        """Return weights for scores as they are, which add up to 1."""
+        """Return the weights for unscaled scores; their sum is 1."""
         of_scores = weights / self._scales
         return tuple((of_scores / of_scores.sum()).tolist())
 
@@ -143,7 +142,7 @@ def _mixed(fitted: Float64Array, equal: Float64Array, share: float) -> Float64Ar
 
 
 def _share(values: Float64Array) -> float:
-    """Return the best share of equal weights, 1 unless it is shown to be better.
+    """Return the best share of equal weights, 1 unless a t-test shows that it is better.
 
     Args:
         values: (n_shares, n_queries) values of each of `_EQUAL_SHARES`, all weights equal first.
@@ -153,7 +152,7 @@ def _share(values: Float64Array) -> float:
         return 1.0
     best = int(
         values.mean(axis=1).argmax()
-    )  # of the first, with the most of equal weights, where several are
+    )  # on a tie the first, with the largest share of equal weights
     gains = values[best] - values[0]
     mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
     is_shown = mean > 0.0 and t_test_p(mean, deviation, n_queries) < SIGNIFICANCE

@@ -10,12 +10,12 @@ from core.subprocesses import die_with_parent
 from core.warm_up.parts import PARTS, Part, missing
 
 _POLL_SECONDS = 0.05
-# A compiler makes few cycles, and a twentieth of its time went into looking for them.
+# The compiler creates few reference cycles, but garbage collection took a twentieth of its time.
 _OBJECTS_A_COLLECTION = 100_000
 
 
 def main(parent_pid: int, names: Sequence[str]) -> None:
-    """Compile the parts of these names, until this or another process has compiled each of them."""
+    """Compile the named parts until each is compiled, by this or another process."""
     die_with_parent(parent_pid)
     gc.set_threshold(_OBJECTS_A_COLLECTION)
     failures: dict[Part, Exception] = {}
@@ -41,7 +41,7 @@ def _independent(waiting: Sequence[Part]) -> list[Part]:
 
 
 def _compile(part: Part) -> bool:
-    """Compile a part; return False where another process is at it."""
+    """Compile a part; return False if another process is compiling it."""
     try:
         with exclusive(part.lock, wait=False):
             if not part.mark.exists():

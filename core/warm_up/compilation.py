@@ -1,7 +1,7 @@
-"""Compile the missing kernels in child processes, whose memory is given back with them.
+"""Compile the missing kernels in child processes, whose memory is freed when they exit.
 
 Each child takes the next part that no other child compiles. A part is locked while it is compiled and marked
-once it is: processes that start on one cache at the same time share the work.
+afterwards: processes that share a cache and start at the same time share the work.
 """
 
 import os
@@ -44,7 +44,7 @@ class Progress:
 
 
 def progress(parts: Sequence[Part] = PARTS) -> Progress:
-    """Return the number of compiled parts, by any process."""
+    """Return the number of parts that any process has compiled."""
     return Progress(len(parts) - len(missing(parts)), len(parts))
 
 
@@ -57,7 +57,7 @@ def compile_kernels(
 ) -> None:
     """Compile the parts that the cache lacks; do nothing for a read-only cache.
 
-    After a child has died, for instance for lack of memory, a single one continues with less memory.
+    If a child fails, for instance for lack of memory, a single child compiles the remaining parts.
 
     Args:
         parts: The required parts.

@@ -15,7 +15,7 @@ class Part:
     Attributes:
         package: Package of core whose module `warm_up` calls them.
         function: The function of that module.
-        after: Names of parts whose kernels these call: compiled before, they need not be compiled twice.
+        after: Names of parts whose kernels this part calls; compiled first, so that none is compiled twice.
     """
 
     package: str
@@ -45,7 +45,7 @@ class Part:
 FORESTS = (Part("json_values", "features"), Part("scoring", "requests"))
 SCORING = (*FORESTS, Part("scorers", "requests"))
 
-# The longest chain begins first. Two processes take about the same time then as half of one.
+# The longest chain of dependent parts is first, so that two processes take about half the time of one.
 PARTS = (
     *SCORING,
     Part("losses", "layout"),

@@ -1,4 +1,4 @@
-"""The guide's pictures, drawn from the code that they explain, in the colours of the page."""
+"""Pictures of the guide, computed from the code that they explain, in the colours of the page."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

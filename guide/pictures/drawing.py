@@ -10,10 +10,11 @@ from core.types import Float64Array
 
 
 def figure(width: int, height: int, parts: Sequence[str], description: str, caption: str) -> str:
-    """Return a picture with its text alternative, as one block of HTML without an empty line.
+    """Return a figure with its text alternative, as one block of HTML without empty lines.
 
     Args:
-        width: Width in units of the drawing, which shrink to the page's width as far as words can be read.
+        width: Width in units of the drawing, which is scaled down to the page width while text stays
+            readable.
         height: Height in units of the drawing.
         parts: Parts to draw.
         description: Text alternative for screen readers.
@@ -36,9 +37,9 @@ class Axes:
     """A line plot with axes.
 
     Attributes:
-        left: Of the frame, like top, width and height in the drawing's units.
-        x: Smallest and largest value across.
-        y: Smallest and largest value upwards.
+        left: Left edge of the frame, like top, width and height in units of the drawing.
+        x: Smallest and largest value of the x axis.
+        y: Smallest and largest value of the y axis.
     """
 
     left: float
@@ -55,7 +56,7 @@ class Axes:
         return self.left + across * self.width, self.top + (1.0 - up) * self.height
 
     def ticks(self, across: Mapping[float, str], up: Mapping[float, str]) -> list[str]:
-        """Draw the grid and its labels."""
+        """Draw grid lines and tick labels."""
         parts = []
         for value, words in up.items():
             x, y = self.at(self.x[0], value)
@@ -75,7 +76,7 @@ class Axes:
 
 
 def squares(left: float, top: float, size: float, shares: Float64Array) -> list[str]:
-    """Draw a matrix of shares from 0 to 1 as squares, the darker the larger; NaN is left open."""
+    """Draw a matrix of shares from 0 to 1 as squares, darker for larger values and empty for NaN."""
     return [
         f'<rect class="{"empty" if share == 0.0 else "share"}" x="{left + column * size:.1f}"'
         f' y="{top + row * size:.1f}" width="{size - 1:.1f}" height="{size - 1:.1f}"'

@@ -15,7 +15,7 @@ _SHAPES = {
 
 
 def links() -> str:
-    """Draw the three shapes that a pair's loss may have."""
+    """Draw the three shapes of pairwise losses."""
     margins = np.linspace(-3.0, 3.0, 121)
     axes = Axes(40, 16, 560, 220, (-3.0, 3.0), (0.0, 4.2))
     parts = axes.ticks({float(x): f"{x}" for x in range(-3, 4)}, {float(y): str(y) for y in range(5)})
@@ -35,7 +35,7 @@ def links() -> str:
 
 
 def costs(name: str, margins: Float64Array) -> Float64Array:
-    """Return the loss of one pair at each distance."""
+    """Return the loss of one pair at each difference of scores."""
     loss = make_loss(name)
     labels, boundaries = np.array([1.0, 0.0]), np.array([0, 2])
     return np.array([loss(np.array([margin, 0.0]), labels, boundaries).value[0] for margin in margins])

@@ -6,7 +6,7 @@ from core.losses import make_loss
 from core.types import Float64Array
 from guide.pictures.drawing import figure, squares, text
 
-# A ranking of twelve, best score first: a 4 and a 3 have been missed by the top three.
+# Labels of a ranking of twelve documents, best score first: the top three lack the labels 4 and 3.
 LABELS = (1.0, 0.0, 1.0, 0.0, 3.0, 0.0, 0.0, 1.0, 4.0, 0.0, 1.0, 0.0)
 _LEVEL = 3
 _SQUARE = 11.0
@@ -40,7 +40,7 @@ def selections() -> str:
 
 
 def kept(**options: object) -> Float64Array:
-    """Return 1 for each pair with a gradient and 0 for every other: above the diagonal, the rest is NaN."""
+    """Return 1 for each pair with a gradient and 0 for others above the diagonal; the rest is NaN."""
     n = len(LABELS)
     pairs = np.full((n, n), np.nan)
     for above in range(n):
@@ -50,7 +50,7 @@ def kept(**options: object) -> Float64Array:
 
 
 def _pulls(above: int, below: int, **options: object) -> bool:
-    """Return whether two documents form a pair: a gradient changes when one of the scores does."""
+    """Return whether two documents form a pair: one gradient changes with the other score."""
     n = len(LABELS)
     scores = -np.arange(n, dtype=np.float64)
     moved = scores.copy()

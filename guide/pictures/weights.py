@@ -9,11 +9,11 @@ from guide.pictures.drawing import figure, squares, text
 _DOCUMENTS = 12
 _SQUARE = 11.0
 _PANELS = ("ranknet", "lambdarank", "ndcg-loss2", "ndcg-loss2++")
-_GAP = 1e-6  # between neighbours' scores: enough to rank them, too little to matter in the logistic
+_GAP = 1e-6  # between neighbours' scores: enough to rank them, negligible in the logistic function
 
 
 def weights() -> str:
-    """Draw the weight of a relevant document at each rank against an irrelevant one at each other."""
+    """Draw the weight of each pair of a relevant and an irrelevant document, by their ranks."""
     parts = []
     side = _DOCUMENTS * _SQUARE
     for panel, name in enumerate(_PANELS):
@@ -39,7 +39,7 @@ def weights() -> str:
 
 
 def pair_weights(name: str) -> Float64Array:
-    """Return the weights as shares of the largest: rank of the relevant document, rank of the other."""
+    """Return the pair weights as shares of the largest, (rank of the relevant, rank of the other)."""
     shares = np.full((_DOCUMENTS, _DOCUMENTS), np.nan)
     scores = -_GAP * np.arange(_DOCUMENTS)
     loss = make_loss(name)

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from guide.screenshots.figures import HEIGHT, SCHEMES, SCREENSHOTS, WIDTH, file_of
 
 MAXIMUM_BYTES = 150_000
-# Pixels a CSS pixel: the guide shows pictures narrower, and screens have more.
+# Device pixels per CSS pixel: the guide scales pictures down, and screens have high resolution.
 SCALE = 1.5
 _FLAGS = (
     "--no-sandbox",
@@ -23,7 +23,7 @@ _FLAGS = (
 )
 _QUALITY = 82
 _PATIENCE_MILLISECONDS = 200_000
-# A page marks what it still fetches, and charts are drawn in frames after it.
+# A page marks pending requests; charts are drawn in later frames.
 _SETTLED = """() => ![...document.querySelectorAll("main, main [aria-busy]")].some(
   (part) => part.ariaBusy === "true" && part.checkVisibility(),
 )"""
@@ -43,7 +43,7 @@ def photograph(browser: Browser, url: str, names: Mapping[str, str], folder: Pat
     """Open each page in both colour schemes, and save a screenshot of its first screen.
 
     Raises:
-        ValueError: When a page answers with an error, or its picture is larger than pages of the guide bear.
+        ValueError: A page responds with an error, or its picture exceeds the size limit.
     """
     folder.mkdir(parents=True, exist_ok=True)
     quoted = {name: value if name == "grid" else quote(value, safe=":") for name, value in names.items()}

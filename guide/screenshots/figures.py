@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 FOLDER = Path(__file__).parents[2] / "build" / "screenshots"
-# Where they are in the guide.
+# Folder of the screenshots in the guide.
 PLACE = "images/screenshots"
 WIDTH, HEIGHT = 1120, 780
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -19,8 +19,8 @@ class Screenshot:
     """A page of the dashboard.
 
     Attributes:
-        path: Its address, with the names of the prepared service in braces.
-        description: What it shows, for readers who do not see it.
+        path: Path of the page, with placeholders in braces for ids of the prepared service.
+        description: Text alternative.
         caption: One sentence under the picture.
     """
 
@@ -89,7 +89,7 @@ def figure(name: str, depth: int, folder: Path = FOLDER) -> str:
     """Return the figure of a screenshot for a guide page; empty without a screenshot.
 
     Raises:
-        KeyError: When there is no screenshot of this name.
+        KeyError: No screenshot has this name.
     """
     shot = SCREENSHOTS[name]
     if not all(file_of(name, scheme, folder).is_file() for scheme in SCHEMES):

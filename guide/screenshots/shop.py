@@ -27,7 +27,7 @@ _FEATURES = (
     "in_stock",
     "brand_match",
 )
-# How far a label moves each feature, in standard deviations of its noise.
+# Shift of each feature per label, in standard deviations of its noise.
 _SIGNALS = (0.5, 0.3, 0.2, 0.4, -0.1, -0.15, 0.05, 0.25)
 _DOCUMENTS = 20
 _EMPTY_RATINGS = 0.1

@@ -1,4 +1,4 @@
-"""The `rankery` command: verbs of every day, and nouns with verbs, a family a file."""
+"""The `rankery` command: everyday verbs, and nouns with verbs; one module for each group of commands."""
 
 from typing import Annotated
 
@@ -32,9 +32,9 @@ def rankery(
 ) -> None:
     """Train, evaluate and serve learning-to-rank models over HTTP.
 
-    `rankery VERB` for everyday work, `rankery NOUN VERB` for what a service keeps: `rankery models list`.
+    `rankery VERB` for everyday work, `rankery NOUN VERB` for objects of a service: `rankery models list`.
 
-    Exit codes: 0 done; 1 refused or failed, in one sentence on standard error; 2 the command line is not
-    understood; 3 the gate of an alias refused a version; 130 interrupted. With --json, standard output holds
-    JSON and nothing else; where a command failed, its problem.
+    Exit codes: 0 done; 1 refused or failed, with one sentence on standard error; 2 invalid command line;
+    3 the gate of an alias refused a version; 130 interrupted. With --json, standard output holds only JSON:
+    the result, or the problem if the command failed.
     """

@@ -40,11 +40,11 @@ Ids = Annotated[list[str] | None, typer.Argument(help="Ids; of models also refer
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of objects.
+    """A command-line filter that selects objects.
 
     Attributes:
-        option: The annotation of its option.
-        field: Its name in the requests of the service.
+        option: Annotation of the command-line option.
+        field: Name of the filter in API requests.
     """
 
     option: Any
@@ -59,7 +59,7 @@ _COMMON = {
 }
 _ON_DATASET = Filter(OnDataset, "dataset_id")
 _OF_MODEL = Filter(OfModel, "model_id")
-# By noun: what its objects can be selected by, beside what all can.
+# Filters of each noun, in addition to the common ones.
 _FILTERS: Mapping[str, Mapping[str, Filter]] = {
     "jobs": {
         "status": Filter(OfJobStatus, "status"),
@@ -78,12 +78,12 @@ _FILTERS: Mapping[str, Mapping[str, Filter]] = {
 
 
 def filtered(command: Callable[..., None], noun: str) -> Callable[..., None]:
-    """Give a command the filters of a noun in the place of its `**` parameter, and a service."""
+    """Replace the `**` parameter of a command by filter options, and add a service connection."""
     return on_service(with_options({name: one.option for name, one in _filters(noun).items()})(command))
 
 
 def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the client that select by ids or by filters.
+    """Return the client arguments that select objects by ids or by filters.
 
     Args:
         noun: The kind of objects.
@@ -91,7 +91,7 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
         filters: The values of the options that `filtered` gave to the command.
 
     Raises:
-        WrongUsage: Neither ids nor a filter are given, or both.
+        WrongUsage: Ids and filters are both given, or both missing.
     """
     given = {name: value for name, value in filters.items() if value is not None and value is not False}
     if bool(ids) == bool(given):
@@ -107,10 +107,10 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
 
 
 def confirm(session: ServiceConnection, preview: Iterable[RenderableType], question: str) -> None:
-    """Show what would change, and end where the answer is no.
+    """Show a preview and ask for confirmation; abort the command if the answer is no.
 
     Raises:
-        WrongUsage: Nobody can be asked.
+        WrongUsage: There is no terminal to ask on, or the output is JSON.
     """
     if session.json or not sys.stdin.isatty():
         raise WrongUsage("say --yes where nobody can be asked, or --dry-run to look only")
@@ -162,7 +162,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
 def delete_confirmed(
     session: ServiceConnection, run: "Callable[..., Deletion]", *, dry_run: bool, yes: bool
 ) -> None:
-    """Show what would be deleted, ask, and delete it; the exit code is 1 where something was left."""
+    """Preview a deletion, ask for confirmation and delete; exit with code 1 if an object was not deleted."""
     done = run(dry_run=True)
     if done.deleted and not dry_run:
         if not yes:
@@ -174,7 +174,7 @@ def delete_confirmed(
 
 
 def kinds(counts: Mapping[str, int]) -> str:
-    """Return numbers of objects by kind: "2 models, 1 job"."""
+    """Format the number of objects of each kind: "2 models, 1 job"."""
     return ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
 
 
@@ -193,7 +193,7 @@ def _moment(text: str) -> str:
 
 
 def _pictures(found: "Deletion") -> list[RenderableType]:
-    """Return the sentence, and the table of what is left with what holds it."""
+    """Return the summary of a deletion, and a table of the refused objects with their dependents."""
     verb = "would delete" if found.dry_run else "deleted"
     if not found.deleted:
         verb = "nothing to delete"

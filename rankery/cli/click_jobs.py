@@ -1,4 +1,4 @@
-"""`rankery click-logs propensities` and `simulate`: examination by rank, and logs with known truth."""
+"""`rankery click-logs propensities` and `simulate`: examination by rank and simulated logs."""
 
 from typing import Annotated, Any, Literal
 
@@ -71,7 +71,7 @@ def simulate_clicks(
     ] = "none",
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
 ) -> None:
-    """Draw a click log on judged documents, by known propensities.
+    """Simulate a click log on judged documents with known propensities.
 
     Example: `rankery click-logs simulate ds_01 --name simulated --feature bm25 --swaps first`
     """

@@ -64,7 +64,7 @@ def upload_click_log(
     ] = None,
     project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
 ) -> None:
-    """Upload a log, wait until it is read, and print the findings of its doctor.
+    """Upload a click log, wait until it is read, and print the findings of its check.
 
     Example: `rankery click-logs upload clicks.csv --columns '{"document": "sku", "rank": "place"}'`
 
@@ -101,7 +101,7 @@ def make_served_log(
     ] = None,
     project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
 ) -> None:
-    """Make a log of the rankings that a model served and the service kept, and of the events on them.
+    """Make a click log from the stored rankings that a model served, and from the events on them.
 
     Example: `rankery click-logs served web --days 7`
     """
@@ -125,7 +125,7 @@ def make_interleaved_log(
     ] = None,
     project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
 ) -> None:
-    """Make a log of the lists that an interleaving showed, and of the clicks on them.
+    """Make a click log from the lists that an interleaving showed, and from the clicks on them.
 
     Example: `rankery click-logs interleaved itl_01k9…`
     """
@@ -136,9 +136,9 @@ def make_interleaved_log(
 @click_logs.command("send-events")
 @on_service
 def send_events(session: ServiceConnection, file: EventsFile) -> None:
-    """Send what users did on rankings that `rankery rank --keep` or the API kept.
+    """Send events of users on rankings that `rankery rank --keep` or the API stored.
 
-    An event that is sent again changes nothing. `at` of an event is its time, with a time zone.
+    Sending an event again has no effect. `at` of an event is its time, with a time zone.
 
     Example: `rankery click-logs send-events events.ndjson`
     """
@@ -184,7 +184,7 @@ def list_click_logs(
 @click_logs.command("show")
 @on_service
 def show_click_log(session: ServiceConnection, log: LogReference) -> None:
-    """Show the counts of a log and the findings of its doctor, or why it could not be read.
+    """Show the counts of a click log and the findings of its check, or why it could not be read.
 
     Example: `rankery click-logs show clicks.csv`
     """
@@ -198,9 +198,9 @@ def delete_click_logs(
     logs: Annotated[list[str], typer.Argument(help="Ids or names.", autocompletion=of_service("click-logs"))],
     permanently: Permanently = False,
 ) -> None:
-    """Delete click logs; what was learnt from them stays.
+    """Delete click logs; models and datasets made from them stay.
 
-    They go to the trash, from which `rankery trash restore` brings them back.
+    Logs move to the trash; `rankery trash restore` restores them.
 
     Example: `rankery click-logs delete clicks.csv`
     """
@@ -212,7 +212,7 @@ def delete_click_logs(
 
 
 def log_of(session: ServiceConnection, reference: str) -> "ClickLog":
-    """Return a log by its id, or the newest of a name.
+    """Return the click log with an id, or the newest one with a name.
 
     Raises:
         NameUnclear: No log has the name.

@@ -1,4 +1,4 @@
-"""`rankery click-logs fit` and `judge`: click models of a log, and judgments by one."""
+"""`rankery click-logs fit` and `judge`: fit click models to a log, and judge documents by a click model."""
 
 from typing import Annotated, Any, Literal
 

@@ -14,7 +14,7 @@ _ROLES = (
     *("query_text", "document_title", "document_url"),
 )
 _LISTS = ("query_columns", "features", "categorical_features", "ignore")
-# As the reader of tables names the places, and as its errors do.
+# Column roles as the table reader and its errors spell them.
 _PLACE = re.compile(rf"\bcolumns\.({'|'.join((*_ROLES, *_LISTS))})\b(\.\d+)?")
 
 ColumnsOption = Annotated[
@@ -28,16 +28,16 @@ ColumnsOption = Annotated[
 
 
 def columns_of(text: str | None) -> dict[str, Any] | None:
-    """Read the option.
+    """Parse the JSON of `--columns`.
 
     Raises:
-        NotUnderstood: It is not a JSON object.
+        NotUnderstood: The text is not a JSON object.
     """
     return None if text is None else json_object(text, _OPTION)
 
 
 def in_words_of_options(sentence: str) -> str:
-    r"""Return an error about the columns of a table with the option that mends it.
+    r"""Replace field names such as `columns.query` in an error by the `--columns` option.
 
     Example:
         >>> in_words_of_options("expected a column for the query, told in columns.query")

@@ -1,6 +1,6 @@
-"""Commands of `rankery` by their first word; the module of a command is imported when it is used.
+"""Lazily imported commands of `rankery`, by their first word.
 
-An import of all takes longer than the help.
+Importing all modules would take longer than printing the help.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,13 +19,13 @@ from rankery.cli.renamed import renamed, replacements
 
 
 class Listed(NamedTuple):
-    """What the help needs of a command.
+    """Help entry of a command that is not imported yet.
 
     Attributes:
-        module: Module below `rankery.cli` that completes the command. Its function or `Typer` has the name
+        module: Module below `rankery.cli` that defines the command, as a function or `Typer` with the name
             of the command, with underscores.
         line: Description in the help.
-        verbs: Words that may follow.
+        verbs: Subcommands.
     """
 
     module: str
@@ -106,7 +106,7 @@ _COMMANDS = {word: listed for commands in PANELS.values() for word, listed in co
 
 
 class ImportedCommands(Mapping[str, Any]):
-    """Mapping from the first word to the command, which is imported by the first access."""
+    """Mapping from the first word to the command, imported on first access."""
 
     def __getitem__(self, word: str) -> Any:
         return _imported(word)
@@ -119,25 +119,25 @@ class ImportedCommands(Mapping[str, Any]):
 
 
 class RankeryGroup(OneSentenceGroup):
-    """The commands of `PANELS`: help and completion list them, and only the command to run is imported."""
+    """Lazy command group of `PANELS`: listing commands imports none of them."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.commands = ImportedCommands()  # type: ignore[assignment] # no command is added later
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the command line; an old spelling is replaced, with a line on standard error."""
+        """Parse the command line; replace old spellings, with a notice on standard error."""
         arguments, sentence = renamed(args, {word: listed.verbs for word, listed in _COMMANDS.items()})
         if sentence is not None and not ctx.resilient_parsing:
             say(sentence, always=True)
         return super().parse_args(ctx, arguments)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the first words."""
+        """Return the first words of all commands."""
         return [*_COMMANDS]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command without options, which has the line of the help; None for an unknown word."""
+        """Return a placeholder command with its short help and no options; None for an unknown word."""
         if cmd_name not in _COMMANDS:
             return None
         line = _COMMANDS[cmd_name].line
@@ -146,7 +146,7 @@ class RankeryGroup(OneSentenceGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the word, the imported command and the arguments after it.
 
-        The error of a word that is no command any more names the new spellings.
+        The error for a removed command lists its new spellings.
         """
         if args[0] not in _COMMANDS and (new := replacements(args[0])):
             ctx.fail(f"`rankery {args[0]}` is now {', '.join(f'`rankery {one}`' for one in new)}")

@@ -1,4 +1,4 @@
-"""`rankery compare`: is it better, or luckier?"""
+"""`rankery compare`: compare models and rankings, with significance tests."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -27,7 +27,7 @@ _SHOWN_QUERIES = 5
 
 
 class Correction(StrEnum):
-    """Of p-values for how many there are."""
+    """Correction of p-values for multiple comparisons."""
 
     HOLM = "holm"
     NONE = "none"
@@ -76,11 +76,11 @@ def compare(
     ] = 100_000,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
 ) -> None:
-    """Compare models and rankings on one dataset, query by query, and say what may be said.
+    """Compare models and rankings on one dataset, query by query, with significance tests.
 
-    Each later system is held against each earlier one: the difference with its 95% interval, p of Fisher's
-    randomisation test, the same after Holm's correction over all pairs and metrics, the paired t-test, and
-    the queries that lost most.
+    Each later system is compared with each earlier one. The output has the difference with its 95% interval,
+    and the queries that lost most. The tests are Fisher's randomisation test, before and after Holm's
+    correction over all pairs and metrics, and the paired t-test.
 
     Example: `rankery compare web:1 web:2 --dataset test.txt --metric ndcg@10`
 
@@ -109,7 +109,7 @@ def compare(
 
 
 def comparison_tables(comparison: "Comparison") -> list[RenderableType]:
-    """Return what there is to see of a comparison, the sentence first."""
+    """Return the conclusion, means and pairwise tests of a comparison, to print."""
     names = [system.name for system in comparison.systems]
     means = {
         system.name: {name: summary.model_dump() for name, summary in system.metrics.items()}
@@ -138,7 +138,7 @@ def _harmed(queries: "Sequence[ChangedQuery]", names: tuple[str, str], metric: s
 
 
 def _system(session: ServiceConnection, reference: str, dataset: "Dataset") -> str:
-    """Return the reference of a model or a ranking; a run file is uploaded first."""
+    """Return the reference of a model or a ranking; upload a run file first."""
     path = Path(reference)
     if not path.is_file():
         return reference

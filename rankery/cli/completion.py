@@ -24,10 +24,14 @@ def completed(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 
 def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
-    """Return a completer of what a running service has: one of `_OFFERS`."""
+    """Return a completer of the objects of a running service.
+
+    Args:
+        noun: Key of `_OFFERS`.
+    """
 
     def complete(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-        # Nothing that goes wrong may appear between the letters that a person types.
+        # Errors must not be printed into the line that the user is typing.
         method, offers = _OFFERS[noun]
         try:
             items = _newest(context.params, method)
@@ -44,7 +48,7 @@ def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]
 
 
 def _newest(given: dict[str, Any], method: str) -> Iterable[Any]:
-    """Ask the service that the command line means; none is started."""
+    """Return the newest objects of the service that the command line selects, without starting a service."""
     from rankery.client import Client
     from rankery.embedded.lock import DataFolderLock
 
@@ -56,7 +60,7 @@ def _newest(given: dict[str, Any], method: str) -> Iterable[Any]:
         return list(getattr(client, method)().first(_MOST))
 
 
-# By noun: the client's list, and what to offer of an item, each with a word about it.
+# By noun: the list method of the client, and a function from an item to (completion, description) pairs.
 _OFFERS: dict[str, tuple[str, Callable[[Any], list[tuple[str, str]]]]] = {
     "click-logs": ("click_logs", lambda log: [(log.id, log.name), (log.name, log.id)]),
     "datasets": ("datasets", lambda dataset: [(dataset.id, dataset.name), (dataset.name, dataset.id)]),

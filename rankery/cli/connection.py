@@ -37,11 +37,11 @@ _FIRST_ANSWER_SECONDS = 3.0
 
 
 class KeyWanted(UserError):
-    """Raised when the service needs an API key, or another one."""
+    """Raised when the service requires an API key, or refuses the given one."""
 
 
 class NoService(UserError):
-    """Raised when a command needs a service and none runs."""
+    """Raised when a command needs a running service and none is reachable."""
 
 
 class NotInTime(UserError):
@@ -49,13 +49,14 @@ class NotInTime(UserError):
 
 
 class ServiceConnection:
-    """A command's lazy connection to one service.
+    """Lazy connection of a command to one service.
 
-    That is the service at `url`; else the one that has the data folder. Where neither runs, only a command
-    that calls `allow_own_service` starts one on the folder, for its own time; what was made stays there.
+    This is the service at `url`, or else the one that holds the lock of the data folder. If neither is given
+    or running, a command that called `allow_own_service` starts an embedded service on the folder and stops
+    it at its end; stored data stay in the folder.
 
     Attributes:
-        json: Whether standard output is for programs.
+        json: Whether to print JSON to standard output.
     """
 
     def __init__(
@@ -88,23 +89,23 @@ class ServiceConnection:
 
     @cached_property
     def client(self) -> "Client":
-        """The client of the service."""
+        """Client of the service, connected on first access."""
         address = self._address_of_folder() if self._url is None else self._answering(self._url)
         from rankery.client import Client  # after the address: its import takes longer than the whole refusal
 
         return self._resources.enter_context(Client(address, api_key=self._api_key))
 
     def allow_own_service(self) -> None:
-        """Start a service for the time of the command where none has the data folder."""
+        """Allow this command to start an embedded service if no service uses the data folder."""
         self._starts_service = True
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the service, once it was reached, lives as long as the command."""
+        """True if the command started an embedded service, which stops with the command."""
         return self._stack is not None
 
     def show(self, document: Any, *pictures: RenderableType) -> None:
-        """Print a result: plain values for programs, or tables and sentences for people."""
+        """Print a result: the document as JSON with --json, else the tables and sentences."""
         self._has_shown = True
         if self.json:
             show_json(document)
@@ -112,12 +113,12 @@ class ServiceConnection:
             show(*pictures)
 
     def items(self, path: str, limit: int, **parameters: Any) -> list[dict[str, Any]]:
-        """Return the first items of a list of the service, over its pages.
+        """Return the first items of a paginated list of the service.
 
         Args:
             path: Path of the list.
             limit: Largest number of items.
-            **parameters: Of the query; those that are None are left out.
+            **parameters: Query parameters; None values are left out.
         """
         items: list[dict[str, Any]] = []
         cursor: str | None = None
@@ -130,21 +131,22 @@ class ServiceConnection:
                 return items[:limit]
 
     def wait(self, job: "Job") -> "Job":
-        """Wait until a job has succeeded, with a bar where a person looks on.
+        """Wait until a job has succeeded, with a progress bar on a terminal.
 
         Raises:
-            JobFailed: It failed or was cancelled.
-            StackError: The service that the command started has died.
-            Interrupted: Someone stopped the command; the job continues, now or later.
+            JobFailed: The job failed or was cancelled.
+            StackError: The embedded service has died.
+            Interrupted: The user stopped the command; the job continues, with an embedded service after a
+                restart.
         """
         with self._watching([job]):
             return job.wait(lambda _: self.check())
 
     def wait_all(self, jobs: "Sequence[Job]", timeout_seconds: float | None = None) -> None:
-        """Wait until all jobs have ended, well or not, one after the other.
+        """Wait until all jobs have ended, whatever their status.
 
         Raises:
-            NotInTime: They have not all ended in time.
+            NotInTime: A job has not ended within `timeout_seconds`.
             StackError: As `wait`.
             Interrupted: As `wait`.
         """
@@ -170,13 +172,13 @@ class ServiceConnection:
         """Raise if the embedded service has died.
 
         Raises:
-            StackError: It has.
+            StackError: The embedded service has died.
         """
         if self._stack is not None:
             self._stack.check()
 
     def command(self, words: str) -> str:
-        """Return a command that reaches the same service."""
+        """Return a `rankery` command line that addresses the same service."""
         if self._url is not None:
             return f"rankery {words}{_option('--url', self._url, 'RANKERY_URL')}"
         if self._data_dir == DEFAULT_DATA_DIR:
@@ -184,7 +186,11 @@ class ServiceConnection:
         return f"rankery {words}{_option('--data-dir', str(self._data_dir), 'RANKERY_DATA_DIR')}"
 
     def _answering(self, url: str) -> str:
-        """Return a URL at which something answers; retries are for a service that was there before."""
+        """Return the normalised URL of a service after one connection attempt, without retries.
+
+        Raises:
+            NoService: No server accepts connections there.
+        """
         import httpx
 
         from rankery.client.reading import address
@@ -199,7 +205,7 @@ class ServiceConnection:
                 " leave them out and start one here with `rankery serve`"
             ) from error
         except httpx.HTTPError:
-            pass  # it is slow, and the request itself is more patient
+            pass  # a slow server: requests of the client have a longer timeout
         say(f"using the service at {url}")
         return url
 
@@ -241,7 +247,7 @@ class ServiceConnection:
         return stack.url
 
     def _address_left(self) -> str:
-        """Return the address of the service that has the folder, which may still be starting."""
+        """Return the address of the service that uses the data folder; wait while it starts."""
         from rankery.embedded.lock import DataFolderLock
 
         lock = DataFolderLock(self._data_dir)

@@ -1,4 +1,4 @@
-"""`rankery datasets upload`, `read`, `import`, `generate` and `download`: ways in and out."""
+"""`rankery datasets upload`, `read`, `import`, `generate` and `download`: transfer of datasets."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -41,7 +41,7 @@ def upload_datasets(
         Literal["regroup", "error"], typer.Option(help="What to do where a query's rows stand apart.")
     ] = "regroup",
 ) -> None:
-    """Upload judged data, wait until they are read, and say what the doctor found.
+    """Upload judged data, wait until they are read, and print the findings of the data check.
 
     Example: `rankery datasets upload train.txt test.txt`
 
@@ -79,10 +79,10 @@ def read_folder(
     ] = None,
     columns: ColumnsOption = None,
 ) -> None:
-    """Make datasets of the files in a folder of the service, which are read in place, without an upload.
+    """Make datasets from files in a folder of the service, read in place without an upload.
 
-    Folders in the shape of MSLR-WEB10K and 30K, Yahoo, Istella and LETOR 3.0 and 4.0 are recognised by the
-    names of their files.
+    Folders with the layout of MSLR-WEB10K and 30K, Yahoo, Istella and LETOR 3.0 and 4.0 are recognised by
+    their file names.
 
     Example: `rankery datasets read MSLR-WEB30K/Fold1`
 
@@ -128,7 +128,7 @@ def import_datasets(
     ] = None,
     project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
 ) -> None:
-    """Have the service read judged data from an address, which RANKERY_SOURCES must allow.
+    """Import judged data from an address that RANKERY_SOURCES allows; the service reads it.
 
     Example: `rankery datasets import s3://clicks/2026-05 --files 'part-*.parquet' --name May`
     """
@@ -161,7 +161,7 @@ def download_dataset(
     ] = None,
     format: Annotated[Literal["parquet", "letor"], typer.Option(help="What to write.")] = "parquet",
 ) -> None:
-    """Download a dataset as it was read; uploaded again, it is the same.
+    """Download a dataset as the service read it; uploading the file gives the same dataset.
 
     Example: `rankery datasets download clicks clicks.parquet`
     """

@@ -57,7 +57,7 @@ def list_datasets(
 @datasets.command("show")
 @on_service
 def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
-    """Show what a dataset holds, or why it could not be read.
+    """Show the properties of a dataset, or why it could not be read.
 
     Example: `rankery datasets show train.txt`
     """
@@ -87,7 +87,7 @@ def list_folders(
 @datasets.command("doctor")
 @on_service
 def doctor_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
-    """Say what the doctor found in a dataset, and what to do; `rankery doctor` does so for files.
+    """Show the data check of a dataset, with advice; `rankery doctor` checks local files.
 
     Example: `rankery datasets doctor train.txt`
     """
@@ -172,9 +172,9 @@ def delete_datasets(
     ],
     permanently: Permanently = False,
 ) -> None:
-    """Delete datasets; what was trained or measured on them stays.
+    """Delete datasets; models and evaluations made from them stay.
 
-    They go to the trash, from which `rankery trash restore` brings them back.
+    Datasets move to the trash; `rankery trash restore` restores them.
 
     Example: `rankery datasets delete train.txt`
     """
@@ -186,7 +186,7 @@ def delete_datasets(
 
 
 def show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
-    """Print datasets that were made."""
+    """Print new datasets."""
     pictures: list[Any] = []
     for dataset in made:
         pictures += [_properties(session, dataset), ""]

@@ -1,4 +1,4 @@
-"""`rankery doctor`: judged files looked over before anything is uploaded."""
+"""`rankery doctor`: check judged files before they are uploaded."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -38,19 +38,19 @@ def doctor(
     data_dir: DataDir = DEFAULT_DATA_DIR,
     json: Json = False,
 ) -> None:
-    """Say what is wrong with judged files, and what to do; needs no service.
+    """Check judged files and print findings with advice; needs no service.
 
-    Each --test file is held against each of FILES: shared queries and documents, features and labels that do
-    not fit. Without --test, several files are held against each other. The exit code is 1 where a finding is
+    Each --test file is compared with each of FILES: shared queries and documents, features and labels that do
+    not match. Without --test, several files are compared with each other. The exit code is 1 if a finding is
     an error, so that a script stops before it trains on such data.
 
-    Of a folder the training file is held against the validation and test files, which are recognised by their
-    names. The counts are compared with those that papers print for public corpora.
+    In a folder the training file is compared with the validation and test files, which are recognised by
+    their names. Counts are compared with the published counts of public corpora.
 
-    LightGBM's query file is found beside its data file, as rank.train.query beside rank.train.
+    LightGBM's query file is read from beside the data file, such as rank.train.query beside rank.train.
 
-    With --storage all stored artifacts are compared with their checksums. The exit code is 1 where one is
-    damaged or missing; orphaned files, which nothing on record needs, are listed. The service may be running.
+    With --storage the checksums of all stored artifacts are verified. The exit code is 1 if one is damaged or
+    missing; orphaned files, which no database record refers to, are listed. The service may be running.
 
     Example: `rankery doctor train.txt --test test.txt`
 

@@ -1,4 +1,4 @@
-"""`rankery drift`: whether requests still look as the training data did."""
+"""`rankery drift`: compare the features of requests with those of the training data."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -37,7 +37,7 @@ def check_drift(
         float | None, typer.Option(min=0, max=1, help="Change of the share missing from which it drifts.")
     ] = None,
 ) -> None:
-    """Check the logged requests of a model for drift; the exit code is 1 where there is some.
+    """Check the logged requests of a model for drift; the exit code is 1 if drift is detected.
 
     The service must log requests: RANKERY_SCORE_LOG_SHARE.
 
@@ -61,7 +61,7 @@ def list_reports(
     model: Annotated[str | None, typer.Option(help="Only those of this model.")] = None,
     limit: Limit = 20,
 ) -> None:
-    """List reports of drift, newest first.
+    """List drift reports, newest first.
 
     Example: `rankery drift list --model web@champion`
     """
@@ -81,7 +81,7 @@ def list_reports(
 def show_report(
     session: ServiceConnection, report: Annotated[str, typer.Argument(help="The report's id, drf_…")]
 ) -> None:
-    """Show a report of drift, a line a feature.
+    """Show a drift report, with one line for each feature.
 
     Example: `rankery drift show drf_01k9x2m4q7c8v5n3b6r9`
     """

@@ -1,6 +1,6 @@
 """Exit codes: 0 success, 1 refused request or failure, 2 usage error, 3 a gate's refusal, 130 interrupted.
 
-A usage error shows in the words of the command line, before a file is read or a service does anything.
+A usage error can be recognised from the arguments alone, before a file is read or a service is called.
 """
 
 from collections.abc import Iterator
@@ -26,18 +26,18 @@ class Interrupted(Exception):
 
 
 class WrongUsage(typer.BadParameter):
-    """Arguments that do not go together; the exit code is 2."""
+    """Raised for arguments that cannot be combined; the exit code is 2."""
 
     def format_message(self) -> str:
-        """Return the sentence as it is."""
+        """Return the message without a prefix."""
         return self.message
 
 
 class OneSentenceGroup(TyperGroup):
-    """Commands that say what went wrong in one sentence on standard error, without a traceback."""
+    """Command group that prints errors as one sentence on standard error, without a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the requested command."""
         with _one_sentence_errors():
             return super().invoke(ctx)
 

@@ -1,4 +1,4 @@
-"""`rankery evaluate`: a model on a dataset of a service, or run files by judgments without one."""
+"""`rankery evaluate`: evaluate a model on a dataset, or run files without a service."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,12 +86,12 @@ def evaluate(
         ),
     ] = None,
 ) -> None:
-    """Measure a model on a dataset; or, with --qrels and --run and no service, the runs of any system.
+    """Evaluate a model on a dataset; or, with --qrels and --run, run files of any system without a service.
 
-    A file as --dataset is uploaded first. Of runs all queries of the judgments count, as with trec_eval's -c;
-    two or more are compared query by query: Fisher's randomisation test, the paired t-test, and Holm's
-    correction over all pairs and metrics. Metrics may be spelled as trec_eval or ir_measures does: P_10,
-    recip_rank, nDCG@10.
+    A file given as --dataset is uploaded first. For runs, all queries of the judgments count, as with
+    trec_eval's -c. Two or more runs are compared query by query: Fisher's randomisation test, the paired
+    t-test, and Holm's correction over all pairs and metrics. Metrics may have their trec_eval or ir_measures
+    spelling: P_10, recip_rank, nDCG@10.
 
     Example: `rankery evaluate web@champion --dataset test.txt --metric ndcg@10`
 
@@ -133,12 +133,12 @@ def evaluate(
 
 
 def show_evaluation(session: ServiceConnection, evaluation: "Evaluation") -> None:
-    """Print an evaluation's means with their intervals, and rankings that need no training."""
+    """Print the means of an evaluation with their intervals, and its untrained baselines."""
     session.show(evaluation, *evaluation_tables(evaluation))
 
 
 def evaluation_tables(evaluation: "Evaluation") -> list[RenderableType]:
-    """Return what there is to see of an evaluation."""
+    """Return the tables of an evaluation: means, baselines and findings."""
     metrics = {name: summary.model_dump() for name, summary in evaluation.metrics.items()}
     contract = getattr(evaluation.contract, "preset", None)
     tables: list[RenderableType] = [means_table({evaluation.system: metrics}, contract)]

@@ -1,4 +1,4 @@
-"""`rankery events` and `audit`: what has happened, and who has changed what."""
+"""`rankery events` and `audit`: the event log and the audit log."""
 
 from datetime import datetime
 from itertools import islice
@@ -36,10 +36,10 @@ def list_events(
     ] = None,
     limit: Limit = 50,
 ) -> None:
-    """List what has happened, newest first, or follow what happens.
+    """List events, newest first, or follow new events.
 
-    With --follow and --json each event is a line of JSON. A connection that breaks off is made again, and no
-    event is left out.
+    With --follow and --json each event is a line of JSON. A lost connection is reopened without missing
+    events.
 
     Example: `rankery events list --follow --kind job.ended --kind gate.refused`
     """
@@ -63,7 +63,7 @@ def list_audit(
     key: Annotated[str | None, typer.Option(help="Only what this key did, key_…")] = None,
     limit: Limit = 50,
 ) -> None:
-    """List the requests that changed something, newest first; needs the scope admin.
+    """List the audit log, the requests that changed something, newest first; needs the scope admin.
 
     Example: `rankery audit list --limit 200`
     """
@@ -86,6 +86,6 @@ def _line(event: "EventView") -> str:
 
 
 def _what(data: dict[str, Any]) -> str:
-    """Return the words of an event, without what is itself a document."""
+    """Format the scalar fields of an event; nested values are left out."""
     values = {key: value for key, value in data.items() if isinstance(value, str | int | float)}
     return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())

@@ -1,4 +1,4 @@
-"""`rankery export`: a model for another engine, with the proof."""
+"""`rankery export`: write a model for another engine and verify its scores."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,10 +87,10 @@ def export(
         str, typer.Option(help="Kind of model that --list is about: trees, linear, mlp or sum.")
     ] = "trees",
 ) -> None:
-    """Write a model as another engine reads it, and say whether it decides the same there.
+    """Write a model in the format of another engine, and verify that its scores are the same there.
 
-    What was written is read back and evaluated in the engine's own arithmetic, over documents and right
-    beside every threshold; linear scorers, networks and sums over made-up edge cases.
+    The written file is read back and evaluated with the arithmetic of the engine, on documents and on both
+    sides of every threshold. Linear scorers, networks and sums are evaluated on generated edge cases.
 
     Example: `rankery export web@champion --format solr --score-shift -o web.json`
     """

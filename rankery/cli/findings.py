@@ -1,4 +1,4 @@
-"""Print the findings of the doctor."""
+"""Format the findings of data checks."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,12 +16,12 @@ _SHOWN_EXAMPLES = 5
 
 
 def counts(statistics: Mapping[str, Any]) -> str:
-    """Say how large judged data are: "60 queries, 1,200 documents, 46 features"."""
+    """Format the size of judged data: "60 queries, 1,200 documents, 46 features"."""
     return ", ".join(f"{statistics[unit]:,} {unit}" for unit in ("queries", "documents", "features"))
 
 
 def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
-    """Show findings, the gravest first: what was found, what to do, and some of those concerned."""
+    """Return a table of findings in the given order: severity, title, advice and examples."""
     if not findings:
         return "Nothing to complain of."
     made = Table.grid(padding=(0, 2, 1, 0))
@@ -35,7 +35,7 @@ def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
 
 
 def findings_below(found: "Evaluation | Job | Model") -> list[RenderableType]:
-    """Return the findings of a resource, to print below it; nothing where there are none."""
+    """Return the findings of a resource, to print below it; an empty list if there are none."""
     findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
     return ["", findings_table(findings)] if findings else []
 

@@ -1,4 +1,4 @@
-"""`rankery gates`: what a version must pass before an alias moves to it."""
+"""`rankery gates`: promotion gates, the checks of a version before an alias moves to it."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -38,7 +38,7 @@ def list_gates(
     ] = None,
     limit: Limit = 100,
 ) -> None:
-    """List the gates of all aliases, or of one model's.
+    """List the gates of all aliases, or of the aliases of one model.
 
     Example: `rankery gates list --name web`
     """
@@ -60,7 +60,7 @@ def list_gates(
 @gates.command("show")
 @on_service
 def show_gate(session: ServiceConnection, alias: Guarded) -> None:
-    """Show what a version must pass before an alias moves to it.
+    """Show the gate of an alias, the checks of a version before the alias moves to it.
 
     Example: `rankery gates show web@champion`
     """
@@ -126,7 +126,7 @@ def set_gate(
     preset: Annotated[str | None, typer.Option(help="Conventions of the metric, such as trec_eval.")] = None,
     columns: ColumnsOption = None,
 ) -> None:
-    """Set the gate of an alias, in the place of the one that it has.
+    """Set the gate of an alias, replacing an existing one.
 
     Example: `rankery gates set web@champion --dataset test.txt --metric ndcg@10 --require better`
     """
@@ -165,7 +165,7 @@ def set_gate(
 @gates.command("delete")
 @on_service
 def delete_gate(session: ServiceConnection, alias: Guarded) -> None:
-    """Delete the gate of an alias, which then moves at once.
+    """Delete the gate of an alias; the alias then moves without checks.
 
     Example: `rankery gates delete web@champion`
     """

@@ -1,4 +1,4 @@
-"""`rankery models inspect`: importance of features."""
+"""`rankery models inspect`: feature importance."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -68,10 +68,10 @@ def inspect(
         ),
     ] = None,
 ) -> None:
-    """Show the importance of a model's features: gains of its trees, or with --dataset measured losses.
+    """Show feature importance: gains of the trees, or with --dataset permutation importance.
 
-    Gains and splits are of the training data, and favour features with many values; nothing is computed.
-    With --dataset, a job measures what a metric loses when a feature is shuffled.
+    Gains and splits are stored with the model. They describe the training data, and favour features with many
+    values. With --dataset, a job measures how much a metric loses when a feature is shuffled.
 
     Example: `rankery models inspect web@champion --top 10`
 
@@ -108,7 +108,7 @@ def _show_gains(session: ServiceConnection, model: str, top: int) -> None:
 
 
 def inspection_tables(found: "Inspection", top: int) -> list[RenderableType]:
-    """Return what there is to see of an inspection."""
+    """Return the tables of an inspection."""
     numbers = (f"{found.metric} lost", "lower", "upper")
     shown = table("feature", *numbers, right=numbers)
     for one in islice(found.importance, top):

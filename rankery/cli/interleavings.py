@@ -1,4 +1,4 @@
-"""`rankery interleavings`: rankers that share lists, and which one users prefer."""
+"""`rankery interleavings`: online comparison of rankers by clicks on interleaved lists."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ def create_interleaving(
         float, typer.Option(min=0.001, max=0.499, help="Smallest difference of interest, above one half.")
     ] = 0.05,
 ) -> None:
-    """Create an interleaving of models, or of rankings that you make.
+    """Create an interleaving of models, or of rankings that your system produces.
 
     Example: `rankery interleavings create features --model web:3 --model web:4`
     """
@@ -81,7 +81,7 @@ def show_interleaving(session: ServiceConnection, interleaving: InterleavingId) 
 @interleavings.command("send-clicks")
 @on_service
 def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: EventsFile) -> None:
-    """Send clicks on lists of an interleaving; one that is sent again changes nothing.
+    """Send clicks on lists of an interleaving; sending a click again has no effect.
 
     Example: `rankery interleavings send-clicks itl_01k9x2m4q7c8v5n3b6r1 clicks.ndjson`
     """
@@ -97,7 +97,7 @@ def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: 
 @interleavings.command("verdict")
 @on_service
 def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> None:
-    """Show which ranker users prefer; looking often does not raise the error.
+    """Show which ranker users prefer; repeated checks do not raise the error rate.
 
     Example: `rankery interleavings verdict itl_01k9x2m4q7c8v5n3b6r1`
     """
@@ -114,7 +114,7 @@ def show_verdict(session: ServiceConnection, interleaving: InterleavingId) -> No
 @interleavings.command("delete")
 @on_service
 def delete_interleaving(session: ServiceConnection, interleaving: InterleavingId) -> None:
-    """Delete an interleaving with its lists and clicks, for good.
+    """Delete an interleaving with its lists and clicks permanently.
 
     Example: `rankery interleavings delete itl_01k9x2m4q7c8v5n3b6r1`
     """

@@ -1,4 +1,4 @@
-"""`rankery jobs`: what workers do and have done."""
+"""`rankery jobs`: queued, running and finished jobs."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -54,7 +54,7 @@ def list_jobs(
 @jobs.command("show")
 @on_service
 def show_job(session: ServiceConnection, job: _Job) -> None:
-    """Show what a job was asked for, how far it is, and what came of it.
+    """Show the request, the progress and the result of a job.
 
     Example: `rankery jobs show job_01k9x2z4q7c8v5n3b6r1`
     """
@@ -71,7 +71,7 @@ def wait_for_jobs(
         float | None, typer.Option(min=0, help="Give up after so many seconds.", show_default="never")
     ] = None,
 ) -> None:
-    """Wait until jobs have ended; the exit code is 1 where one failed or was cancelled, 3 if gates refused.
+    """Wait until jobs have ended; the exit code is 1 if one failed or was cancelled, 3 if a gate refused one.
 
     Example: `rankery jobs wait job_01k9x2z4q7c8v5n3b6r1 --timeout 3600`
     """
@@ -88,7 +88,7 @@ def wait_for_jobs(
 @jobs.command("cancel")
 @on_service
 def cancel_jobs(session: ServiceConnection, jobs: _Jobs) -> None:
-    """Stop jobs: at once while they are queued, within moments while they run.
+    """Cancel jobs: queued jobs immediately, running jobs shortly after.
 
     Example: `rankery jobs cancel job_01k9x2z4q7c8v5n3b6r1`
     """
@@ -105,7 +105,7 @@ def show_history(
     job: _Job,
     after: Annotated[int, typer.Option(min=0, help="Only iterations above this one.")] = 0,
 ) -> None:
-    """Show a training's learning curves, a line an iteration.
+    """Show the learning curves of a training, one line for each iteration.
 
     Example: `rankery jobs history job_01k9x2z4q7c8v5n3b6r1 --after 100`
     """
@@ -126,7 +126,7 @@ def show_history(
 @jobs.command("candidates")
 @on_service
 def show_candidates(session: ServiceConnection, job: _Job) -> None:
-    """Show what an automatic training has tried so far, the best first, and its conclusion.
+    """Show the candidates of an automatic training so far, the best first, and its conclusion.
 
     Example: `rankery jobs candidates job_01k9x2z4q7c8v5n3b6r1`
     """
@@ -157,7 +157,7 @@ add_delete(jobs, "jobs", "--status failed --older-than 7 --with-results --yes")
 
 
 def ending(job: "Job") -> str:
-    """Say how a job ended, with the errors among its findings."""
+    """Return the final status of a job as a sentence, with the errors among its findings."""
     why = job.problem and (job.problem.detail or job.problem.title)
     reasons = [str(why)] if job.status in {"failed", "refused"} else _errors(job)
     return ": ".join([f"{job.id} {job.status}", *(["; ".join(reasons)] if reasons else [])])

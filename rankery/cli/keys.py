@@ -1,4 +1,4 @@
-"""`rankery keys`: API keys, straight on the database."""
+"""`rankery keys`: API keys, managed directly in the database."""
 
 from typing import Annotated
 
@@ -32,9 +32,9 @@ def create_key(
     data_dir: DataDir = DEFAULT_DATA_DIR,
     json: Json = False,
 ) -> None:
-    """Make a key and print its secret, which is shown this once.
+    """Create an API key and print its secret, which is not shown again.
 
-    The secret alone goes to standard output. From the first key on the service lets nobody in without one,
+    Only the secret goes to standard output. Once a key exists, the service requires a key for every request,
     and may listen on other addresses than loopback.
 
     Example: `export RANKERY_API_KEY=$(rankery keys create laptop --scope admin)`
@@ -81,7 +81,7 @@ def revoke_key(
     data_dir: DataDir = DEFAULT_DATA_DIR,
     json: Json = False,
 ) -> None:
-    """Let a key in no more; a running service refuses it within a second.
+    """Revoke an API key; a running service refuses it within a second.
 
     Example: `rankery keys revoke key_01k9x2m4q7c8v5n3b6r9`
     """

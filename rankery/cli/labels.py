@@ -75,12 +75,12 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
 
 
 def describe_object(session: ServiceConnection, path: str, **fields: str | None) -> None:
-    """Show fields of an object, or change those that are given; an empty text removes one.
+    """Show fields of an object, or change the given fields; an empty text clears a field.
 
     Args:
         session: Session of the service.
         path: Path of the object.
-        **fields: New texts by field; None for those that stay.
+        **fields: New texts by field; None leaves a field unchanged.
     """
     body = {field: text or None for field, text in fields.items() if text is not None}
     if body:

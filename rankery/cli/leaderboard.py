@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def leaderboard(candidates: "Sequence[CandidateView]", metric: str) -> RenderableType:
-    """Show the candidates of an automatic training, a line each.
+    """Return a table of the candidates of an automatic training, one line each.
 
     Args:
         candidates: The best first.
-        metric: Spelling of the metric of their values.
+        metric: Name of the metric that ranks the candidates.
     """
     rows = [candidate.summary() for candidate in candidates]
     names = list(rows[0]) if rows else ["candidate"]

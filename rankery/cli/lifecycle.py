@@ -1,4 +1,4 @@
-"""`rankery trash`, `storage` and `projects`: what the service keeps."""
+"""`rankery trash`, `storage` and `projects`: deleted objects, disk usage and projects."""
 
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -43,7 +43,7 @@ def list_trash(
     ] = None,
     limit: Limit = 50,
 ) -> None:
-    """List what is in the trash, latest first, with the time at which its bytes are freed.
+    """List deleted objects in the trash, latest first, with the time at which they are purged.
 
     Example: `rankery trash list --kind model`
     """
@@ -59,7 +59,7 @@ def list_trash(
 @trash.command("restore")
 @on_service
 def restore(session: ServiceConnection, ids: Annotated[list[str], typer.Argument(help="Ids.")]) -> None:
-    """Bring objects back from the trash, with what went with them and what they need.
+    """Restore objects from the trash, with the objects deleted with them and those they need.
 
     Example: `rankery trash restore mdl_01k9x3a7d5f8g2h4j6k9`
     """
@@ -81,7 +81,7 @@ def empty_trash(
     dry_run: DryRun = False,
     yes: Yes = False,
 ) -> None:
-    """Free the bytes of what is in the trash; nothing brings it back.
+    """Purge objects from the trash permanently and free their storage.
 
     Example: `rankery trash empty --older-than 2`
     """
@@ -105,7 +105,7 @@ def show_storage(
         bool, typer.Option("--refresh", help="Measure now; else within the last minute.")
     ] = False,
 ) -> None:
-    """Show the bytes that the service keeps by kind, those in the trash, and what retention would free.
+    """Show the storage used by each kind of object and by the trash, and what retention would free.
 
     Example: `rankery storage show --refresh`
     """
@@ -129,7 +129,7 @@ def show_storage(
 @projects.command("list")
 @on_service
 def list_projects(session: ServiceConnection) -> None:
-    """List the projects with how much is in each.
+    """List the projects with the number of their objects.
 
     Example: `rankery projects list`
     """

@@ -11,11 +11,11 @@ Summary = Mapping[str, Any]
 
 
 def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | None) -> Group:
-    """Show each system's means with their intervals, a line a metric.
+    """Return a table of each system's means with their intervals, one line for each metric.
 
     Args:
-        systems: Summaries by metric, by the system's name.
-        contract: The preset of conventions that the numbers follow; None for conventions of the caller.
+        systems: Summaries by metric, for each system's name.
+        contract: Preset of metric conventions of the numbers; None for custom conventions.
     """
     title = f"mean over queries with its 95% interval, conventions: {contract or 'custom'}"
     names = [plain(name) for name in systems]
@@ -28,7 +28,7 @@ def means_table(systems: Mapping[str, Mapping[str, Summary]], contract: str | No
 
 
 def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
-    """Show rankings of the same data that need no training, a line a metric."""
+    """Return a table of the untrained baselines of the same data, one line for each metric."""
     names = [plain(one["name"]) for one in baselines]
     made = table("metric", *names, right=names)
     for metric in baselines[0]["metrics"]:
@@ -37,7 +37,7 @@ def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
 
 
 def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = "holm") -> Group:
-    """Show the difference of two systems by each metric, with its interval and p-values."""
+    """Return a table of the difference of two systems in each metric, with its interval and p-values."""
     p_values = {"p": "randomisation_p", "Holm": "adjusted_p", "t-test": "t_test_p"}
     if correction == "none":
         del p_values["Holm"]

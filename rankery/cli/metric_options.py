@@ -1,4 +1,4 @@
-"""Options of commands that measure."""
+"""Options of commands that compute metrics."""
 
 import math
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -62,10 +62,10 @@ JudgedOnly = Annotated[
 def contract_of(
     preset: str, relevance_level: float | None, max_documents: int | None, judged_only: bool
 ) -> "Contract":
-    """Return the conventions that the options ask for."""
+    """Return the metric conventions that the options select."""
     changes: dict[str, Any] = {}
     if relevance_level is not None:
-        # A contract's relevance begins above a threshold: at the next smaller number, it is at the level.
+        # The threshold of a contract is exclusive: the next smaller float includes the level itself.
         changes["relevance_threshold"] = math.nextafter(relevance_level, -math.inf)
     if max_documents is not None:
         changes["max_documents"] = max_documents

@@ -1,4 +1,4 @@
-"""`rankery mlflow`: models as MLflow model directories, and back."""
+"""`rankery mlflow`: export and import of models as MLflow model directories."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -31,11 +31,12 @@ def export_model(
         ),
     ] = None,
 ) -> None:
-    """Write a model as an MLflow model directory, which scores as the service does.
+    """Write a model as an MLflow model directory that returns the same scores as the service.
 
     The loaded model (python_function) takes a data frame with the feature columns, categories as texts and
-    NaN where missing, and returns a score a row. Signature, input example, requirements, metrics, parameters
-    and tags are in the directory. Scores are compared with the service's before it appears.
+    NaN for missing values, and returns one score for each row. Signature, input example, requirements,
+    metrics, parameters and tags are in the directory. Scores are compared with those of the service before
+    the directory appears.
 
     Example: `rankery mlflow export web@champion --output web-mlflow`
     """
@@ -80,9 +81,9 @@ def import_model(
     ] = None,
     tag: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="What to mark it with.")] = None,
 ) -> None:
-    """Register the model of an MLflow directory: a LightGBM booster, or what `rankery mlflow export` wrote.
+    """Register the model of an MLflow directory: a LightGBM booster or an export of `rankery mlflow export`.
 
-    Metrics and parameters go into the description, tags stay tags. Nothing in the directory is run.
+    Metrics and parameters are added to the description, tags become tags. No code of the directory is run.
 
     Example: `rankery mlflow import web-mlflow --name web --tag team=search`
     """

@@ -1,4 +1,4 @@
-"""`rankery models` and `aliases`: versions, and which of them users see."""
+"""`rankery models` and `aliases`: model versions, and the aliases that select them."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -74,7 +74,7 @@ def list_models(
 @models.command("show")
 @on_service
 def show_model(session: ServiceConnection, model: Reference) -> None:
-    """Show a version of a model: what it was made of, and how good it was on its test data.
+    """Show a version of a model: its lineage, and its metrics on the test data.
 
     Example: `rankery models show web@champion`
     """
@@ -85,7 +85,7 @@ def show_model(session: ServiceConnection, model: Reference) -> None:
 @aliases.command("list")
 @on_service
 def list_aliases(session: ServiceConnection, name: _Name) -> None:
-    """List the aliases of a name and the versions that they point at.
+    """List the aliases of a model and the versions that they point at.
 
     Example: `rankery aliases list web`
     """
@@ -99,10 +99,10 @@ def list_aliases(session: ServiceConnection, name: _Name) -> None:
 @models.command("promote")
 @on_service
 def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMPION) -> None:
-    """Let an alias point at a version: users of name@alias see it from then on.
+    """Promote a version: point an alias at it, so that name@alias uses it from then on.
 
-    Where the alias has a gate, a job compares the two versions first; this waits for it and prints what it
-    found. The exit code is 3 where the gate refuses; --json then says why, with `promoted` false.
+    If the alias has a gate, a job compares the two versions first; the command waits for the job and prints
+    its result. The exit code is 3 if the gate refuses; the JSON then has the reason, with `promoted` false.
 
     Example: `rankery models promote web:4 --alias champion`
     """
@@ -120,7 +120,7 @@ def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMP
 
 
 def _waited(session: ServiceConnection, promotion: "Job") -> "Job":
-    """Wait for a promotion; a program that reads JSON gets the reason of a refusal as such."""
+    """Wait for a promotion; with --json, print the reason of a refusal as JSON."""
     try:
         return session.wait(promotion)
     except JobFailed as failed:
@@ -134,7 +134,7 @@ def _waited(session: ServiceConnection, promotion: "Job") -> "Job":
 @models.command("rollback")
 @on_service
 def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION) -> None:
-    """Undo the last move of an alias, at once and past its gate; repeated, it goes further back.
+    """Roll back the last move of an alias, without its gate; repeat the command to go further back.
 
     Example: `rankery models rollback web --alias champion`
     """
@@ -148,7 +148,7 @@ def roll_back(session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION
 def show_history(
     session: ServiceConnection, name: _Name, alias: _Alias = _CHAMPION, limit: Limit = 20
 ) -> None:
-    """List what was done with an alias, newest first, with what its gate found.
+    """List the moves of an alias, newest first, with the results of its gate.
 
     Example: `rankery aliases history web --alias champion`
     """
@@ -177,7 +177,7 @@ def import_model(
     description: Annotated[str | None, typer.Option(help="What there is to say of it.")] = None,
     tag: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="What to mark it with.")] = None,
 ) -> None:
-    """Take in a model that LightGBM trained elsewhere, once it has been tried out.
+    """Import a model that LightGBM trained elsewhere; it is validated first.
 
     Example: `rankery models import model.txt --name web --tag team=search`
     """
@@ -199,7 +199,7 @@ def download_model(
         typer.Argument(dir_okay=False, help="Where to.", show_default="NAME-VERSION.txt or .safetensors"),
     ] = None,
 ) -> None:
-    """Download a model as it is stored; `rankery export` writes it for other engines.
+    """Download a model in its stored format; `rankery export` writes formats of other engines.
 
     Example: `rankery models download web@champion web.txt`
     """
@@ -219,7 +219,7 @@ def describe_model(
     text: Text = None,
     project: Project = None,
 ) -> None:
-    """Show or change the display name and the description of a version, and the project of its name.
+    """Show or change the display name and description of a version, and the project of its model name.
 
     Example: `rankery models describe web:3 --text "Trained on the clicks of May" --project search`
     """
@@ -234,7 +234,7 @@ add_delete(models, "models", "--name web --older-than 30 --dry-run")
 @models.command("reproduce")
 @on_service
 def reproduce(session: ServiceConnection, model: Reference) -> None:
-    """Train a model again from its lineage; the exit code is 1 where other bytes come out.
+    """Train a model again from its lineage; the exit code is 1 if the bytes differ.
 
     Example: `rankery models reproduce web:3`
     """
@@ -280,9 +280,9 @@ def distil(
         ),
     ] = None,
 ) -> None:
-    """Train a forest on the scores of a model, such as a sum or a network, for engines that read trees.
+    """Distil a model, such as a sum or a network, into a forest for engines that read only trees.
 
-    What it loses is measured on test queries and printed, with an interval.
+    The loss in quality is measured on test queries and printed with an interval.
 
     Example: `rankery models distil both --leaves 31`
     """
@@ -309,7 +309,7 @@ def _settings(values: dict[str, Any]) -> str:
 
 
 def model_facts(model: "Model") -> Iterator[tuple[str, Any]]:
-    """Return the properties of a model, for `facts`."""
+    """Return the properties of a model as rows of `facts`."""
     yield "model", f"{model.name}:{model.version}"
     yield "id", model.id
     yield "aliases", ", ".join(model.aliases) or None

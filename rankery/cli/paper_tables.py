@@ -1,4 +1,4 @@
-"""Show reports of experiments in a terminal."""
+"""Terminal tables of experiment reports."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ _VERDICTS = {"held": "held", "not-shown": "not shown", "contradicted": "contradi
 
 
 def report_tables(report: Json) -> Iterator[RenderableType]:
-    """Yield a report's tables, each with its claims judged and the deviations from the paper's set-up."""
+    """Yield the tables of a report, with the verdicts on claims and the deviations from the paper."""
     for note in report["notes"]:
         yield plain(note)
     for each in report["tables"]:
@@ -32,7 +32,7 @@ def report_tables(report: Json) -> Iterator[RenderableType]:
 
 
 def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
-    """Yield the estimate of a dry run and what it was measured from."""
+    """Yield the estimate of a dry run and the measurements behind it."""
     yield f"[bold]{plain(estimate['sentence'])}[/bold]"
     numbers = ("leaves", "trainings", "ms a tree or epoch", "s for the rest")
     made = table("method", "loss", *numbers, "remark", right=numbers, wrap=("remark",))
@@ -78,7 +78,7 @@ def _numbers(each: Json) -> Any:
 
 
 def _columns_beside(each: Json, column: str) -> list[str]:
-    """Return what is shown beside our numbers of a column: differences only where the data is the paper's."""
+    """Return the extra columns beside our numbers: `printed` and `difference`, if any cell has them."""
     cells = [cell for cell in each["cells"] if cell["column"] == column]
     return [name for name in ("printed", "difference") if any(cell[name] is not None for cell in cells)]
 

@@ -1,4 +1,4 @@
-"""`rankery papers` and `experiments`: published tables, trained and measured again."""
+"""`rankery papers` and `experiments`: reproduction of published tables."""
 
 import os
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _Paper = Annotated[str, typer.Argument(help="The paper's name, lambdaloss-2018."
 _Experiment = Annotated[str, typer.Argument(help="The experiment's id, exp_…")]
 _DRAWN = ("synthetic", "sparse")
 _DATA_ROOTS = "RANKERY_DATA_ROOTS"
-# As MSLR, LETOR and Yahoo call them.
+# File names in MSLR, LETOR and Yahoo.
 _FILES = {
     "train": ("train.txt",),
     "validation": ("vali.txt", "valid.txt", "validation.txt"),
@@ -54,7 +54,7 @@ def list_papers(session: ServiceConnection) -> None:
 @papers.command("show")
 @on_service
 def show_paper(session: ServiceConnection, paper: _Paper) -> None:
-    """Show a paper's tables, what is trained for them, and what the paper claims of them.
+    """Show the tables of a paper with their trainings and the claims of the paper.
 
     Example: `rankery papers show lambdaloss-2018`
     """
@@ -114,10 +114,9 @@ def run_paper(
     ] = None,
     watch: Watch = True,
 ) -> None:
-    """Train and measure tables of a paper again, and judge what the paper claims.
+    """Reproduce tables of a paper, and judge its claims.
 
-    Trainings are shared: what an earlier run has trained on the same data is not trained again. So the same
-    command continues where it was stopped.
+    Trainings of earlier runs on the same data are reused, so the same command continues a stopped run.
 
     Example: `rankery experiments run lambdaloss-2018 --data MSLR-WEB30K/Fold1 --table 4 --dry-run`
     """
@@ -148,7 +147,7 @@ def show_experiment(
         typer.Option(help="Write the report so, instead of tables for the terminal."),
     ] = None,
 ) -> None:
-    """Show the report of an experiment, as far as its tables are complete.
+    """Show the report of an experiment, with the tables that are complete so far.
 
     Example: `rankery experiments show exp_01k9x2z4q7c8v5n3b6r1 --format latex`
     """
@@ -179,7 +178,7 @@ def list_experiments(
 @experiments.command("cancel")
 @on_service
 def cancel_experiment(session: ServiceConnection, experiment: _Experiment) -> None:
-    """Stop an experiment; what it has trained stays, and the same `rankery experiments run` continues.
+    """Cancel an experiment; its finished trainings stay, and the same `rankery experiments run` continues it.
 
     Example: `rankery experiments cancel exp_01k9x2z4q7c8v5n3b6r1`
     """
@@ -192,10 +191,10 @@ add_delete(experiments, "experiments", "--paper lambdaloss-2018 --older-than 30 
 
 
 def numbers_of(text: str) -> list[int]:
-    """Return the numbers of a list with ranges.
+    """Parse a comma-separated list of numbers and ranges.
 
     Raises:
-        WrongUsage: It is no such list.
+        WrongUsage: The text is not such a list.
 
     Example:
         >>> numbers_of("1-3,5")
@@ -217,7 +216,7 @@ def _table_name(name: str) -> str:
 def _submitted(
     session: ServiceConnection, paper: str, data: str | None, folds: list[int] | None, **asked: Any
 ) -> "Experiment":
-    """Submit an experiment; a folder that the service may not read in place is uploaded."""
+    """Submit an experiment; upload a folder that the service may not read in place."""
     folder = Path(data) if data is not None and data not in _DRAWN and Path(data).is_dir() else None
     if data is None or folder is None:
         return session.client.run_experiment(paper, data=data, folds=folds, **asked)
@@ -240,7 +239,7 @@ def _submitted(
 
 @contextmanager
 def _readable(folder: Path) -> Iterator[None]:
-    """Let a service that this command starts read the folder, unless data roots are set already."""
+    """Allow an embedded service to read the folder, unless data roots are set already."""
     if _DATA_ROOTS in os.environ:
         yield
         return

@@ -1,6 +1,6 @@
-"""Print JSON and tables to standard output, everything else to standard error.
+"""Print JSON and tables to standard output, messages to standard error.
 
-Nothing else prints: here control characters of data and of the service are written out.
+All output of the CLI goes through this module, which escapes control characters in data.
 """
 
 import json
@@ -20,44 +20,44 @@ from rich.text import Text
 from rankery.control_characters import visible
 from rankery.verbosity import is_quiet
 
-# A pipe has no width: nothing is cut or wrapped that a program may read.
+# Width of a pipe: a program reads the output, so nothing is truncated or wrapped.
 _PIPE_COLUMNS = 1000
-# Ids are there to be copied: "job_" and twenty letters, whole in the narrowest terminal.
+# Ids such as "job_" and twenty letters are never truncated, so that they can be copied.
 _ID_COLUMNS = 24
 _WRAPPED_COLUMNS = 10
 
 
 class _Console(Console):
-    """A console that shows control characters of every text that it is given, those in tables, too."""
+    """A console that escapes control characters in all texts, including those of tables."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(text), **options)
 
 
 def console(file: IO[str] | None = None) -> Console:
-    """Return the console of a stream, standard output where left out."""
+    """Return a console for a stream, by default standard output."""
     stream = file or sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
     return _Console(file=stream, width=width, highlight=False, emoji=False)
 
 
 def show_json(document: Any) -> None:
-    """Print plain values, or what the client returned, as JSON and nothing else."""
+    """Print plain values or client objects as JSON."""
     typer.echo(json_text(document))
 
 
 def json_line(document: Any) -> str:
-    """Return what `json_text` does in one line, for programs that read lines."""
+    """Return plain values or client objects as JSON in one line."""
     return visible(json.dumps(plain_values(document), ensure_ascii=False), one_line=True)
 
 
 def json_text(document: Any) -> str:
-    """Return plain values, or what the client returned, as JSON."""
+    """Return plain values or client objects as indented JSON."""
     return visible(json.dumps(plain_values(document), indent=2, ensure_ascii=False))
 
 
 def show(*pictures: RenderableType) -> None:
-    """Print tables and sentences, without the blanks that fill a table's last column."""
+    """Print tables and sentences without trailing blanks."""
     shown = console()
     with shown.capture() as captured:
         for picture in pictures:
@@ -70,17 +70,17 @@ def show(*pictures: RenderableType) -> None:
 
 
 def show_text(text: str) -> None:
-    """Print lines for other programs as they are; where a terminal shows them, without control characters."""
+    """Print text for other programs unchanged; on a terminal, escape control characters."""
     typer.echo(visible(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def say(sentence: str, *, err: bool = True, always: bool = False) -> None:
-    """Tell what is going on, on standard error.
+    """Print a message with the prefix `rankery:`.
 
     Args:
-        sentence: Sentence to say.
-        err: Whether on standard error.
-        always: Whether --quiet leaves it.
+        sentence: Message.
+        err: Whether to print to standard error, else to standard output.
+        always: Whether to print it with --quiet, too.
     """
     if always or not is_quiet():
         typer.echo(f"rankery: {visible(sentence, one_line=True)}", err=err)
@@ -91,8 +91,8 @@ def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) ->
 
     Args:
         *columns: Headings.
-        right: Those of numbers.
-        wrap: Those that may take several lines where the terminal is narrow; all others stay whole.
+        right: Headings of right-aligned columns.
+        wrap: Headings of columns that may wrap in a narrow terminal; others are truncated.
     """
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
@@ -108,12 +108,12 @@ def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) ->
 
 
 def titled(title: str, made: Table) -> Group:
-    """Put a line above a table, which may be longer than the table is wide."""
+    """Put a title above a table; the title may be wider than the table."""
     return Group("", title, made)
 
 
 def facts(rows: Iterable[tuple[str, Any]]) -> Table:
-    """Return a thing's properties, one a line; those that are None are left out."""
+    """Return a table of names and values, one row each; None values are left out."""
     made = Table.grid(padding=(0, 2))
     made.add_column(style="dim", no_wrap=True)
     made.add_column(overflow="fold")
@@ -124,40 +124,40 @@ def facts(rows: Iterable[tuple[str, Any]]) -> Table:
 
 
 def plain(value: Any) -> str:
-    """Return text as it is, not as markup; numbers with their thousands told apart."""
+    """Escape a text for Rich markup; format integers with thousands separators."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return escape(visible(str(value), one_line=True))
 
 
 def number(value: float | None, *, signed: bool = False) -> str:
-    """Return a metric's value, four digits after the point."""
+    """Format a metric's value with four decimals; "undefined" for None."""
     if value is None:
         return "undefined"
     return f"{value:+.4f}" if signed else f"{value:.4f}"
 
 
 def size(n_bytes: int | None) -> str:
-    """Return bytes in the unit that a person would choose."""
+    """Format a number of bytes with a readable unit."""
     from rankery.client.display.texts import size as shown
 
     return shown(n_bytes)
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value, shortened where it is tiny."""
+    """Format a p-value with four decimals, "<.0001" below that; empty for None."""
     if value is None:
         return ""
     return "<.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def moment(value: datetime | None) -> str:
-    """Return a time to the minute, in UTC."""
+    """Format a time in UTC, to the minute; empty for None."""
     return "" if value is None else f"{value.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def age(value: datetime) -> str:
-    """Return how long ago something was, in the largest unit of which there are two.
+    """Format the time since a moment in the largest unit of which at least two have passed.
 
     Example:
         >>> from datetime import timedelta
@@ -172,7 +172,7 @@ def age(value: datetime) -> str:
 
 
 def plain_values(thing: Any) -> Any:
-    """Return plain values of what the client returned, alone or in lists and dictionaries."""
+    """Convert client objects, also in lists and mappings, to JSON-compatible values."""
     if isinstance(thing, Mapping):
         return {name: plain_values(value) for name, value in thing.items()}
     if isinstance(thing, Sequence) and not isinstance(thing, str):

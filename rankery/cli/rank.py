@@ -1,4 +1,4 @@
-"""`rankery rank`: documents in the order of a model."""
+"""`rankery rank`: rank documents with a model."""
 
 import re
 import shutil
@@ -23,7 +23,7 @@ from rankery.errors import FileUnusable
 
 _STANDARD_INPUT = "-"
 _BLANK = re.compile(r"\s")
-# What one request may hold unless the service's operator says otherwise.
+# Default limits of one request; the operator of the service may change them.
 _MOST_QUERIES = 1_000
 _MOST_DOCUMENTS = 10_000
 
@@ -60,10 +60,10 @@ def rank(
         Path | None, typer.Option(dir_okay=False, help="Write JSON, or with --trec a run, to this file.")
     ] = None,
 ) -> None:
-    """Order the documents of a file by a model, best first.
+    """Rank the documents of a file with a model, best first.
 
-    Features go by name; those that the file lacks are missing, columns that the model does not know are left
-    out. A table without such columns, and without one for the query, holds one query.
+    Features are matched by name: features without a column are missing values, and columns that the model
+    does not use are ignored. A table without a query column and without unused columns holds one query.
 
     Example: `rankery rank web@champion documents.csv --top 10`
 
@@ -99,7 +99,7 @@ def rank(
 
 @contextmanager
 def _given(file: str) -> Iterator[Path]:
-    """Return the path of the input; what comes in by standard input is kept in a file meanwhile."""
+    """Yield the path of the input; standard input is copied to a temporary file."""
     if file != _STANDARD_INPUT:
         yield Path(file)
         return
@@ -134,7 +134,7 @@ def _run(ranked: Sequence[dict[str, Any]], model: str) -> str:
 
 
 def _word(identifier: str) -> str:
-    """Percent-encode blanks, which would shift the columns, as runs of the service have them."""
+    """Percent-encode blanks, which would shift the columns, as in run files of the service."""
     return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 

@@ -25,9 +25,9 @@ class NameUnclear(UserError):
 
 
 def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
-    """Find a dataset by its id or its name; of several with the same content the newest.
+    """Return the dataset with an id or name; the newest of several with the same content.
 
-    Where some of the name are ready, those that could not be read do not count.
+    If a dataset with the name is ready, those that are not ready are ignored.
 
     Raises:
         NameUnclear: No dataset has the name, or several of different content have it.
@@ -50,18 +50,18 @@ def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
 
 
 def data_of(session: ServiceConnection, reference: str, columns: dict[str, Any] | None = None) -> "Dataset":
-    """Find a dataset by its id or its name, or upload the file of that path and wait until it is read.
+    """Return a dataset by id or name, or upload the file at that path and wait until it is read.
 
-    A file whose bytes were uploaded before, to be read in the same way, is not uploaded again. Without
-    columns, it is read as it was before.
+    A file that was uploaded before with the same bytes and options is not uploaded again. Without `columns`,
+    an earlier upload of the same bytes with any options is reused.
 
     Args:
         session: Session of the service.
-        reference: What people call it.
-        columns: Which columns of a table are what.
+        reference: Id, name or path.
+        columns: Column roles of a table.
 
     Raises:
-        JobFailed: The file is not judged data; the sentence names line and column.
+        JobFailed: The file is not judged data; the message names line and column.
         NameUnclear: As `dataset_of`.
     """
     path = Path(reference)
@@ -87,10 +87,10 @@ def upload(
     sizes: Path | None = None,
     **options: Any,
 ) -> "Dataset":
-    """Upload a file, with LightGBM's query file where there is one, and wait until it has been read.
+    """Upload a file, with LightGBM's query file if one exists, and wait until it has been read.
 
     Raises:
-        JobFailed: It is not judged data; the sentence names line and column.
+        JobFailed: The file is not judged data; the message names line and column.
     """
     sizes = sizes or query_sizes_beside(path, columns)
     if sizes is not None:
@@ -101,10 +101,10 @@ def upload(
 
 
 def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
-    """Wait until a dataset has been read, or made.
+    """Wait for the job that reads or generates a dataset, and return the refreshed dataset.
 
     Raises:
-        JobFailed: It cannot be read.
+        JobFailed: The dataset cannot be read.
     """
     job = dataset.job()
     if job is not None:
@@ -113,7 +113,7 @@ def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
 
 
 def refuse_idle_columns(columns: dict[str, Any] | None, *data: str | None) -> None:
-    """Refuse the option where no file is given that it could speak of.
+    """Refuse `--columns` if none of the data is a file.
 
     Raises:
         WrongUsage: All data are datasets of the service, which have been read.
@@ -126,7 +126,7 @@ def _uploaded_before(
     session: ServiceConnection, path: Path, columns: dict[str, Any] | None
 ) -> "Dataset | None":
     if query_sizes_beside(path, columns) is not None:
-        return None  # the service knows the bytes of the data file alone
+        return None  # the checksum of the service covers only the data file, not the query file
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     same = list(session.client.datasets(_READY, sha256=sha256))
@@ -139,6 +139,6 @@ def _asked(columns: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def _options(dataset: "Dataset") -> dict[str, Any]:
-    """Return how a file was to be read, without what holds anyway."""
+    """Return the reading options of a dataset without those at their default."""
     options = dataset.source.get("options") or {}
     return {name: value for name, value in options.items() if _DEFAULTS.get(name) != value}

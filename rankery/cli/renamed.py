@@ -1,8 +1,9 @@
 """Old spellings of commands, accepted until the next release.
 
-A row of the table is an old spelling and its new one. The first word of a spelling begins the command
-line. A second word is an argument that decides between rows: a fixed one is removed, one with `*` stays.
-After the first word of a present command it is the next argument; otherwise it may be anywhere.
+Each row of the table maps an old spelling to a new one. The first word of an old spelling must be the first
+argument. A second word is an argument that selects the row: a fixed word is removed, a pattern with `*`
+stays. If the first word is a present command, the second word must follow immediately; otherwise it may be
+anywhere.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,14 +45,14 @@ _HELP = frozenset({"-h", "--help"})
 
 
 def renamed(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> tuple[list[str], str | None]:
-    """Return a command line in new spelling, and a sentence about it.
+    """Return a command line in its new spelling, and a notice about the renaming.
 
     Args:
         arguments: Arguments of the command line, without the program.
         commands: The present commands by first word, with the words that may follow each.
 
     Returns:
-        The arguments, and the sentence; the same arguments and None where the spelling is not old.
+        The new arguments and the notice; the same arguments and None if the spelling is current.
     """
     for old, new in _rows(arguments, commands):
         first, *mark = old.split()
@@ -65,7 +66,7 @@ def renamed(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> 
 
 
 def replacements(first: str) -> list[str]:
-    """Return the new spellings of commands that began with a word."""
+    """Return the new spellings of old commands with this first word."""
     return list(dict.fromkeys(new for old, new in SPELLINGS.items() if old.split()[0] == first))
 
 

@@ -50,7 +50,7 @@ def list_evaluations(
 def show_evaluation(
     session: ServiceConnection, evaluation: Annotated[str, typer.Argument(help="Its id, evl_…")]
 ) -> None:
-    """Show the means of an evaluation with their intervals, and rankings that need no training.
+    """Show the means of an evaluation with their intervals, and its untrained baselines.
 
     Example: `rankery evaluations show evl_01k9x2m4q7c8v5n3b6r9`
     """

@@ -14,7 +14,7 @@ from rankery.local import FilesUnusable, RunEvaluation
 
 
 def runs_tables(found: RunEvaluation) -> Iterator[RenderableType]:
-    """Show the means with their intervals, and what may be said of each pair."""
+    """Yield the tables of means with intervals, and the conclusion for each pair."""
     yield means_table({run["name"]: run["metrics"] for run in found.runs}, found.contract["preset"])
     for run in found.runs:
         yield from _notes(run, found.only_retrieved)
@@ -26,14 +26,14 @@ def runs_tables(found: RunEvaluation) -> Iterator[RenderableType]:
 
 
 def runs_as_json(found: RunEvaluation) -> dict[str, Any]:
-    """Return everything but the values of single queries."""
+    """Return the evaluation as JSON values, without those of single queries."""
     document = asdict(found)
     del document["query_ids"], document["values"]
     return document
 
 
 def write_queries(found: RunEvaluation, path: Path) -> None:
-    """Write each query's values as CSV: a row a query and run, a column a metric; empty where undefined.
+    """Write per-query values as CSV: one row per query and run, one column per metric, empty if undefined.
 
     Raises:
         FilesUnusable: The file cannot be written.

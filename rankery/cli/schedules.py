@@ -1,4 +1,4 @@
-"""`rankery schedules`: trainings and drift checks that are queued again and again."""
+"""`rankery schedules`: trainings and drift checks that are queued periodically."""
 
 from itertools import islice
 from pathlib import Path
@@ -34,7 +34,7 @@ Reference = Annotated[
 
 
 class NoSchedule(UserError):
-    """Raised where no schedule, or several, have a name."""
+    """Raised when no schedule or several schedules have a name."""
 
 
 @schedules.command("list")
@@ -144,12 +144,12 @@ def create_schedule(
         file_option("The job as POST /v1/schedules takes it, with datasets by name.", rich_help_panel=_OTHER),
     ] = None,
 ) -> None:
-    """Queue a training or a drift check again and again; missed runs are made up for once.
+    """Create a schedule of a training or a drift check; missed runs are made up for by one run.
 
     Example: `rankery schedules create "nightly web" --cron "0 3 * * *" --model web --dataset clicks --promote
     champion`
 
-    With --best each run finds the best model within its budget.
+    With --best each run is an automatic training within its time budget.
 
     Example: `rankery schedules create weekly --cron "0 1 * * 0" --model web --dataset clicks --best`
     """
@@ -190,7 +190,7 @@ def create_schedule(
 @schedules.command("pause")
 @on_service
 def pause_schedule(session: ServiceConnection, schedule: Reference) -> None:
-    """Queue no further runs; a run that has begun ends.
+    """Pause a schedule; a run that has begun continues.
 
     Example: `rankery schedules pause "nightly web"`
     """
@@ -202,7 +202,7 @@ def pause_schedule(session: ServiceConnection, schedule: Reference) -> None:
 @schedules.command("resume")
 @on_service
 def resume_schedule(session: ServiceConnection, schedule: Reference) -> None:
-    """Queue runs again, from the next time on.
+    """Resume a schedule, from its next time on.
 
     Example: `rankery schedules resume "nightly web"`
     """
@@ -214,7 +214,7 @@ def resume_schedule(session: ServiceConnection, schedule: Reference) -> None:
 @schedules.command("run")
 @on_service
 def run_schedule(session: ServiceConnection, schedule: Reference) -> None:
-    """Queue a run now, beside those of the clock.
+    """Queue a run of a schedule now, in addition to the scheduled ones.
 
     Example: `rankery schedules run "nightly web"`
     """
@@ -231,7 +231,7 @@ def delete_schedules(
         list[str], typer.Argument(help="Ids, sch_…, or names.", autocompletion=of_service("schedules"))
     ],
 ) -> None:
-    """Delete schedules with the list of their runs; a job that runs continues.
+    """Delete schedules with the list of their runs; a running job continues.
 
     Example: `rankery schedules delete "nightly web"`
     """

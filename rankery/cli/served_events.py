@@ -1,4 +1,4 @@
-"""Events on lists that users saw, out of a file."""
+"""Files of events on lists that users saw."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ def read_events(path: Path) -> list[dict[str, Any]]:
     """Read a file of events.
 
     Raises:
-        FileUnusable: A line is no event; the sentence has its number.
+        FileUnusable: A line is not an event; the message has the line number.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -36,13 +36,13 @@ def read_events(path: Path) -> list[dict[str, Any]]:
 
 
 def batches(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
-    """Yield events in parts that one request takes."""
+    """Yield events in batches of the size of one request."""
     for first in range(0, len(events), _MOST_EVENTS):
         yield events[first : first + _MOST_EVENTS]
 
 
 def counts_of_events(counts: Mapping[str, int]) -> str:
-    """Return how many events were recorded, repeated, and so on, as a sentence."""
+    """Format the numbers of events that were recorded, repeated, and so on."""
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 

@@ -1,4 +1,4 @@
-"""The options of every command that talks to a service, and the session that they make."""
+"""Options of commands that connect to a service, and the decorator that opens the connection."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -52,7 +52,7 @@ _OPTIONS = tuple(
 
 
 def on_service(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command a session as its first argument, and the options that say with which service.
+    """Add the connection options to a command, and pass it a connection as its first argument.
 
     Typer reads the options from the signature.
     """

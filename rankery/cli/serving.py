@@ -1,4 +1,4 @@
-"""The processes of the service, `rankery demo`, and what images and their probes run."""
+"""Commands that run the processes of the service, the demo, and the health probes."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -17,14 +17,14 @@ Live = Annotated[
 
 
 class Lane(StrEnum):
-    """Which jobs a worker carries out."""
+    """Job lane of a worker."""
 
     training = "training"
     quick = "quick"
 
 
 class Purpose(StrEnum):
-    """What is to work."""
+    """Function of the API that a readiness probe checks."""
 
     scoring = "scoring"
     jobs = "jobs"
@@ -34,9 +34,9 @@ class Purpose(StrEnum):
 def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
     """Start the whole service on this machine: a private Valkey, the API with its dashboard, and a worker.
 
-    Nothing needs to be installed or configured beside it. It runs until Ctrl-C or SIGTERM and leaves no
-    process behind; commands with the same data folder find it by themselves. Its own Valkey is used even
-    where RANKERY_BROKER_URL is set; to bring your own servers, run `rankery api` and `rankery worker`.
+    No other software needs to be installed or configured. The service runs until Ctrl-C or SIGTERM and stops
+    all its processes. Commands with the same data folder connect to it. The private Valkey is used even if
+    RANKERY_BROKER_URL is set; to use your own servers, run `rankery api` and `rankery worker`.
 
     Example: `rankery serve --port 0 --data-dir /srv/rankery`
     """
@@ -64,8 +64,8 @@ def demo(
 ) -> None:
     """Train two losses side by side, compare them on held-out queries and rank one query live.
 
-    Runs on a service of its own in a temporary folder, which is removed at the end. Without files the data
-    are the random cubic polynomials of the 2006 LambdaRank paper. With --train (LETOR or SVMlight text,
+    Runs on a separate service in a temporary folder, which is removed at the end. Without files the data come
+    from the random cubic polynomials of the 2006 LambdaRank paper. With --train (LETOR or SVMlight text,
     plain or gzip), --validation defaults to a fifth of its queries, and --test to the validation file.
 
     Example: `rankery demo --train train.txt --test test.txt`
@@ -76,7 +76,7 @@ def demo(
 
 
 def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT_DATA_DIR) -> None:
-    """Run the API and the dashboard alone; needs a Valkey or Redis at RANKERY_BROKER_URL.
+    """Run only the API and the dashboard; needs a Valkey or Redis at RANKERY_BROKER_URL.
 
     The database and the artifact store are RANKERY_DATABASE_URL and RANKERY_STORAGE_URL, both inside the
     data folder unless set.
@@ -102,10 +102,10 @@ def worker(
     ] = None,
     data_dir: DataDir = DEFAULT_DATA_DIR,
 ) -> None:
-    """Run a worker alone, which carries out the jobs; needs the same servers and storage as the API.
+    """Run only a worker, which executes the jobs; needs the same servers and storage as the API.
 
-    Trainings and the jobs that are quick beside them, such as reading datasets and evaluating, have lanes of
-    their own, so that none of the latter waits behind one of the former.
+    Trainings and quick jobs, such as reading datasets and evaluating, have separate lanes, so that quick jobs
+    do not wait behind trainings.
 
     Example: `rankery worker --lane training --concurrency 2`
     """
@@ -137,10 +137,11 @@ def rank_worker(
         ),
     ] = None,
 ) -> None:
-    """Run a worker of a Dask cluster: it runs ranks of distributed trainings, and reads files of datasets.
+    """Run a worker of a Dask cluster for ranks of distributed trainings and for reading dataset files.
 
-    Certificates are RANKERY_DASK_TLS_CA_FILE, RANKERY_DASK_TLS_CERT_FILE and RANKERY_DASK_TLS_KEY_FILE.
-    It needs no database and no broker. Start one on each machine, and as many ranks of a training can run.
+    Certificates are RANKERY_DASK_TLS_CA_FILE, RANKERY_DASK_TLS_CERT_FILE and RANKERY_DASK_TLS_KEY_FILE. The
+    worker needs no database and no broker. Start one on each machine: the number of workers is the largest
+    number of ranks of a training.
 
     Example: `rankery rank-worker --scheduler tls://scheduler:8786`
     """
@@ -150,10 +151,10 @@ def rank_worker(
 
 
 def warm_up() -> None:
-    """Compile the kernels ahead, in as many processes as there are processors, so that no start waits.
+    """Compile the Numba kernels ahead of time, with one process for each processor, so that no start waits.
 
-    They are kept in NUMBA_CACHE_DIR, else beside the installed package. What is compiled already is left
-    alone, and two commands at once share the work.
+    The cache is NUMBA_CACHE_DIR, else a folder beside the installed package. Cached kernels are not compiled
+    again, and commands that run at the same time share the work.
 
     Example: `NUMBA_CACHE_DIR=/var/cache/rankery rankery warm-up`
     """
@@ -174,7 +175,7 @@ def health_of_api(
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Ask the API of this machine whether it is ready; exit code 1 where it is not.
+    """Check whether the API of this machine is ready; the exit code is 1 if it is not.
 
     Example: `rankery health api --for jobs`
     """
@@ -192,9 +193,9 @@ def health_of_worker(
     live: Live = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,
 ) -> None:
-    """Ask the worker of this machine whether it carries out jobs; exit code 1 where it does not.
+    """Check whether the worker of this machine accepts jobs; the exit code is 1 if it does not.
 
-    Nothing is imported but what reads a file, and no server is asked.
+    The check reads the health file of the worker and connects to no server.
 
     Example: `rankery health worker --lane training --live`
     """

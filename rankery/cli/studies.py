@@ -1,4 +1,4 @@
-"""`rankery studies`: searches of hyperparameters."""
+"""`rankery studies`: hyperparameter searches."""
 
 from itertools import islice
 from typing import Annotated
@@ -46,7 +46,7 @@ def show_study(session: ServiceConnection, study: _Study) -> None:
 @studies.command("pause")
 @on_service
 def pause_study(session: ServiceConnection, study: _Study) -> None:
-    """Start no further trials of a study; those that run end.
+    """Pause a study: start no further trials; running trials continue.
 
     Example: `rankery studies pause std_01k9x2m4q7c8v5n3b6r9`
     """
@@ -58,7 +58,7 @@ def pause_study(session: ServiceConnection, study: _Study) -> None:
 @studies.command("resume")
 @on_service
 def resume_study(session: ServiceConnection, study: _Study) -> None:
-    """Start trials of a paused study again.
+    """Resume a paused study.
 
     Example: `rankery studies resume std_01k9x2m4q7c8v5n3b6r9`
     """
@@ -70,7 +70,7 @@ def resume_study(session: ServiceConnection, study: _Study) -> None:
 @studies.command("cancel")
 @on_service
 def cancel_study(session: ServiceConnection, study: _Study) -> None:
-    """Stop a study and its trials, without a conclusion.
+    """Cancel a study and its running trials, without a conclusion.
 
     Example: `rankery studies cancel std_01k9x2m4q7c8v5n3b6r9`
     """

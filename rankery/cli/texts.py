@@ -1,4 +1,4 @@
-"""Values written on the command line: JSON, and names with values."""
+"""Parsers of option values: JSON, `name=value` and grids."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ from rankery.errors import FileUnusable, UserError
 
 
 class NotUnderstood(UserError):
-    """A value on the command line is not of the form it should have; the exit code is 2."""
+    """Raised when an option value cannot be parsed; the exit code is 2."""
 
 
 def json_object(text: str, option: str) -> dict[str, Any]:
-    """Read an option's JSON object.
+    """Parse the JSON object of an option.
 
     Raises:
-        NotUnderstood: It is none.
+        NotUnderstood: The text is not a JSON object.
     """
     try:
         value = json.loads(text)
@@ -28,10 +28,10 @@ def json_object(text: str, option: str) -> dict[str, Any]:
 
 
 def object_of_file(path: Path, example: str) -> dict[str, Any]:
-    """Read the JSON object that a file holds.
+    """Parse the JSON object in a file.
 
     Raises:
-        FileUnusable: It holds none.
+        FileUnusable: The file cannot be read or holds no JSON object.
     """
     try:
         value = json.loads(path.read_bytes())
@@ -43,16 +43,16 @@ def object_of_file(path: Path, example: str) -> dict[str, Any]:
 
 
 def assigned(texts: Sequence[str] | None, option: str) -> dict[str, str]:
-    """Read `name=value` texts.
+    """Parse `name=value` texts.
 
     Raises:
-        NotUnderstood: A text has no `=`, or a name comes twice.
+        NotUnderstood: A text has no `=`, or a name is repeated.
     """
     return dict(_pairs(texts, option))
 
 
 def settings(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
-    """Read `name=value` texts whose values are JSON where they can be, text otherwise.
+    """Parse `name=value` texts; values are parsed as JSON if possible, else kept as text.
 
     Example:
         >>> settings(["mu=5", "pair_selection=random", "gain=[0, 1, 3]"], "--loss-option")
@@ -65,7 +65,7 @@ def settings(texts: Sequence[str] | None, option: str) -> dict[str, Any]:
 
 
 def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
-    """Read `name=value,value` texts, the values that a grid goes through.
+    """Parse `name=value,value` texts into the values of a grid.
 
     Commas within brackets, braces and quotes belong to a value.
 
@@ -74,7 +74,7 @@ def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
         {'num_leaves': [31, 63], 'loss.gain': [[0, 1, 3], [0, 1, 7]]}
 
     Raises:
-        NotUnderstood: As `assigned`; or a value is empty, comes twice, or has a bracket that stays open.
+        NotUnderstood: As `assigned`; or a value is empty, is repeated, or has an unclosed bracket.
     """
     return {name: _values(name, text, option) for name, text in _pairs(texts, option)}
 
@@ -95,7 +95,7 @@ def _values(name: str, text: str, option: str) -> list[Any]:
 
 
 def _between_commas(text: str) -> list[str] | None:
-    """Split at the commas outside brackets, braces and quotes; None where one of those stays open."""
+    """Split at commas outside brackets, braces and quotes; return None if one of them is not closed."""
     parts, depth, quoted = [""], 0, False
     for letter in text:
         quoted ^= letter == '"'

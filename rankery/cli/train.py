@@ -1,4 +1,4 @@
-"""`rankery train`: from a file to a model, in one command."""
+"""`rankery train`: train a model from a file in one command."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class RepeatBy(StrEnum):
-    """What the seeds of repeated trainings draw."""
+    """Source of randomness that differs between repeated trainings."""
 
     BOOTSTRAP = "bootstrap"
     SEED = "seed"
@@ -63,7 +63,7 @@ class RepeatBy(StrEnum):
 
 _LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
-_FIRST_METRIC = "ndcg@5"  # the service's own
+_FIRST_METRIC = "ndcg@5"  # default of the service
 
 
 @on_service
@@ -212,17 +212,19 @@ def train(
     watch: Watch = True,
     **declared: Any,
 ) -> None:
-    """Train a model: upload the data, wait until they are read, train, and print how good it is.
+    """Train a model: upload the data, wait until they are read, train, and print the metrics.
 
-    Where no service runs, a file is trained on a service that is started for the time of the command.
+    If no service is running, a local file is trained on a service that the command starts and stops.
 
-    A fifth of the queries is held out to pick the best iteration, unless --validation says otherwise. With
-    --no-watch the job is submitted and its id printed, which needs a running service. A grid is checked
-    as a whole before its first training starts, and the best by the validation data is named at the end.
+    A fifth of the queries is held out to select the best iteration, unless --validation is given. With
+    --no-watch the job is submitted and its id printed, which needs a running service. All points of a grid
+    are validated before the first training starts, and the best model by the validation data is named at the
+    end.
 
     Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt --watch`
 
-    With --folds each query is measured by a model that has not seen it; then the model learns from all.
+    With --folds each query is evaluated by a model that was not trained on it; the final model is trained on
+    all.
 
     Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
 
@@ -234,7 +236,8 @@ def train(
 
     Example: `rankery train features.csv --clicks May --click-option correction=additive`
 
-    With --best a portfolio of trainings is tried, and the best model or sum of models is trained.
+    With --best an automatic training tries a portfolio of candidates, and trains the best model or sum of
+    models.
 
     Example: `rankery train train.txt --best --budget 10m --metric ndcg@10`
     """

@@ -1,4 +1,4 @@
-"""`rankery train --best`: from a file to the best model that it supports."""
+"""`rankery train --best`: automatic training from a file."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _SHARE = re.compile(r"\d*\.?\d+")
 
 
 class Preference(StrEnum):
-    """What to take of the candidates."""
+    """Selection rule of the final model among the candidates."""
 
     SIMPLE = "simple"
     BEST = "best"
@@ -68,14 +68,14 @@ CandidatesOption = Annotated[
 
 
 def refuse_options(given: Mapping[str, Any], *, best: bool) -> None:
-    """Refuse options that go with `--best` alone, or never with it.
+    """Refuse options that require `--best` without it, or that conflict with it.
 
     Args:
-        given: Values of options by name; None where one was left out.
+        given: Options that require `--best`, or conflict with it if `best`, by name; None if left out.
         best: Whether `--best` was given.
 
     Raises:
-        WrongUsage: With the way out.
+        WrongUsage: An option is given; the message has a solution.
     """
     idle = [name for name, value in given.items() if value is not None]
     if not idle:
@@ -87,10 +87,10 @@ def refuse_options(given: Mapping[str, Any], *, best: bool) -> None:
 
 
 def seconds_of(text: str) -> float:
-    """Return the seconds of a duration.
+    """Parse a duration into seconds.
 
     Raises:
-        NotUnderstood: It is none.
+        NotUnderstood: The text is not a duration.
 
     Example:
         >>> [seconds_of(text) for text in ("90", "90s", "10m", "1.5h")]

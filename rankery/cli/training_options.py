@@ -1,4 +1,4 @@
-"""Options of trainings: the scorer, and processes that share the work."""
+"""Options of trainings: the scorer, and distributed training."""
 
 import re
 from collections.abc import Mapping
@@ -50,11 +50,11 @@ ThreadsPerRankOption = Annotated[
 
 @dataclass(frozen=True)
 class ScorerChoice:
-    """What is trained, and where its hyperparameters stand in a request.
+    """Scorer and hyperparameters of a training request.
 
     Attributes:
         scorer: The `scorer` of a request, None for trees.
-        hyperparameters: The `hyperparameters` of a request, those of trees.
+        hyperparameters: The `hyperparameters` of a request, which apply to trees.
     """
 
     scorer: dict[str, Any] | None
@@ -64,16 +64,16 @@ class ScorerChoice:
     def of(
         cls, kind: str | None, hidden: str | None, epochs: int | None, settings: Mapping[str, Any]
     ) -> "ScorerChoice":
-        """Read the options of a command.
+        """Build the choice from the options of a command.
 
         Args:
             kind: `--scorer`.
             hidden: `--hidden`, "128,64".
             epochs: `--epochs`.
-            settings: `--set`; names with or without `scorer.` are the network's where one is trained.
+            settings: `--set`; for a network, names with or without `scorer.` are its hyperparameters.
 
         Raises:
-            WrongUsage: An option of networks comes with trees.
+            WrongUsage: An option of networks is given with trees.
             NotUnderstood: There is no such kind, or the units are not whole numbers.
         """
         kind = kind or (_MLP if hidden is not None else TREES)
@@ -98,7 +98,7 @@ def distribution_of(ranks: str | None, threads_per_rank: int | None) -> dict[str
     """Return the `distribution` of a request, None for one process.
 
     Args:
-        ranks: `--ranks`: "8", or "2-8" with the least number, too.
+        ranks: `--ranks`: "8" for at most 8, or "2-8" with a minimum.
         threads_per_rank: `--threads-per-rank`.
 
     Raises:

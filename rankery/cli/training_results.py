@@ -34,8 +34,8 @@ class Trained:
 
     Attributes:
         job: The training.
-        model: Model of the training; None where it failed or is running.
-        evaluation: Evaluation of the model on the test data; None without such.
+        model: Model of the training; None if it failed or is running.
+        evaluation: Evaluation of the model on the test data; None without test data.
         candidates: Candidates of an automatic training, the best first.
         is_best: Whether no other training of its grid is better by the validation data.
     """
@@ -48,11 +48,11 @@ class Trained:
 
     @property
     def reference(self) -> str:
-        """What people call the model; how the job ended where there is none."""
+        """Reference `name:version` of the model, or the status of the job if there is no model."""
         return self.job.status if self.model is None else f"{self.model.name}:{self.model.version}"
 
     def settings(self) -> dict[str, Any]:
-        """Return the settings that a grid varies, by name."""
+        """Return all settings of the training that a grid can vary, by name."""
         spec = self.job.spec
         loss = {f"loss.{name}": value for name, value in spec["loss"].items() if name != "name"}
         scorer = spec.get("scorer") or {}
@@ -67,11 +67,11 @@ class Trained:
 
     @property
     def iterations(self) -> str:
-        """What the iterations of its model are: `trees` or `epochs`."""
+        """Unit of the iterations: `trees` or `epochs`."""
         return iterations_of(self.job)
 
     def values(self, data: str) -> Mapping[str, float | None]:
-        """Return the means on the validation or test data, at the best iteration."""
+        """Return the mean of each metric on the validation or test data, at the best iteration."""
         if self.model is None:
             return {}
         return (self.model.metrics if data == "test" else (self.job.metrics or {}).get(data)) or {}
@@ -84,12 +84,12 @@ class Trained:
 
 
 def iterations_of(job: "Job") -> str:
-    """Return what the iterations of a training are: `trees`, or `epochs` of a linear scorer or a network."""
+    """Return the unit of iterations: `trees`, or `epochs` for linear scorers and networks."""
     return "epochs" if (job.spec.get("scorer") or {}).get("kind") in _BY_EPOCHS else "trees"
 
 
 def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
-    """Print trainings that nobody waits for: one, or the list of a grid."""
+    """Print submitted trainings without waiting for them: one job, or the list of a grid."""
     for dataset in _datasets(session, jobs):
         if _grave(dataset):
             say(f"look at what is wrong with {dataset.name}: `{session.command(_doctor(dataset))}`")
@@ -99,7 +99,7 @@ def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
 
 
 def show_training(session: ServiceConnection, job: "Job") -> None:
-    """Print what is wrong with the data of a training, how good its model is, and the next commands."""
+    """Print the findings in the data of a training, the metrics of its model, and the next commands."""
     evaluation = job.evaluation() if (job.result or {}).get("evaluation_id") else None
     trained = Trained(job, job.model(), evaluation, job.leaderboard() if job.kind == _AUTOMATIC else ())
     examined = _datasets(session, [job])
@@ -110,13 +110,13 @@ def show_training(session: ServiceConnection, job: "Job") -> None:
 def show_grid(
     session: ServiceConnection, jobs: "Sequence[Job]", varied: Sequence[str], *, repeated: bool = False
 ) -> None:
-    """Print the models of a grid side by side and name the best; the exit code is 1 where a training failed.
+    """Print the models of a grid side by side and name the best; exit with code 1 if a training failed.
 
-    Of repeated trainings, means and spreads are printed, and none is named: the best of them is a lucky one.
+    For repeated trainings, print means and spreads and name no best model, which would be a chance result.
 
     Args:
         session: Session of the service.
-        jobs: The trainings, which have ended.
+        jobs: The ended trainings.
         varied: Parameters that the grid varies.
         repeated: Whether each point of the grid was trained several times.
     """
@@ -181,7 +181,7 @@ def _pictures(
 def _next(
     session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
 ) -> Iterator[RenderableType]:
-    """Name the commands that follow, those that look at what was found in the data first."""
+    """Yield suggestions for the next commands, first those that show findings in the data."""
     reference, job = trained.reference, trained.job
     if session.is_embedded:
         serve = plain(session.command("serve"))
@@ -205,13 +205,13 @@ def _next(
 
 
 def _export_of(model: "Model | None", name: str) -> str:
-    """Return the format in which a model is stored, and a file of it."""
+    """Return the options of `rankery export` for the stored format of a model."""
     are_trees = model is None or model.scorer is None or model.scorer["kind"] == "trees"
     return f"lightgbm -o {name}.model.txt" if are_trees else f"safetensors -o {name}.safetensors"
 
 
 def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Dataset]":
-    """Return the datasets that trainings use, each once; those that were deleted meanwhile are left out."""
+    """Return the distinct datasets of trainings, without deleted ones."""
     ids: dict[str, None] = {}
     for job in jobs:
         held_out = (job.spec.get("validation") or {}).get("dataset_id")
@@ -236,16 +236,16 @@ def _examined(dataset: "Dataset") -> dict[str, Any]:
 
 
 def _grave(examined: "Dataset | Job") -> list[dict[str, Any]]:
-    """Return the errors and warnings among the findings of a dataset, or of a job's datasets together."""
+    """Return the errors and warnings among the findings of a dataset or a job."""
     return [found.model_dump(mode="json") for found in examined.findings or () if found.severity != "info"]
 
 
 def _findings(
     datasets: "Sequence[Dataset]", jobs: "Sequence[Job]", of_evaluation: "Sequence[Finding]" = ()
 ) -> Iterator[RenderableType]:
-    """Show what is wrong with each dataset, and with them together; the same of several jobs once.
+    """Yield the errors and warnings of each dataset and of the jobs, without duplicates.
 
-    What the evaluation of a training has found is shown below its numbers.
+    Findings of the evaluation are left out: they are shown below its numbers.
     """
     below = {finding.title for finding in of_evaluation}
     for dataset in datasets:
@@ -257,7 +257,7 @@ def _findings(
 
 
 def _latest(job: "Job") -> RenderableType:
-    """Show the values of the best iteration, a column for each data."""
+    """Return a table of the values of the best iteration, with one column for each dataset."""
     metrics: Mapping[str, Mapping[str, float | None]] = {
         data: values for data, values in (job.metrics or {}).items() if data in _DATA
     }
@@ -270,7 +270,7 @@ def _latest(job: "Job") -> RenderableType:
 
 
 def _folds(found: Mapping[str, Any], iterations: str) -> RenderableType:
-    """Show the folds of a cross-validation, with the means over all queries and over the folds."""
+    """Return a table of cross-validation folds, with the means over all queries and over the folds."""
     folds, pooled, over_folds = (
         found["cross_validation"]["folds"],
         found["metrics"],
@@ -317,7 +317,7 @@ def _side_by_side(trained: Sequence[Trained], varied: Sequence[str]) -> Renderab
 
 
 def _spread(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType:
-    """Show the mean, the standard deviation and the range of each metric over the repeats of each setting."""
+    """Return a table of the mean, standard deviation and range of each metric over repeated trainings."""
     groups: dict[tuple[str, ...], list[Trained]] = {}
     for one in trained:
         if one.model is not None:
@@ -335,12 +335,12 @@ def _spread(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType
 
 
 def _deciding_metric(jobs: "Sequence[Job]") -> str:
-    """Return what picks the best iteration of a training, and so the best training of a grid."""
+    """Return the metric that selects the best iteration and the best training of a grid; "" if none."""
     return next((job.main_metric.name for job in jobs if job.main_metric), "")
 
 
 def _best(session: ServiceConnection, trained: Sequence[Trained], metric: str) -> Trained | None:
-    """Return the training with the best validation value, the first of several; None without validation."""
+    """Return the training with the best validation value, the first of ties; None without validation."""
     values = [(one, value) for one in trained if (value := one.values("validation").get(metric)) is not None]
     if not values:
         return None

@@ -19,22 +19,22 @@ _FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
 class NoSuchLoss(UserError):
-    """A loss that the service does not have."""
+    """Raised for an unknown loss or loss option."""
 
 
 class NoSuchHyperparameter(UserError):
-    """A hyperparameter that neither trees nor the scorer have."""
+    """Raised for a hyperparameter that neither trees nor the scorer have."""
 
 
 def check_hyperparameters(
     session: ServiceConnection, asked: Mapping[str, Any], scorer: Mapping[str, Any] | None
 ) -> None:
-    """Refuse misspelt hyperparameters before anything is uploaded.
+    """Refuse misspelt hyperparameters before data are uploaded.
 
-    A name that is near none is left to the service, which knows LightGBM's aliases.
+    A name without a similar one passes: the service accepts the aliases of LightGBM.
 
     Raises:
-        NoSuchHyperparameter: With the nearest spelling.
+        NoSuchHyperparameter: A name is misspelt; the message has the nearest spelling.
     """
     from rankery.client.schemas.requests import Hyperparameters
 
@@ -55,10 +55,10 @@ def check_hyperparameters(
 
 
 def check_losses(session: ServiceConnection, losses: Iterable[Mapping[str, Any]]) -> None:
-    """Refuse losses and options that the service does not have, before anything is uploaded.
+    """Refuse unknown losses and loss options before data are uploaded.
 
     Raises:
-        NoSuchLoss: With the nearest spelling.
+        NoSuchLoss: A name is unknown; the message has the nearest spelling.
     """
     known = {one["name"]: one for one in session.client.request("GET", "/v1/losses").json()["items"]}
     for loss in losses:
@@ -78,8 +78,8 @@ class Sources:
     Attributes:
         data: Training data: a file, or a dataset's id or name.
         validation: A share of the queries such as "0.2", a file, a dataset's id or name, or "none".
-        test: Likewise.
-        columns: Which columns of those that are tables are what.
+        test: Same forms as `validation`.
+        columns: Column roles of tables.
     """
 
     data: str
@@ -88,12 +88,12 @@ class Sources:
     columns: dict[str, Any] | None = None
 
     def fields(self, session: ServiceConnection) -> dict[str, Any]:
-        """Upload what are files, and return the fields of a job that say what it uses.
+        """Upload the files, and return the dataset fields of a training request.
 
         Raises:
-            JobFailed: A file is not judged data; the sentence names line and column.
-            NameUnclear: There is no such dataset, or there are several.
-            NotUnderstood: A number that is not a share.
+            JobFailed: A file is not judged data; the message names line and column.
+            NameUnclear: No dataset has the name, or several have it.
+            NotUnderstood: A number is not between 0 and 1.
         """
         fractions = [_fraction(text) for text in (self.validation, self.test)]
         fields: dict[str, Any] = {"dataset_id": data_of(session, self.data, self.columns).id}
@@ -121,7 +121,7 @@ def _fraction(text: str | None) -> dict[str, Any] | None:
 
 
 def model_name_of(data: str) -> str:
-    """Return the name of a model where none is given: that of the data, as names of models may be.
+    """Return the default name of a model: the name of the data as a valid model name.
 
     Example:
         >>> model_name_of("data/MSLR Fold1.txt.gz")
@@ -132,10 +132,10 @@ def model_name_of(data: str) -> str:
 
 
 def job_of_file(path: Path) -> dict[str, Any]:
-    """Read the body of a job.
+    """Read the request of a training from a JSON file.
 
     Raises:
-        FileUnusable: It is not a training.
+        FileUnusable: The file does not hold a training.
     """
     body = object_of_file(path, _TRAINING)
     if body.get("kind", "train") != "train" or "loss" not in body:

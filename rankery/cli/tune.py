@@ -1,4 +1,4 @@
-"""`rankery tune`: from a file to the best hyperparameters and an honest comparison, in one command."""
+"""`rankery tune`: hyperparameter search with a final comparison on held-out queries."""
 
 import json
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,7 +24,7 @@ _HELD_OUT = "0.2"
 _LOSS = "lambdarank"
 _BEST = 5
 _LOG = ":log"
-# What decides most on the corpora of the benchmarks; the bounds hold for 50 to 30,000 queries.
+# The most influential hyperparameters in the benchmarks; the bounds suit 50 to 30,000 queries.
 _OF_WEIGHTS = {"learning_rate": "0.0001..0.1:log", "weight_decay": "0.00001..0.1:log"}
 _SPACES = {
     "trees": {
@@ -108,10 +108,11 @@ def tune(
         bool, typer.Option("--watch/--no-watch", help="Wait for the conclusion, with news of the trials.")
     ] = True,
 ) -> None:
-    """Tune a training: many cross-validated trials, then one comparison on held-out queries.
+    """Tune hyperparameters by cross-validated trials, then compare the best once on held-out queries.
 
-    Trial 0 is the default. The best trial and the default are trained again on all queries but the held-out
-    ones, and compared on these once, so that the answer is not the luckiest of many.
+    Trial 0 has the default values. The best trial and the default are trained again on all queries except the
+    held-out ones. One comparison on the held-out queries avoids the bias of selecting the best of many
+    trials.
 
     Example: `rankery tune train.txt --trials 50 --space num_leaves=4..64:log --space max_depth=3,5,8`
     """
@@ -165,12 +166,12 @@ def _wait(study: "Study") -> None:
 
 
 def study_as_json(study: "Study") -> dict[str, Any]:
-    """Return a study with its trials."""
+    """Return a study with its trials as JSON values."""
     return {"study": study, "trials": list(study.trials())}
 
 
 def study_tables(study: "Study") -> "list[RenderableType]":
-    """Return the best trials of a study, and its conclusion."""
+    """Return a table of the best trials of a study, and its conclusion."""
     trials = [trial for trial in study.trials() if trial.value is not None and trial.status == "succeeded"]
     sign = -1.0 if study.higher_is_better else 1.0
     best = sorted(trials, key=lambda trial: sign * (trial.value or 0.0))[:_BEST]
@@ -200,10 +201,10 @@ def _text(value: Any) -> str:
 
 
 def searched(text: str, *, is_network: bool = False) -> tuple[str, dict[str, Any]]:
-    """Return the pointer and the parameter that a text such as `num_leaves=4..64:log` means.
+    """Parse a search dimension such as `num_leaves=4..64:log` into a JSON pointer and a parameter.
 
     Args:
-        text: As on the command line.
+        text: Value of `--space`.
         is_network: Whether a name without a part is a hyperparameter of a network.
     """
     name, equals, values = text.partition("=")

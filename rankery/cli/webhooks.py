@@ -1,4 +1,4 @@
-"""`rankery webhooks`: receivers that are told of events."""
+"""`rankery webhooks`: HTTP receivers of events."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -24,7 +24,7 @@ Events = Annotated[
 @webhooks.command("list")
 @on_service
 def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
-    """List webhooks, with the deliveries that wait.
+    """List webhooks with the number of their pending deliveries.
 
     Example: `rankery webhooks list`
     """
@@ -47,7 +47,7 @@ def list_webhooks(session: ServiceConnection, limit: Limit = 50) -> None:
 @webhooks.command("show")
 @on_service
 def show_webhook(session: ServiceConnection, webhook: Reference, limit: Limit = 10) -> None:
-    """Show a webhook and its latest deliveries, with what the receiver answered.
+    """Show a webhook and its latest deliveries, with the responses of the receiver.
 
     Example: `rankery webhooks show whk_01k9x2m4q7c8v5n3b6r9`
     """
@@ -71,7 +71,7 @@ def create_webhook(
     description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
     project: Annotated[str | None, typer.Option(help="Only events of this project.")] = None,
 ) -> None:
-    """Post events to an address from now on; the secret that signs them is printed this once.
+    """Create a webhook that posts events to a URL; its signing secret is not shown again.
 
     Example: `rankery webhooks create https://ci.example.org/rankery --event gate.refused --event alias.moved`
     """
@@ -93,7 +93,7 @@ def change_webhook(
         bool | None, typer.Option("--enable/--disable", help="Whether events are posted.")
     ] = None,
 ) -> None:
-    """Change a webhook, or stop and start it.
+    """Change, enable or disable a webhook.
 
     Example: `rankery webhooks change whk_01k9x2m4q7c8v5n3b6r9 --enable`
     """
@@ -108,7 +108,7 @@ def change_webhook(
 @webhooks.command("test")
 @on_service
 def test_webhook(session: ServiceConnection, webhook: Reference) -> None:
-    """Post a test event now and show the answer; the exit code is 1 where it was not delivered.
+    """Post a test event now and show the response; the exit code is 1 if it was not delivered.
 
     Example: `rankery webhooks test whk_01k9x2m4q7c8v5n3b6r9`
     """
@@ -127,7 +127,7 @@ def redeliver(
     webhook: Reference,
     deliveries: Annotated[list[str], typer.Argument(help="Ids of deliveries, dlv_…")],
 ) -> None:
-    """Post deliveries again that were given up.
+    """Retry failed deliveries.
 
     Example: `rankery webhooks redeliver whk_01k9x2m4q7c8v5n3b6r9 dlv_01k9x2m4q7c8v5n3b6r9`
     """
@@ -139,7 +139,7 @@ def redeliver(
 @webhooks.command("rotate")
 @on_service
 def rotate(session: ServiceConnection, webhook: Reference) -> None:
-    """Make a new secret, which is printed this once; the old one signs as well for a day.
+    """Rotate the signing secret and print the new one, once; the old secret also signs for a day.
 
     Example: `rankery webhooks rotate whk_01k9x2m4q7c8v5n3b6r9`
     """

@@ -62,14 +62,14 @@ class _Datasets:
 
 
 def run_demo(files: DemoFiles, queries: int) -> None:
-    """Run the demo; stop its processes and remove its files afterwards.
+    """Run the demo, then stop its processes and remove its files.
 
     Args:
         files: The user's own data, or none.
-        queries: Synthetic training queries, where there are no files.
+        queries: Number of synthetic training queries without files.
 
     Raises:
-        UserError: With the cause in one sentence.
+        UserError: The demo failed; the message has the cause.
     """
     require_server_package()
     screen = Screen()

@@ -30,7 +30,7 @@ class Screen:
 
     @contextmanager
     def training(self, loss: str) -> Iterator[Callable[[Job], None]]:
-        """Follow a training: the block gets a function that updates the progress of the job."""
+        """Yield a function that shows the progress of a training job."""
         if self._console.is_terminal:
             with self._bar(loss) as show:
                 yield show
@@ -54,7 +54,7 @@ class Screen:
         self._console.print(table)
 
     def ranking(self, documents: Sequence[ScoredDocument], labels: Mapping[str, float]) -> None:
-        """Show a ranked list, with the judged labels where there are any."""
+        """Show a ranked list, with the labels of judged documents."""
         table = Table()
         for column in ("rank", "document", "score", *(["label"] if labels else [])):
             table.add_column(column, justify="left" if column == "document" else "right")

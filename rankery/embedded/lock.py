@@ -9,7 +9,7 @@ from rankery.errors import StackError
 
 LOCK_NAME = "serve.lock"
 _LONGEST_ADDRESS = 1024
-# A command that asks whether the lock is held shares it for some microseconds.
+# `is_taken` in another process holds the lock shared for some microseconds.
 _PATIENCE_SECONDS = 0.2
 _POLL_SECONDS = 0.01
 
@@ -21,8 +21,8 @@ class DataFolderInUse(StackError):
 class DataFolderLock:
     """An exclusive lock on a data folder, held as long as this process lives or until `release`.
 
-    The kernel drops it with the process, however that ends, so a stale lock cannot exist. The holder
-    writes the URL of its service into the lock's file, for other commands.
+    The kernel releases the lock when the process ends, so a stale lock cannot exist. The holder writes the
+    URL of its service into the lock file, for other commands.
     """
 
     def __init__(self, data_dir: Path) -> None:
@@ -35,11 +35,11 @@ class DataFolderLock:
         return self._descriptor is not None
 
     def acquire(self) -> None:
-        """Create the folder where needed and take the lock.
+        """Create the folder if needed and acquire the lock.
 
         Raises:
             DataFolderInUse: Another service uses the folder.
-            StackError: It cannot be written.
+            StackError: The folder cannot be written.
         """
         try:
             self._data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,10 +69,10 @@ class DataFolderLock:
         return False
 
     def tell(self, address: str) -> None:
-        """Record the service's URL, or clear it with an empty one.
+        """Write the URL of the service into the lock file; an empty text clears it.
 
         Raises:
-            StackError: The disk does not take it.
+            StackError: The file cannot be written.
         """
         if self._descriptor is None:
             return
@@ -83,7 +83,7 @@ class DataFolderLock:
             raise StackError(f"cannot write to the data folder {self._data_dir}: {error.strerror}") from error
 
     def address(self) -> str | None:
-        """Return the URL in the lock's file; it is stale where no process holds the lock."""
+        """Return the URL in the lock file; it is stale if no process holds the lock."""
         try:
             with (self._data_dir / LOCK_NAME).open("rb") as file:
                 return file.read(_LONGEST_ADDRESS).decode() or None
@@ -91,7 +91,7 @@ class DataFolderLock:
             return None
 
     def release(self) -> None:
-        """Release the lock. The file stays: removing it would race with the next owner."""
+        """Release the lock; the file stays, since removing it would race with the next owner."""
         if self._descriptor is not None:
             self.tell("")
             os.close(self._descriptor)
@@ -99,7 +99,7 @@ class DataFolderLock:
 
 
 def _lock_soon(descriptor: int) -> None:
-    """Take the exclusive lock; raise `OSError` where another process keeps it."""
+    """Acquire the exclusive lock with retries; raise `OSError` if another process keeps it."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while True:
         try:

@@ -7,7 +7,7 @@ from rankery.errors import StackError
 
 
 def free_port(host: str) -> int:
-    """Return a port that nothing listens on at this moment.
+    """Return a free TCP port of a host.
 
     Raises:
         StackError: The host is not an address of this machine.
@@ -16,7 +16,7 @@ def free_port(host: str) -> int:
 
 
 def claim_port(host: str, port: int) -> int:
-    """Return `port` if it can be listened on, or a free one where it is 0.
+    """Return `port` if the host can listen on it, or a free port for 0.
 
     Raises:
         StackError: The port is taken or not allowed, or the host is not an address of this machine.
@@ -39,7 +39,7 @@ def _bind(host: str, port: int) -> int:
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         with socket.socket(family, kind, protocol) as listener:
-            # As the server itself does, so that a port that is only cooling down counts as free.
+            # The server sets this option, too, so a port in TIME_WAIT counts as free.
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(1)

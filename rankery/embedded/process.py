@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 _POLL_SECONDS = 0.02
-# A killed process is gone within milliseconds; where orphans are not reaped, do not wait for them.
+# A killed process ends within milliseconds; do not wait for orphans that no init process reaps.
 _GROUP_SECONDS = 2.0
 
 
@@ -24,16 +24,16 @@ def module_command(module: str, *arguments: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ServiceProcess:
-    """A running part of the service.
+    """A running process of the service.
 
     Attributes:
         name: `broker`, `api` or `worker`.
         log_path: The file that its output is appended to.
         popen: The process, leader of a session and process group.
-        command: Its command line; omitted from `repr`, as the following are.
-        environment: All of its variables.
-        standard_input: Its standard input.
-        format_line: Formats a line of its output for the log; None keeps lines unchanged.
+        command: Command line; omitted from `repr`, like the following attributes.
+        environment: All environment variables.
+        standard_input: Text sent to standard input.
+        format_line: Formatter of output lines for the log; None keeps lines unchanged.
     """
 
     name: str
@@ -79,7 +79,7 @@ class ServiceProcess:
         return cls(name, log_path, popen, command, environment, standard_input, format_line)
 
     def restarted(self) -> "ServiceProcess":
-        """Start the same command again, after killing the rest of its process group."""
+        """Kill the rest of the process group, and start the same command again."""
         self.stop(0)
         return ServiceProcess.start(
             self.name,
@@ -92,7 +92,7 @@ class ServiceProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code, None while it runs; negative is the signal that killed it."""
+        """Exit code, None while the process runs; the negative signal number if it was killed."""
         return self.popen.poll()
 
     @property
@@ -104,7 +104,7 @@ class ServiceProcess:
         return f"exit code {code}"
 
     def last_line(self) -> str:
-        """Return the last line that it logged, or nothing."""
+        """Return the last line of the log, or an empty text."""
         try:
             with self.log_path.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - 4096))
@@ -114,7 +114,7 @@ class ServiceProcess:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
     def stop(self, grace_seconds: float) -> None:
-        """Ask it to end, wait for `grace_seconds`, then kill it with the rest of its process group."""
+        """Send SIGTERM, wait for `grace_seconds`, then kill the process group."""
         if self.popen.poll() is None:
             self.popen.terminate()
             with suppress(subprocess.TimeoutExpired):
@@ -123,7 +123,7 @@ class ServiceProcess:
         self.popen.wait()
 
     def _kill_group(self) -> None:
-        # The group outlives its leader while a member lives; no one else can have its number until then.
+        # The group exists until its last member ends; until then its id cannot be reused.
         deadline = time.monotonic() + _GROUP_SECONDS
         while time.monotonic() < deadline:
             try:

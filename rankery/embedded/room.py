@@ -4,12 +4,12 @@ import shutil
 from pathlib import Path
 
 MEGABYTE = 10**6
-# A start in a new folder takes up to 0.7 MB: the database twice over while it is migrated, and the logs.
+# A start in a new folder takes up to 0.7 MB: two copies of the database during migration, and the logs.
 START_BYTES = 4 * MEGABYTE
 
 
 def shortage(data_dir: Path) -> str | None:
-    """Return a sentence when the disk of a data folder is too full for the service, else None."""
+    """Return an error message if the disk of a data folder is too full for the service, else None."""
     folder = next(folder for folder in (data_dir, *data_dir.parents) if folder.exists())
     free_bytes = shutil.disk_usage(folder).free
     if free_bytes >= START_BYTES:

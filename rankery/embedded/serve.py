@@ -22,7 +22,7 @@ def serve(stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         say: Called with each line meant for the terminal.
 
     Raises:
-        StackError: It could not start, or one of its processes ended repeatedly.
+        StackError: The service could not start, or a process ended repeatedly.
     """
     with _signals_noted(stack) as signalled:
         try:
@@ -44,7 +44,7 @@ def serve(stack: EmbeddedStack, say: Callable[[str], None]) -> None:
 
 @contextmanager
 def _signals_noted(stack: EmbeddedStack) -> Iterator[Callable[[], bool]]:
-    """Turn ending signals into a flag, so that they never interrupt a start or a stop."""
+    """Yield a function that returns whether a termination signal was received; abort a start in progress."""
     received: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""Signals that end a command which holds a service."""
+"""Termination signals of a command with an embedded service."""
 
 import signal
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from types import FrameType
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let SIGTERM and a closed terminal end the block as Ctrl-C does, with all cleanup."""
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that the block ends with all cleanup."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt

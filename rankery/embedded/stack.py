@@ -1,4 +1,4 @@
-"""The service as one object: started in order, watched, stopped in reverse order."""
+"""The embedded service as one object that starts, monitors and stops its processes."""
 
 import http.client
 import os
@@ -53,7 +53,7 @@ class EmbeddedStack:
     Attributes:
         data_dir: Absolute path of the data folder.
         host: The address that the API listens on.
-        port: The port that the API listens on; a free one, chosen at the start, for 0.
+        port: The port that the API listens on; for 0, a free port that is chosen at the start.
     """
 
     def __init__(
@@ -92,12 +92,12 @@ class EmbeddedStack:
         return {process.name: process.popen.pid for process in self._processes}
 
     def reserve(self) -> None:
-        """Check the packages, the port, the data folder and a broker; nothing is started yet.
+        """Check the packages, the port and the broker, and lock the data folder; start nothing.
 
         Raises:
             PackageMissing, PackageShadowed: The server's packages are not Rankery's.
             DataFolderInUse: The folder is taken.
-            StackError: The port is taken, the disk is full, or there is no Valkey or Redis server.
+            StackError: The port is taken, the disk is full, or no Valkey or Redis server was found.
         """
         require_server_package()
         find_broker()
@@ -108,13 +108,13 @@ class EmbeddedStack:
             raise StackError(full)
 
     def start(self) -> None:
-        """Start everything and return when models can be scored and the worker is starting.
+        """Start all processes and wait until models can be scored; the worker may still be starting.
 
-        From then on the data folder's lock has the URL, for other commands.
+        Then write the URL into the lock file of the data folder, for other commands.
 
         Raises:
-            StackError: What `reserve` raises, or a part died.
-            StackInterrupted: `interrupt` was called meanwhile.
+            StackError: `reserve` failed, or a process died.
+            StackInterrupted: `interrupt` was called during the start.
         """
         if not self._lock.is_held:
             self.reserve()
@@ -133,7 +133,7 @@ class EmbeddedStack:
             raise
 
     def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
-        """Stop everything in reverse order. Stopping twice is allowed."""
+        """Stop all processes in reverse order; idempotent."""
         self._lock.tell("")
         while self._processes:
             self._processes[-1].stop(grace_seconds)
@@ -143,31 +143,32 @@ class EmbeddedStack:
         self._lock.release()
 
     def interrupt(self) -> None:
-        """Make a `start` in progress give up. Safe to call from a signal handler."""
+        """Abort a `start` in progress; safe to call from a signal handler."""
         self._interrupted = True
 
     def check(self) -> None:
-        """Raise for a part that has ended by itself.
+        """Raise if a process has ended unexpectedly.
 
         Raises:
-            StackError: With the part, its exit reason, the full disk or its last log line, and its log file.
+            StackError: A process has ended; the message has its name, exit reason, log file, and the last log
+                line or the full disk.
         """
         for process in self.ended():
             raise StackError(f"{self.unexpected_end(process)} (log: {process.log_path})")
 
     def ended(self) -> list[ServiceProcess]:
-        """Return the parts that have ended by themselves."""
+        """Return the processes that have ended unexpectedly."""
         return [process for process in self._processes if process.exit_code is not None]
 
     def unexpected_end(self, process: ServiceProcess) -> str:
-        """Return a sentence on how a part ended, with its last log line unless it was killed."""
-        # The log is on the same disk: once that is full, its last line is cut anywhere.
+        """Return a message with the exit reason of a process, and its last log line unless it was killed."""
+        # On a full disk the last line of the log is truncated: report the full disk instead.
         last = shortage(self.data_dir) or (process.last_line() if (process.exit_code or 0) > 0 else "")
         end = f"the {process.name} process ended unexpectedly ({process.ending})"
         return f"{end}: {last}" if last else end
 
     def restart(self, process: ServiceProcess) -> None:
-        """Restart a part that has ended, at the same address."""
+        """Restart a process that has ended, at the same address."""
         self._processes[self._processes.index(process)] = process.restarted()
 
     @property
@@ -175,13 +176,13 @@ class EmbeddedStack:
         return self.data_dir / "temporary"
 
     def _clear_temporary_folder(self) -> None:
-        # What killed processes left is here and nowhere else, so the next start can remove it.
+        # Killed processes leave files only in this folder, so the next start can remove them.
         shutil.rmtree(self._temporary_folder, ignore_errors=True)
 
     def _start_broker(self) -> None:
         port, password = free_port("127.0.0.1"), secrets.token_urlsafe(32)
         self._broker_url = broker_url(port, password)
-        # Not the data folder: a dump left there by another version could not be read.
+        # Not the data folder, where a dump of another version might be loaded.
         configuration = broker_configuration(port, password, self._temporary_folder)
         is_json = self._environment().get("RANKERY_LOG_FORMAT") == "json"
         format_line = broker_line_as_json if is_json else None
@@ -224,7 +225,7 @@ class EmbeddedStack:
         return WorkerHealthFile(self.data_dir, "training")
 
     def _wait_for_kernels(self) -> None:
-        """Wait until models can be scored; on the first start also until jobs can run, with the progress."""
+        """Wait until models can be scored; on the first start, show the progress of kernel compilation."""
         with compilation_progress() as report:
 
             def are_compiled() -> bool:
@@ -249,11 +250,11 @@ class EmbeddedStack:
                     f"the {name} process was not ready after {limit_seconds:g} s (log: {log_path})"
                 )
             time.sleep(_POLL_SECONDS)
-        # Someone else's server on the same port answers as well as ours does.
+        # A foreign server on the same port may have answered: check that our processes run.
         self.check()
 
     def _api_answers(self, path: str) -> bool:
-        # Not httpx, which takes 20 ms of processor time a request to load certificates.
+        # Not httpx, which takes 20 ms of CPU time per request to load certificates.
         connection = http.client.HTTPConnection(reachable_host(self.host), self.port, timeout=2)
         try:
             connection.request("GET", f"/{path}")

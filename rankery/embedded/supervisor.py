@@ -1,4 +1,4 @@
-"""Restarts parts of the service that died, so that one crash does not end the others."""
+"""Restart processes of the service that died, so that one crash does not stop the others."""
 
 import time
 from collections.abc import Callable
@@ -8,15 +8,15 @@ from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import StackError
 
 MAX_DEATHS = 5
-STEADY_SECONDS = 60.0  # a part that lives longer has started successfully
+STEADY_SECONDS = 60.0  # a process that runs longer has started successfully
 _FIRST_WAIT_SECONDS = 0.5
 
 
 class Supervisor:
-    """Watches a running service.
+    """Supervisor of a running service, with exponential backoff.
 
-    A part that died is started again after half a second; the wait doubles with each death within
-    `STEADY_SECONDS` of a start, and the fifth of these in a row ends the service.
+    A process that died is restarted after half a second. The delay doubles with each death within
+    `STEADY_SECONDS` of a start; the fifth such death in a row ends the service.
 
     Args:
         stack: The service, started.
@@ -29,10 +29,10 @@ class Supervisor:
         self._parts = {name: _Part() for name in stack.processes}
 
     def check(self) -> None:
-        """Start parts again that have died, once their wait is over.
+        """Restart dead processes whose delay is over.
 
         Raises:
-            StackError: A part dies repeatedly.
+            StackError: A process died repeatedly.
         """
         for process in self._stack.ended():
             part = self._parts[process.name]
@@ -54,7 +54,7 @@ class Supervisor:
 
 
 class _Part:
-    """Deaths in a row, start time, and restart time (None while it runs) of a part."""
+    """Deaths in a row, start time, and restart time (None while it runs) of a process."""
 
     def __init__(self) -> None:
         self.deaths = 0

@@ -3,10 +3,10 @@
 Usage: `python -m rankery.embedded.tether <pid of the parent> <command…>`.
 
 On Linux the process asks for SIGKILL on its parent's death (`PR_SET_PDEATHSIG`, which survives exec) and
-then becomes the command. Other systems have no such request: there the command is simply run, and a
+then becomes the command. Other systems lack this feature: there the command is simply run, and a
 supervisor killed by SIGKILL leaves its processes running.
 
-The request is about the parent's *thread*: start a command from a thread that lives as long as the command.
+The signal is bound to the parent's *thread*: start a command from a thread that lives as long as the command.
 """
 
 import ctypes
@@ -24,13 +24,13 @@ def die_with_parent(parent_pid: int) -> None:
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0) != 0:
         error = ctypes.get_errno()
         raise OSError(error, os.strerror(error), "prctl")
-    # The parent may have died before the request was made; the kernel then sends nothing.
+    # The parent may have died before the call to prctl; the kernel then sends nothing.
     if os.getppid() != parent_pid:
         os._exit(1)
 
 
 def main(arguments: list[str]) -> None:
-    """Become the command given after the parent's process id."""
+    """Replace this process by the command after the parent's process id."""
     parent_pid, command = int(arguments[0]), arguments[1:]
     die_with_parent(parent_pid)
     try:

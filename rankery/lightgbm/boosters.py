@@ -13,9 +13,10 @@ State = TypeVar("State")
 class StateByBooster(Generic[State]):
     """States of boosters that are trained, perhaps alternating, with one objective or metric.
 
-    LightGBM does not identify the booster. It gives a booster's scores of a dataset in one array for
-    as long as the booster lives, so that the array identifies both. A state is dropped with its array. Copies
-    and pickles hold no states: a training in another process or of a copied objective starts without state.
+    LightGBM does not pass the booster to an objective or metric. It passes the scores of a booster on a
+    dataset in the same array for the lifetime of the booster, so the array identifies booster and dataset. A
+    state is dropped with its array. Copies and pickles hold no states, so a training in another process or of
+    a copied objective starts without state.
     """
 
     def __init__(self) -> None:
@@ -28,7 +29,7 @@ class StateByBooster(Generic[State]):
         return len(self._states)
 
     def of(self, scores: "FloatArray", new: Callable[[], State]) -> State:
-        """Return the state of the booster with these scores, a new one at its first call."""
+        """Return the state of the booster with this score array; create it at the first call."""
         key = id(scores)
         reference, state = self._states.get(key, (None, None))
         if reference is not None and reference() is scores and state is not None:
@@ -38,6 +39,6 @@ class StateByBooster(Generic[State]):
         return created
 
     def _forget(self, key: int, dead: "weakref.ref[Any]") -> None:
-        # Another array may have taken the place of the dead one.
+        # A new array may have the same id as the collected one.
         if self._states.get(key, (None,))[0] is dead:
             del self._states[key]

@@ -51,7 +51,7 @@ class JudgedQueries:
         )
 
     def copied(self) -> "JudgedQueries":
-        """Return the same in arrays that LightGBM's Dataset does not change."""
+        """Return a copy in arrays that LightGBM's Dataset does not change."""
         weights = None if self.weights is None else self.weights.copy()
         return JudgedQueries(self.labels.copy(), self.sizes.copy(), weights)
 
@@ -61,9 +61,9 @@ class LightGBMCall:
     """One call of an objective or a metric.
 
     Attributes:
-        scores: (n_documents,) the present scores, in the array that LightGBM keeps for its booster.
-        queries: What they are judged by.
-        dataset: The `lightgbm.Dataset`, None where a scikit-learn estimator calls.
+        scores: (n_documents,) the current scores, in the array that LightGBM keeps for the booster.
+        queries: Labels, groups and weights of the documents.
+        dataset: The `lightgbm.Dataset`, None in a call by a scikit-learn estimator.
     """
 
     scores: "Float64Array"
@@ -72,10 +72,10 @@ class LightGBMCall:
 
     @classmethod
     def of(cls, first: Any, second: Any, weight: Any, group: Any) -> "LightGBMCall":
-        """Read the arguments: `(scores, Dataset)`, or `(labels, scores, weight, group)` of scikit-learn.
+        """Parse the arguments `(scores, Dataset)`, or `(labels, scores, weight, group)` of scikit-learn.
 
         Raises:
-            InvalidArgument: There are no groups, or they do not fit the labels.
+            InvalidArgument: Groups are missing or do not match the labels.
         """
         if hasattr(second, "get_group"):
             if second.get_position() is not None:
@@ -88,10 +88,10 @@ class LightGBMCall:
         return cls(_scores(second, queries), queries)
 
     def check_whole_queries(self) -> None:
-        """Refuse parts of queries, into which `lightgbm.cv` cuts data by default.
+        """Refuse partial queries: by default `lightgbm.cv` splits queries between folds.
 
         Raises:
-            InvalidArgument: A query has fewer documents than in the Dataset that this one was taken from.
+            InvalidArgument: A query has fewer documents than in the Dataset from which the fold was taken.
         """
         import numpy as np
 
@@ -107,7 +107,7 @@ class LightGBMCall:
             )
 
     def initial_scores(self) -> "Float64Array | None":
-        """Return the scores before the first tree, None where they are not known."""
+        """Return the scores before the first tree, None without a Dataset."""
         import numpy as np
 
         if self.dataset is None:
@@ -128,7 +128,7 @@ def _queries(labels: Any, weights: Any, group: Any) -> JudgedQueries:
 def _scores(given: Any, queries: JudgedQueries) -> "Float64Array":
     import numpy as np
 
-    scores: Float64Array = np.asarray(given)  # the same array where it is one: it identifies the booster
+    scores: Float64Array = np.asarray(given)  # no copy of an array: its identity identifies the booster
     if scores.shape != queries.labels.shape:
         raise InvalidArgument(
             f"scores are of shape {scores.shape}, but labels of shape {queries.labels.shape}: one a document"

@@ -37,10 +37,10 @@ def metric(name: str, contract: "Contract | None" = None) -> "RankingMetric":
 
 
 class RankingMetric:
-    """A metric that LightGBM calls for a mean over queries, without weights, as jobs report it.
+    """A metric that LightGBM calls; returns the unweighted mean over queries, as jobs report it.
 
     Args:
-        name: What LightGBM shows.
+        name: Name in the output of LightGBM.
         metric: The metric with its conventions.
     """
 
@@ -52,7 +52,7 @@ class RankingMetric:
     def __call__(
         self, first: Any, second: Any, weight: Any = None, group: Any = None
     ) -> tuple[str, float, bool]:
-        """Return name, mean and whether higher is better; the mean is NaN where no query defines the metric.
+        """Return name, mean and whether higher is better; the mean is NaN if no query defines the metric.
 
         Args:
             first: The scores, as `lightgbm.train` calls; the labels, as `LGBMRanker` does.

@@ -19,9 +19,9 @@ def objective(name: str, *, seed: int = 42, **hyperparameters: Any) -> "RankingO
     """Return a loss for `lightgbm.train`, `lightgbm.cv` and `LGBMRanker`, to be given as `objective`.
 
     Args:
-        name: The loss, as `GET /v1/losses` lists them.
-        seed: Decides the random choices of the loss, if it makes any, as the seed of a job does.
-        **hyperparameters: Those of the loss.
+        name: Name of the loss, as listed by `GET /v1/losses`.
+        seed: Seed of the random choices of the loss, if any, as the seed of a job.
+        **hyperparameters: Hyperparameters of the loss.
 
     Raises:
         InvalidArgument: The loss or a hyperparameter is unknown, out of bounds or without effect.
@@ -43,8 +43,8 @@ def objective(name: str, *, seed: int = 42, **hyperparameters: Any) -> "RankingO
 class RankingObjective:
     """A loss that LightGBM calls once an iteration for gradients and hessians.
 
-    One object serves any number of trainings, one after the other or alternating: each booster's iterations
-    are counted apart. Weights of documents count as in a job: see the losses.
+    One object serves any number of trainings, one after the other or alternating: the iterations of each
+    booster are counted separately. Weights of documents count as in a job: see the losses.
 
     Args:
         loss: The loss.
@@ -55,7 +55,7 @@ class RankingObjective:
         self._trainings: StateByBooster[_Training] = StateByBooster()
 
     def __call__(self, first: Any, second: Any, weight: Any = None, group: Any = None) -> Derivatives:
-        """Return gradient and hessian of the present scores, (n_documents,) each.
+        """Return gradient and hessian for the current scores, (n_documents,) each.
 
         Args:
             first: The scores, as `lightgbm.train` calls; the labels, as `LGBMRanker` does.
@@ -101,7 +101,7 @@ class _Training:
         with invalid_arguments():
             gradient, hessian = self._objective(call.scores, self._iteration)
         self._iteration += 1
-        return gradient.copy(), hessian.copy()  # the loss writes the next ones into the same arrays
+        return gradient.copy(), hessian.copy()  # the loss reuses its arrays in the next iteration
 
     def _bind(self, queries: JudgedQueries) -> None:
         from core.data.labels import LabelRange
@@ -118,7 +118,7 @@ class _Training:
         )
 
     def _check_first(self, call: LightGBMCall) -> None:
-        """Refuse to count iterations from the middle of a training, where they decide random choices.
+        """Refuse a random loss whose first call is not the first iteration of a training.
 
         Raises:
             InvalidArgument: The scores are not those before the first tree.

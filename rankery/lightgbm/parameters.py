@@ -10,20 +10,21 @@ _BY_FEATURE_NAME = ("monotone_constraints", "interaction_constraints", "feature_
 
 
 def parameters(*, seed: int = 42, **hyperparameters: Any) -> dict[str, Any]:
-    """Return the parameters with which `lightgbm.train` grows the trees of a job, byte for byte.
+    """Return the parameters with which `lightgbm.train` grows the same trees as a job.
 
-    They make a training repeatable on any number of threads, and differ from LightGBM's own defaults: no
-    filter of features before binning, no start from the average label. The model is that of a job with the
-    same loss, seed and data, except for the line `[num_iterations: …]`, where jobs leave LightGBM's 100, and
-    `[num_threads: …]` of linear trees, where they leave 0.
+    They make a training repeatable on any number of threads, and differ from the defaults of LightGBM: no
+    feature pre-filter before binning, no boosting from the average label. The model is byte for byte
+    identical to that of a job with the same loss, seed and data, except for two lines. In `[num_iterations:
+    …]` jobs have LightGBM's 100, and in `[num_threads: …]` of linear trees they have 0.
 
     Args:
         seed: The seed of the job.
-        **hyperparameters: Those of the job, without random choices and `quant_train_renew_leaf`: jobs draw
-            documents and features again for each tree, and round gradients, which `lightgbm.train` does not.
+        **hyperparameters: Hyperparameters of the job, except random sampling and `quant_train_renew_leaf`:
+            jobs sample documents and features again for each tree and round gradients, unlike
+            `lightgbm.train`.
 
     Raises:
-        InvalidArgument: A hyperparameter is unknown, out of bounds, or not LightGBM's to follow.
+        InvalidArgument: A hyperparameter is unknown, out of bounds, or cannot be reproduced by LightGBM.
         PackageMissing: rankery-server is not installed.
 
     Example:

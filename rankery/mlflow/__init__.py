@@ -1,1 +1,1 @@
-"""Models as MLflow model directories, and back; needs the extra `rankery[mlflow]`."""
+"""Export and import of models as MLflow model directories; needs the extra `rankery[mlflow]`."""

@@ -28,26 +28,26 @@ LOADER = "rankery_pyfunc"
 _NETWORKS = ("linear", "mlp")
 _FORMATS = {"model.txt": "lightgbm", "model.safetensors": "safetensors"}
 _EXAMPLES = 5
-_ROUNDING = 1e-9  # relative, of networks: their sums have another order than the service's
+_ROUNDING = 1e-9  # relative tolerance for networks, whose order of summation differs from the service
 _CATEGORIES = re.compile(r"^pandas_categorical:(.*)$", re.MULTILINE)
 _CATEGORICAL = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
 _REFUSED = (409, 422, 501)
 
 
 class NotReproduced(UserError):
-    """The exported model does not give the scores that the service gives."""
+    """The exported model and the service return different scores."""
 
 
 @dataclass(frozen=True)
 class MlflowExport:
-    """An MLflow model directory that was written.
+    """A written MLflow model directory.
 
     Attributes:
         path: The directory.
         model: The model's name and version.
         golden_vectors: Documents whose scores were compared with the service's.
-        largest_difference: Between the scores, relative to those above 1; 0 for trees.
-        requirements: What the loaded model needs beside MLflow.
+        largest_difference: Largest difference of the scores, relative for scores above 1; 0 for trees.
+        requirements: Packages that the loaded model needs in addition to MLflow.
     """
 
     path: str
@@ -58,7 +58,7 @@ class MlflowExport:
 
 
 def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport:
-    """Write a model as an MLflow model directory, once it has given the service's scores.
+    """Write a model as an MLflow model directory, after its scores match those of the service.
 
     Args:
         client: Client of the service.
@@ -141,7 +141,7 @@ def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[
 
 
 def _write_nodes(client: "Client", model: "Model", data: Path) -> None:
-    """Write the nodes of plain trees; what is not plain is left to LightGBM."""
+    """Write the nodes of plain trees; other trees are scored by LightGBM."""
     module = data / "module.py"
     try:
         client.export(model, "python", module, progress=False)
@@ -154,7 +154,7 @@ def _write_nodes(client: "Client", model: "Model", data: Path) -> None:
 
 
 def _categories(text: str, feature_names: Sequence[str]) -> dict[str, list[str]]:
-    """Return the values of each categorical feature, which LightGBM's text has in its last line."""
+    """Return the values of each categorical feature from the last line of LightGBM's text."""
     lists, columns = _CATEGORIES.search(text), _CATEGORICAL.search(text)
     values = json.loads(lists[1]) if lists else None
     if not values or columns is None:
@@ -203,7 +203,7 @@ def _requirements(data: Path) -> list[str]:
 
 def _signature(mlflow: Any, model: "Model", categories: Mapping[str, Sequence[str]]) -> Any:
     schema = mlflow.types.schema
-    # Categories come as texts, whole numbers or pandas' categories; MLflow has no type for all three.
+    # Category values may be texts, integers or pandas categoricals; MLflow has no type for all three.
     inputs = [
         schema.ColSpec(schema.AnyType() if name in categories else "double", name, required=True)
         for name in model.feature_names
@@ -217,7 +217,7 @@ def _frame(
     feature_names: Sequence[str],
     categories: Mapping[str, Sequence[str]],
 ) -> Any:
-    """Return golden vectors as a caller would send them, categories as texts."""
+    """Return golden vectors as a data frame for `predict`, with categories as texts."""
     columns = {}
     for place, name in enumerate(feature_names):
         cells = [list(one["features"].values())[place] for one in golden]

@@ -20,9 +20,9 @@ class FoundModel:
 
     Attributes:
         file: LightGBM's text, or a network's safetensors.
-        name: What it was called, if that is known.
-        description: Its description, with its metrics and parameters.
-        tags: What it was marked with, and where it comes from.
+        name: Name of the model at its export, if known.
+        description: Description of the model, with its metrics and parameters.
+        tags: Tags of the model, and its MLflow run id and model id.
     """
 
     file: Path
@@ -39,7 +39,8 @@ def find_model(folder: Path) -> FoundModel:
 
     Raises:
         PackageMissing: MLflow is not installed.
-        FileUnusable: It is no such directory, or holds neither an export of Rankery nor a LightGBM booster.
+        FileUnusable: The folder is not an MLflow model directory, or holds neither an export of Rankery nor a
+            LightGBM booster.
     """
     mlflow = imported_mlflow()
     if not (folder / "MLmodel").is_file():
@@ -59,7 +60,7 @@ def find_model(folder: Path) -> FoundModel:
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    """Return a value of an untrusted mapping, None where it is not a mapping."""
+    """Return an untrusted value if it is a mapping, else an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
@@ -111,6 +112,6 @@ def _text(value: Any) -> str:
 
 
 def _origin(described: Any) -> dict[str, str]:
-    """Return where the model comes from, as tags."""
+    """Return the MLflow run id and model id as tags."""
     origin = {"mlflow.run-id": described.run_id, "mlflow.model-uuid": described.model_uuid}
     return {name: str(value) for name, value in origin.items() if value}

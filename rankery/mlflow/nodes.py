@@ -1,4 +1,4 @@
-"""The nodes of trees, read from the module that a service exports as `python`."""
+"""Tree nodes, parsed from an export in the format `python`."""
 
 import re
 from typing import Any
@@ -11,7 +11,7 @@ _ROOT = re.compile(r"    (\d+),")
 
 
 def nodes_of(module: str) -> dict[str, Any]:
-    """Return arrays of nodes; the module is read, not run.
+    """Return the arrays of tree nodes in a Python module, which is parsed, not run.
 
     Args:
         module: The text of the export.
@@ -20,7 +20,7 @@ def nodes_of(module: str) -> dict[str, Any]:
         `features`, `values`, `missing` and `right` of each node, and `roots`, as `rankery_pyfunc` takes them.
 
     Raises:
-        AnswerNotUnderstood: It is no such module.
+        AnswerNotUnderstood: The text is not such a module.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""MLflow itself, imported when it is needed."""
+"""Lazy import of MLflow."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ def imported_mlflow() -> Any:
     """Return the package `mlflow`.
 
     Raises:
-        PackageMissing: It, or numpy or pandas, is not installed.
+        PackageMissing: MLflow, numpy or pandas is not installed.
     """
     os.environ.setdefault(_NO_TELEMETRY, "true")
     try:

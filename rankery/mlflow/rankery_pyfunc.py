@@ -1,14 +1,14 @@
-"""Score documents by an exported model of Rankery, as its service does.
+"""Score documents with an exported model of Rankery; scores equal those of the service.
 
-`rankery mlflow export` copies this file into the MLflow model directory, where MLflow imports it. So it
-imports nothing of Rankery: numpy and pandas, and LightGBM for models that have categorical splits, linear
-trees or averaged trees. The directory that it loads holds:
+`rankery mlflow export` copies this file into the MLflow model directory, where MLflow imports it. It
+must not import Rankery: only numpy and pandas, and LightGBM for models with categorical splits, linear
+trees or averaged trees. The loaded directory holds:
 
 - `model.json`: `kind`, `feature_names`, `categories`, the values of each categorical feature by name, and
-  `precision`, what features are rounded to: float64 for trees that were imported into Rankery, else float32.
-- Of trees, `model.txt`, LightGBM's text; of plain ones `nodes.npz`, too: arrays `features`, `values`,
+  `precision` of the features: float64 for trees that were imported into Rankery, else float32.
+- For trees, `model.txt`, LightGBM's text; for plain trees also `nodes.npz`: arrays `features`, `values`,
   `missing`, `right` and `roots`.
-- Of linear scorers and networks, `model.safetensors`.
+- For linear scorers and networks, `model.safetensors`.
 """
 
 import json
@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-_ZERO = 1e-35  # float32, as LightGBM has it: what is no farther from 0 counts as 0
-_ZERO_LEFT, _ZERO_RIGHT, _NAN_LEFT = 1, 2, 3  # where a split sends what is missing; 4 sends NaN right
+_ZERO = 1e-35  # float32, as in LightGBM: absolute values up to this count as 0
+_ZERO_LEFT, _ZERO_RIGHT, _NAN_LEFT = 1, 2, 3  # direction of missing values at a split; 4 sends NaN right
 _EPSILON = 1e-5  # added to the variance by a layer norm
 _LARGEST = float(np.finfo(np.float32).max)
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")
@@ -34,13 +34,13 @@ Score = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 
 class ScoringModel:
-    """A model as MLflow calls it.
+    """A model with the `predict` interface of MLflow.
 
     Attributes:
-        feature_names: In the model's order.
+        feature_names: Names of the features, in the model's order.
         categories: The values of each categorical feature by its name; the code of a value is its position.
-        score: From features, (n_documents, n_features) with categories as codes, to scores.
-        precision: What features are rounded to.
+        score: Function from features, (n_documents, n_features) with categories as codes, to scores.
+        precision: Floating-point type that features are rounded to.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class ScoringModel:
         """Return a score for each row; the higher it is, the better the document ranks.
 
         Args:
-            model_input: A data frame with the feature columns, in any order and beside others; or an array
+            model_input: A data frame with the feature columns in any order, and possibly others; or an array
                 (n_documents, n_features) in the model's order. NaN and None are missing.
             params: Not used.
 
@@ -122,9 +122,9 @@ def are_numbers(values: Sequence[str]) -> bool:
 
 
 def _codes(values: Sequence[str]) -> Callable[[Any], float]:
-    """Return a function from a cell to its code, NaN where the model has not seen the value.
+    """Return a function from a cell to its category code, NaN for values unseen in training.
 
-    Whole numbers are looked up by number, too; beside texts, a number is a code.
+    If all categories are whole numbers, a number is looked up as a category; else a number is a code.
     """
     positions = {value: float(code) for code, value in enumerate(values)}
     by_number = are_numbers(values)
@@ -181,7 +181,7 @@ def _goes_left(
 def network_score(content: bytes) -> Score:
     """Return a function that scores documents by a linear scorer or a network.
 
-    All is float64, as on the service, except for the order of the sums.
+    All arithmetic is float64, as on the service; only the order of summation differs.
     """
     tensors, described = _tensors(content)
     layers: list[dict[str, Any]] = [
@@ -206,7 +206,7 @@ def network_score(content: bytes) -> Score:
 
 
 def _tensors(content: bytes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Read a safetensors file: its arrays, float32 as float64, and Rankery's metadata."""
+    """Parse a safetensors file into its arrays, float32 as float64, and Rankery's metadata."""
     (size,) = struct.unpack("<Q", content[:8])
     header = json.loads(content[8 : 8 + size])
     described = json.loads(header.pop("__metadata__")["rankery"])

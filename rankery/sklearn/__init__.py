@@ -1,4 +1,4 @@
-"""Estimators for scikit-learn, which train in the process that calls them as jobs of the service do."""
+"""Estimators for scikit-learn, which train in the calling process with the algorithms of the service."""
 
 from rankery.errors import PackageMissing
 

@@ -24,38 +24,38 @@ _PREFERENCES = ("simple", "best")
 
 
 class RankeryAutoRanker(RankingEstimator):
-    """A ranker that finds its model: the best that the data support within a limit of time.
+    """A ranker that selects the best model within a time budget by automatic training.
 
     `fit` cross-validates a portfolio of trees, linear scorers and networks with several losses, selects one
     or a weighted sum of them by their held-out scores, and trains the members again on all queries. It needs
     no validation data. Linear scorers and networks are tried where `rankery-server[neural]` is installed.
 
-    The same data and arguments give the same model where the limit of time ends no training; `leaderboard_`
-    has the candidates that it ended.
+    The same data and arguments give the same model, provided that no candidate runs out of time; those that
+    do have the status `out-of-time` in `leaderboard_`.
 
     Args:
-        metric: Metric that candidates are selected by, and what `score` returns.
+        metric: Metric that selects candidates and that `score` returns.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         budget_seconds: Wall time that `fit` plans for, in seconds.
         prefer: `simple` takes one candidate unless a sum is shown to be better, and the simplest of those
-            without a shown difference to the best; `best` takes what measured best.
+            without a shown difference to the best; `best` takes the candidate or sum with the best value.
         candidates: Names of the candidates to try, as `leaderboard_` has them; all when None.
-        random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for
-            another one in each `fit`.
+        random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for a
+            different seed in each `fit`.
         n_jobs: Threads; all available processors when None or below 1.
 
     Attributes:
-        leaderboard_: A dictionary a candidate, the best first: `name`; `status`, which is `complete`,
-            `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried; `value`, its mean of the
-            metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether the best
-            is not shown to be better; `folds`, `iterations` and `seconds`; `weight` in the model, 0 without.
-            `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+        leaderboard_: One dictionary for each candidate, the best first: `name`; `status`, which is
+            `complete`, `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried; `value`, its
+            mean of the metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether the
+            best is not shown to be better; `folds`, `iterations` and `seconds`; `weight` in the model, 0 if
+            not used. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
         members_: Names of the candidates in the model, with their weights of scaled scores.
         sentence_: The conclusion: the model beside LightGBM's defaults, the best single feature and a random
             order.
-        estimate_: Estimated mean of the metric on new queries: each query is measured by models and a choice
-            that have not seen it.
-        interval_: Its 95% interval, None where it is unknown.
+        estimate_: Estimated mean of the metric on new queries, by nested cross-validation: each query is
+            evaluated by models that were trained and selected without it.
+        interval_: 95% interval of `estimate_`, None if unknown.
         content_: The model's file as the service stores it: LightGBM's text, or safetensors.
         n_features_in_: Features seen in `fit`.
         feature_names_in_: Their names, where `X` had names.
@@ -141,7 +141,7 @@ class RankeryAutoRanker(RankingEstimator):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _keep(self, found: "AutoTrained", quality: "QueryQuality") -> None:
-        self.__dict__.pop("_model", None)  # that of the previous fit
+        self.__dict__.pop("_model", None)  # the model of the previous fit
         self.content_ = found.content
         self.members_ = {tried.candidate.name: weight for tried, weight in found.selected.members}
         self.sentence_ = found.conclusion.sentence
@@ -150,7 +150,7 @@ class RankeryAutoRanker(RankingEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_model"}  # a copy reads it again
+        return {name: value for name, value in state.items() if name != "_model"}  # rebuilt from `content_`
 
     @cached_property
     def _model(self) -> "ScoringModel":

@@ -1,4 +1,4 @@
-"""The base class of the scikit-learn estimators: judged documents, the score, and scikit-learn's tags."""
+"""Base class of the scikit-learn estimators: validation of arguments, `score` and tags."""
 
 import math
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         groups: Any = None,
         sample_weight: None = None,
     ) -> float:
-        """Return the mean of the metric over queries; of a cost, such as `arp`, its negative.
+        """Return the mean of the metric over queries, negated for a cost such as `arp`.
 
         Args:
             X: As for `fit`.
@@ -65,7 +65,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         Raises:
             InvalidArgument: As for `fit`.
         """
-        if sample_weight is not None:  # an argument at all for `Pipeline.score`, which passes it on
+        if sample_weight is not None:  # `Pipeline.score` passes this argument
             raise InvalidArgument("sample_weight: metrics weigh all queries alike; leave it out")
         from core.evaluation import measure
         from core.metrics import conventions, parse_metric
@@ -82,7 +82,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         return mean if metric.higher_is_better else -mean
 
     def _scores(self, features: Any) -> "Float64Array":
-        """Return the scores, (n_documents,), that the fitted model gives to features."""
+        """Return the scores of the fitted model for features, (n_documents,)."""
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
@@ -127,7 +127,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Groups:
-    """The queries of documents, in one of two forms.
+    """Query arguments of documents, as sizes or as ids.
 
     Attributes:
         sizes: Documents of each query, or None.
@@ -140,10 +140,10 @@ class Groups:
     prefix: str = ""
 
     def of(self, n_documents: int) -> QueryGroups:
-        """Return the documents by query.
+        """Return the documents grouped by query.
 
         Raises:
-            InvalidArgument: Both forms are missing, both are there, or they do not fit the documents.
+            InvalidArgument: Both forms are missing or given, or they do not match the documents.
         """
         group, groups = f"{self.prefix}group", f"{self.prefix}groups"
         if (self.sizes is None) == (self.ids is None):
@@ -157,10 +157,10 @@ class Groups:
 
 
 def _refuse_categories(features: Any) -> None:
-    """Refuse a frame with columns of categories, which are not numbers.
+    """Refuse a data frame with categorical columns.
 
     Raises:
-        InvalidArgument: With their names, and what to do.
+        InvalidArgument: A column is categorical; the message has the names and a solution.
     """
     if names := sorted(declared_categories(features)) if is_frame(features) else []:
         raise InvalidArgument(
@@ -181,5 +181,5 @@ def _weights(given: Any, n_documents: int) -> "Float64Array":
 
 
 def plain(value: Any) -> Any:
-    """Return a number of numpy, as searches draw them, as a Python number."""
+    """Convert a numpy scalar, such as a hyperparameter of a search, to a Python number."""
     return value.item() if hasattr(value, "item") else value

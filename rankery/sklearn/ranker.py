@@ -1,4 +1,4 @@
-"""A scikit-learn estimator that trains as jobs of the service do."""
+"""A scikit-learn estimator that trains the same models as jobs of the service."""
 
 import warnings
 from collections.abc import Mapping
@@ -30,14 +30,14 @@ _HYPERPARAMETERS = (
     "lambda_l1",
     "lambda_l2",
 )
-_AT_THE_END = 100_000  # iterations from one measurement to the next: more than there are
+_AT_THE_END = 100_000  # iterations between evaluations; larger than any training
 
 
 class RankeryRanker(RankingEstimator):
     """A ranker: trees of LightGBM that minimise a ranking loss.
 
-    The model is that of a job with the same data, loss, hyperparameters and seed, byte for byte, on any
-    number of threads.
+    The model is byte for byte identical to that of a job with the same data, loss, hyperparameters and seed,
+    on any number of threads.
 
     In `GridSearchCV` and other cross-validation, call `sklearn.set_config(enable_metadata_routing=True)`,
     split by `GroupKFold` and pass the query of each document: `search.fit(X, y, groups=query_ids)`. The
@@ -58,7 +58,7 @@ class RankeryRanker(RankingEstimator):
         lambda_l1: L1 penalty on leaf values.
         lambda_l2: L2 penalty on leaf values.
         hyperparameters: Other hyperparameters of a job, by name.
-        metric: Metric that `score` returns, and what picks the best iteration on `eval_set`.
+        metric: Metric that `score` returns and that selects the best iteration on `eval_set`.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         early_stopping_rounds: Iterations without improvement on `eval_set` that end the training.
         seed: Seed of every random choice.
@@ -66,8 +66,8 @@ class RankeryRanker(RankingEstimator):
 
     Attributes:
         model_text_: The model in LightGBM's text form, as the service stores it.
-        booster_: The same as a `lightgbm.Booster`. LightGBM cannot hold every name; `booster_.feature_name()`
-            has its spellings in the order of `feature_names_in_`.
+        booster_: The model as a `lightgbm.Booster`. LightGBM cannot hold every name;
+            `booster_.feature_name()` has its spellings in the order of `feature_names_in_`.
         best_iteration_: Number of trees kept.
         evals_result_: Values by data (`train`, `validation`), metric and iteration, of trainings with an
             `eval_set`.
@@ -138,12 +138,12 @@ class RankeryRanker(RankingEstimator):
             groups: (n_documents,) query of each document instead, in any order, as scikit-learn's splitters
                 take it.
             sample_weight: (n_documents,) weights, such as inverse propensities.
-            eval_set: `(X, y)` to validate on; it picks the best iteration.
-            eval_group: (n_queries,) documents of each of its queries.
-            eval_groups: (n_documents,) query of each of its documents instead.
+            eval_set: Validation data `(X, y)`, which select the best iteration.
+            eval_group: (n_queries,) documents of each query of `eval_set`.
+            eval_groups: (n_documents,) query of each document of `eval_set` instead.
 
         Raises:
-            InvalidArgument: Groups are missing or wrong, or another argument is.
+            InvalidArgument: Groups are missing or wrong, or another argument is wrong.
             PackageMissing: rankery-server is not installed.
         """
         require_server_package()
@@ -200,7 +200,7 @@ class RankeryRanker(RankingEstimator):
     def _validation(self, eval_set: Any, eval_group: Any, eval_groups: Any) -> "RankingDataset | None":
         if eval_set is None:
             return None
-        if isinstance(eval_set, list):  # as LightGBM takes them: a list of pairs, and one of groups
+        if isinstance(eval_set, list):  # LightGBM's form: a list of pairs and a list of groups
             if len(eval_set) != 1:
                 raise InvalidArgument(
                     "eval_set: must be one pair (X, y); a training is validated on one dataset"
@@ -229,7 +229,7 @@ class RankeryRanker(RankingEstimator):
 
 
 def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
-    """Warn the caller of `fit` where trees violate a constraint."""
+    """Warn the caller of `fit` if trees violate a constraint."""
     from core.scorers import read_model
     from core.training.tree_findings import tree_findings
 
@@ -240,7 +240,7 @@ def _warn_of_trees(spec: "TrainingSpec", trained: "TrainedRanker") -> None:
 
 
 def _only(groups: Any) -> Any:
-    """Return the groups out of a list of one."""
+    """Return the only element of a list of groups, or the groups if they are not in such a list."""
     return (
         groups[0]
         if isinstance(groups, list) and len(groups) == 1 and hasattr(groups[0], "__len__")

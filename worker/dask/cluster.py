@@ -1,4 +1,4 @@
-"""Connect to a Dask cluster while a job needs it."""
+"""Connect to a Dask cluster for the duration of a job."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 5.0
 _CLOSE_SECONDS = 2.0
-_SILENCE_SECONDS = 15  # timeout of a silent TCP connection; Dask accepts 11 or more
+_SILENCE_SECONDS = 15  # timeout of a silent TCP connection; Dask requires at least 11
 _CONFIGURATION = {
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.comm.timeouts.tcp": f"{_SILENCE_SECONDS}s",
@@ -28,7 +28,7 @@ _EXTRA = "distributed"
 
 
 def security_of(settings: DaskSettings) -> "Security":
-    """Return the certificates of connections to the cluster, none on the loopback address.
+    """Return the TLS settings of connections to the cluster, without certificates on the loopback address.
 
     Raises:
         ExtraMissing: Dask is not installed.
@@ -56,9 +56,9 @@ def security_of(settings: DaskSettings) -> "Security":
 def cluster_client(settings: DaskSettings) -> Iterator["Client"]:
     """Connect to the scheduler until the block ends.
 
-    The client's event loop runs in a thread of the block, so that a forked process may use it. Results are
-    routed through the scheduler: workers need not be reachable from here. A lost connection is retried for
-    five seconds, then all futures are cancelled.
+    The client's event loop runs in a thread started for the block, so that this works in a forked process.
+    Results are routed through the scheduler: workers need not be reachable from here. A lost connection is
+    retried for five seconds, then all futures are cancelled.
 
     Raises:
         ExtraMissing: Dask is not installed.
@@ -94,14 +94,14 @@ def cluster_client(settings: DaskSettings) -> Iterator["Client"]:
 
 
 def quieten() -> None:
-    """Log only warnings of Dask; call after its import, which sets other levels."""
+    """Limit Dask's logs to warnings; call after importing Dask, which sets other levels."""
     logging.getLogger("distributed").setLevel(logging.WARNING)
-    # The client's messages after a lost connection; the job reports the loss.
+    # Suppress the client's messages after a lost connection, which the job reports.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
 
 
 def _reason(error: Exception) -> str:
-    """Return the innermost cause: the message of Dask only repeats the timeout."""
+    """Return the message of the innermost cause, since Dask's only repeats the timeout."""
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
@@ -110,7 +110,7 @@ def _reason(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _event_loop() -> Iterator["IOLoop"]:
-    """Run an event loop in a thread; that of a client would outlive a client that closes itself."""
+    """Run an event loop in a thread; the client's own loop would outlive a client that closes itself."""
     started: Future[tuple[IOLoop, asyncio.Event]] = Future()
     thread = threading.Thread(target=lambda: asyncio.run(_serve(started)), name="dask-client", daemon=True)
     thread.start()

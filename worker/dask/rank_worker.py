@@ -1,4 +1,4 @@
-"""A Dask worker that runs ranks of trainings and reads files, for `rankery rank-worker`."""
+"""Run a Dask worker for ranks of trainings and for reading files, for `rankery rank-worker`."""
 
 import asyncio
 import contextlib
@@ -23,7 +23,7 @@ _CLOSE_SECONDS = 5.0  # timeout of killing the ranks and leaving the scheduler
 _CONFIGURATION = {
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.worker.profile.enabled": False,
-    # Pages are served without certificates, so that their port listens on the loopback address.
+    # Status pages are served without certificates, so their port listens on the loopback address.
     "distributed.worker.http.routes": ["distributed.http.health"],
 }
 _PAGES = "127.0.0.1:0"
@@ -36,9 +36,9 @@ class RankWorkerOptions:
 
     Attributes:
         threads: Threads that read files; the threads of ranks are set by their job.
-        memory: Memory for read files, in Dask's notation of sizes; beyond it they are spilled to the disk.
-        host: Address at which other machines reach it; None: that of the route to the scheduler.
-        ports: Ports at which it may listen; 0 is any.
+        memory: Memory for read files, in Dask's notation of sizes; beyond it files are spilled to the disk.
+        host: Address at which other machines reach the worker; None for that of the route to the scheduler.
+        ports: Ports at which the worker may listen; 0 is any free port.
     """
 
     threads: int
@@ -48,12 +48,12 @@ class RankWorkerOptions:
 
 
 def run_until_stopped(settings: DaskSettings, options: RankWorkerOptions) -> None:
-    """Run a Dask worker until SIGINT or SIGTERM; wait for a lost scheduler to return.
+    """Run a Dask worker until SIGINT or SIGTERM; rejoin after the scheduler was lost.
 
     Raises:
         ExtraMissing: Dask is not installed.
-        InvalidInput: The memory is not a size.
-        ClusterUnavailable: The certificates cannot be read, or the address is not one of this machine.
+        InvalidInput: The memory option is not a size.
+        ClusterUnavailable: The certificates cannot be read, or the worker cannot listen at its address.
     """
     security = security_of(settings)
     import dask
@@ -83,7 +83,7 @@ async def _serve(scheduler: str, security: "Security", options: RankWorkerOption
 
 
 async def _unless(stopped: "asyncio.Task[Any]", work: Coroutine[Any, Any, Any]) -> None:
-    """Wait for the work; cancel it when the process stops."""
+    """Wait for a coroutine; cancel it when the process is stopped."""
     working = asyncio.create_task(work)
     await asyncio.wait({working, stopped}, return_when=asyncio.FIRST_COMPLETED)
     if not working.done():
@@ -95,7 +95,7 @@ async def _unless(stopped: "asyncio.Task[Any]", work: Coroutine[Any, Any, Any]) 
 
 
 async def _wait_for(scheduler: str, security: "Security") -> None:
-    """Wait until the scheduler takes connections; log why it does not.
+    """Wait until the scheduler accepts connections; log failed attempts with the reason.
 
     Raises:
         ClusterUnavailable: The certificates cannot be read.
@@ -137,7 +137,7 @@ async def _joined(
     )
     try:
         await worker
-    except (OSError, ValueError) as error:  # ValueError where no port is free
+    except (OSError, ValueError) as error:  # ValueError if no port is free
         raise ClusterUnavailable(f"the rank worker cannot listen at {options.host}: {error}") from error
     _LOG.info("rank_worker.ready", scheduler=scheduler, address=worker.address, threads=options.threads)
     try:
@@ -148,6 +148,6 @@ async def _joined(
 
 
 def _loopback_of(scheduler: str) -> str | None:
-    """Return the scheduler's host if it is a loopback address, at which the worker then listens, too."""
+    """Return the scheduler's host if it is a loopback address, which the worker must use, too; else None."""
     host = scheduler.partition("://")[2].rpartition(":")[0]
     return host.strip("[]") if is_loopback(host) else None

@@ -14,7 +14,7 @@ _TLS = "tls://"
 class DaskSettings(PortSettings):
     """Address and certificates of the Dask scheduler, read from `RANKERY_…` variables.
 
-    A scheduler runs the code of all clients that connect to it. So certificates are required, except at a
+    A scheduler runs the code of all clients that connect. Certificates are therefore required, except at a
     loopback address.
     """
 
@@ -41,7 +41,7 @@ class DaskSettings(PortSettings):
     @field_validator("dask_scheduler")
     @classmethod
     def _address(cls, address: str | None) -> str | None:
-        """Accept encrypted connections, and others to a loopback address."""
+        """Accept only encrypted connections, and unencrypted ones to a loopback address."""
         if address is None:
             return None
         scheme, separator, place = address.partition("://")
@@ -58,7 +58,7 @@ class DaskSettings(PortSettings):
     @field_validator("dask_tls_ca_file", "dask_tls_cert_file", "dask_tls_key_file")
     @classmethod
     def _given(cls, path: Path | None, settings: ValidationInfo) -> Path | None:
-        """Require all files where connections are encrypted."""
+        """Require all certificate files if connections are encrypted."""
         if path is None and (settings.data.get("dask_scheduler") or "").startswith(_TLS):
             raise ValueError("must be set where the scheduler is at tls://")
         return path

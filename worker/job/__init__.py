@@ -1,1 +1,1 @@
-"""One claimed job: its run and limits, the data it reads, the results it writes."""
+"""The run of one claimed job: limits, input data and results."""

@@ -1,4 +1,4 @@
-"""Datasets of files at addresses, which are downloaded before they are read."""
+"""Read datasets from files at URLs, which are downloaded first."""
 
 import contextlib
 from types import TracebackType
@@ -15,11 +15,11 @@ from worker.job.run import JobRun
 
 
 class AddressFiles:
-    """Files at addresses; see `DatasetSource`.
+    """Dataset source of files at URLs; see `DatasetSource`.
 
     Args:
-        row: Dataset, whose source names the addresses.
-        run: Job that reads them.
+        row: Dataset, whose source has the URLs.
+        run: Job that reads the files.
         max_bytes: Bytes left of the key's quota, or None.
     """
 
@@ -45,7 +45,7 @@ class AddressFiles:
 
         Raises:
             DatasetError: A file does not exist, is too large, or takes too long.
-            InvalidInput: An address is not allowed, or the credentials are not for it.
+            InvalidInput: A URL is not allowed, or the credentials are not for its host.
             AddressRefused: A host is in a blocked network.
             StoreUnavailable: A server does not answer.
         """
@@ -62,7 +62,7 @@ class AddressFiles:
         """Read the dataset.
 
         Raises:
-            DatasetError: The files cannot be understood, or do not fit together.
+            DatasetError: The files cannot be parsed, or are inconsistent.
         """
         if self._joined is not None:
             return self._joined.read(limits, threads, on_progress)

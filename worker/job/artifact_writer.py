@@ -31,7 +31,7 @@ class ArtifactWriter:
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
-        """Write an artifact that is kept, with its checksum, only if the job succeeds."""
+        """Open an artifact for writing; artifact and checksum are kept only if the job succeeds."""
         self._folders.append(path.rpartition("/")[0])
         with self._artifacts.writing(path) as file:
             checksummed = ChecksummedFile(file)
@@ -44,7 +44,7 @@ class ArtifactWriter:
             tx.artifacts.keep(key, written.sha256, written.size_bytes)
 
     def commit(self) -> None:
-        """Keep the written artifacts, whose job has succeeded."""
+        """Keep the written artifacts of a job that has succeeded."""
         self._folders.clear()
         self.delete_registered()
 
@@ -54,11 +54,11 @@ class ArtifactWriter:
             self.remove(self._folders.pop())
 
     def delete_on_end(self, path: str) -> None:
-        """Delete artifacts when the job ends; a job that goes back to the queue keeps them."""
+        """Register artifacts to delete when the job ends; a requeued job keeps them."""
         self._deleted_on_end.append(path)
 
     def retain(self, path: str) -> None:
-        """Keep artifacts that `delete_on_end` registered."""
+        """Unregister artifacts that `delete_on_end` registered."""
         self._deleted_on_end.remove(path)
 
     def delete_registered(self) -> None:

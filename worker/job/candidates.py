@@ -1,4 +1,4 @@
-"""Try the candidates of an automatic training, beside other workers and after earlier attempts."""
+"""Try the candidates of an automatic training, in parallel with other workers; resume earlier attempts."""
 
 import io
 import time
@@ -28,14 +28,14 @@ from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from worker.job.run import JobRun
 from worker.job.training_data import TrainingData, prepare
 
-_WAIT_SECONDS = 0.2  # between two looks for a candidate of the next wave
+_WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
 _BESIDE = WAVE - 1
 _UNUSABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
 Json = dict[str, Any]
 
 
 def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, TrainingData]:
-    """Load the datasets of an automatic training: as they are, and with the features of the training data.
+    """Load the datasets of an automatic training: unchanged, and with the features of the training data.
 
     Raises:
         InvalidInput: The metric does not fit the labels.
@@ -44,7 +44,7 @@ def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, Trainin
     """
     measures = job.to_json()
     names = ("model_name", "dataset_id", "test_dataset_id", "contract", "label_map", "seed", "limits")
-    # Any labels will do for a squared error; each candidate checks those of its loss.
+    # The squared error accepts any labels; each candidate checks the labels for its loss.
     training = {name: measures.get(name) for name in names} | {
         "loss": {"name": "mse"},
         "metrics": [job.metric],
@@ -54,13 +54,13 @@ def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, Trainin
 
 
 class CandidateTrials:
-    """The candidates of an automatic training, as one of its jobs tries them.
+    """Try the candidates of an automatic training within one of its jobs.
 
     Args:
-        run: The job that tries them: the automatic training, or one beside it.
-        auto_train_id: The automatic training.
-        job: Its specification.
-        data: Its datasets, with the features of the training data.
+        run: The job that tries them: the automatic training, or a helper job.
+        auto_train_id: Id of the automatic training.
+        job: Specification of the automatic training.
+        data: Datasets of the automatic training, with the features of the training data.
     """
 
     def __init__(self, run: JobRun, auto_train_id: str, job: AutoTrainJob, data: TrainingData) -> None:
@@ -87,7 +87,7 @@ class CandidateTrials:
         self._tried: dict[int, Tried] = {}
 
     def plan(self) -> None:
-        """Add the rows of the candidates, unless an earlier attempt has."""
+        """Insert the rows of the candidates, unless an earlier attempt did."""
         rows = [self._planned(candidate) for candidate in self.portfolio]
         with self._run.store.begin() as tx:
             self._run.lease.renew_within(tx)
@@ -95,7 +95,7 @@ class CandidateTrials:
                 tx.candidates.add(self._id, rows)
 
     def try_all(self) -> list[Tried]:
-        """Try candidates until all have ended, and return those that were tried, in order."""
+        """Try candidates until all have ended, and return the tried ones, in order."""
         while True:
             self.try_available()
             with self._run.store.read() as tx:
@@ -105,7 +105,7 @@ class CandidateTrials:
             time.sleep(_WAIT_SECONDS)
 
     def try_available(self) -> None:
-        """Try candidates until no other can be taken now."""
+        """Try candidates until none can be claimed now."""
         while (number := self._taken()) is not None:
             self._try(number)
 
@@ -117,7 +117,7 @@ class CandidateTrials:
             return None if row is None else row.number
 
     def _share(self, tx: Transaction) -> None:
-        """Queue jobs that try the other candidates of the wave, once the folds are planned."""
+        """Queue helper jobs for the other candidates of the wave, once the folds are planned."""
         rows = tx.candidates.of(self._id)
         queued = [row for row in rows if row.status == QUEUED][:_BESIDE]
         if _planned_folds(rows) is None or len(tx.candidates.beside(self._id)) >= len(queued):
@@ -203,7 +203,7 @@ class CandidateTrials:
         )
 
     def _ended(self, tx: Transaction) -> dict[int, Tried]:
-        """Return the candidates that were held out, by number."""
+        """Return the tried candidates by number, with their scores on held-out folds."""
         for row in tx.candidates.of(self._id):
             if row.status in ("complete", "stopped", "out-of-time") and row.number not in self._tried:
                 self._tried[row.number] = self._read(row)
@@ -240,7 +240,7 @@ class CandidateTrials:
 
 @dataclass(frozen=True)
 class _Kept:
-    """Scores of folds as artifacts, for the next attempt."""
+    """Scores of folds, stored as artifacts for the next attempt."""
 
     run: JobRun
     auto_train_id: str

@@ -18,7 +18,7 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class Checkpoints:
-    """Checkpoints of one training; at most one is kept, and none after the job.
+    """Checkpoints of one training; only the latest is kept, and is deleted when the job ends.
 
     Args:
         run: Job.
@@ -68,7 +68,7 @@ class Checkpoints:
     def write(self, content: bytes, iteration: int, total: int) -> None:
         """Store a checkpoint and replace the previous one.
 
-        An unavailable storage is logged and costs only this checkpoint.
+        If the storage is unavailable, log a warning and skip this checkpoint.
 
         Args:
             content: Bytes that `read` will parse.
@@ -79,7 +79,7 @@ class Checkpoints:
             LeaseLost: The job was given to another worker.
         """
         self._kept_at = time.monotonic()
-        # A new key: the previous checkpoint is valid until the database names this one.
+        # Use a new key: the previous checkpoint is valid until the database refers to this one.
         self._written += 1
         key = checkpoint_key(self._run.id, self._run.lease.token, self._written)
         try:

@@ -18,8 +18,8 @@ def load_click_log(run: JobRun, log_id: str) -> ClickLog:
     """Map a stored click log into memory.
 
     Raises:
-        NotFound: It was deleted.
-        WrongState: It is not ready.
+        NotFound: The log was deleted.
+        WrongState: The log is not ready.
         ArtifactDamaged: The checksum of a column does not match.
     """
     with run.store.read() as tx:
@@ -27,7 +27,7 @@ def load_click_log(run: JobRun, log_id: str) -> ClickLog:
     verified = run.store.verified
     with contextlib.ExitStack() as stack:
         names = file_names(stack.enter_context(verified.local(f"{folder}/{MANIFEST}")))
-        # Mapped files can be read after the block, which deletes copies of remote ones.
+        # Mapped files can be read after the block has deleted local copies of remote files.
         return click_log_of({name: stack.enter_context(verified.local(f"{folder}/{name}")) for name in names})
 
 
@@ -45,7 +45,7 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
 
     Args:
         run: The job that makes the log.
-        log_id: The log.
+        log_id: Id of the log.
         folder: A folder that `LogWriter` or `write_click_log` wrote.
     """
     for lost in log_claims_folders(log_id, run.id, run.lease.token - 1):

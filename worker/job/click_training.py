@@ -1,4 +1,4 @@
-"""The naive model beside one that is corrected for the ranks of clicks."""
+"""Compare a model corrected for the position bias of clicks with the naive model."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -21,22 +21,22 @@ from worker.job.run import JobRun
 from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData
 
-_DEPTH = 10  # of an estimate, where the metric has no cutoff
+_DEPTH = 10  # cutoff of an estimate if the metric has none
 
 
 @dataclass(frozen=True)
 class NaiveComparison:
-    """A corrected model beside the naive one, which is trained on the same clicks as they are.
+    """Comparison of a corrected model with the naive model, trained on the same clicks uncorrected.
 
     Attributes:
         metric: Spelling of the metric.
-        data: `test` or `validation`, or None where there are neither.
-        by_clicks: Whether its labels are clicks, held out of those that the models learn from.
-        estimated: Whether the metric is estimated from these clicks by the propensities of their ranks.
+        data: `test` or `validation`, or None without either.
+        by_clicks: Whether the labels of `data` are clicks, held out from the training clicks.
+        estimated: Whether the metric is estimated from held-out clicks by the propensities of their ranks.
         missing: Why the clicks support no estimate, or None.
         corrected: Mean of the corrected model, None where it is undefined.
         naive: Mean of the naive model.
-        p_value: p-value of the paired t-test over queries, None of fewer than two.
+        p_value: p-value of the paired t-test over queries, None for fewer than two.
         queries: Queries on which the metric is defined.
     """
 
@@ -52,7 +52,7 @@ class NaiveComparison:
 
     @property
     def gain(self) -> float:
-        """Return by how much the corrected model is better, below 0 where it is worse."""
+        """Return the improvement by the corrected model, negative if it is worse."""
         if self.corrected is None or self.naive is None:
             return 0.0
         difference = self.corrected - self.naive
@@ -107,7 +107,7 @@ class NaiveComparison:
 def compare_with_naive(
     run: JobRun, job: BoostingJob, data: TrainingData, model: ScoringModel
 ) -> tuple[NaiveComparison, list[Finding]]:
-    """Train the naive model, and compare the corrected model with it; with findings on the weights."""
+    """Train the naive model and compare it with the corrected model; return findings on weights, too."""
     spec = job.training
     assert spec.clicks is not None  # noqa: S101 - asked by the caller
     findings = []
@@ -179,7 +179,7 @@ def _compared_by_clicks(
     dataset: RankingDataset,
     models: tuple[ScoringModel, ScoringModel],
 ) -> NaiveComparison:
-    """Compare by the metric of clicks; or by an estimate of DCG, where propensities are known."""
+    """Compare by the metric on clicks, or by an estimate of DCG for the correction `ips`."""
     clicks = spec.clicks
     if clicks is None or clicks.correction != "ips":
         return replace(_compared(run, spec, role, dataset, models), by_clicks=True)
@@ -195,7 +195,7 @@ def _compared_by_clicks(
 def _tested(
     comparison: NaiveComparison, corrected: Float64Array, naive: Float64Array, metric: Metric
 ) -> NaiveComparison:
-    """Add means and the p-value of the values of queries, NaN where undefined."""
+    """Add the means and the p-value of the values of queries, which are NaN where undefined."""
     defined = ~(np.isnan(corrected) | np.isnan(naive))
     differences = (corrected - naive)[defined]
     count, p_value = int(defined.sum()), None

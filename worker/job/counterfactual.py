@@ -25,11 +25,11 @@ class Estimation(Protocol):
 
     @property
     def click_log_id(self) -> str:
-        """The click log."""
+        """Return the id of the click log."""
 
     @property
     def dataset_id(self) -> str | None:
-        """The dataset with the documents that the systems rank."""
+        """Return the id of the dataset with the documents that the systems rank."""
 
     @property
     def metric(self) -> str:
@@ -41,15 +41,15 @@ class Estimation(Protocol):
 
     @property
     def normalised(self) -> bool:
-        """Whether to divide by the mean weight."""
+        """Return whether to divide by the mean weight."""
 
     @property
     def clip(self) -> float | None:
-        """Largest weight, or None."""
+        """Largest weight, None for no clipping."""
 
     @property
     def examination(self) -> tuple[float, ...] | None:
-        """Probability to examine each rank from 1, or None."""
+        """Examination probability of each rank from 1, or None."""
 
 
 def estimate_systems(
@@ -58,8 +58,8 @@ def estimate_systems(
     """Rank a dataset by every system and estimate the metric of the rankings; return findings, too.
 
     Raises:
-        InvalidInput: The log lacks what the estimator needs, or has no query that all systems rank.
-        NotFound: The log, the dataset or a system is gone.
+        InvalidInput: The log lacks data that the estimator needs, or a query that all systems rank.
+        NotFound: The log, the dataset or a system was deleted.
         FeaturesAbsent: The dataset lacks most features that a model uses.
     """
     run.reporter.phase("loading")

@@ -31,7 +31,7 @@ class JobCounters:
         self._iterated_at: float | None = None
 
     def count_iteration(self) -> None:
-        """Count a boosting iteration; leave out the time of the first one, which also prepares the data."""
+        """Count a boosting iteration; exclude the time of the first one, which also prepares the data."""
         now = time.monotonic()
         if self._iterated_at is not None:
             self._seconds += now - self._iterated_at
@@ -39,7 +39,7 @@ class JobCounters:
         self._iterated_at = now
 
     def add_to(self, counters: Counters) -> None:
-        """Add the counts that are not committed yet."""
+        """Add the counts that are not committed yet to the service's totals."""
         self._pending = self._all()
         for (name, cache), amount in self._pending.items():
             if amount > self._written[name, cache]:

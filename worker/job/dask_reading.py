@@ -1,7 +1,7 @@
 """Read the files of a dataset on Dask workers.
 
-Dask reassigns the file of a worker that dies. A task polls whether it was cancelled while it reads, so that
-it ends soon after its job.
+Dask reassigns the file of a worker that dies. While a task reads, it polls for its cancellation, so that it
+ends soon after its job.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _POLL_SECONDS = 0.2
 _REPORT_SECONDS = 0.5
-_WORKERS_SECONDS = 1.0  # between two counts of the workers
+_WORKERS_SECONDS = 1.0  # interval of counting the workers
 _ANSWER_SECONDS = 5.0
 _PATIENCE_SECONDS = 30.0
 _RETRIES = 2
@@ -41,7 +41,7 @@ _LOST = "the Dask scheduler was lost"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Problems of a file, as fields: a pickled exception would lose them."""
+    """Problems of a file as plain fields, since a pickled exception would lose them."""
 
     problems: tuple[DatasetProblem, ...] = ()
     more: bool = False
@@ -53,7 +53,7 @@ class Refusal:
 
         Raises:
             DatasetError: The file cannot be read.
-            InvalidInput: The options do not fit the file.
+            InvalidInput: The options are invalid for the file.
         """
         if self.options:
             raise InvalidInput(*self.options)
@@ -65,7 +65,7 @@ class _Unwanted(Exception):
 
 
 def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusal:
-    """Read a file in a Dask worker, below the data roots of that worker's environment.
+    """Read a file in a Dask worker, from the data roots in that worker's environment.
 
     Args:
         task: File.
@@ -73,7 +73,7 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
         topic: Dask topic of the progress.
 
     Raises:
-        StoreUnavailable: The storage of its bucket does not answer; Dask tries again.
+        StoreUnavailable: The storage of the file's bucket does not answer; Dask retries the task.
     """
     from distributed import Status, get_worker
 
@@ -102,7 +102,7 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
 
 
 class DaskReader:
-    """Read as many files at a time as there are Dask workers.
+    """Read files on Dask workers, one file per worker at a time.
 
     Args:
         client: Client of the cluster.
@@ -125,7 +125,7 @@ class DaskReader:
         self._seen_at = time.monotonic()
 
     def read(self, tasks: Sequence[PartTask], take: TakePart, on_fraction: OnFraction) -> None:
-        """Read all files; take each as soon as it is read."""
+        """Read all files; pass each to `take` as soon as it is read."""
         left = list(enumerate(tasks))[::-1]
         try:
             self._client.subscribe_topic(self._topic, self._on_event)
@@ -159,7 +159,7 @@ class DaskReader:
             return
         try:
             self._workers = len(self._client.nthreads(callback_timeout=_ANSWER_SECONDS))
-        except TimeoutError:  # a scheduler that is stopped keeps its connections
+        except TimeoutError:  # a suspended scheduler keeps its connections
             self._workers = 0
         except OSError as error:
             raise ClusterUnavailable(_LOST) from error

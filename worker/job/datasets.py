@@ -21,14 +21,14 @@ from worker.job.caches import Caches
 
 @dataclass(frozen=True)
 class NamedDataset:
-    """A dataset, with a name for its features.
+    """A dataset, with a cache key for its features.
 
     Attributes:
         dataset: Judged documents.
-        features: Name of the feature matrix: equal exactly where values and feature names are, whatever the
-            labels.
-        data_key: Stored content of which the features are rows and columns; None where they were derived
-            from it in another way.
+        features: Cache key of the feature matrix: equal if and only if values and feature names are equal;
+            labels do not matter.
+        data_key: Key of the stored content if the features are a selection of its rows and columns, else
+            None.
     """
 
     dataset: RankingDataset
@@ -39,7 +39,7 @@ class NamedDataset:
         """Split the dataset into the kept and the held-out part.
 
         Raises:
-            InvalidInput: It cannot be held out of this dataset.
+            InvalidInput: The part cannot be held out of this dataset.
         """
         kept, held_out = hold_out.split(self.dataset, seed)
         name = f"{self.features} by {hold_out} with seed {seed}"
@@ -60,7 +60,7 @@ class NamedDataset:
         return replace(self, dataset=bootstrap_queries(self.dataset, seed))
 
     def with_categories(self, names: tuple[str, ...]) -> "NamedDataset":
-        """Return the dataset with features of numbers as categories; see `core.data.fitting.with_categories`.
+        """Return the dataset with numeric features as categories; see `core.data.fitting.with_categories`.
 
         Raises:
             InvalidInput: A name is not a feature, or its values are not whole numbers.
@@ -83,7 +83,7 @@ class NamedDataset:
         return NamedDataset(dataset, f"{self.features} fitted to {_digest(decisive)}", data_key)
 
     def judged(self, dataset: RankingDataset) -> "NamedDataset":
-        """Return the dataset with other labels."""
+        """Return a dataset that differs only in its labels under the same cache key."""
         return replace(self, dataset=dataset)
 
 
@@ -95,14 +95,14 @@ def load_dataset(store: Store, caches: Caches, dataset_id: str) -> NamedDataset:
     """Load a dataset, memory-mapped from the cache if possible, else read and cached.
 
     Raises:
-        NotFound: It was deleted, or has not been read yet.
-        ArtifactDamaged: The checksum of its Parquet file does not match.
+        NotFound: The dataset was deleted, or has not been read yet.
+        ArtifactDamaged: The checksum of the Parquet file does not match.
     """
     with store.read() as tx:
         row = tx.datasets.get(dataset_id)
     if row.data_key is None:
         raise NotFound("data of dataset", dataset_id)
-    # Datasets of early releases have no digest, and share their content with no other.
+    # Datasets of early releases have no digest, and do not share their content.
     key = row.digest or row.id
     dataset = caches.dataset(key)
     if dataset is None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from core.data.options import TEXT_ROLES, ReadingOptions
 
-# Incremented whenever the same bytes give other arrays, statistics or findings: they are then read again.
+# Incremented whenever the same bytes give other arrays, statistics or findings, to read datasets again.
 READING_VERSION = 2
 
 
@@ -17,13 +17,13 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
 
     Args:
         sha256: Checksum of the file.
-        query_sizes_sha256: Checksum of its file of query sizes, or None.
+        query_sizes_sha256: Checksum of the file of query sizes, or None.
         options: Reading options.
     """
     columns = asdict(options.columns)
     for name in ("categorical_features", "document_columns", *TEXT_ROLES):
         if not columns[name]:
-            del columns[name]  # so that contents stored before these options keep their digest
+            del columns[name]  # digests from before these options stay valid
     decisive = {
         **{
             name: getattr(options, name) for name in ("format", "non_contiguous_queries", "repeated_features")
@@ -35,7 +35,7 @@ def upload_digest(sha256: str, query_sizes_sha256: str | None, options: ReadingO
 
 
 def files_digest(sha256s: Sequence[str], options: ReadingOptions) -> str:
-    """Return the digest of a dataset of several files, which differs from that of one file with all rows.
+    """Return the digest of a dataset of several files, which differs from that of one concatenated file.
 
     The digest of a single file is that of an upload of the same bytes.
 

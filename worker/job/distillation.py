@@ -1,4 +1,4 @@
-"""Give training data the labels of a teacher."""
+"""Label training data with a teacher's scores, and compare the student with its teacher."""
 
 import numpy as np
 
@@ -18,22 +18,22 @@ from worker.job.datasets import NamedDataset
 from worker.job.run import JobRun
 from worker.job.systems import fit_findings, load_model
 
-_PERMUTATIONS = 1_000  # of a test that is not reported
+_PERMUTATIONS = 1_000  # few suffice, since the p-value is not reported
 
 
 def taught(
     run: JobRun, job: BoostingJob, known: NamedDataset, training: NamedDataset
 ) -> tuple[NamedDataset, tuple[Finding, ...]]:
-    """Return training data with a teacher's labels, and the findings on the teacher for this data.
+    """Return training data labelled by a teacher, and the findings on the teacher for this data.
 
     Args:
         run: Job.
-        job: Specification that names the teacher.
+        job: Specification with the reference of the teacher.
         known: Training queries with all features that the teacher may use.
         training: The same queries with the features of the model to train.
 
     Raises:
-        NotFound: There is no such model.
+        NotFound: The teacher does not exist.
         FeaturesAbsent: The data lacks most features of the teacher, and the job does not allow that.
         InvalidInput: The teacher gives all documents of each query equal scores.
     """
@@ -59,13 +59,13 @@ def beside_teacher(
 
     Args:
         run: Job.
-        job: Its specification.
+        job: Specification of the job.
         test: Test queries with all their features.
         scores: (n_documents,) of the student.
 
     Returns:
-        A finding; none without a teacher, where the test data lack most of its features, and for a metric
-        without differences.
+        One finding; none without a teacher, if the test data lack most of the teacher's features, or for a
+        metric without differences.
     """
     if job.labels_from is None:
         return ()
@@ -100,11 +100,11 @@ def _has_differences(metric: str) -> bool:
 
 
 def _has_seen(tx: Transaction, teacher: Model, job: TrainJob) -> bool:
-    """Return whether a teacher, or a member of it, may have been trained on the test queries of a job."""
+    """Return whether a teacher or one of its members may have been trained on a job's test queries."""
     lineage = teacher.lineage or {}
     members = tx.models.several(member["id"] for member in lineage.get("members") or ())
     if len(members) < len(lineage.get("members") or ()):
-        return True  # of a deleted model nothing is known
+        return True  # the training data of a deleted member are unknown
     own = lineage.get("spec", {})
     stored = job.to_json()
     is_held_out = all(own.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get("test")

@@ -1,4 +1,4 @@
-"""Files at addresses, downloaded to the data folder of the worker."""
+"""Download files from URLs to the data folder of the worker."""
 
 import contextlib
 import shutil
@@ -34,20 +34,20 @@ Record = Callable[[Transaction, Sequence[dict[str, Any]]], object]
 
 
 class Downloads:
-    """Files at the addresses of a source.
+    """Downloads of the files at the URLs of a source.
 
     Partial downloads stay in the data folder while the job may be retried, so that the next attempt on this
     machine resumes them.
 
     Args:
         owner_id: Id of the dataset or click log, which names the folder.
-        source: Stored source, with the addresses.
-        run: Job that reads them.
+        source: Stored source, with the URLs.
+        run: Job that reads the files.
         max_bytes: Bytes left of the key's quota, or None.
 
     Attributes:
         folder: Folder of the files.
-        names: Names of the files in their order.
+        names: Names of the files in order.
     """
 
     def __init__(self, owner_id: str, source: Mapping[str, Any], run: JobRun, max_bytes: int | None) -> None:
@@ -73,7 +73,7 @@ class Downloads:
         self._exits.__exit__(kind, error, trace)
 
     def path(self, number: int) -> Path:
-        """Return where a file is, by its place in `names`."""
+        """Return the path of a file, by its index in `names`."""
         return self.folder / str(number) / self.names[number]
 
     def fetch(self, record: Record) -> list[Downloaded]:
@@ -84,7 +84,7 @@ class Downloads:
 
         Raises:
             DatasetError: A file does not exist, is too large, or takes too long.
-            InvalidInput: An address is not allowed, or the credentials are not for it.
+            InvalidInput: A URL is not allowed, or the credentials are not for its host.
             AddressRefused: A host is in a blocked network.
             StoreUnavailable: A server does not answer.
             LeaseLost: The job was given to another worker.
@@ -132,7 +132,7 @@ def _described(file: RemoteFile, downloaded: Downloaded) -> dict[str, Any]:
 
 
 class _DownloadProgress:
-    """Report the bytes of all files as the progress of the job."""
+    """Report the downloaded bytes of all files as the progress of the job."""
 
     def __init__(self, reporter: Reporter, number: int, n_files: int, before_bytes: int) -> None:
         self._reporter = reporter

@@ -1,4 +1,4 @@
-"""Time that the trainings of an experiment will take, measured from five trees or epochs of each kind."""
+"""Estimate the time of an experiment's trainings from five measured trees or epochs of each kind."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -23,14 +23,14 @@ class MeasuredTraining:
     """A training of five trees or epochs, and the runs that it represents.
 
     Attributes:
-        method: Its row of a table.
+        method: Row of the paper's table that the training is for.
         loss: Name of the loss.
-        job_id: Job of the training, None where none was queued.
+        job_id: Job of the training, None if no job was queued.
         scorer: Kind of scorer.
         leaves: Most leaves of a tree, None for a network.
-        runs: Number of the trainings that it represents.
+        runs: Number of runs that the training represents.
         seconds_per_tree: Mean time of a tree or an epoch after the first one, without diagnostics.
-        seconds_per_look: Time of the diagnostics at one of them, None without diagnostics.
+        seconds_per_look: Time of the diagnostics at one tree or epoch, None without diagnostics.
         other_seconds: Time of everything else: reading, binning, storing and evaluating.
         failure: Reason why nothing was measured, or None.
     """
@@ -47,7 +47,7 @@ class MeasuredTraining:
     failure: str | None = None
 
     def seconds(self, run: Run) -> float:
-        """Return the time that a run takes at most, as far as it was measured."""
+        """Return an upper bound of the time of a run, 0 if the measurement failed."""
         if self.seconds_per_tree is None or self.other_seconds is None:
             return 0.0
         iterations = run.iterations
@@ -64,7 +64,7 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
         run: The job that reports.
         planned: The plan.
         states: The trainings of the dry run.
-        folds: Folds of the experiment, 1 without.
+        folds: Folds of the experiment, 1 without folds.
 
     Returns:
         `{"runs", "trees", "epochs", "hours", "sentence", "measured"}`; hours of a single worker.
@@ -128,7 +128,7 @@ def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> Measure
 
 
 def _seconds(iterations: Sequence[JobIteration]) -> tuple[float, float | None]:
-    """Return the mean time of a tree or epoch after the first, and that of diagnostics if there are some."""
+    """Return the mean time of a tree or epoch after the first, and the mean time of diagnostics or None."""
     # The first iteration also prepares the data.
     later = [dict(row.milliseconds or {}) for row in iterations[1:]] or [
         dict(iterations[0].milliseconds or {})

@@ -35,7 +35,7 @@ def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunR
 
 
 def failure_of(state: TrainingState) -> str | None:
-    """Return the reason why an ended training has no result, or None where it has one."""
+    """Return the reason why an ended training has no result, or None if it has a result."""
     job = state.job
     if job is not None and job.status == SUCCEEDED:
         job = state.evaluation if state.row.needs_training_values else None

@@ -1,4 +1,4 @@
-"""The plan of a stored experiment."""
+"""Plan a stored experiment: its runs, its recognised data, and the runs that a dry run measures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from core.store import Experiment, Transaction
 MEASURED_ITERATIONS = 5  # trees or epochs
 # Interval of the diagnostics, so that a measured training has them once.
 _MEASURED_INTERVAL = 3
-# Papers print numbers of the first fold alone.
+# Corpora for which papers print results of the first fold only.
 _FIRST_FOLD = frozenset({"MSLR-WEB10K", "MSLR-WEB30K"})
 
 
@@ -34,10 +34,10 @@ def _plan(paper: str, tables: tuple[str, ...] | None, scale: Scale, data: str, c
 
 
 def recognitions(tx: Transaction, experiment: Experiment) -> dict[int, Recognition]:
-    """Compare the counts of a user's data with printed counts, by fold; empty for drawn data.
+    """Compare the counts of a user's data with printed counts, by fold; empty for synthetic data.
 
     Raises:
-        NotFound: A dataset is gone.
+        NotFound: A dataset was deleted.
     """
     if experiment.data != "folder":
         return {}
@@ -61,7 +61,7 @@ def corpus_of(paper: str, recognised_folds: Mapping[int, Recognition]) -> str | 
 
 
 def corpus_notes(experiment: Experiment, recognised_folds: Mapping[int, Recognition]) -> list[str]:
-    """Return the notes of a report on a user's data."""
+    """Return the notes on a user's data for the report."""
     notes = list(dict.fromkeys(recognised.sentence for recognised in recognised_folds.values()))
     folds = sorted(
         {recognised.fold for recognised in recognised_folds.values() if recognised.fold is not None}
@@ -89,7 +89,7 @@ def measured_runs(planned: Plan) -> Mapping[str, tuple[Run, Sequence[Run]]]:
     leaves is measured, so that the estimate is an upper bound.
 
     Returns:
-        By digest: the run with five trees or epochs, and the runs of the plan that it represents.
+        By digest: a run with five trees or epochs, and the runs of the plan that it represents.
     """
     groups: dict[str, list[Run]] = {}
     for run in planned.runs.values():

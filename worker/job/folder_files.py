@@ -1,4 +1,4 @@
-"""Datasets of several files of a folder on the disk or in a bucket."""
+"""Read datasets from several files of a folder, on the disk or in a bucket."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
@@ -22,17 +22,17 @@ from worker.job.run import JobRun
 Progress = Callable[[int, int], None]
 
 _STEPS = 1_000  # progress steps of all files
-_READING_STEPS = 900  # the other steps are for the joining
+_READING_STEPS = 900  # the other steps are for joining the files
 
 
 class FolderFiles:
-    """Several files of a folder, read where they are and joined; see `DatasetSource`.
+    """Dataset source of several files of a folder, read in place and joined; see `DatasetSource`.
 
     Args:
-        row: Dataset, whose source names the files in their order.
-        run: Job that reads them.
-        places: Folder and name of each file, where the source does not name them.
-        files: Reader of files on this machine; None: data roots of the settings.
+        row: Dataset, whose source lists the files in order.
+        run: Job that reads the files.
+        places: Folder and name of each file if the source does not list them.
+        files: Reader of files on this machine; None for the data roots of the settings.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class FolderFiles:
         """Read all files, and return the digest of their checksums and of the options.
 
         Raises:
-            DatasetError: A file is gone or cannot be read, or its columns differ from the first file's.
+            DatasetError: A file is missing or cannot be read, or its columns differ from the first file's.
             StoreUnavailable: The storage of a bucket or the Dask cluster does not answer.
         """
         self._run.reporter.phase("reading")
@@ -77,10 +77,10 @@ class FolderFiles:
         return files_digest([part.sha256 for part in self._parts], self._options)
 
     def read(self, limits: Limits, threads: int, on_progress: Progress) -> Reading:
-        """Join the files.
+        """Join the files into one dataset.
 
         Raises:
-            DatasetError: They do not fit together, or are too large together.
+            DatasetError: The files are inconsistent, or too large together.
         """
 
         def joined(done: int, total: int) -> None:
@@ -107,14 +107,14 @@ class FolderFiles:
 
 
 class _Fractions:
-    """Progress of all files, several of which are read at a time."""
+    """Total progress of files that are read concurrently."""
 
     def __init__(self, n_files: int, on_progress: Progress) -> None:
         self._fractions = [0.0] * n_files
         self._on_progress = on_progress
 
     def report(self, place: int, fraction: float) -> None:
-        """Take the fraction of a file that is read; ignore a decrease, since there are several passes."""
+        """Update the read fraction of a file; ignore decreases, since there are several passes per file."""
         self._fractions[place] = max(self._fractions[place], fraction)
         mean = sum(self._fractions) / len(self._fractions)
         self._on_progress(int(_READING_STEPS * mean), _STEPS)

@@ -15,13 +15,13 @@ class WorkerStopping(Exception):
 class Lease:
     """Claim of this worker on one job, guarded by a fencing token.
 
-    The heartbeat thread renews it and requests interruptions; the thread of the job raises them in `check`.
+    The heartbeat thread renews the lease and requests interruptions; the job's thread raises them in `check`.
 
     Args:
         store: Store.
         job_id: Job.
         token: Fencing token of the claim; a later claim has a greater one.
-        settings: Lengths of the lease and of the grace periods.
+        settings: Durations of the lease and of the grace periods.
 
     Attributes:
         store: Store.
@@ -70,7 +70,7 @@ class Lease:
         """Request an interruption at the next `check`; the first reason wins."""
         if self._interruption is None:
             self._interrupted_at = time.monotonic()
-            self._interruption = error  # last, since `check` reads it in another thread
+            self._interruption = error  # assigned last, since `check` reads it in another thread
 
     def check(self) -> None:
         """Raise the pending interruption, if any.
@@ -82,7 +82,7 @@ class Lease:
             WorkerStopping: The worker is shutting down.
         """
         if self._interruption is not None:
-            self._interrupted_at = math.inf  # no longer ignored
+            self._interrupted_at = math.inf  # the job no longer ignores it
             raise self._interruption
 
     def ignored_interruption(self) -> Exception | None:

@@ -31,9 +31,9 @@ class Bounds:
 
     Args:
         kind: Kind of the job.
-        requested: Limits of the job, None where the worker's apply.
+        requested: Limits that the job requested, or None; the stricter of these and the worker's apply.
         settings: Limits of the worker.
-        spent_seconds: Time that earlier attempts ran.
+        spent_seconds: Running time of earlier attempts.
     """
 
     def __init__(
@@ -66,14 +66,14 @@ class Bounds:
         return None if now is None else max(0, now - self._memory_before)
 
     def require_memory(self, needed_bytes: int, reason: str) -> None:
-        """Raise if the memory that the job is about to allocate exceeds its limit.
+        """Raise if a planned allocation would exceed the job's memory limit.
 
         Args:
-            needed_bytes: Memory in addition to the present one.
+            needed_bytes: Memory to allocate in addition to the present use.
             reason: Beginning of the message for the user, such as "This training takes about 3 GiB".
 
         Raises:
-            LimitReached: The limit is lower.
+            LimitReached: The allocation would exceed the limit.
         """
         if self.memory_bytes is None or (self.taken_bytes() or 0) + needed_bytes <= self.memory_bytes:
             return

@@ -54,11 +54,11 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
 
 
 def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[str, str]:
-    """Return the spelling of features in the file of a model, by their names, where the two differ.
+    """Return the names of features in the file of a model, by feature name, for those that differ.
 
     Args:
         feature_names: Names of the features in requests and datasets.
-        written: Names of the same features in the file: LightGBM's text cannot hold every name.
+        written: Names of the same features in the file; LightGBM's text format cannot represent every name.
     """
     pairs = zip(feature_names, written, strict=True)
     return {name: spelling for name, spelling in pairs if name != spelling}
@@ -105,7 +105,7 @@ def _used(model: Model) -> Values:
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
     """List the differences of two lineages, as `{"what", "then", "now"}`, without the specification.
 
-    Datasets of only one lineage are left out: a model does not depend on its test data.
+    Datasets of only one lineage are ignored: a model does not depend on its test data.
     """
     after = dict(_deciding(now))
     return [

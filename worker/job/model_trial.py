@@ -13,10 +13,10 @@ from core.errors import ModelError
 from core.subprocesses import module_command, module_environment
 from worker.job.run import JobRun
 
-_LEAST_BYTES = 2 * 2**30  # Python with LightGBM and numba takes a fourth of it
+_LEAST_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
 _BYTES_EACH = 40  # memory for each byte of the file
 _POLL_SECONDS = 0.1
-# Variables withheld from the process, of which a malicious model may take control.
+# Prefixes of environment variables to withhold from the process, which a malicious model may control.
 _SECRETS = ("RANKERY_", "AWS_")
 _LOG = structlog.stdlib.get_logger(__name__)
 
@@ -27,13 +27,13 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     Args:
         run: Job, whose interruptions end the process.
         path: File of the model.
-        least_seconds: Limit of processor time; larger files get one second a MiB more.
+        least_seconds: Limit of CPU time, plus one second per MiB of the file.
 
     Returns:
         `core.scorers.trial.TriedModel` as JSON.
 
     Raises:
-        ModelError: The model cannot be used, or its process did not survive it.
+        ModelError: The model cannot be used, or its process crashed or exceeded a limit.
     """
     size_bytes = path.stat().st_size
     cpu_seconds = least_seconds + size_bytes // 2**20

@@ -1,4 +1,4 @@
-"""Read the files of a dataset one after the other in this process."""
+"""Read the files of a dataset one after another in this process."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,10 +16,10 @@ OnFraction = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class PartTask:
-    """One file to read. Holds plain values, since it is sent to Dask workers.
+    """One file to read; its fields are plain values, since it is sent to Dask workers.
 
     Attributes:
-        folder: Folder of the file, as `DataFiles` finds it.
+        folder: Folder of the file, as a name that `DataFiles` resolves.
         name: Name of the file.
         form: Format and columns of the first file.
         options: Reading options of all files, as JSON.
@@ -38,12 +38,12 @@ class PartTask:
         Args:
             files: The files that this process may read.
             threads: Threads to use.
-            on_progress: Called with the bytes read and in all, in each pass over the file; may raise to stop.
+            on_progress: Called with the bytes read and the total, in each pass; may raise to stop.
 
         Raises:
-            DatasetError: It is gone, changes meanwhile, cannot be understood, or has other columns.
-            InvalidInput: The options do not fit it.
-            StoreUnavailable: The storage of its bucket does not answer.
+            DatasetError: The file is missing, changes while read, cannot be parsed, or has other columns.
+            InvalidInput: The options are invalid for the file.
+            StoreUnavailable: The storage of the file's bucket does not answer.
         """
         with files.opened(self.folder, self.name, on_progress) as path:
             with path.open("rb") as content:
@@ -72,14 +72,14 @@ class PartReader(Protocol):
 
         Raises:
             DatasetError: A file cannot be read; see `PartTask.read`.
-            InvalidInput: The options do not fit a file.
+            InvalidInput: The options are invalid for a file.
             StoreUnavailable: A storage or the Dask cluster does not answer.
         """
         ...
 
 
 class LocalReader:
-    """Read files one after the other.
+    """Read files one after another.
 
     Args:
         files: The files that this process may read.
@@ -91,7 +91,7 @@ class LocalReader:
         self._threads = threads
 
     def read(self, tasks: Sequence[PartTask], take: TakePart, on_fraction: OnFraction) -> None:
-        """Read all files in their order."""
+        """Read all files in order."""
         for place, task in enumerate(tasks):
 
             def report(done: int, total: int, place: int = place) -> None:

@@ -1,4 +1,4 @@
-"""Time and memory of each phase of a job, and a span for each."""
+"""Measure the time and memory of each phase of a job, and trace each phase as a span."""
 
 import threading
 import time
@@ -22,13 +22,13 @@ class _Phase:
 
 
 class Phases:
-    """The phases of a job so far, in the order in which they were first entered.
+    """Times and peak memory of a job's phases, in the order in which they were first entered.
 
-    A phase that is entered again continues its count. Memory is sampled, so a peak between two samples may be
-    missed.
+    Time and peak accumulate if a phase is entered again. Memory is sampled, so a peak between two samples may
+    be missed.
 
     Args:
-        taken_bytes: Returns the present memory of the job, None where that is unknown.
+        taken_bytes: Returns the present memory use of the job, None if unknown.
     """
 
     def __init__(self, taken_bytes: Callable[[], int | None]) -> None:
@@ -40,7 +40,7 @@ class Phases:
         self._since = time.monotonic()
 
     def enter(self, name: str | None) -> None:
-        """End the current phase and begin another one, or none."""
+        """End the current phase and begin another one; None only ends the current phase."""
         following = None if name is None else self._phases.get(name)
         if following is not None and following is self._present:
             return
@@ -73,7 +73,7 @@ class Phases:
             self._end_span()
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Return all phases so far."""
+        """Return the time and peak memory of all phases so far."""
         with self._lock:
             self._count_seconds()
             return [

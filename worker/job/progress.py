@@ -9,12 +9,12 @@ _PERCENT = 100
 
 
 def counting(reporter: Reporter, phase: str, steps: int | None = None) -> Callable[[int, int], None]:
-    """Return a callback that reports a count as progress with the remaining time.
+    """Return a callback that reports completed and total steps as progress with the remaining time.
 
     Args:
         reporter: Reporter of the job.
         phase: Phase of the job.
-        steps: Total of the progress, where it is not that of the count.
+        steps: Total to scale the progress to; None for the total of the count.
     """
     started_at = time.monotonic()
 

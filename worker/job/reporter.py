@@ -31,10 +31,10 @@ class Reporter:
 
     Attributes:
         lease: Lease of the job.
-        checkpoint: Checkpoint of an earlier attempt, as `core.store.Jobs.keep_checkpoint` takes it, or None.
+        checkpoint: Checkpoint of an earlier attempt, as for `core.store.Jobs.keep_checkpoint`, or None.
         phases: Phases of this attempt, with their times and memory.
         counters: Counts that the job adds to the service's totals.
-        progress_details: Values shown with the progress, such as the ranks of a training.
+        progress_details: Values to show with the progress, such as the ranks of a training.
         on_iterations: Called with the points of the learning curves as they are reported, or None.
     """
 
@@ -61,7 +61,7 @@ class Reporter:
         self._milliseconds: dict[int, Values] = {}
 
     def phase(self, name: str, *, reset_count: bool = False) -> None:
-        """Enter the next phase, write it immediately, and check for interruptions.
+        """Enter the next phase, write all reports immediately, and check for interruptions.
 
         Args:
             name: Name of the phase.
@@ -94,10 +94,10 @@ class Reporter:
         Args:
             progress: Phase and count of the job.
             metrics: Latest means.
-            findings: Findings on its datasets.
+            findings: Findings on the job's datasets.
             iterations: Points of the learning curves.
             milliseconds: Mean times of an iteration since the previous point, by the iteration of the point.
-            immediately: Write now, whenever the last report was written.
+            immediately: Write now, even within the interval.
 
         Raises:
             JobCancelled: The user cancelled the job.

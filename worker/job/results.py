@@ -42,18 +42,18 @@ from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.systems import Ranked
 
-_RESAMPLES = 1_000  # of the intervals of baselines, segments and folds
+_RESAMPLES = 1_000  # bootstrap resamples for the intervals of baselines, segments and folds
 
 
 @dataclass(frozen=True)
 class StoredEvaluation:
-    """An evaluation whose per-query values are stored and whose row is still to be added.
+    """An evaluation whose per-query values are stored, but whose row is not added yet.
 
     Attributes:
         id: Id of the evaluation.
         means: Mean over queries by metric.
         columns: Other columns of the row.
-        beside_baselines: Findings of the comparison with baselines, which the row has, too.
+        beside_baselines: Findings of the comparison with baselines, also included in the row.
     """
 
     id: str
@@ -69,7 +69,7 @@ class StoredEvaluation:
         dataset_id: str,
         diagnostics: dict[str, Any] | None = None,
     ) -> None:
-        """Add the row."""
+        """Add the row to the database."""
         tx.evaluations.add(
             self.id,
             job_id=job_id,
@@ -82,7 +82,7 @@ class StoredEvaluation:
 
 @dataclass(frozen=True)
 class StoredRanking:
-    """A ranking whose documents are stored and whose row is still to be added.
+    """A ranking whose documents are stored, but whose row is not added yet.
 
     Attributes:
         id: Id of the ranking.
@@ -97,7 +97,7 @@ class StoredRanking:
     findings: list[Values] | None = None
 
     def add(self, tx: Transaction, job_id: str, system: System, dataset_id: str) -> None:
-        """Add the row."""
+        """Add the row to the database."""
         tx.rankings.add(
             self.id,
             job_id=job_id,
@@ -110,7 +110,7 @@ class StoredRanking:
 
 
 def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: str) -> StoredEvaluation:
-    """Evaluate the scores of a system as a job measures, and store every query's values."""
+    """Evaluate the scores of a system by a job's metrics, and store the values of every query."""
     run.reporter.phase("evaluating")
     held = measures.contract
     parts = slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
@@ -167,7 +167,7 @@ def measure_baselines(measures: Measures, ranked: Ranked) -> list[tuple[Baseline
 
 
 def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: str) -> Values:
-    """Store the values of every validation query, and return the validation of the model's row."""
+    """Store the values of every validation query; return the column `validation` of the model's row."""
     run.reporter.phase("evaluating")
     values = measure(ranked.scores, ranked.judgments, measures.metrics, measures.contract)
     query_ids = list(ranked.judgments.query_ids)
@@ -183,7 +183,7 @@ def store_validation(run: JobRun, measures: Measures, ranked: Ranked, model_id: 
 def store_cross_validation(
     run: JobRun, measures: Measures, query_ids: Sequence[str], validated: CrossValidation, model_id: str
 ) -> Values:
-    """Store the held-out values of every query, and return the validation of the model's row."""
+    """Store the held-out values of every query; return the column `validation` of the model's row."""
     run.reporter.phase("evaluating")
     with run.artifacts.writing(validation_key(model_id)) as file:
         write_query_values(file, query_ids, validated.per_query)
@@ -206,7 +206,7 @@ def store_ranking(run: JobRun, ranked: Ranked) -> StoredRanking:
 
 
 def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
-    """Store a ranking in the form that `rank_documents` returns."""
+    """Store a ranking in the table format of `rank_documents`."""
     stored = StoredRanking(new_id("rnk_"), queries, table.num_rows)
     with run.artifacts.writing(ranking_key(stored.id)) as file:
         pq.write_table(table, file)

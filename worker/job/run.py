@@ -1,4 +1,4 @@
-"""A claimed job: its specification, and the parts with which it is run and ended."""
+"""Run and end a claimed job."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -19,20 +19,20 @@ RETRY_LATER = "put_off"  # outcome of an attempt, as stored and logged
 
 
 class JobRun:
-    """One attempt at a claimed job. The token of its lease guards everything that it writes.
+    """One attempt at a claimed job, whose writes are guarded by the fencing token of its lease.
 
     Attributes:
         id: Job.
         kind: Kind of the job, see `core.jobs.JobKind`.
-        spec: Stored specification; runners get it parsed.
+        spec: Stored specification as JSON; runners get the parsed one.
         key_id: API key that submitted the job, or None.
-        attempt: Number of this claim among those that count.
+        attempt: Number of this attempt, without released claims.
         worker: Worker name.
         trace_context: Span of the request that submitted the job, as headers, or None.
         settings: Settings of the worker.
         store: Store.
         threads: Threads that the job may use.
-        caches: Caches.
+        caches: Disk caches of the worker.
         bounds: Time and memory limits.
         lease: Renewal, cancellation and interruptions.
         reporter: Progress, metrics, learning curves and checkpoints.
@@ -68,7 +68,7 @@ class JobRun:
     def claim_next(
         cls, store: Store, settings: WorkerSettings, kinds: Collection[str], worker: str
     ) -> "JobRun | None":
-        """Claim the next queued job of these kinds, or return None where none waits."""
+        """Claim the next queued job of these kinds, or return None if the queue has none."""
         with store.begin() as tx:
             job = tx.jobs.claim_next(kinds, worker, settings.lease_seconds)
             spent_seconds = 0.0 if job is None else _spent_seconds(tx, job)
@@ -76,9 +76,9 @@ class JobRun:
 
     @contextmanager
     def succeeding(self, result: dict[str, Any]) -> Iterator[Transaction]:
-        """Open the transaction that writes every row of the result and ends the job.
+        """Open the transaction that writes all rows of the result and ends the job.
 
-        A lost lease undoes all of it, so that a job that ran twice has one result.
+        A lost lease rolls the transaction back, so that a job that ran twice has one result.
 
         Raises:
             JobCancelled: The user cancelled the job.
@@ -96,7 +96,7 @@ class JobRun:
 
     @contextmanager
     def refusing(self, problem: Values) -> Iterator[Transaction]:
-        """Open the transaction that stores a decision against the request, and ends the job.
+        """Open the transaction that stores a refusal and ends the job as refused.
 
         Raises:
             JobCancelled: The user cancelled the job.
@@ -122,7 +122,7 @@ class JobRun:
     def release(self) -> None:
         """Return the job to the queue; the attempt does not count.
 
-        The next sweep of any worker sends its wake-up.
+        The next sweep of any worker wakes a worker for the job.
         """
         with self.store.begin() as tx:
             self.reporter.record(tx)

@@ -1,4 +1,4 @@
-"""Sample queries of stored scoring requests and of datasets."""
+"""Sample queries of stored scoring requests and datasets, for drift jobs."""
 
 import gzip
 import hashlib
@@ -19,7 +19,7 @@ from core.store.artifacts.keys import samples_key
 from core.types import Float32Array, Float64Array, FloatArray
 from worker.job.systems import LoadedModel
 
-# Bounds of a sample, whatever the number of stored requests.
+# Limits of a sample, independent of the number of stored requests.
 MOST_QUERIES = 2_000
 MOST_DOCUMENTS = 100_000
 
@@ -46,7 +46,7 @@ class Sampled:
     Attributes:
         sample: Sample of the queries, with features and a last column of scores.
         requests: Number of requests.
-        queries: Number of different queries in them.
+        queries: Number of distinct queries in the requests.
     """
 
     sample: QuerySample
@@ -62,15 +62,15 @@ def read_samples(
     seed: int,
     threads: int,
 ) -> Sampled:
-    """Read stored requests, and score a random sample of their queries by a model.
+    """Read stored requests, and score a random sample of their queries with a model.
 
-    Each query counts once, by its latest request. A query without an id, as in requests with tensors, is
-    always a different one. Requests to all versions of the name count if they have all features of the model,
-    so that a new version is compared with earlier requests.
+    Each query counts once, by its latest request. Queries without an id, as in requests with tensors, are
+    always distinct. To compare a new version with earlier requests, the requests to all versions of the name
+    count, if they have all features of the model.
 
     Args:
         store: Store of the requests.
-        model: Model; its scores are computed again.
+        model: Model that computes the scores again.
         window: Time window of the requests.
         queries_by: `id`: equal ids name one query; `request`: all queries are different.
         seed: Seed of the sample.
@@ -79,7 +79,7 @@ def read_samples(
     Raises:
         ArtifactDamaged: Stored requests are missing, or their checksum does not match.
     """
-    drawn: list[tuple[int, int, FloatArray]] = []  # a heap with the greatest number first
+    drawn: list[tuple[int, int, FloatArray]] = []  # a heap with the greatest number on top
     seen: set[int] = set()
     requests = 0
     for features, request in _requests(store, model, window):
@@ -99,7 +99,7 @@ def read_samples(
 
 
 def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
-    """Return random queries of a dataset, within the bounds of a sample of requests."""
+    """Return random queries of a dataset, within the limits of a sample of requests."""
     order = np.random.default_rng(seed).permutation(dataset.n_queries)[:MOST_QUERIES]
     sizes = np.cumsum(np.diff(dataset.query_boundaries)[order])
     return dataset.select_queries(np.sort(order[: max(1, int(np.sum(sizes <= MOST_DOCUMENTS)))]))
@@ -123,7 +123,7 @@ class _LoggedFeatures:
     model: LoadedModel
 
     def of(self, documents: Sequence[Mapping[str, Any]]) -> FloatArray:
-        """Return the features of the documents of a query, (n_documents, n_features), as they were scored."""
+        """Return the features of a query's documents, (n_documents, n_features), in the model's order."""
         rows = [document["features"] for document in documents]
         if not self.model.categories:
             return np.array(rows, self.model.scorer.precision)[:, self.columns]
@@ -140,7 +140,7 @@ class _LoggedFeatures:
 def _requests(
     store: Store, model: LoadedModel, window: Window
 ) -> Iterator[tuple[_LoggedFeatures, dict[str, Any]]]:
-    """Yield the requests of a window whose features are those of the model, the latest first."""
+    """Yield the requests of a window that have all features of the model, the latest first."""
     with store.read() as tx:
         rows = tx.drift.samples_between(window.since, window.until, window.name)
     by_version: dict[str, _LoggedFeatures | None] = {}
@@ -165,7 +165,7 @@ def _requests(
 
 
 def _logged(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures | None:
-    """Return the positions of a model's features in the log of a version, None where it lacks some."""
+    """Return the positions of a model's features in a version's requests, None if any is missing."""
     with store.read() as tx:
         row = tx.models.several([model_id]).get(model_id)
     places = {name: place for place, name in enumerate(row.feature_names if row else ())}
@@ -175,7 +175,7 @@ def _logged(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures 
 
 
 def _number(key: str, seed: int) -> int:
-    """Return a pseudo-random number of a seed that is the same for equal keys."""
+    """Return a seeded hash of a key as a pseudo-random number."""
     digest = hashlib.blake2b(key.encode(), key=seed.to_bytes(8, "little"), digest_size=8).digest()
     return int.from_bytes(digest, "little")
 

@@ -1,4 +1,4 @@
-"""Write lists that the service stored as a file that becomes a click log."""
+"""Write stored rankings and interleaved lists as a file of sessions, to read as a click log."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -16,15 +16,15 @@ from core.store.tables import ShownList
 from worker.job.run import JobRun
 
 Session = dict[str, Any]
-_CERTAIN = 1.0  # a version of a model always ranks the same candidates alike
+_CERTAIN = 1.0  # a model version ranks the same candidates deterministically
 _LISTS_BETWEEN_CHECKS = 1_000
 
 
 def write_stored_lists(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
-    """Write the lists that the source of a click log names as sessions, a JSON line each.
+    """Write the stored lists of a click log's source as sessions, a JSON line each.
 
     Raises:
-        DatasetError: There is no such list.
+        DatasetError: The source has no lists.
         NotFound: The interleaving was deleted.
     """
     _WRITERS[source["kind"]](run, source, path)
@@ -33,10 +33,10 @@ def write_stored_lists(run: JobRun, source: Mapping[str, Any], path: Path) -> No
 def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
     """Write the rankings of a period as sessions.
 
-    Without a user, the session counts as one.
+    A ranking without a user has its session as the user.
 
     Raises:
-        DatasetError: No ranking was kept.
+        DatasetError: No ranking of the period was stored.
     """
     period = ServedPeriod.from_json(source)
     with run.store.read() as tx:
@@ -50,10 +50,10 @@ def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
 
 
 def _write_interleaved(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
-    """Write the lists of an interleaving whose time for clicks is over as sessions.
+    """Write the lists of an interleaving as sessions, once their click window is over.
 
     Raises:
-        DatasetError: There is no such list.
+        DatasetError: No list of the interleaving has a click window that is over.
         NotFound: The interleaving was deleted.
     """
     with run.store.read() as tx:
@@ -65,7 +65,7 @@ def _write_interleaved(run: JobRun, source: Mapping[str, Any], path: Path) -> No
         )
 
 
-# By the kind of the source of a log.
+# Keyed by the kind of the log's source.
 _WRITERS = {SERVED: _write_served, INTERLEAVED: _write_interleaved}
 
 

@@ -1,4 +1,4 @@
-"""Sources of datasets: uploads, files on the disk and at addresses, and synthetic data."""
+"""Sources of datasets: uploads, files on the disk or at URLs, and synthetic data."""
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +30,7 @@ class DatasetSource(Protocol):
         """Return the digest that determines the content.
 
         Args:
-            on_progress: See `read`; several files are read before their digest is known.
+            on_progress: See `read`; several files are read to compute their digest.
         """
         ...
 
@@ -40,7 +40,7 @@ class DatasetSource(Protocol):
         Args:
             limits: Limits of the dataset.
             threads: Threads to use.
-            on_progress: Called with the bytes read and in all; may raise to stop.
+            on_progress: Called with the bytes read and the total; may raise to stop.
 
         Raises:
             DatasetError: The file cannot be read; the error has line and column.
@@ -75,7 +75,7 @@ def opened_source(row: Dataset, run: JobRun, max_bytes: int | None) -> Iterator[
 _GENERATORS: Mapping[str, Callable[..., RankingDataset]] = MappingProxyType(
     {"polynomial": synthetic_dataset, "sparse": sparse_dataset}
 )
-# By the names in a stored source, which are those of the API.
+# Keyed by the names in a stored source, which equal the API's.
 _ARGUMENTS = MappingProxyType(
     {
         "queries": "n_queries",
@@ -91,7 +91,7 @@ _ARGUMENTS = MappingProxyType(
 
 
 class Synthetic:
-    """A synthetic dataset."""
+    """Dataset source of synthetic data."""
 
     def __init__(self, source: dict[str, Any]) -> None:
         self._source = source
@@ -110,7 +110,7 @@ class Synthetic:
 
 
 class Upload:
-    """An uploaded file, with an optional file of query sizes."""
+    """Dataset source of an uploaded file, with an optional file of query sizes."""
 
     def __init__(self, row: Dataset, artifacts: Artifacts) -> None:
         self._key = upload_key(row.id)
@@ -142,9 +142,9 @@ class Upload:
 
 
 class FolderFile:
-    """A file below a data root, read where it is.
+    """Dataset source of a file below a data root, read in place.
 
-    Its checksum is computed first, so that it shares its content with an upload of the same bytes.
+    The checksum is computed first, so that the dataset shares its content with an upload of the same bytes.
     """
 
     def __init__(self, row: Dataset, data_roots: DataRoots) -> None:
@@ -158,7 +158,7 @@ class FolderFile:
         """Return the digest that determines the content.
 
         Raises:
-            DatasetError: The file is gone, may not be read, or changes.
+            DatasetError: The file is missing, not readable, or changes.
         """
         with self._opened() as file, file.path.open("rb") as content:
             return upload_digest(file_sha256(content), None, self._options)
@@ -175,7 +175,7 @@ class FolderFile:
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[OpenFile]:
-        """Open the file, and check before and after that it has not changed since the first opening."""
+        """Open the file; check before and after the block that it is unchanged since it was first opened."""
         with self._roots.opened(self._folder, self._name) as file:
             self._version = self._version or file.version
             self._check(file.version)

@@ -1,4 +1,4 @@
-"""Make sums of stored models, or of a network and the trees on its residuals."""
+"""Build sums of stored models, or of a model and the trees trained on its residuals."""
 
 import time
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ class TrainedSum:
     Attributes:
         content: File of the sum, see `core.scorers.sum`.
         feature_names: Names of the features in column order.
-        history: Reports of its training; a single one for a sum of stored models.
-        best_iteration: Best iteration of its training, 1 for a sum of stored models.
-        growth: Growth of trees that ended suspiciously early, else None.
+        history: Reports of the training; a single one for a sum of stored models.
+        best_iteration: Best iteration of the training, 1 for a sum of stored models.
+        growth: Growth of the trees if it ended suspiciously early, else None.
         fitted: Fitted and shrunk weights, or None.
-        propensities: Propensity of each rank, where they were learnt with its trees, else None.
+        propensities: Propensity of each rank if they were learnt with the trees, else None.
     """
 
     content: bytes
@@ -43,15 +43,15 @@ class TrainedSum:
 
     @property
     def kept_iterations(self) -> int:
-        """Return the iterations that the sum keeps."""
+        """Return the number of iterations that the sum keeps."""
         return self.best_iteration
 
 
 def load_members(store: Store, job: BoostingJob) -> tuple[Member, ...]:
-    """Load the models of a sum, none for other trainings.
+    """Load the member models of a sum; return an empty tuple for other trainings.
 
     Raises:
-        NotFound: There is no such model.
+        NotFound: A model does not exist.
         ArtifactDamaged: The checksum of a file does not match.
         InvalidInput: A model is a sum itself, or the models have different categories of a feature.
         ModelError: A file cannot be used.
@@ -74,7 +74,7 @@ def fitted_to_members(members: Sequence[Member], training: NamedDataset) -> Name
     """Return a dataset with the features and categories of all members.
 
     Raises:
-        InvalidInput: It lacks a feature that one of them uses.
+        InvalidInput: The dataset lacks a feature that a member uses.
     """
     if not members:
         return training
@@ -93,7 +93,7 @@ def fit_sum(
     training: NamedDataset,
     validation: NamedDataset | None,
 ) -> TrainedSum:
-    """Add models up; fit their weights on the validation data unless the specification has them.
+    """Build the sum of models; fit the weights on the validation data unless the specification has them.
 
     Raises:
         InvalidInput: There are no validation data to fit the weights on.
@@ -130,7 +130,7 @@ def fit_sum(
 
 
 def with_base(base: Member, trained: TrainedModel) -> TrainedSum:
-    """Return the sum of a model and of the trees that were trained on its scores."""
+    """Return the sum of a model and the trees that were trained on its residuals."""
     trees = Member("trees on its residuals", trained.content, trained.feature_names, 1.0)
     added = _sum_of([replace(base, weight=1.0), trees])
     return TrainedSum(

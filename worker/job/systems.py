@@ -1,4 +1,4 @@
-"""Stored models and rankings that a job evaluates."""
+"""Load stored models and rankings, and score datasets with them."""
 
 import hashlib
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class LoadedModel:
 
     Attributes:
         scorer: Scoring model.
-        feature_names: Names of its features in column order, as in its training data.
+        feature_names: Names of the features in column order, as in the training data.
         reference: Name and version.
     """
 
@@ -49,7 +49,7 @@ class LoadedModel:
         return categories_by_name(self.scorer, self.feature_names)
 
     def fit(self, dataset: RankingDataset) -> RankingDataset:
-        """Return a dataset with the model's features, and its codes for their categories.
+        """Return a dataset with the model's features, and with categories encoded by the model's codes.
 
         Raises:
             DatasetError: The dataset is bare judgments.
@@ -60,7 +60,7 @@ class LoadedModel:
         """Return the scores, (n_documents,), of a dataset that `fit` returned.
 
         Raises:
-            ScoreNotFinite: One is NaN or infinite; the error names the model and the document.
+            ScoreNotFinite: A score is NaN or infinite; the error names the model and the document.
         """
         return scores_of(self.scorer, self.reference, dataset, threads)
 
@@ -69,7 +69,7 @@ def scores_of(scorer: ScoringModel, reference: str, dataset: RankingDataset, thr
     """Return the scores, (n_documents,), of the documents of a dataset.
 
     Raises:
-        ScoreNotFinite: One is NaN or infinite; the error names the model and the document.
+        ScoreNotFinite: A score is NaN or infinite; the error names the model and the document.
     """
     try:
         return scorer.score(dataset.features, threads)
@@ -81,7 +81,7 @@ def scores_of(scorer: ScoringModel, reference: str, dataset: RankingDataset, thr
 
 
 def heal_models(store: Store, content: bytes) -> list[str]:
-    """Rewrite the damaged copies of a model; return the ids of the models."""
+    """Rewrite the damaged files of stored models with this content; return the ids of the models."""
     sha256 = hashlib.sha256(content).hexdigest()
     with store.read() as tx:
         models = tx.models.of_text(sha256)
@@ -101,9 +101,9 @@ def load_model(store: Store, model_id: str) -> LoadedModel:
     """Load a model to score with.
 
     Raises:
-        NotFound: There is no such model.
-        ArtifactDamaged: The checksum of its file does not match.
-        ModelError: Its file cannot be used.
+        NotFound: The model does not exist.
+        ArtifactDamaged: The checksum of the model's file does not match.
+        ModelError: The model's file cannot be used.
     """
     with store.read() as tx:
         row = tx.models.get(model_id)
@@ -120,7 +120,7 @@ class Ranked:
 
     Attributes:
         dataset: Queries, with the features that the model uses.
-        judgments: Judgments that the scores are measured by: the dataset, or its documents and those that the
+        judgments: Judgments for the metrics: the dataset, or its documents together with those that the
             ranking retrieved.
         scores: (n_documents,) in the order of the judgments; NaN for a document that was not retrieved.
         findings: Findings on the system for this dataset.
@@ -133,17 +133,17 @@ class Ranked:
 
     @property
     def findings_json(self) -> list[Values] | None:
-        """Return the stored form of the findings, None where there are none."""
+        """Return the findings as JSON to store, None if there are none."""
         return [asdict(finding) for finding in self.findings] or None
 
 
 def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset) -> Ranked:
-    """Score a dataset.
+    """Score a dataset by a stored model or ranking.
 
     Raises:
-        DatasetError: It is bare judgments, and the system is a model.
-        FeaturesAbsent: It lacks most of the features that the model uses, and the job does not allow that.
-        InvalidInput: A ranking cannot be joined with it by its documents.
+        DatasetError: The dataset is bare judgments, and the system is a model.
+        FeaturesAbsent: The dataset lacks most features that the model uses, and the job does not allow that.
+        InvalidInput: The ranking cannot be joined with the dataset by document ids.
     """
     if system.model_id is not None:
         model = load_model(run.store, system.model_id)
@@ -157,14 +157,14 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
 def fit_findings(
     spec: JobSpec, name: str, model: LoadedModel, dataset: RankingDataset
 ) -> tuple[Finding, ...]:
-    """Report the features that a model uses and a dataset lacks, and the categories unknown to the model.
+    """Return findings on features that a model uses but a dataset lacks, and on unknown categories.
 
     Raises:
         FeaturesAbsent: More than half of the features are absent, and the job does not allow that.
     """
     absent = AbsentFeatures.of(dataset, model.used_features)
     if dataset.n_features and not spec.allows_absent_features:
-        advice = ALLOW_ABSENT if isinstance(spec, SubmittedJob) else ""  # a gate makes no exception
+        advice = ALLOW_ABSENT if isinstance(spec, SubmittedJob) else ""  # gates have no such option
         absent.refuse_most("/dataset_id", "the dataset", name, advice=advice)
     return (
         *absent_feature_findings(absent, name),
@@ -180,7 +180,7 @@ def _stored_run(store: Store, ranking_id: str) -> Run:
 
 
 def ranked_queries(store: Store, ranking_id: str) -> set[str]:
-    """Return the ids of the queries that a stored ranking has."""
+    """Return the ids of the queries of a stored ranking."""
     with store.verified.open(ranking_key(ranking_id)) as file:
         table = pq.read_table(file, columns=["query_id"])
     return {str(query_id) for query_id in table.column("query_id").unique().to_pylist()}

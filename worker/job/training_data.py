@@ -36,10 +36,10 @@ from worker.job.systems import ALLOW_ABSENT
 
 
 def load_judged(run: JobRun, dataset_id: str, measures: Measures) -> RankingDataset:
-    """Load a dataset with the labels mapped for the job's metrics.
+    """Load a dataset with the label map of a job applied.
 
     Raises:
-        InvalidInput: The metrics cannot use them.
+        InvalidInput: The metrics cannot use the labels.
     """
     loaded = load_dataset(run.store, run.caches, dataset_id).dataset
     return judged_for(measures, loaded, None)
@@ -75,12 +75,12 @@ class BaseModel:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Return the names of its features, as in its training data."""
+        """Return the names of the model's features, as in its training data."""
         return self.member.feature_names
 
     @property
     def is_forest(self) -> bool:
-        """Return whether trees can be appended to it; other models become a part of a sum."""
+        """Return whether trees can be appended to the model; other models become members of a sum."""
         return isinstance(self.member.model, TreeModel)
 
 
@@ -88,8 +88,8 @@ def load_base(store: Store, job: BoostingJob) -> BaseModel | None:
     """Load the model that a job continues, or None.
 
     Raises:
-        NotFound: There is no such model.
-        ArtifactDamaged: The checksum of its file does not match.
+        NotFound: The model does not exist.
+        ArtifactDamaged: The checksum of the model's file does not match.
     """
     if job.init_model is None:
         return None
@@ -127,9 +127,9 @@ class TrainingData:
 
     @classmethod
     def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
-        """Load and split the datasets of a job, with mapped labels.
+        """Load and split the datasets of a job, and apply its label map.
 
-        Parts are held out by the stored labels, so that the label map does not change them.
+        Parts are held out before labels are mapped, so that the label map does not change the split.
 
         Raises:
             InvalidInput: The job names missing features or invalid categories, parts cannot be held out, or
@@ -185,10 +185,10 @@ class TrainingData:
     def require_features(self) -> None:
         """Refuse a validation or test dataset that lacks most features.
 
-        The features that a model uses are known after its training. Until then, all that vary are counted.
+        The features that a model uses are unknown before its training: all features that vary are counted.
 
         Raises:
-            FeaturesAbsent: It lacks more than half of them.
+            FeaturesAbsent: A dataset lacks more than half of these features.
         """
         training = self.training.dataset
         for pointer, part in (("/validation", self.validation), ("/test_dataset_id", self.test)):
@@ -221,7 +221,7 @@ class TrainingData:
         )
 
     def fold(self, number: int) -> "TrainingData":
-        """Return the datasets of the training that holds a fold out, to validate on it.
+        """Return the datasets of the training that holds a fold out as validation data.
 
         Raises:
             ValueError: The job has no folds.
@@ -259,12 +259,12 @@ class TrainingData:
             raise InvalidInput.at("/init_model", str(error)) from error
 
     def kept_bins(self, cache: LocalCache) -> KeptBins:
-        """Return the cache entry of the binned datasets."""
+        """Return the cache and the keys of the binned datasets."""
         validation = self.validation.features if self.validation else None
         return KeptBins(cache, self.training.features, validation)
 
     def findings(self, threads: int) -> list[Values]:
-        """Check the datasets against each other."""
+        """Return findings from comparing the training data with the other datasets, and on the teacher."""
         others: dict[str, RankingDataset] = {
             role: part.dataset
             for role, part in (("validation", self.validation), ("test", self.test))
@@ -281,10 +281,10 @@ class TrainingData:
 
 
 def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
-    """Load the datasets of a job: as they are, and with the features of the training data.
+    """Load the datasets of a job: unchanged, and with the features of the training data.
 
     Raises:
-        InvalidInput: The specification does not fit the data.
+        InvalidInput: The specification is invalid for the data.
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
@@ -296,7 +296,7 @@ def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
     if job.distribution is not None:
         return loaded, data  # each rank checks the memory of its shard
     training, validation = data.training.dataset, data.validation.dataset if data.validation else None
-    # The bins of a cross-validation hold the documents of all folds.
+    # A cross-validation bins the documents of all folds.
     need = memory_need(job.training, training, training if data.folds else validation)
     run.bounds.require_memory(need.total, f"This training takes about {need}")
     return loaded, data
@@ -320,7 +320,7 @@ def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDatas
 
 
 def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
-    """Return the training data with the features that the job uses; the other datasets are fitted to them."""
+    """Return the training data with the features that the job uses; other datasets are fitted to it later."""
     if job.features is None:
         return training
     try:
@@ -347,7 +347,7 @@ def _kept(whole: NamedDataset, job: BoostingJob) -> NamedDataset:
 def _apart(
     training: NamedDataset, role: str, part: HoldOut | None, seed: int
 ) -> tuple[NamedDataset, NamedDataset | None]:
-    """Take a part out of the training data."""
+    """Split a held-out part from the training data; without one, return the training data and None."""
     if part is None:
         return training, None
     try:

@@ -1,4 +1,4 @@
-"""Report the iterations of a training."""
+"""Report the iterations of a training, and store checkpoints."""
 
 import time
 from collections import Counter
@@ -12,7 +12,7 @@ from worker.job.reporter import Reporter, Values
 
 
 class KeepsSnapshots(Protocol):
-    """Storage of checkpoints, with which a training can be resumed."""
+    """Storage of checkpoints to resume a training from."""
 
     def is_due(self) -> bool:
         """Return whether the next checkpoint is due."""
@@ -26,8 +26,8 @@ class TrainingWatch:
 
     Args:
         reporter: Reporter of the job.
-        checkpoints: Storage of its checkpoints; None where an interrupted training restarts.
-        after_first: Work deferred until the first iteration is reported.
+        checkpoints: Storage of checkpoints; None if an interrupted training restarts from the beginning.
+        after_first: Callback for work deferred until the first iteration is reported.
     """
 
     phase = "training"
@@ -50,7 +50,7 @@ class TrainingWatch:
             self._after_first()
 
     def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
-        """Report an iteration, and store a checkpoint where one is due."""
+        """Report an iteration, and store a checkpoint if one is due."""
         self._snapshot = snapshot
         with self.kept_on_stopping():
             self._report(report)
@@ -58,20 +58,20 @@ class TrainingWatch:
             self._checkpoints.keep(snapshot)
 
     def on_batch(self, done: int, total: int) -> None:
-        """Report the completed batches of the current epoch, and those in all."""
+        """Report the completed and the total batches of the current epoch."""
         with self.kept_on_stopping():
             self._reporter.report(progress={**self._progress, "batch": done, "batches": total})
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
-        """Return the completed iterations of the job, and those in all."""
+        """Return the completed and the total iterations of the job."""
         return report.iteration, report.total
 
     def metrics(self, report: IterationReport) -> Values:
-        """Return the latest means of the job by data."""
+        """Return the latest means of the metrics by dataset role."""
         return means(report)
 
     def curves(self, report: IterationReport) -> Values:
-        """Return the learning curves' values at the iteration by data, empty where it is not measured."""
+        """Return the iteration's points of the learning curves by dataset role, empty if not measured."""
         return {name: dict(metrics) for name, metrics in report.values.items()}
 
     @contextmanager
@@ -129,5 +129,5 @@ class TrainingWatch:
 
 
 def means(report: IterationReport) -> Values:
-    """Return the means of the metrics by data, without diagnostics."""
+    """Return the means of the metrics by dataset role, without diagnostics."""
     return {name: dict(values) for name, values in report.values.items() if name != "diagnostics"}

@@ -21,10 +21,10 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFlag) -> None:
-    """Compile the kernels that the cache lacks, in processes that end afterwards and free their memory.
+    """Compile the kernels that the cache lacks, in subprocesses that free their memory at exit.
 
-    Nothing is compiled where the settings leave it to the jobs. The log, the health files and the database
-    show the progress. The database has no connection while lanes are forked.
+    Without `compile_ahead` this does nothing: jobs compile the kernels. The progress is written to the log,
+    the health files and the database. No database connection is open when lanes are forked.
 
     Raises:
         KernelsNotReady: A kernel cannot be compiled.
@@ -40,7 +40,7 @@ def compile_ahead(settings: WorkerSettings, lanes: Collection[str], stop: StopFl
 
 
 class CompilationReport:
-    """Progress of the compilation in the log, the health files and the database.
+    """Report the progress of the compilation to the log, the health files and the database.
 
     Args:
         settings: Settings of the worker.
@@ -66,7 +66,7 @@ class CompilationReport:
             self._store(progress)
 
     def leave(self) -> None:
-        """Remove the entries of the lanes, which report themselves from now on."""
+        """Remove the entries of the lanes from the database; from now on the lanes report themselves."""
         self._store(None)
 
     def _store(self, progress: Progress | None) -> None:

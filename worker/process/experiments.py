@@ -1,4 +1,4 @@
-"""Advance experiments: queue the trainings that they need, and the report when these have ended."""
+"""Advance experiments: queue their trainings, and a report when these have ended."""
 
 from collections.abc import Mapping, Sequence
 
@@ -22,7 +22,7 @@ from core.stored import read_entries
 from core.training import training_spec
 from worker.job.experiments import corpus_of, measured_runs, plan_of, recognitions
 
-# Most trainings of an experiment that are queued or run at a time; more would only lengthen the queue.
+# Limit of active trainings of an experiment; more would only lengthen the queue.
 MOST_ACTIVE = 32
 _LOG = structlog.stdlib.get_logger(__name__)
 
@@ -53,11 +53,11 @@ def _advance_one(store: Store, experiment_id: str) -> list[Job]:
 
 
 def advance(tx: Transaction, experiment_id: str) -> list[Job]:
-    """Queue the jobs that an experiment needs next; none while it waits for others.
+    """Queue the next jobs of an experiment; none while it waits for active jobs.
 
     Raises:
-        InvalidInput: The plan does not fit the datasets.
-        NotFound: A dataset is gone.
+        InvalidInput: The plan is invalid for the datasets.
+        NotFound: A dataset was deleted.
         WrongState: A dataset cannot be read.
     """
     experiment = tx.experiments.locked(experiment_id)
@@ -80,7 +80,7 @@ def advance(tx: Transaction, experiment_id: str) -> list[Job]:
 
 
 def _ready_datasets(tx: Transaction, experiment: Experiment) -> Parts | None:
-    """Return the datasets, None while one of them is not ready."""
+    """Return the datasets of an experiment, None while one of them is not ready."""
     rows = {
         (each["fold"], each["name"], each["part"]): tx.datasets.get(each["dataset_id"])
         for each in experiment.datasets
@@ -93,7 +93,7 @@ def _ready_datasets(tx: Transaction, experiment: Experiment) -> Parts | None:
 
 def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> None:
     if tx.experiments.trainings(experiment.id):
-        return  # it was resumed
+        return  # the experiment was resumed
     experiment.corpus = corpus_of(experiment.paper, recognitions(tx, experiment))
     planned = plan_of(experiment)
     runs = (
@@ -102,7 +102,7 @@ def _plan_trainings(tx: Transaction, experiment: Experiment, parts: Parts) -> No
         else list(planned.runs.values())
     )
     rows = _rows_of_runs(planned)
-    # Folds are of equal size, so that one of them is enough to measure the time.
+    # Folds have equal sizes, so one fold is enough to measure the time.
     folds = experiment.folds[:1] if experiment.dry_run else experiment.folds
     for fold in folds or [0]:
         for place, run in enumerate(runs):
@@ -128,7 +128,7 @@ def sharing_key(run: Run, parts: Mapping[str, Dataset]) -> str:
 
 
 def _rows_of_runs(planned: Plan) -> dict[str, str]:
-    """Return the first row of a table by run."""
+    """Return the first table row of each run, by digest."""
     rows: dict[str, str] = {}
     for cell in planned.cells:
         for digest in cell.runs:
@@ -189,7 +189,7 @@ def _queue_trainings(tx: Transaction, experiment: Experiment) -> list[Job]:
 
 
 def _shared_job(tx: Transaction, training: TrainingState, project: str | None) -> str | None:
-    """Return a training of the same model that measures at least the same metrics, or None."""
+    """Return the id of a training job with the same model and at least the same metrics, or None."""
     spec = training.row.spec
     for other in tx.experiments.shareable(training.row.sharing_key, project):
         same_diagnostics = spec.get("diagnostics") in (None, other.spec.get("diagnostics"))
@@ -199,7 +199,7 @@ def _shared_job(tx: Transaction, training: TrainingState, project: str | None) -
 
 
 def _queue_evaluations(tx: Transaction, experiment: Experiment) -> list[Job]:
-    """Queue the evaluations on the training data, which trainings leave out."""
+    """Queue evaluations on the training data, which training jobs do not do."""
     queued = []
     for state in tx.experiments.trainings(experiment.id):
         row, training = state.row, state.job
@@ -239,7 +239,7 @@ def _earlier_evaluation(tx: Transaction, training: TrainingState, project: str |
 
 
 def _queue_report(tx: Transaction, experiment: Experiment) -> list[Job]:
-    """Queue the report when all trainings have ended, and before that whenever a table is complete."""
+    """Queue the last report when all trainings have ended, and earlier reports as tables become complete."""
     if experiment.report_job_id and tx.jobs.get(experiment.report_job_id).status in ACTIVE:
         return []
     states = tx.experiments.trainings(experiment.id)

@@ -25,11 +25,11 @@ RecordOutcome = Callable[[JobRun, Exception], str]
 class Heartbeat:
     """A thread that renews a job's lease until the block ends.
 
-    It interrupts a job that is cancelled or reaches a limit, or whose worker shuts down. If the job ignores
-    the interruption for longer than its grace period, the thread records the outcome and ends the process,
-    which the worker replaces.
+    The thread interrupts a job that is cancelled or reaches a limit, or whose worker shuts down. If the job
+    ignores the interruption for longer than its grace period, the thread records the outcome and ends the
+    process, which the worker replaces.
 
-    It runs while kernels compile and run, because those release Python's global interpreter lock.
+    The thread runs while kernels compile and run, because these release Python's global interpreter lock.
 
     Args:
         run: The job.
@@ -47,7 +47,7 @@ class Heartbeat:
         self._record_outcome = record_outcome
         self._renewed_at = time.monotonic()
         self._ended = threading.Event()
-        # Its log lines carry the job's context variables.
+        # Copy the context, so that the thread's log lines have the job's context variables.
         beat = contextvars.copy_context().run
         self._thread = threading.Thread(
             target=beat, args=(self._beat,), name=f"heartbeat-{run.id}", daemon=True

@@ -1,7 +1,7 @@
 """Accept only valid wake-up messages from the broker.
 
-Celery does not validate messages. A malformed one would end or block the worker, and be delivered again after
-its restart. So only wake-ups as `core.store.WakeUps` sends them are passed on to Celery.
+Celery does not validate messages. A malformed message would crash or block the worker, and be redelivered
+after its restart. So only wake-ups in the format of `core.store.WakeUps` are passed on to Celery.
 """
 
 import json
@@ -25,7 +25,7 @@ class QoS(redis.QoS):
         """Acknowledge a message.
 
         Raises:
-            ConnectionError: The broker is unavailable. The message is no longer counted as unacknowledged:
+            ConnectionError: The broker is unavailable. The message no longer counts as unacknowledged:
                 otherwise a lane with one prefetch slot would never poll the broker again.
         """
         try:
@@ -61,7 +61,7 @@ class Transport(redis.Transport):
 
 
 def is_wake_up(message: Any) -> bool:
-    """Return whether a message is a wake-up as `WakeUps` sends it."""
+    """Return whether a message is a wake-up in the format of `WakeUps`."""
     try:
         headers, properties = message["headers"], message["properties"]
         (job_id,), named, followers = json.loads(b64decode(message["body"], validate=True))

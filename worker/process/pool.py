@@ -18,13 +18,13 @@ from worker.process.tasks import run_jobs
 from worker.settings import WorkerSettings
 
 _STOP_POLL_SECONDS = 0.1
-# On a machine shared with the API, requests have priority over trainings.
+# Give the API's requests priority over jobs on a shared machine.
 _NICENESS = 10
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
 class PoolProcess:
-    """A pool process with its store and inherited stop flag.
+    """State of a pool process: store, worker name and inherited stop flag.
 
     Args:
         settings: Settings of the worker.
@@ -45,9 +45,9 @@ class PoolProcess:
     def start(self) -> None:
         """Prepare this process for jobs, right after the fork.
 
-        The kernels were compiled before the fork, and jobs load those that they use from the cache. Kernels
-        that a read-only cache lacks are compiled here and never in the parent: OpenMP does not survive a
-        fork.
+        The kernels were compiled before the fork, and jobs load the kernels that they use from the cache.
+        Kernels that a read-only cache lacks are compiled here. The parent never compiles them: OpenMP does
+        not survive a fork.
         """
         die_with_parent(self._parent_pid)
         os.nice(_NICENESS)
@@ -60,16 +60,16 @@ class PoolProcess:
         _LOG.info("worker.ready", worker=self._process)
 
     def run_jobs(self, job_id: str) -> None:
-        """Run the queued jobs; the body of the Celery task.
+        """Run queued jobs until none is left; this is the body of the Celery task.
 
-        The next job of the queue may be another one than the job that the wake-up was sent for.
+        The next job in the queue may differ from the job that the wake-up was sent for.
         """
         if self._store is None:
             raise RuntimeError("jobs run in pool processes only; use the prefork pool")
         run_jobs(self._store, self._settings, self._stop, self._process, self._kinds)
 
     def leave(self) -> None:
-        """Send the spans of the last jobs when this process ends."""
+        """Flush the trace spans of the last jobs when this process ends."""
         self._stop_tracing()
 
     @property

@@ -51,10 +51,10 @@ _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def problem_of(error: Exception) -> dict[str, Any]:
-    """Describe an error for the user.
+    """Return an error as a problem for the user.
 
-    An error that is not one of ours may hold anything, so its text goes to the log only, under a reference
-    that the user can quote.
+    The text of an unexpected error may be confidential: it is only logged, with a reference that the user
+    can quote.
     """
     if isinstance(error, RankeryError):
         title = next(TITLES[kind] for kind in type(error).__mro__ if kind in TITLES)

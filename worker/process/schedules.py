@@ -1,4 +1,4 @@
-"""Advance schedules: queue the jobs that are due, and the promotions of the trained models."""
+"""Advance schedules: queue due jobs, and the promotions of trained models."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,17 +25,17 @@ from core.stored import Stored
 from core.studies import Budget
 
 _KEY = "API key"
-SERVED_DAYS = 30.0  # of the clicks that a run trains on, unless its schedule has others
+SERVED_DAYS = 30.0  # default days of served clicks that a run trains on
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
 def advance_all(store: Store, most_active_jobs: int, now: datetime | None = None) -> list[Job]:
-    """Advance all schedules that are due or have a run that has not ended; return the queued jobs.
+    """Advance all schedules that are due or have an active run; return the queued jobs.
 
     Args:
         store: Store.
-        most_active_jobs: Default of the most active jobs of a key.
-        now: Current time; None: that of this machine.
+        most_active_jobs: Default limit of active jobs per API key.
+        now: Current time; None for the time of this machine.
     """
     moment = now or utc_now()
     with store.read() as tx:
@@ -54,7 +54,7 @@ def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs
         raise
     except RankeryError as error:
         _LOG.warning("schedule.failed", schedule_id=schedule_id, exc_info=True)
-        with suppress(NotFound), store.begin() as tx:  # it may be deleted by now
+        with suppress(NotFound), store.begin() as tx:  # the schedule may be deleted by now
             _fail(tx, schedule_id, now, error)
     except Exception:  # noqa: BLE001 - an error of one schedule must not stop the others and the sweep
         _LOG.exception("schedule.unexpected_error", schedule_id=schedule_id)
@@ -64,15 +64,15 @@ def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs
 
 
 def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: int) -> list[Job]:
-    """Follow the run of a schedule that has not ended, and begin another if one is due.
+    """Advance the active run of a schedule, and start another run if one is due.
 
-    Run, job and promotion change in one transaction, under the lock of the schedule. After a crash the next
+    Run, job and promotion change in one transaction, while the schedule is locked. After a crash the next
     sweep of any worker continues from the committed state.
 
     Raises:
-        InvalidInput: The job does not fit the present datasets and models.
+        InvalidInput: The job is invalid for the present datasets and models.
         JobQuotaExceeded: The key has too many jobs.
-        NotFound: The schedule, or a dataset or model that it needs, is gone.
+        NotFound: The schedule, or a dataset or model that it needs, was deleted.
         WrongState: The API key of the schedule was revoked or has expired.
     """
     schedule = tx.schedules.locked(schedule_id)
@@ -92,9 +92,9 @@ def _is_due(schedule: Schedule, now: datetime) -> bool:
 
 
 def _come_due(tx: Transaction, schedule: Schedule, now: datetime) -> ScheduleRun | None:
-    """Record the run that is due and return it, None where it has been recorded or is skipped.
+    """Record the due run and return it, None if it was recorded before or is skipped.
 
-    Missed due times have one run together, at the last of them.
+    All missed due times share one run, at the latest of them.
     """
     first, cron = schedule.next_run_at or now, Cron(schedule.cron, schedule.timezone)
     due_at = cron.latest(first, now)
@@ -142,7 +142,7 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
 
 
 def _make_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job:
-    """Queue the job that makes the log of served clicks to train on."""
+    """Queue the job that makes the click log of served rankings to train on."""
     now = utc_now()
     since = now - timedelta(days=clicks.get("days", SERVED_DAYS))
     period = ServedPeriod.of_model(tx, clicks.get("model") or schedule.job["model_name"], since, now)
@@ -165,7 +165,7 @@ def _train_on_clicks(
 
 
 def _start_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
-    """Submit the study of a run, and return its first trials."""
+    """Submit the study of a run, and return the jobs of its first trials."""
     statistics = tx.datasets.get(run.datasets["train"]).statistics
     spec = study_of_run(schedule.spec, schedule.job, run.datasets, statistics)
     budget, parallel = Budget(**spec.pop("budget")), spec.pop("parallel_trials")
@@ -203,7 +203,7 @@ def _spec_of_run(
             lambda reference: tx.models.resolve(reference).reference,
             click_log_id,
         )
-    # An alias may point to another version by now.
+    # Resolve the model again: an alias may point at another version by now.
     model = tx.models.resolve(schedule.job["model"])
     datasets = DriftJob.reference_datasets(
         schedule.job.get("dataset_id"), model.dataset_id, model.lineage, tx.datasets.exists
@@ -242,7 +242,7 @@ def _follow(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_j
 
 
 def _follow_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, study_id: str) -> None:
-    """Advance a run by the state of its study, which moves its alias itself."""
+    """Advance a run by the state of its study; the study's own job moves the alias."""
     try:
         study = tx.studies.get(study_id)
     except NotFound:
@@ -321,7 +321,7 @@ def _as_key(tx: Transaction, schedule: Schedule) -> Iterator[None]:
     """Restrict the transaction to the objects that the API key of the schedule may read.
 
     Raises:
-        WrongState: It was revoked or has expired.
+        WrongState: The key was revoked or has expired.
     """
     if schedule.key_id is None:
         yield
@@ -354,7 +354,7 @@ def _end(
 
 
 def _break(tx: Transaction, schedule_id: str, now: datetime) -> None:
-    """Record the unexpected error of a run, and disable the schedule, which would fail again."""
+    """Record the unexpected error of a run, and disable the schedule, since it would fail again."""
     schedule = tx.schedules.locked(schedule_id)
     detail = (
         "An unexpected error ended it; the log of the worker has more. Correct the schedule and enable it."
@@ -369,7 +369,7 @@ def _break(tx: Transaction, schedule_id: str, now: datetime) -> None:
 
 
 def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError) -> None:
-    """Record that a run failed; disable a schedule whose API key has ended."""
+    """Record a failed run; disable the schedule if its API key was revoked or has expired."""
     schedule = tx.schedules.locked(schedule_id)
     run = tx.schedules.active_run(schedule_id)
     if run is None and _is_due(schedule, now):

@@ -7,7 +7,8 @@ class StopFlag:
     """One bit shared by the worker's parent process and the pool processes forked from it.
 
     Celery's warm shutdown waits for running tasks without notifying them. This flag lets a running job return
-    to the queue immediately. It is in anonymous shared memory, which the kernel frees however processes end.
+    to the queue immediately. The bit is in anonymous shared memory, which the operating system frees even if
+    processes are killed.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Sweeper: requeue the jobs of lost workers, advance experiments, resend wake-ups, report liveness.
+"""Sweep: requeue jobs of lost workers, advance experiments and schedules, resend wake-ups, report liveness.
 
 A sweep also frees the artifacts of deleted and expired objects.
 """
@@ -23,13 +23,13 @@ from core.worker_health import READY, WorkerHealth, WorkerHealthFile
 from worker.process import experiments, schedules
 from worker.settings import WorkerSettings
 
-# Leases without a report after which a worker counts as gone.
+# Worker timeout: number of lease durations without a report.
 _SILENT_LEASES = 3
-# Heartbeats within which a live worker renews a lease.
+# Number of heartbeat intervals within which a live worker renews a lease.
 _WATCHED_HEARTBEATS = 2
-_EVENTS_SECONDS = 300.0  # between two searches for old events
+_EVENTS_SECONDS = 300.0  # interval of removing old events
 _BATCH_EVENTS = 1_000
-# Longest delay of this process's heartbeats by a sweep.
+# Time limit of the upkeep in a sweep, which delays this process's heartbeats.
 _UPKEEP_SECONDS = 1.0
 _RETENTION_SECONDS = 3600.0
 _LOG = structlog.stdlib.get_logger(__name__)
@@ -38,8 +38,9 @@ _LOG = structlog.stdlib.get_logger(__name__)
 class Sweeper:
     """Run sweeps on the event loop of the worker's parent process.
 
-    Not from a thread: the parent forks pool processes, and a fork while a thread holds one of SQLite's locks
-    would leave the child without it. For the same reason the store has connections only during a sweep.
+    A thread would be unsafe: the parent forks pool processes, and in a child forked while a thread holds one
+    of SQLite's locks, the lock is never released. For the same reason the store has connections only during
+    a sweep.
 
     Args:
         settings: Settings of the worker.
@@ -69,12 +70,12 @@ class Sweeper:
         self._opened: Store | None = None
 
     def start(self, timer: Any) -> None:
-        """Sweep immediately, then at intervals; called whenever the worker has connected to the broker."""
+        """Sweep immediately, then at intervals; called after each connection to the broker."""
         self.sweep()
         timer.call_repeatedly(self._settings.sweep_seconds, self.sweep)
 
     def sweep(self) -> None:
-        """Sweep once; log a failure, which the next sweep repeats."""
+        """Sweep once; log a failed sweep, which the next sweep repeats."""
         try:
             woken = self._sweep()
         except Exception as error:  # noqa: BLE001 - the next sweep tries again
@@ -89,7 +90,7 @@ class Sweeper:
                 return
 
     def leave(self) -> None:
-        """Record that this worker has left."""
+        """Deregister this worker."""
         self._health.remove()
         if self._opened is None:
             return
@@ -103,9 +104,9 @@ class Sweeper:
 
     def _sweep(self) -> list[Job]:
         now = utc_now()
-        # A new worker sends a wake-up for every waiting job: earlier ones may be lost with the broker.
+        # A new worker sends a wake-up for every waiting job: earlier wake-ups may be lost with the broker.
         older_than_seconds = self._settings.wake_seconds if self._swept else 0.0
-        # Reused, because a store caches its compiled statements.
+        # Reuse the store, which caches compiled statements.
         store = self._opened = self._opened or Store.open(self._settings)
         try:
             taken_back = self._take_back(store, now)
@@ -139,14 +140,14 @@ class Sweeper:
             self._removed_events_at = time.monotonic()
 
     def _free(self, store: Store) -> None:
-        """Free artifacts of deleted and expired objects; the next sweep repeats a failed one."""
+        """Free the artifacts of deleted and expired objects; the next sweep retries after an error."""
         try:
             self._upkeep.run(store, _UPKEEP_SECONDS)
         except RankeryError:
             _LOG.warning("upkeep.failed", exc_info=True)
 
     def _report(self, store: Store) -> None:
-        """Record once per lease that this worker is live."""
+        """Report this worker as live, once per lease duration."""
         lease_seconds = self._settings.lease_seconds
         if time.monotonic() - self._reported_at < lease_seconds:
             return
@@ -158,7 +159,7 @@ class Sweeper:
         self._reported_at = time.monotonic()
 
     def _take_back(self, store: Store, now: datetime) -> RecoveryOutcome:
-        """Settle the jobs of lost workers; nothing is written where there are none."""
+        """Requeue or end the jobs of lost workers; write nothing if there are none."""
         with store.read() as tx:
             lost = self._lost(tx, now)
         if not lost:
@@ -176,7 +177,7 @@ class Sweeper:
         return silent + [job for job in running if self._is_gone(job) and job not in silent]
 
     def _is_gone(self, job: Job) -> bool:
-        """Return whether a job's pool process has died, which ends its lease early."""
+        """Return whether a job's pool process on this machine has died, which ends its lease early."""
         worker, _, pid = (job.worker or "").rpartition("/")
         return worker == self._worker and not _is_alive(int(pid))
 

@@ -41,7 +41,7 @@ from worker.runners.training import run_training
 from worker.runners.trial import run_trial
 from worker.settings import WorkerSettings
 
-# Each takes the claimed job and the specification that its kind in `core.jobs` parses.
+# Each runner takes the claimed job and its specification, parsed by its kind in `core.jobs`.
 RUNNERS: Mapping[JobKind, Callable[[JobRun, Any], None]] = MappingProxyType(
     {
         JobKind.TRAIN: run_training,
@@ -116,7 +116,7 @@ def run_job(run: JobRun, settings: WorkerSettings, stop: StopFlag) -> str:
 
 
 def _span(run: JobRun) -> AbstractContextManager[Span]:
-    """Record an attempt at a job, in the trace of the request that submitted it."""
+    """Start the span of an attempt at a job, in the trace of the request that submitted the job."""
     attributes: dict[str, str | int] = {
         "rankery.job.id": run.id,
         "rankery.job.kind": run.kind,
@@ -147,7 +147,7 @@ def _execute(run: JobRun) -> str:
 def record_outcome(run: JobRun, error: Exception) -> str:
     """Record the outcome of a job that raised an error and return it.
 
-    Do not write to a job whose lease is lost.
+    Nothing is written for a job whose lease is lost.
     """
     run.artifacts.discard()
     try:

@@ -1,1 +1,1 @@
-"""Distributed trainings: a driver, its ranks, and their placement."""
+"""Distributed trainings: the driver, the ranks, and their placement on machines."""

@@ -1,4 +1,4 @@
-"""Process of one rank: `python -m worker.ranks`, with its invitation on the standard input."""
+"""Run the process of one rank: `python -m worker.ranks`, with its invitation on the standard input."""
 
 from core.unused_packages import leave_out_unused
 

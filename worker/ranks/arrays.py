@@ -1,4 +1,4 @@
-"""Arrays in messages between the processes of a training."""
+"""Serialise arrays for messages between the processes of a training."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from core.data.texts import Texts
 
 
 def packed(array: npt.NDArray[Any] | None) -> dict[str, Any] | None:
-    """Return an array of one or two dimensions as part of a message."""
+    """Return an array of one or two dimensions as part of a message; return None for None."""
     if array is None:
         return None
     return {

@@ -1,8 +1,8 @@
-"""LightGBM's collective operations between ranks, over the connections of a training.
+"""Implement LightGBM's collective operations between ranks, over the connections of a training.
 
-LightGBM calls two functions: one sums blocks and leaves each rank its own (`reduce-scatter`), one gathers the
-blocks of all ranks (`allgather`). See `LGBM_NetworkInitWithFunctions`. All sums here are of numbers on a
-common grid, so that they are exact and their order does not matter.
+LightGBM calls two functions: `reduce-scatter` sums blocks and gives each rank its block, and `allgather`
+gathers the blocks of all ranks. See `LGBM_NetworkInitWithFunctions`. The summed numbers are multiples of a
+common quantum, so that sums are exact and their order does not matter.
 """
 
 import ctypes
@@ -37,7 +37,7 @@ class Traffic:
 
     Attributes:
         sent_bytes: Bytes sent, without the overhead of the connections.
-        summed_bytes: Bytes of histograms among them.
+        summed_bytes: Part of `sent_bytes` that is histograms to sum.
         rounds: Number of exchanges with all other ranks.
         waiting_seconds: Time within exchanges.
     """
@@ -51,7 +51,7 @@ class Traffic:
 class Collectives:
     """Collective operations of one rank.
 
-    LightGBM registers the functions for the thread that calls `attach`, so the booster must run there.
+    LightGBM registers the functions for the thread that calls `attach`, so the booster must run in it.
 
     Args:
         rank: Rank of this process.
@@ -60,7 +60,7 @@ class Collectives:
 
     Attributes:
         traffic: Traffic so far.
-        stopwatch: Times the exchanges; may be replaced by one that times other parts as well.
+        stopwatch: Times the exchanges; may be replaced by a stopwatch that times other parts as well.
     """
 
     def __init__(self, rank: int, n_ranks: int, swap: Swap) -> None:
@@ -74,7 +74,7 @@ class Collectives:
         self._functions = _REDUCE_SCATTER(self._reduce_scatter), _ALLGATHER(self._allgather)
 
     def attach(self) -> None:
-        """Make LightGBM exchange through this object in this thread."""
+        """Register this object's functions as LightGBM's network in this thread."""
         functions = (ctypes.cast(function, _BYTES) for function in self._functions)
         code = _LIBRARY._LIB.LGBM_NetworkInitWithFunctions(
             ctypes.c_int(self.n_ranks), ctypes.c_int(self.rank), *functions
@@ -82,7 +82,7 @@ class Collectives:
         _LIBRARY._safe_call(code)
 
     def largest(self, values: Float64Array) -> Float64Array:
-        """Return the largest of each value over all ranks."""
+        """Return the elementwise maximum of arrays over all ranks."""
         own = values.tobytes()
         received = self._exchange(dict.fromkeys(self._others, own))
         parts = [np.frombuffer(part, np.float64) for part in received.values()]

@@ -1,4 +1,4 @@
-"""Connections between the processes of one training: Dask's TLS, and a proof of each end's rank."""
+"""Connections between the processes of one training: Dask's TLS, with authentication of each rank."""
 
 import asyncio
 import concurrent.futures
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 class Refused(Exception):
-    """The other end is not a process of this training, or not the expected rank."""
+    """The peer is not a process of this training, or not the expected rank."""
 
 
 class Connection:
     """One end of a connection. Messages are maps of numbers, texts and bytes; nothing is unpickled.
 
     Attributes:
-        peer: The rank at the other end.
+        peer: Rank of the peer.
     """
 
     def __init__(self, comm: Comm, peer: int) -> None:
@@ -44,14 +44,14 @@ class Connection:
 
     @property
     def peer_host(self) -> str:
-        """Address of the other end, without its port."""
+        """Return the address of the peer, without its port."""
         return self._comm.peer_address.rpartition("://")[2].rpartition(":")[0]
 
     async def send(self, message: Message) -> None:
         """Send a message.
 
         Raises:
-            OSError: The connection is gone.
+            OSError: The connection is closed.
         """
         await self._comm.write(dict(message))
 
@@ -59,13 +59,13 @@ class Connection:
         """Wait for the next message.
 
         Raises:
-            OSError: The connection is gone.
+            OSError: The connection is closed.
         """
         message: dict[str, Any] = await self._comm.read()
         return message
 
     def abort(self) -> None:
-        """Close immediately; call in the event loop."""
+        """Close the connection immediately; call in the event loop."""
         self._comm.abort()
 
 
@@ -96,9 +96,9 @@ class Endpoint:
         """Accept connections; return the address to connect to.
 
         Args:
-            host: Address of this machine at which the others reach it.
-            on_connection: Called in the event loop with each connection whose other end has proved its rank.
-            ports: Ports to try one after the other; 0 is any that is free.
+            host: Address at which other processes reach this machine.
+            on_connection: Called in the event loop with each connection whose peer has proved its rank.
+            ports: Ports to try in order; 0 is any free port.
 
         Raises:
             OSError: None of the ports is free.
@@ -129,8 +129,8 @@ class Endpoint:
         """Connect to a process of the training.
 
         Raises:
-            OSError: It cannot be reached.
-            Refused: The other end is not that process.
+            OSError: The process cannot be reached.
+            Refused: The peer is another process.
         """
         arguments = self._security.get_connection_args("worker")
         comm = await connect(address, timeout=_CONNECT_SECONDS, deserialize=False, **arguments)
@@ -144,7 +144,7 @@ class Endpoint:
         """Run a coroutine in the event loop and wait for it; call from other threads.
 
         Raises:
-            TimeoutError: It takes longer than `seconds`.
+            TimeoutError: The coroutine takes longer than `seconds`.
         """
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
@@ -177,7 +177,7 @@ class Endpoint:
         self.loop.close()
 
     async def _prove(self, comm: Comm) -> Connection:
-        """Prove the rank of this process, and verify that of the other end."""
+        """Prove the rank of this process, and verify the rank of the peer, by challenge and response."""
         self._comms.append(comm)
         async with asyncio.timeout(_PROOF_SECONDS):
             nonce = new_nonce()
@@ -192,7 +192,7 @@ class Endpoint:
 
 
 def _is_free(host: str, port: int) -> bool:
-    """Return whether a port is free; 0 always is."""
+    """Return whether a port is free; port 0 always is."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         socket.create_server((host.strip("[]"), port), family=family).close()

@@ -1,7 +1,7 @@
-"""Ranks as processes of a Dask worker, which starts, watches and kills them.
+"""Run ranks as processes of a Dask worker, which starts, monitors and kills them.
 
-The plugin runs in the event loop of the Dask worker. A rank takes no thread of the worker's pool, so that two
-trainings on the same Dask workers never wait for each other, nor for files that are read there.
+The plugin runs in the event loop of the Dask worker. A rank occupies no thread of the worker's pool. So
+trainings on the same Dask workers never wait for each other, nor for the reading of files.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from worker.ranks.local_placement import RankSubprocess
 if TYPE_CHECKING:
     from distributed import Worker
 
-TOPIC = "rankery-ranks"  # of the Dask events about ended ranks
+TOPIC = "rankery-ranks"  # topic of the Dask events about ended ranks
 _PLUGIN = "rankery-ranks"
 _PACKAGES = ("rankery-server", "lightgbm", "numpy")
 _POLL_SECONDS = 0.2
@@ -32,8 +32,8 @@ class HostReport:
     """State of a Dask worker.
 
     Attributes:
-        host: Address of its machine, at which other ranks reach its ranks.
-        n_ranks: Number of its running ranks.
+        host: Address of the worker's machine, at which other ranks reach its ranks.
+        n_ranks: Number of running ranks.
         packages: Versions of the packages on which the bytes of a model depend.
     """
 
@@ -52,9 +52,9 @@ async def start_rank(key: str, invitation: Invitation, dask_worker: "Worker") ->
     """Start a rank; runs on a Dask worker.
 
     Args:
-        key: Dask key of a value on this worker. The rank is killed when the value is deleted: when the
-            driver's client releases it or loses its connection.
-        invitation: Parameters of the rank; no dictionary, since Dask logs the arguments of failed calls.
+        key: Dask key of a value on this worker. The rank is killed when the value is deleted, which is
+            when the driver's client releases the value or loses its connection.
+        invitation: Parameters of the rank; not a dictionary, since Dask logs the arguments of failed calls.
         dask_worker: Dask worker that runs this function.
 
     Raises:
@@ -71,7 +71,7 @@ async def end_rank(key: str, dask_worker: "Worker") -> None:
 
 
 class RankHost(WorkerPlugin):
-    """Ranks of a Dask worker. They end when it closes; the kernel kills them when it is killed."""
+    """Ranks of a Dask worker, which end with the worker, even if it is killed."""
 
     name = _PLUGIN
 
@@ -79,7 +79,7 @@ class RankHost(WorkerPlugin):
         self.ranks: dict[str, RankSubprocess] = {}
 
     def setup(self, worker: "Worker") -> None:
-        """Start to watch the ranks."""
+        """Start the task that monitors the ranks."""
         self._worker = worker
         self._watching = asyncio.create_task(self._watch())
 
@@ -126,7 +126,7 @@ def packages() -> dict[str, str]:
 
 
 async def _rank_host(dask_worker: "Worker") -> RankHost:
-    """Return the plugin of a Dask worker, which the first driver adds."""
+    """Return the plugin of a Dask worker; add the plugin if this is the first driver."""
     if _PLUGIN not in dask_worker.plugins:
         await dask_worker.plugin_add(RankHost(), name=_PLUGIN, catch_errors=False)
     return cast("RankHost", dask_worker.plugins[_PLUGIN])

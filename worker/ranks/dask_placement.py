@@ -1,9 +1,9 @@
-"""Ranks as processes of Dask workers, at most one of a training on each.
+"""Place ranks on Dask workers, at most one rank of a training on each.
 
 Ranks are not Dask tasks: two trainings that wait for each other's threads would deadlock. `Client.run` starts
-them outside of the task queue; see `worker.ranks.dask_host`. For each rank the client holds the future of a
-value on its Dask worker. The scheduler deletes the value when the client releases the future or disconnects,
-and then the Dask worker kills the rank.
+ranks outside of the task queue; see `worker.ranks.dask_host`. For each rank the client holds the future of a
+value on the rank's Dask worker. The scheduler deletes the value when the client releases the future or
+disconnects, and then the Dask worker kills the rank.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROOM_SECONDS = 10.0  # timeout of starting Dask workers to join
+ROOM_SECONDS = 10.0  # timeout for enough Dask workers to join
 _ANSWER_SECONDS = 3.0
 _HURRIED_SECONDS = 0.5  # timeout of a call after another one has timed out
 _PAUSE_SECONDS = 0.5
@@ -42,7 +42,7 @@ class _Host:
 
     Attributes:
         address: Dask address.
-        report: State that it reported.
+        report: State reported by the Dask worker.
     """
 
     address: str
@@ -70,14 +70,14 @@ class DaskPlacement:
         self._hosts: list[_Host] = []
         self._ranks: dict[str, DaskRank] = {}
         self._answer_seconds = _ANSWER_SECONDS
-        # The machines of the cluster reach the local address of the connection to the scheduler.
+        # The local address of the connection to the scheduler is reachable from the cluster's machines.
         self.driver_host = _bracketed(_local_host(client))
 
     def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
-        """Return how many Dask workers can each run a rank; prefer those with the fewest ranks.
+        """Return the number of Dask workers that can each run a rank; prefer workers with the fewest ranks.
 
         Raises:
-            ClusterUnavailable: There are too few after ten seconds, or the scheduler is lost.
+            ClusterUnavailable: There are too few workers after the timeout, or the scheduler is lost.
         """
         deadline = time.monotonic() + self._room_seconds
         while True:
@@ -98,10 +98,10 @@ class DaskPlacement:
         return len(self._hosts)
 
     def start(self, rank: int, invite: Callable[[str], Invitation]) -> "DaskRank":
-        """Start a rank on a Dask worker on which no other rank of the training runs.
+        """Start a rank on a Dask worker that runs no other rank of the training.
 
         Raises:
-            RankLost: The Dask worker is gone, does not answer, or cannot start a process.
+            RankLost: The Dask worker is lost, does not answer, or cannot start a process.
         """
         host = self._hosts[rank]
         key = f"rankery-rank-{rank}-{secrets.token_hex(16)}"
@@ -121,7 +121,7 @@ class DaskPlacement:
             self._client.unsubscribe_topic(TOPIC)
 
     def ask_to_end(self, address: str, key: str) -> None:
-        """Let a Dask worker kill a rank; ignore a worker that is lost, since its ranks end with it."""
+        """Request a Dask worker to kill a rank; ignore a lost worker, since its ranks end with it."""
         if self._client.status != "running":
             return  # a Dask worker kills its ranks when it loses the scheduler or this client
         try:
@@ -177,7 +177,7 @@ class DaskPlacement:
         """Run a coroutine in the client's event loop.
 
         Raises:
-            TimeoutError: It takes longer than `seconds`.
+            TimeoutError: The coroutine takes longer than `seconds`.
         """
 
         async def timed() -> T:
@@ -197,9 +197,9 @@ class DaskRank:
     """A rank on a Dask worker.
 
     Args:
-        placement: Placement that started it.
+        placement: Placement that started the rank.
         address: Dask address of the worker.
-        key: Dask key of the value that keeps it alive.
+        key: Dask key of the value that keeps the rank alive.
     """
 
     def __init__(self, placement: DaskPlacement, address: str, key: str) -> None:
@@ -210,7 +210,7 @@ class DaskRank:
         self._ended = threading.Event()
 
     def hold(self, future: "Future[Any]") -> None:
-        """Hold the future whose release kills the rank."""
+        """Keep the future whose release kills the rank."""
         self._future = future
 
     def note_end(self) -> None:
@@ -233,7 +233,7 @@ class DaskRank:
 
 
 def _refusal(answer: Any) -> str | None:
-    """Return the reason why a Dask worker cannot run a rank, None where it can."""
+    """Return the reason why a Dask worker cannot run a rank, None if it can."""
     if isinstance(answer, TimeoutError):
         return "does not answer"
     if isinstance(answer, BaseException):
@@ -246,7 +246,7 @@ def _refusal(answer: Any) -> str | None:
 
 
 def _local_host(client: "Client") -> str:
-    """Return the address of this machine at the connection to the scheduler.
+    """Return the local address of the connection to the scheduler.
 
     Raises:
         ClusterUnavailable: The scheduler is lost.
@@ -259,5 +259,5 @@ def _local_host(client: "Client") -> str:
 
 
 def _bracketed(host: str) -> str:
-    """Return a host in the form that precedes a port: IPv6 addresses in brackets."""
+    """Return a host to write before a port, with IPv6 addresses in brackets."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host

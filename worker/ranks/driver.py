@@ -1,4 +1,4 @@
-"""Driver of a training on several ranks, which runs in the process that holds the job's lease."""
+"""Drive a training on several ranks, in the process that holds the job's lease."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,13 +24,13 @@ from worker.ranks.placement import Placement
 from worker.ranks.sharing import Sharing
 from worker.ranks.team import RankLost, Team
 
-_MOST_LOSSES = 3  # consecutive losses, without a tree between them
+_MOST_LOSSES = 3  # limit of consecutive losses without a tree between them
 _MEASURED = ("memory_bytes", "peak_memory_bytes", "sent_bytes", "waiting_share")
 _log = structlog.stdlib.get_logger(__name__)
 
 
 class DistributedTraining:
-    """Drive the ranks of one training; restart them from the last checkpoint when one is lost.
+    """Drive the ranks of one training; restart all from the last checkpoint when a rank is lost.
 
     Args:
         run: Job.
@@ -66,13 +66,13 @@ class DistributedTraining:
         self._reported_iteration = start.iteration if start else 0
 
     def train(self) -> TrainedRanker:
-        """Train; restart lost ranks.
+        """Train on ranks, restarting them after a loss.
 
         Raises:
             RanksLost: Ranks are lost repeatedly before another tree is grown.
             ClusterUnavailable: Too few ranks can be started.
-            InvalidInput: The specification does not fit the data.
-            LimitReached: A rank needs more memory than it may take.
+            InvalidInput: The specification is invalid for the data.
+            LimitReached: A rank needs more memory than its limit.
         """
         losses, grown = 0, -1
         while True:
@@ -117,7 +117,7 @@ class DistributedTraining:
         return self._result(history, leader)
 
     def _report(self, report: IterationReport, snapshot: Callable[[], Checkpoint]) -> None:
-        """Report an iteration that was not reported before a loss of ranks."""
+        """Report an iteration, unless it was reported before a loss of ranks."""
         if report.iteration <= self._reported_iteration:
             self._run.lease.check()
             return
@@ -133,19 +133,19 @@ class DistributedTraining:
         base_trees = self._state.base_trees if self._state else 0
         self._run.reporter.phase("counting leaves")
         text = portable_text(leader.model_text(kept))
-        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)  # needs the ranks' boosters
+        growth = growth_of(self._spec, text, kept, dataset.n_queries, leader)  # needs the boosters
         text = with_counts(text, leader.leaf_counts(text), first_tree=base_trees)
         return TrainedRanker(text, kept, dataset.feature_names, history.reports, growth, base_trees)
 
     def _until_grown(self, team: Team) -> None:
-        """Let a stopping worker finish the tree, so that it keeps a checkpoint of it."""
+        """Ignore the stop of the worker until the tree is grown, so that a checkpoint includes the tree."""
         try:
             self._watch_over(team)
         except WorkerStopping:
             return
 
     def _watch_over(self, team: Team) -> None:
-        """Report the ranks, and check for interruptions and for ranks that exceed the memory limit."""
+        """Report the state of the ranks, and check for interruptions and for the memory limit of ranks."""
         self._report_ranks(team)
         self._run.lease.check()
         limit = self._run.bounds.memory_bytes

@@ -11,7 +11,7 @@ from core.errors import ExtraMissing
 if TYPE_CHECKING:
     from distributed import Security
 
-DRIVER = -1  # the driver's number among the ranks
+DRIVER = -1  # rank number of the driver
 _NONCE_BYTES = 16
 
 
@@ -49,7 +49,7 @@ class Identity:
         return cls(job_id, token, secrets.token_hex(32), str(made.tls_ca_file), str(made.tls_worker_key))
 
     def security(self) -> "Security":
-        """Return the settings of Dask's connections: both ends show the certificate."""
+        """Return the TLS settings of Dask's connections, in which both ends present the certificate."""
         from distributed import Security
 
         return Security(
@@ -60,15 +60,15 @@ class Identity:
         )
 
     def proof(self, rank: int, nonce: bytes) -> bytes:
-        """Return the proof of a rank for a nonce of the other end."""
+        """Return the proof (HMAC) of a rank for a nonce of the peer."""
         message = f"{self.job_id}\n{self.token}\n{rank}\n".encode() + nonce
         return hmac.digest(bytes.fromhex(self.secret), message, hashlib.sha256)
 
     def proves(self, rank: int, nonce: bytes, proof: bytes) -> bool:
-        """Return whether a proof is valid for a nonce of this end and a rank of this training."""
+        """Return whether a peer's proof is valid for its rank and a nonce of this process."""
         return hmac.compare_digest(self.proof(rank, nonce), proof)
 
 
 def new_nonce() -> bytes:
-    """Return random bytes that are used once."""
+    """Return random bytes to use once."""
     return secrets.token_bytes(_NONCE_BYTES)

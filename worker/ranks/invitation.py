@@ -13,9 +13,9 @@ class Invitation:
         identity: Credentials of the training.
         rank: Number of the rank, from 0.
         driver: Address of the driver.
-        host: Address of the rank's machine at which the other ranks reach it.
+        host: Address at which the other ranks reach the rank's machine.
         threads: Threads of the rank.
-        silence_seconds: Silence of the driver after which the rank ends.
+        silence_seconds: Timeout without a message of the driver, after which the rank ends.
     """
 
     identity: Identity

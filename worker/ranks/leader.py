@@ -31,7 +31,7 @@ class Leader:
         self.is_exhausted = False
 
     def grow(self, *, measures: bool) -> Answers | None:
-        """Grow a tree; return the ranks' answers, None where none was grown.
+        """Grow a tree; return the ranks' answers, None if no tree was grown.
 
         Args:
             measures: Whether to compute loss and metrics.
@@ -41,7 +41,7 @@ class Leader:
         return answers if answers[0]["has_grown"] else None
 
     def state(self) -> tuple[str, dict[str, Float64Array]]:
-        """Return the trees so far, and the present scores by dataset; it cannot be interrupted."""
+        """Return the trees so far, and the present scores by dataset, without checks for interruptions."""
         answers = self._team.ask({"do": "state"}, on_wait=lambda: None)
         scores = {
             name: np.concatenate([unpacked(answer["scores"][name]) for answer in answers])
@@ -68,11 +68,11 @@ class Leader:
         return float(sum(self._ended("first_hessian_sum")))
 
     def has_gradient(self) -> bool:
-        """Return whether the loss would still change the score of a document."""
+        """Return whether any document still has a nonzero gradient."""
         return any(self._ended("has_gradient"))
 
     def decisive_bound(self) -> str | None:
-        """Return the hyperparameter whose bound alone prevents another tree; the last request of a team."""
+        """Return the hyperparameter whose bound alone prevents another tree; call this last on a team."""
         bound: str | None = self._ended("decisive_bound")[0]
         return bound
 
@@ -97,7 +97,7 @@ def means(spec: TrainingSpec, answers: Answers) -> dict[str, Mapping[str, float 
 
 
 def slowest(answers: Answers) -> dict[str, float]:
-    """Return the milliseconds of the slowest rank, by part."""
+    """Return the milliseconds of the slowest rank by part of the iteration."""
     milliseconds: dict[str, float] = {}
     for answer in answers:
         for part, spent in answer["milliseconds"].items():
@@ -106,5 +106,5 @@ def slowest(answers: Answers) -> dict[str, float]:
 
 
 def _mean(spec: TrainingSpec, metric: str, parts: Sequence[Float64Array]) -> float | None:
-    values = np.concatenate(parts)  # in the order of the dataset, since float sums depend on theirs
+    values = np.concatenate(parts)  # in the order of the dataset, since float sums depend on the order
     return float(values.mean()) if metric == "loss" else parse_metric(metric, spec.conventions).mean(values)

@@ -1,4 +1,4 @@
-"""Ranks as processes of this machine."""
+"""Run ranks as processes on this machine."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from worker.ranks.invitation import Invitation
 
 _HOST = "127.0.0.1"
 _MODULE = "worker.ranks"
-# Credentials withheld from ranks, which read the URLs that their driver signs.
+# Credentials withheld from ranks, which only read URLs that their driver signs.
 _WITHHELD = (
     *("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_STORAGE_URL", "RANKERY_ENCRYPTION_KEYS"),
     "PGPASSWORD",
@@ -35,7 +35,7 @@ class LocalPlacement:
         self._threads = threads_per_rank
 
     def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
-        """Return the number of ranks that the processors allow, but at least `at_least`."""
+        """Return the number of ranks that the CPUs allow, within `at_least` and `at_most`."""
         check()
         return min(at_most, max(at_least, available_cpus() // self._threads))
 
@@ -44,14 +44,14 @@ class LocalPlacement:
         return RankSubprocess(invite(_HOST))
 
     def close(self) -> None:
-        """Do nothing: every rank is a child process that has ended."""
+        """Do nothing: all ranks are child processes that have ended."""
 
 
 class RankSubprocess:
-    """A rank as a child of this process; it dies with the thread that starts it.
+    """A rank as a child of this process, killed when the thread that starts it ends.
 
     Args:
-        invitation: Written to its standard input, which no other process can read.
+        invitation: Parameters of the rank, written to its standard input, which no other process can read.
     """
 
     def __init__(self, invitation: Invitation) -> None:
@@ -61,7 +61,7 @@ class RankSubprocess:
             stdin=reading,
             stdout=subprocess.DEVNULL,
             env=rank_environment(invitation.threads),
-            start_new_session=True,  # Ctrl-C is for the driver
+            start_new_session=True,  # Ctrl-C signals only the driver
         )
         os.close(reading)
         with os.fdopen(writing, "wb") as stdin:
@@ -69,12 +69,12 @@ class RankSubprocess:
 
     @property
     def pid(self) -> int:
-        """Process id."""
+        """Return the process id."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """Exit code, None while it runs."""
+        """Return the exit code, None while the process runs."""
         return self._process.poll()
 
     def has_ended(self) -> bool:
@@ -107,7 +107,7 @@ def rank_environment(threads: int) -> dict[str, str]:
         **kept,
         "OMP_NUM_THREADS": count,
         "OMP_WAIT_POLICY": "passive",
-        # Return freed memory to the system: a tenth of the memory of a rank.
+        # Return freed memory to the system, which saves a tenth of a rank's memory.
         "ARROW_DEFAULT_MEMORY_POOL": "system",
         "MALLOC_MMAP_THRESHOLD_": str(2**22),
         "MALLOC_TRIM_THRESHOLD_": str(2**23),

@@ -1,4 +1,4 @@
-"""Connections of a rank with all others, over which they exchange blocks."""
+"""Connections of a rank with all other ranks, for exchanging blocks."""
 
 import asyncio
 from collections.abc import Mapping
@@ -33,12 +33,12 @@ class Mesh:
         self._grown = asyncio.Event()
 
     async def accept(self, connection: Connection) -> None:
-        """Add a connection of a rank of a higher number."""
+        """Add a connection from a rank with a higher number."""
         self._connections[connection.peer] = connection
         self._grown.set()
 
     async def connect_all(self, addresses: Mapping[int, str]) -> None:
-        """Connect to all ranks of a lower number, and wait for the ranks of a higher one.
+        """Connect to all ranks with lower numbers, and wait for connections from those with higher numbers.
 
         Args:
             addresses: Addresses of all ranks.
@@ -57,7 +57,7 @@ class Mesh:
             await self._grown.wait()
 
     async def swap(self, blocks: Mapping[int, bytes]) -> dict[int, bytes]:
-        """Send a block to each other rank and receive one from it.
+        """Send a block to each other rank and receive a block from each.
 
         Raises:
             PeerLost: A connection is lost.

@@ -1,4 +1,4 @@
-"""Part of a dataset for one rank: judgments, and the address of the features."""
+"""Part of a dataset for one rank: judgments, and the URL of the features."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from worker.ranks.arrays import packed, packed_texts, unpacked, unpacked_texts
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Neighbouring queries of a dataset.
+    """Contiguous queries of a dataset.
 
     Attributes:
         url: URL of the stored Parquet file of the features.
         rows: (n_documents,) rows of the file.
-        columns: (n_features,) columns of the file's features, -1 for a missing one.
+        columns: (n_features,) columns of the file's features, -1 for a missing feature.
         absent: Value of missing features.
         labels: (n_documents,) float32.
         query_boundaries: (n_queries + 1,) from 0.
@@ -30,7 +30,7 @@ class Part:
         query_weights: (n_queries,), or None.
         document_weights: (n_documents,), or None.
         first_query: Position of the first query in the whole dataset.
-        all_queries: Queries of the whole dataset.
+        all_queries: Number of queries of the whole dataset.
     """
 
     url: str
@@ -47,11 +47,11 @@ class Part:
 
     @classmethod
     def of(cls, dataset: RankingDataset, features: SelectedFeatures, url: str, queries: slice) -> "Part":
-        """Cut a part out of a dataset.
+        """Return the part of a dataset with a range of queries.
 
         Args:
             dataset: Whole dataset.
-            features: Its features as rows and columns of the stored file.
+            features: Features of the dataset as rows and columns of the stored file.
             url: URL of the file.
             queries: Range of queries.
         """
@@ -73,7 +73,7 @@ class Part:
         )
 
     def as_message(self) -> dict[str, Any]:
-        """Return the part as part of a message."""
+        """Serialise the part for a message."""
         arrays = ("rows", "columns", "labels", "query_boundaries", "query_weights", "document_weights")
         return {
             "url": self.url,
@@ -86,7 +86,7 @@ class Part:
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> "Part":
-        """Return the part of a message that `as_message` returned."""
+        """Deserialise a part from the result of `as_message`."""
         given: dict[str, Any] = {"document_ids": unpacked_texts(message["document_ids"])}
         plain = ("url", "absent", "first_query", "all_queries")
         arrays = message.keys() - {*plain, "document_ids"}
@@ -113,6 +113,6 @@ class Part:
 
 
 def sample_within(sample: Int32Array, first: int, last: int) -> Int64Array:
-    """Return the positions within first:last of the documents of an ascending sample, from 0."""
+    """Return the positions, relative to `first`, of the sampled documents in first:last."""
     begin, end = np.searchsorted(sample, [first, last])
     return sample[begin:end].astype(np.int64) - first

@@ -10,11 +10,11 @@ class StartedRank(Protocol):
     """Process of a rank on any machine."""
 
     def has_ended(self) -> bool:
-        """Return whether the process is known to have ended."""
+        """Return whether the process has ended, as far as known."""
         ...
 
     def end(self) -> None:
-        """Kill the process and wait until it has ended; do nothing if it has."""
+        """Kill the process and wait until it has ended; do nothing if it already has."""
         ...
 
 
@@ -22,23 +22,23 @@ class Placement(Protocol):
     """Start ranks for one attempt at a training.
 
     Attributes:
-        driver_host: Address of this machine at which ranks reach the driver.
-        driver_ports: Ports of the driver, of which the first free one is used; 0 is any.
+        driver_host: Address at which ranks reach the driver's machine.
+        driver_ports: Ports for the driver to try in order; 0 is any free port.
     """
 
     driver_host: str
     driver_ports: Sequence[int]
 
     def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
-        """Return how many ranks can be started now.
+        """Return the number of ranks that can be started now.
 
         Args:
             at_least: Fewest ranks.
             at_most: Most ranks.
-            check: Called while it waits; may raise to stop.
+            check: Called while waiting; may raise to stop.
 
         Raises:
-            ClusterUnavailable: Fewer than `at_least` can be started in time.
+            ClusterUnavailable: Fewer than `at_least` ranks can be started in time.
         """
         ...
 

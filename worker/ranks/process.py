@@ -1,6 +1,7 @@
-"""Process of one rank.
+"""Run the process of one rank.
 
-Its state can be rebuilt from a checkpoint. It ends immediately when it loses its driver or another rank.
+The process ends immediately when it loses its driver or another rank, since its state can be rebuilt from a
+checkpoint.
 """
 
 import asyncio
@@ -36,13 +37,13 @@ from worker.ranks.shard_training import ShardTraining
 T = TypeVar("T")
 
 LEFT, LOST = 0, 3  # exit codes: the driver is lost, another rank is lost
-_BEATS = 5  # heartbeats within the silence after which a process counts as lost
+_BEATS = 5  # heartbeats within the timeout after which a process counts as lost
 _PR_SET_NAME = 15
 _log = logging.getLogger("rankery.ranks")
 
 
 class RankProcess:
-    """A rank, which answers the driver's requests one after the other in its main thread.
+    """A rank, which answers the driver's requests one after another in the main thread.
 
     Args:
         invitation: Parameters of the rank.
@@ -100,7 +101,7 @@ class RankProcess:
             return {"failed": f"{type(error).__name__}: {error}"}
 
     async def _listen(self) -> None:
-        """Receive the driver's messages; end when it is lost or silent."""
+        """Receive the driver's messages; end the process when the driver is lost or silent."""
         silence = self._invitation.silence_seconds
         with contextlib.suppress(OSError, TimeoutError):
             while True:
@@ -132,7 +133,7 @@ class RankProcess:
         }
 
     def _enter(self, stage: str) -> None:
-        """Set the stage that the driver and the list of processes show."""
+        """Set the stage, which is reported to the driver and shown in the process name."""
         self._stage = stage
         if sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_NAME, f"rank {self._rank} {stage}".encode()[:15], 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Training of one rank's shard: gradients of its queries, its part of each tree, and its metrics."""
+"""Train on one rank's shard: gradients of its queries, its share of each tree, and its metrics."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -26,11 +26,11 @@ TRAIN = "train"
 
 
 class ShardTraining:
-    """State of a rank, from its judgments to the last tree.
+    """Training state of a rank, from loading to the last tree.
 
     Args:
         spec: Specification of the training.
-        parts: Queries of the rank by dataset, "train" and perhaps "validation".
+        parts: Queries of the rank by dataset, "train" and optionally "validation".
         feature_names: Names of the columns.
         categories: Values of categorical features by name.
         threads: Threads to use.
@@ -57,11 +57,11 @@ class ShardTraining:
         return np.asarray(self._datasets[TRAIN].features[rows], np.float32)
 
     def put_into_bins(self, edges: bytes, on_progress: OnProgress) -> None:
-        """Read all features, one block after the other, into bins that all ranks share.
+        """Read all features block by block, and bin them by edges common to all ranks.
 
         Args:
             edges: Edges of the bins, see `core.training.shared_bins`.
-            on_progress: Called with the documents read and in all.
+            on_progress: Called with the number of documents read and the total.
         """
         parameters = lightgbm_parameters(self._spec, self._datasets[TRAIN], self._threads)
         reference = edges_from_bytes(edges, parameters)
@@ -88,13 +88,13 @@ class ShardTraining:
         grown: int,
         on_histograms: Callable[[], None],
     ) -> None:
-        """Prepare for the first tree, or resume another training.
+        """Prepare for the first tree, or resume a training.
 
         Args:
             collectives: Collective operations with the other ranks.
             model_text: Trees so far, or an empty text.
-            scores: Present scores by dataset; empty where all are 0.
-            grown: Iterations of this training among the trees.
+            scores: Present scores by dataset; empty if all are 0.
+            grown: Completed iterations of this training.
             on_histograms: Called between the gradients of a tree and its histograms.
         """
         collectives.attach()
@@ -112,7 +112,7 @@ class ShardTraining:
 
     @property
     def datasets(self) -> list[RankingDataset]:
-        """Return the parts, that of the training data first."""
+        """Return the datasets of the shard, the training data first."""
         return list(self._datasets.values())
 
     @property
@@ -167,7 +167,7 @@ class _Place:
 
 
 class _Made:
-    """Bins that are made already."""
+    """Adapter that returns datasets binned before."""
 
     def __init__(self, binned: dict[str, lightgbm.Dataset]) -> None:
         self._binned = binned

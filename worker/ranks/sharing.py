@@ -26,9 +26,9 @@ from worker.ranks.arrays import packed, unpacked
 from worker.ranks.parts import Part, sample_within
 from worker.ranks.team import Team
 
-_URL_SECONDS = 7 * 24 * 3600  # the longest that S3 allows for a signed URL
-_SAMPLED_CELLS = 2**20  # 4 MB of features in a message of a rank
-_MEMORY_SHARE = 0.85  # of a machine; the rest is for the system
+_URL_SECONDS = 7 * 24 * 3600  # the longest validity that S3 allows for a signed URL
+_SAMPLED_CELLS = 2**20  # limit per message of a rank: 4 MB of features
+_MEMORY_SHARE = 0.85  # usable share of a machine's memory; the rest is for the system
 
 
 class Sharing:
@@ -38,7 +38,7 @@ class Sharing:
         run: Job.
         spec: Specification of the training.
         distribution: Number of ranks.
-        datasets: "train", and perhaps "validation", with the features of the training data.
+        datasets: "train", and optionally "validation", with the features of the training data.
     """
 
     def __init__(
@@ -55,12 +55,12 @@ class Sharing:
         self._edges: bytes | None = None
 
     def most_ranks(self) -> int:
-        """Return the largest number of ranks that each have queries.
+        """Return the largest number of ranks for which each rank has queries.
 
         Raises:
-            InvalidInput: There are too few queries, or features that ranks cannot read.
+            InvalidInput: There are too few queries, or ranks cannot read the features.
         """
-        self._selections()  # before any process is started
+        self._selections()  # raises before any process is started
         least, queries = (
             self._distribution.ranks.at_least,
             min(named.dataset.n_queries for named in self._datasets.values()),
@@ -74,11 +74,11 @@ class Sharing:
         return min(self._distribution.ranks.at_most, queries)
 
     def share_out(self, team: Team, on_wait: Callable[[], None]) -> None:
-        """Send the judgments, compute the bins, and let the ranks read all features into them.
+        """Send the judgments, compute the bin edges, and let the ranks read and bin all features.
 
         Args:
             team: Ranks.
-            on_wait: Called while they read; may raise to stop.
+            on_wait: Called while the ranks read; may raise to stop.
 
         Raises:
             LimitReached: A shard needs more memory than its machine or the job's limit allows.
@@ -161,7 +161,7 @@ class Sharing:
         }
 
     def _found_edges(self, team: Team, boundaries: Int64Array) -> bytes:
-        """Compute the edges of the bins from a sample of the documents of all ranks."""
+        """Compute the bin edges from a sample of the documents of all ranks."""
         dataset = self._datasets["train"].dataset
         self._run.reporter.phase("sampling")
         binning = self._spec.hyperparameters.binning()
@@ -182,7 +182,7 @@ class Sharing:
         return edges_to_bytes(bin_edges(features, binning, parameters, dataset.categorical_columns))
 
     def _check_memory(self, team: Team, needs: list[dict[str, Any]]) -> None:
-        """Refuse a shard that exceeds the memory of its machine or of the job, before it is read."""
+        """Raise before a shard is read that exceeds the memory of its machine or the job's limit."""
         limit = self._run.bounds.memory_bytes
         by_host: dict[str, int] = {}
         for member, need in zip(team.members, needs, strict=True):
@@ -202,7 +202,7 @@ def _stored_selection(store: Store, dataset: NamedDataset) -> tuple[SelectedFeat
     """Return the features of a dataset as rows and columns of a stored file, and the file's URL.
 
     Raises:
-        InvalidInput: The job has derived the features from those of the file.
+        InvalidInput: The features are not a plain selection from the stored file.
     """
     features = dataset.dataset.features
     if dataset.data_key is None or not isinstance(features, SelectedFeatures):

@@ -1,4 +1,4 @@
-"""Ranks of one attempt: send requests to all of them, and detect a lost one."""
+"""Ranks of one attempt: send requests to all ranks, and detect lost ranks."""
 
 import asyncio
 import contextlib
@@ -15,13 +15,13 @@ from worker.ranks.identity import DRIVER, Identity
 from worker.ranks.invitation import Invitation
 from worker.ranks.placement import Placement, StartedRank
 
-_START_SECONDS = 60.0  # timeout of starting a process, its imports and its connection
+_START_SECONDS = 60.0  # timeout for the start of a process, including imports and connection
 _POLL_SECONDS = 0.1
 _BEATS = 5
 
 
 class RankLost(Exception):
-    """A rank has ended, is silent, or cannot be reached by another one.
+    """A rank has ended, is silent, or cannot be reached by another rank.
 
     Attributes:
         rank: Number of the lost rank.
@@ -43,13 +43,13 @@ class Member:
     Attributes:
         rank: Number of the rank.
         process: Process of the rank.
-        last_message_at: Time of its last message.
-        host: Name of its machine, empty until it connects.
-        queries: Training queries of its shard.
-        documents: Documents of those queries.
+        last_message_at: Time of the rank's last message.
+        host: Name of the rank's machine, empty until the rank connects.
+        queries: Number of training queries of its shard.
+        documents: Number of documents of these queries.
         address: Address at which the other ranks reach it.
-        condition: State that it sent last: `stage`, `done`, `total`, `memory_bytes`, `waiting_share`.
-        connection: Connection to it, None until it connects.
+        condition: State that the rank sent last: `stage`, `done`, `total`, `memory_bytes`, `waiting_share`.
+        connection: Connection to the rank, None until it connects.
     """
 
     rank: int
@@ -71,7 +71,7 @@ class Team:
         identity: Credentials of the training.
         n_ranks: Number of ranks.
         threads: Threads of each rank.
-        silence_seconds: Silence after which a rank counts as lost.
+        silence_seconds: Timeout without a message, after which a rank counts as lost.
         on_wait: Called several times a second while the driver waits for ranks; may raise to stop.
     """
 
@@ -117,15 +117,15 @@ class Team:
     def ask(
         self, messages: Sequence[Message] | Message, *, on_wait: Callable[[], None] | None = None
     ) -> list[dict[str, Any]]:
-        """Send each rank its request and wait for all answers; return them by rank.
+        """Send a request to each rank and wait for all answers; return the answers by rank.
 
         Args:
             messages: One message for each rank, or one for all.
-            on_wait: Called instead of that of the team.
+            on_wait: Called instead of the team's `on_wait`.
 
         Raises:
             RankLost: A rank is lost; the team accepts no further requests.
-            InvalidInput: The specification does not fit the data of a rank.
+            InvalidInput: The specification is invalid for the data of a rank.
             RankFailed: A rank failed.
         """
         each = [messages] * len(self.members) if isinstance(messages, Mapping) else messages
@@ -198,7 +198,7 @@ class Team:
                 raise RankLost(member.rank, member.host, f"was silent for {self._silence_seconds:g} s")
 
     def _process(self, member: Member, message: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Process a message of a rank; return the answer, if it is one."""
+        """Process a message of a rank; return the answer, None for other messages."""
         if message is None:
             raise RankLost(member.rank, member.host, "has gone")
         member.condition = message.get("condition", member.condition)

@@ -25,7 +25,7 @@ def train_on_ranks(
 ) -> TrainedRanker:
     """Train the trees of a job on several ranks.
 
-    The model is the same on any number of ranks, byte for byte.
+    The bytes of the model do not depend on the number of ranks.
 
     Args:
         run: Job.
@@ -36,7 +36,7 @@ def train_on_ranks(
         start: Checkpoint to resume from, or None.
 
     Raises:
-        InvalidInput: The specification does not fit the data.
+        InvalidInput: The specification is invalid for the data.
         RanksLost: Ranks were lost repeatedly.
         ClusterUnavailable: The Dask scheduler cannot be reached, or has too few workers.
         LimitReached: A rank would exceed its memory limit.
@@ -47,7 +47,7 @@ def train_on_ranks(
 
 @contextmanager
 def _placement(settings: WorkerSettings, distribution: Distribution) -> Iterator[Placement]:
-    """Place ranks on the Dask cluster of the settings, or on this machine without one."""
+    """Provide the placement: the Dask cluster of the settings, or this machine without a cluster."""
     if settings.dask_scheduler is None:
         with closing(LocalPlacement(distribution.threads_per_rank)) as local:
             yield local

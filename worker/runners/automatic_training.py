@@ -1,4 +1,4 @@
-"""Run automatic trainings, and the jobs that try candidates beside them."""
+"""Run automatic trainings, and the helper jobs that try candidates for them in parallel."""
 
 import hashlib
 import time
@@ -29,7 +29,7 @@ from worker.job.training_data import TrainingData
 
 
 def run_candidates(run: JobRun, job: TryCandidatesJob) -> None:
-    """Try candidates of an automatic training until no other can be taken."""
+    """Try candidates of an automatic training until none can be claimed."""
     with run.store.read() as tx:
         parent = tx.jobs.get(job.auto_train_id)
     if parent.status in (JobStatus.QUEUED, JobStatus.RUNNING):
@@ -43,7 +43,7 @@ def run_candidates(run: JobRun, job: TryCandidatesJob) -> None:
 
 
 def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
-    """Try the candidates, fit the best model or sum on all queries, store it and measure it.
+    """Try the candidates, fit the best model or sum on all queries, and store and evaluate it.
 
     Raises:
         InvalidInput: The metric does not fit the labels, or no candidate was complete within the budget.
@@ -190,7 +190,7 @@ class _Tested:
 
 
 def _test(run: JobRun, job: AutoTrainJob, found: _Found, model: ScoringModel) -> _Tested | None:
-    """Evaluate the model on the test data, beside LightGBM's defaults, which are fitted for that alone."""
+    """Evaluate the model on the test data, and compare it with trees of LightGBM's default parameters."""
     if found.data.test is None or job.test_dataset_id is None:
         return None
     test: RankingDataset = found.data.test.dataset

@@ -1,4 +1,4 @@
-"""Run the ingestion of click logs: turn uploaded or downloaded files into mapped columns."""
+"""Run the ingestion of click logs: convert uploaded or downloaded files to memory-mapped columns."""
 
 import contextlib
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def run_click_log_ingestion(run: JobRun, spec: IngestClicksJob) -> None:
 
     Raises:
         DatasetError: The files cannot be read; the error has file, line and column.
-        InvalidInput: The options do not fit the files.
+        InvalidInput: The options are invalid for the files.
     """
     log_id = spec.click_log_id
     run.artifacts.delete_on_end(click_log_upload_folder(log_id))

@@ -1,4 +1,4 @@
-"""Run jobs that estimate click models of a log, and that make judgments of one."""
+"""Run jobs that fit click models to a log, and jobs that derive judgments from a log."""
 
 import hashlib
 import json
@@ -25,11 +25,11 @@ _VERSION = 1  # incremented whenever the same log and options give other grades
 
 
 def run_click_model(run: JobRun, spec: ClickModelJob) -> None:
-    """Compare click models on held-out lists, and estimate the best of them of all lists.
+    """Compare click models on held-out lists, and fit the best one to all lists.
 
     Raises:
         NotFound: The log was deleted.
-        InvalidInput: The log has no impressions, or too few lists to hold some out.
+        InvalidInput: The log has no impressions, or too few lists to hold out.
     """
     log = load_click_log(run, spec.click_log_id)
     run.reporter.phase("comparing models")
@@ -56,7 +56,7 @@ def run_click_model(run: JobRun, spec: ClickModelJob) -> None:
 
 
 def run_judging(run: JobRun, spec: JudgeJob) -> None:
-    """Grade the pairs of a log by a click model, join them with features, and store the dataset.
+    """Grade the query-document pairs of a log by a click model, join features, and store the dataset.
 
     Raises:
         NotFound: The log or a dataset was deleted.
@@ -88,7 +88,7 @@ def run_judging(run: JobRun, spec: JudgeJob) -> None:
 
 
 def _counting(run: JobRun, phase: str) -> Callable[[str, int, int], None]:
-    """Return a report of passes, which also checks for cancellation."""
+    """Return a callback that reports passes as progress, and checks for cancellation."""
 
     def report(step: str, done: int, of: int) -> None:
         progress = {"phase": f"{phase}: {step}", "iteration": done, "total": of}

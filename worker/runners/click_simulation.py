@@ -24,9 +24,10 @@ _MISSING = -1e300  # documents without the feature come last
 
 
 def run_click_simulation(run: JobRun, spec: SimulateClicksJob) -> None:
-    """Draw a click log, and store it with its truth.
+    """Simulate a click log, and store it with the ground truth of the simulation.
 
-    The job's result has the truth by rank, the file `truth.npz` of the log's folder that by pair.
+    The job's result has the ground truth by rank; the file `truth.npz` in the log's folder has it by
+    query-document pair.
 
     Raises:
         InvalidInput: A ranker is not a feature of the dataset.
@@ -61,7 +62,7 @@ def run_click_simulation(run: JobRun, spec: SimulateClicksJob) -> None:
 
 
 def truth_json(truth: Truth) -> dict[str, Any]:
-    """Return the truth by rank as JSON."""
+    """Return the ground truth by rank as JSON."""
     return {
         "propensities": truth.propensities.tolist(),
         "examination": truth.examination.tolist(),

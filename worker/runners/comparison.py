@@ -23,7 +23,7 @@ from worker.job.training_data import load_judged
 
 
 def run_comparison(run: JobRun, spec: CompareJob) -> None:
-    """Rank a dataset by every system and compare all pairs; store the ranking of each model.
+    """Rank a dataset by every system and compare all pairs of systems; store the ranking of each model.
 
     Raises:
         InvalidInput: The metrics cannot use the labels, or a ranking cannot be joined with the dataset.
@@ -87,7 +87,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
 
 
 def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDataset:
-    """Return the queries that every ranking has; test queries are in no fold."""
+    """Return the queries that every ranking has, which excludes test queries, since they are in no fold."""
     ranked = set(dataset.query_ids)
     for system in spec.systems:
         if system.ranking_id is not None:
@@ -117,7 +117,7 @@ def _by_metric(evaluations: list[Evaluation]) -> dict[str, Float64Array]:
 
 
 def values_table(query_ids: tuple[str, ...], values: dict[str, Float64Array]) -> pa.Table:
-    """Return the stored form of a comparison's values, (n_queries, n_systems) by metric."""
+    """Return the table to store for a comparison's values, (n_queries, n_systems) by metric."""
     columns = {
         name: pa.FixedSizeListArray.from_arrays(pa.array(table.ravel(), from_pandas=True), table.shape[1])
         for name, table in values.items()

@@ -30,7 +30,7 @@ PERMUTATIONS = 100_000
 
 @dataclass(frozen=True)
 class _Refit:
-    """A trial that was trained again on all queries but those held out.
+    """A trial that was trained again on all queries except the held-out ones.
 
     Attributes:
         trial: Trial with its cross-validated value.
@@ -46,9 +46,9 @@ class _Refit:
 
 
 def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
-    """Compare winner and default on the held-out queries and write the sentence of the study.
+    """Compare winner and default on the held-out queries and store the conclusion of the study.
 
-    If the winner is better, the transaction that ends the job moves the alias or queues the job of its gate.
+    If the winner is better, the transaction that ends the job moves the alias or queues its promotion job.
 
     Raises:
         InvalidInput: A refit was not measured on the held-out queries.
@@ -144,7 +144,7 @@ def _system(refit: _Refit) -> Values:
 
 
 def _promote(run: JobRun, tx: Transaction, study: Study, winner: Model, conclusion: Conclusion) -> str | None:
-    """Point the study's alias at a winner that is better, or let the gate of the alias decide."""
+    """Point the study's alias at a better winner, or queue the promotion job if the alias has a gate."""
     name, alias = study.model_name, study.spec.get("alias")
     if alias is None or conclusion.verdict != "better":
         return None

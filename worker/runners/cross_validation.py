@@ -1,4 +1,4 @@
-"""Train once for each fold of the queries, and measure each fold by the model that held it out."""
+"""Cross-validate: train once per fold of the queries, and evaluate the model on its held-out fold."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -21,16 +21,16 @@ AfterFold = Callable[[int, CrossValidation], None]
 
 
 def cross_validate(run: JobRun, job: BoostingJob, *, after_fold: AfterFold | None = None) -> CrossValidation:
-    """Hold each fold of a job out once; no model is kept.
+    """Cross-validate the training of a job; no model is kept.
 
     Args:
         run: Job, for progress, learning curves and checkpoints.
-        job: Specification, whose validation are folds.
+        job: Specification, with folds as its validation.
         after_fold: Called after each fold with its position, from 0, and the folds so far; may raise to end
-            the job. It is called again for the folds of an earlier attempt of the job.
+            the job. Called again for the folds of an earlier attempt of the job.
 
     Raises:
-        InvalidInput: The specification does not fit the data.
+        InvalidInput: The specification is invalid for the data.
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
         ValueError: The job has no folds.
@@ -46,8 +46,8 @@ class FoldedTraining:
         run: Job.
         job: Specification.
         data: Datasets of the job, with the features of the training data.
-        after_first: Work deferred until the first iteration is reported.
-        refits: Whether a training on all folds follows; scores of the documents are kept then.
+        after_first: Callback for work deferred until the first iteration is reported.
+        refits: Whether a training on all folds follows, for which the scores of the documents are kept.
 
     Raises:
         ValueError: The job has no folds.
@@ -77,7 +77,7 @@ class FoldedTraining:
         self._bins = FoldBins(run, job.training, data)
 
     def cross_validate(self, after_fold: AfterFold | None = None) -> CrossValidation:
-        """Train and measure the folds that no earlier attempt has completed; see `cross_validate`."""
+        """Train and evaluate the folds that no earlier attempt has completed; see `cross_validate`."""
         self._so_far, self._checkpoint = self._checkpoints.load(self._so_far)
         for number in range(len(self._so_far.folds)):
             if after_fold is not None:
@@ -94,7 +94,7 @@ class FoldedTraining:
         """Train on the queries of all folds, for the median of the folds' best iterations.
 
         Returns:
-            The model, and the watch of its training, whose `finish` is still to be called.
+            The model, and the watch of its training, whose `finish` the caller must call.
         """
         iterations = self._so_far.best_iteration
         spec = replace(self._job.training.with_iterations(iterations), early_stopping=None)
@@ -137,13 +137,13 @@ class FoldedTraining:
         )
 
     def _resumed(self) -> TrainingCheckpoint | None:
-        """Return the checkpoint of an earlier attempt at the next training, the first time only."""
+        """Return the checkpoint of an earlier attempt for the next training, once; None in later calls."""
         resumed, self._checkpoint = self._checkpoint, None
         return resumed
 
 
 class _FoldCheckpoints:
-    """Checkpoints of a training together with the completed folds.
+    """Store checkpoints of a training together with the completed folds.
 
     Args:
         checkpoints: Checkpoints of the job.
@@ -163,7 +163,7 @@ class _FoldCheckpoints:
 
     @property
     def done(self) -> int:
-        """Return the iterations of the completed folds; one that stopped early counts in full."""
+        """Return the iterations of the completed folds; a fold that stopped early counts in full."""
         return self._iterations * len(self._so_far.folds) if self._so_far else 0
 
     def load(self, begun: CrossValidation) -> tuple[CrossValidation, TrainingCheckpoint | None]:
@@ -203,7 +203,7 @@ class _FoldWatch(TrainingWatch):
         reporter: Reporter of the job.
         checkpoints: Checkpoints of the cross-validation.
         keeps: Whether the training can be resumed from a checkpoint.
-        after_first: Work deferred until the first iteration is reported.
+        after_first: Callback for work deferred until the first iteration is reported.
         phase: Phase of the job.
         fold: Name of the held-out fold, None in the training on all folds.
         so_far: Completed folds.
@@ -230,11 +230,11 @@ class _FoldWatch(TrainingWatch):
         self._means = so_far.metrics(metrics)
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
-        """Return the completed iterations of all trainings of the job, and those in all."""
+        """Return the completed and the total iterations of all trainings of the job."""
         return self._counted.done + report.iteration, self._counted.total
 
     def metrics(self, report: IterationReport) -> Values:
-        """Return the latest means by data: over the completed folds, and of each fold."""
+        """Return the latest means by dataset role: over the completed folds, and of each fold."""
         latest = means(report)
         own = {} if self._fold is None else {fold_label(self._fold): latest.get("validation", {})}
         return latest | self._means | own if latest else {}

@@ -28,7 +28,7 @@ def run_drift(run: JobRun, spec: DriftJob) -> None:
     """Compare samples of requests with the training data and with earlier samples; store the report.
 
     Raises:
-        NotFound: The model, its training data or its name is gone.
+        NotFound: The model or its training data was deleted.
         DatasetError: The dataset has no features.
     """
     run.reporter.phase("reading samples")
@@ -93,7 +93,7 @@ def _read(run: JobRun, spec: DriftJob, model: LoadedModel, window: Window) -> Sa
 def _with_training(
     run: JobRun, spec: DriftJob, model: LoadedModel, sampled: Sampled, families: int
 ) -> Values:
-    """Compare features with those of the training data, and scores with those on the validation data."""
+    """Compare features with the training data, and scores with the model's scores on the validation data."""
     reference = _sample_of(run, spec, model, spec.dataset_id)
     of_features = _compare(spec, reference, sampled.sample, model, (True, False), families)
     scored = reference
@@ -128,7 +128,7 @@ def _compare(
     parts: tuple[bool, bool],
     families: int,
 ) -> Comparison:
-    """Compare the features, the scores, or both of two samples."""
+    """Compare two samples by features, scores, or both."""
     names = model.feature_names
     categories = {name: each.values for name, each in model.categories.items()}
     columns = [Column(name, categories.get(name)) for name in names] if parts[0] else []
@@ -153,7 +153,7 @@ def _comparison_json(
     features: Sequence[ColumnDrift],
     scores: Sequence[ColumnDrift],
 ) -> Values:
-    """Return the JSON of a comparison to store; features are sorted by verdict and drift index."""
+    """Return the JSON of a comparison to store; features are sorted by verdict and PSI."""
     now = sampled.sample
     ordered = sorted(features, key=lambda each: (_ORDER[each.verdict], -each.psi, each.name))
     drifted = [each.name for each in (*scores, *ordered) if each.verdict == "drift"]
@@ -176,7 +176,7 @@ def _comparison_json(
 
 
 def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) -> tuple[str, list[str], str]:
-    """Return the verdict of a report, the columns that drifted, and a sentence."""
+    """Return the verdict of a report, the drifted columns, and a sentence."""
     columns: list[dict[str, Any]] = [
         each
         for comparison in comparisons

@@ -12,7 +12,7 @@ from worker.job.training_data import load_judged
 
 
 def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
-    """Rank a dataset; store the metrics of each query, their summaries, and the ranking of a model.
+    """Rank a dataset by a system; store the metrics by query, their summaries, and a model's ranking.
 
     Raises:
         InvalidInput: The metrics cannot use the labels.

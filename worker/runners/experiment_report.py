@@ -23,10 +23,10 @@ _VERDICTS = {"held": "held", "not-shown": "not shown", "contradicted": "contradi
 def run_report(run: JobRun, spec: ReportJob) -> None:
     """Write the report of an experiment, or the estimate of a dry run.
 
-    The transaction that ends the job of the last report ends the experiment, too.
+    The transaction that ends the last report's job also ends the experiment.
 
     Raises:
-        NotFound: The experiment is gone.
+        NotFound: The experiment was deleted.
         ArtifactDamaged: The checksum of stored values does not match.
     """
     run.reporter.phase("loading")
@@ -91,7 +91,7 @@ def _report(
 
 
 def _time_epochs(run: JobRun, planned: Plan) -> dict[EpochTiming, float]:
-    """Measure the epochs of a plan after its trainings, which would disturb the measurement."""
+    """Measure the epoch times of a plan after its trainings, which would disturb the measurement."""
     from core.experiments.epoch_times import epoch_milliseconds
 
     milliseconds: dict[EpochTiming, float] = {}

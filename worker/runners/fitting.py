@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.training.networks import NetworkCheckpoint
 
 CheckpointReader = Callable[[bytes], TrainingCheckpoint]
-_BATCH_SECONDS = 1.0  # between two reports within an epoch
+_BATCH_SECONDS = 1.0  # interval of reports within an epoch
 
 
 def checkpoint_reader(spec: TrainingSpec) -> CheckpointReader:
@@ -55,10 +55,10 @@ def fit_model(
         watch: Reports each iteration.
         resume: Checkpoint of an earlier attempt, or None.
         bins: Binned documents that several trainings of trees share, or None.
-        distribution: Ranks that train trees together, or None for this process alone.
+        distribution: Ranks of a distributed training of trees, or None to train in this process.
 
     Raises:
-        InvalidInput: The specification does not fit the data.
+        InvalidInput: The specification is invalid for the data.
     """
     training, validation = data.training.dataset, data.validation.dataset if data.validation else None
     if data.members:
@@ -67,7 +67,7 @@ def fit_model(
         return _fit_network(run, spec, training, validation, watch, resume)
     start = cast("Checkpoint | None", resume) or data.start(run.threads)
     if distribution is not None:
-        from worker.ranks.training import train_on_ranks  # Dask's connections take a third of a second
+        from worker.ranks.training import train_on_ranks  # importing Dask takes a third of a second
 
         ranker = train_on_ranks(run, spec, distribution, data, watch, start)
         return with_base(data.base.member, ranker) if data.base and not data.base.is_forest else ranker
@@ -90,7 +90,7 @@ def fit_model(
 
 
 class FoldBins:
-    """Features of all folds, binned once for all trainings of trees."""
+    """Features of all folds, binned once for all trainings of trees in a cross-validation."""
 
     def __init__(self, run: JobRun, spec: TrainingSpec, data: TrainingData) -> None:
         self._all: lightgbm.Dataset | None = None
@@ -104,11 +104,11 @@ class FoldBins:
     def of(
         self, training: Int64Array | None = None, validation: Int64Array | None = None
     ) -> SharedBins | None:
-        """Return the bins of a training, None for a network.
+        """Return the binned rows of one training, None for a network.
 
         Args:
-            training: (n_documents,) ascending rows to train on; None: all.
-            validation: (n_documents,) ascending rows to validate on; None: no validation.
+            training: (n_documents,) ascending rows to train on; None for all.
+            validation: (n_documents,) ascending rows to validate on; None for no validation.
         """
         return None if self._all is None else SharedBins(self._all, training, validation)
 
@@ -142,7 +142,7 @@ def _check(run: JobRun, watch: TrainingWatch) -> None:
 
 
 def _binning(run: JobRun) -> OnProgress:
-    """Return a callback that reports the progress of the binning, and at its end the next phase."""
+    """Return a callback that reports the progress of binning, and then enters the phase `training`."""
     count = counting_percent(run.reporter, "binning")
 
     def report(done: int, total: int) -> None:

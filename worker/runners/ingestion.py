@@ -1,4 +1,4 @@
-"""Run ingestion jobs: turn an upload, or a file on the disk, into a dataset."""
+"""Run ingestion jobs: store the data of a source, such as an upload, as a dataset."""
 
 from dataclasses import asdict
 
@@ -20,9 +20,9 @@ from worker.job.sources import opened_source
 def run_ingestion(run: JobRun, spec: IngestJob) -> None:
     """Read or generate a dataset, compute its statistics and findings, store it and remove the upload.
 
-    Content that is already stored is shared and not read again. If its stored copy is damaged, the new one
-    replaces it for all datasets of this content. A dataset that cannot be read becomes invalid, with the
-    problem of the failed job. Its upload is kept where a column may be ignored.
+    Content that is already stored is shared and not read again. If the stored copy is damaged, the new copy
+    replaces it for all datasets with this content. A dataset that cannot be read becomes invalid, with the
+    problem of the failed job. If the error can be avoided by ignoring a column, the upload is kept.
 
     Raises:
         DatasetError: The data cannot be read; the error has line and column.
@@ -44,7 +44,7 @@ def run_ingestion(run: JobRun, spec: IngestJob) -> None:
             reading = source.read(run.settings.reading_limits, run.threads, on_progress)
         except DatasetError as error:
             if any(cause.can_ignore for cause in error.causes):
-                run.artifacts.retain(upload_folder(dataset_id))  # to be read again without those columns
+                run.artifacts.retain(upload_folder(dataset_id))  # for another try without those columns
             raise
     store_reading(run, dataset_id, digest, reading, damaged_key)
 
@@ -64,17 +64,17 @@ def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
 
 
 class _Unknown(Exception):
-    """Nothing is stored under the digest: roll the transaction back that ends the job."""
+    """Roll back the transaction that ends the job, since no content is stored under the digest."""
 
 
 def take_over(run: JobRun, dataset_id: str, digest: str, result: Values | None = None) -> bool:
-    """Share the stored content of a digest and end the job; return False where nothing is stored.
+    """Share the stored content of a digest and end the job; return False if no such content is stored.
 
     Args:
         run: The job that makes the dataset.
-        dataset_id: The dataset.
-        digest: What determines its content.
-        result: Result of the job; the id of the dataset where left out.
+        dataset_id: Id of the dataset.
+        digest: Digest that determines the content.
+        result: Result of the job; by default the id of the dataset.
     """
     try:
         with run.succeeding(result or {"dataset_id": dataset_id}) as tx:
@@ -98,11 +98,11 @@ def store_reading(
 
     Args:
         run: The job that makes the dataset.
-        dataset_id: The dataset.
-        digest: What determines its content.
-        reading: The dataset, and facts about its file.
+        dataset_id: Id of the dataset.
+        digest: Digest that determines the content.
+        reading: Dataset, and properties of its file.
         damaged_key: Key of a damaged copy to replace, or None.
-        result: Result of the job; the id of the dataset where left out.
+        result: Result of the job; by default the id of the dataset.
     """
     dataset = reading.dataset
     run.reporter.phase("examining", reset_count=True)

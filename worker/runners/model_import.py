@@ -16,9 +16,9 @@ from worker.job.systems import heal_models
 def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
     """Validate an uploaded model, store it as the next version of its name, and remove the upload.
 
-    The file is LightGBM's text, or that of a linear scorer or a network. An export of a stored model gets the
-    feature names of that model: LightGBM's text cannot hold every name. Damaged copies of models of the same
-    content are replaced.
+    The file is a LightGBM text model, or a safetensors file of a linear scorer or a network. An export of a
+    stored model gets the feature names of that model, since LightGBM's text cannot represent every name.
+    Damaged copies of models with the same content are replaced.
 
     Raises:
         ArtifactDamaged: The checksum of the upload does not match.
@@ -57,5 +57,5 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
 
 
 def _known_names(tx: Transaction, sha256: str) -> list[str] | None:
-    """Return the feature names of the first model with this file, None where there is none."""
+    """Return the feature names of the first stored model with this file, None if there is none."""
     return next((model.feature_names for model in tx.models.of_text(sha256)), None)

@@ -79,7 +79,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
 
 
 def _all_of(decisions: Sequence[GateDecision]) -> GateDecision:
-    """Return the decision to admit what all admit, with the numbers of the first."""
+    """Combine decisions: admit if all admit; the result has the numbers of the first decision."""
     admitted = all(decision.admitted for decision in decisions)
     sentence = "; ".join(decision.sentence for decision in decisions)
     return replace(decisions[0], admitted=admitted, sentence=sentence)
@@ -99,7 +99,7 @@ def _by_estimates(
 
 
 def _by_users(run: JobRun, spec: PromoteJob, require: Preference) -> GateDecision:
-    """Decide by the newest interleaving that has both models."""
+    """Decide by the clicks on the newest interleaving of both models."""
     run.reporter.phase("reading clicks")
     champion, challenger = spec.champion, spec.challenger
     names, pairs = (champion.name, challenger.name), list[PairVerdict]()

@@ -1,4 +1,4 @@
-"""Run estimates of propensities."""
+"""Run jobs that estimate propensities."""
 
 from dataclasses import asdict
 from typing import Any
@@ -18,10 +18,10 @@ from worker.job.run import JobRun
 
 
 def run_propensity(run: JobRun, spec: PropensityJob) -> None:
-    """Estimate the propensities of a click log; the result of the job has them with intervals.
+    """Estimate the propensities of a click log, and store them with intervals as the job's result.
 
     Raises:
-        InvalidInput: The log cannot identify them, or has no features for methods that need these.
+        InvalidInput: The propensities are not identifiable from the log, or the method needs features.
     """
     run.reporter.phase("loading")
     log = load_click_log(run, spec.click_log_id)
@@ -41,7 +41,7 @@ def run_propensity(run: JobRun, spec: PropensityJob) -> None:
 
 
 def propensities_json(spec: PropensityJob, found: Propensities) -> dict[str, Any]:
-    """Return estimated propensities as the result of a job."""
+    """Return estimated propensities as the JSON of a job's result."""
     return {
         "click_log_id": spec.click_log_id,
         "method": found.method,
@@ -60,7 +60,7 @@ def propensities_json(spec: PropensityJob, found: Propensities) -> dict[str, Any
 
 
 def _bounds(ends: Float64Array | None) -> list[float] | None:
-    """Return ends of intervals, None without resamples."""
+    """Return the interval bounds as a list, None without resamples."""
     return None if ends is None or np.isnan(ends).all() else ends.tolist()
 
 
@@ -80,7 +80,7 @@ def _irrelevant_finding(share: float, found: Propensities) -> Finding:
 
 
 def _features(run: JobRun, log: ClickLog, dataset_id: str) -> Float32Array:
-    """Return the features of the pairs of a log, NaN for those that the dataset does not have."""
+    """Return the features of a log's query-document pairs, NaN for pairs that the dataset lacks."""
     dataset = load_dataset(run.store, run.caches, dataset_id).dataset
     rows = rows_of_pairs(log, dataset)
     features = np.full((log.n_pairs, dataset.n_features), np.nan, np.float32)

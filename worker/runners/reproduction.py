@@ -13,13 +13,13 @@ from worker.runners.training import trained_by
 
 
 def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
-    """Repeat a training and compare the bytes; no model is stored.
+    """Repeat the training of a model and compare the bytes of both models; no model is stored.
 
     A damaged or missing copy of the model is replaced if the bytes are equal.
 
     Raises:
-        InvalidInput: The specification does not fit the data any more.
-        DatasetError: The datasets do not fit together any more.
+        InvalidInput: The specification is no longer valid for the data.
+        DatasetError: The datasets are no longer consistent with each other.
     """
     with trained_by(run, spec) as trained:
         _compare(run, spec, trained.ranker.content)

@@ -18,7 +18,7 @@ from worker.job.run import JobRun
 def run_import(run: JobRun, spec: ImportRunJob) -> None:
     """Read a TREC run, store it as a ranking and remove the upload.
 
-    Queries that the dataset does not have are left out.
+    Queries that the dataset does not have are ignored.
 
     Raises:
         RunError: The run cannot be read; the error has the line.

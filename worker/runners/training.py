@@ -56,8 +56,8 @@ def run_training(run: JobRun, job: TrainJob) -> None:
     """Train a model, store it, and evaluate it if there is a test set.
 
     Raises:
-        InvalidInput: The specification does not fit the data.
-        DatasetError: The datasets do not fit together.
+        InvalidInput: The specification is invalid for the data.
+        DatasetError: The datasets are inconsistent.
     """
     with trained_by(run, job) as trained:
         comparison = _beside_naive(run, job, trained) if job.training.corrects_clicks else None
@@ -65,7 +65,7 @@ def run_training(run: JobRun, job: TrainJob) -> None:
 
 
 def _beside_naive(run: JobRun, job: TrainJob, trained: "Trained") -> NaiveComparison:
-    """Compare the model with one that learns from the clicks as they are, and report it."""
+    """Compare the model with a model trained on uncorrected clicks, and report the findings."""
     comparison, findings = compare_with_naive(run, job, trained.data, trained.model)
     trained.findings.extend(asdict(finding) for finding in findings)
     run.reporter.report(findings=trained.findings)
@@ -79,7 +79,7 @@ class Trained:
     Attributes:
         loaded: Datasets as stored.
         data: Datasets with the features of the training data.
-        ranker: Model.
+        ranker: Trained model.
         findings: Findings on the datasets and the training.
         cross_validation: Cross-validation before the final training, or None.
     """
@@ -92,18 +92,18 @@ class Trained:
 
     @cached_property
     def model(self) -> ScoringModel:
-        """Return the model in the form that scores."""
+        """Return the model as a scoring model."""
         return read_model(self.ranker.content)
 
 
 @contextmanager
 def trained_by(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
-    """Train by the specification of a job, and report as that job.
+    """Train a model by the specification of a job, and report the progress for that job.
 
-    If the worker stops within the block, a checkpoint of all iterations is kept for the next attempt.
+    If the worker stops within the block, a checkpoint of all iterations is stored for the next attempt.
 
     Raises:
-        InvalidInput: The specification does not fit the data.
+        InvalidInput: The specification is invalid for the data.
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
@@ -236,20 +236,20 @@ class _Judged:
 
 
 def _metrics(job: TrainJob, trained: Trained) -> dict[str, Any]:
-    """Return the means of the model, and those of the folds."""
+    """Return the metric means of the model, and of the folds."""
     held_out = trained.cross_validation
     parsed = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
     return _metrics_at_best(trained.ranker) | (held_out.metrics(parsed) if held_out else {})
 
 
 def _metrics_at_best(ranker: TrainedModel) -> dict[str, Any]:
-    """Return the means at the best measured iteration."""
+    """Return the metric means at the best measured iteration."""
     best = [means(report) for report in ranker.history if report.iteration == report.best_iteration]
     return next((measured for measured in reversed(best) if measured), {})
 
 
 def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Values | None:
-    """Store each validation query's values, so that trainings can be compared without their test data."""
+    """Store the values of validation queries, so that trainings can be compared without their test data."""
     if trained.cross_validation is not None:
         return store_cross_validation(
             run, job.measures, trained.data.training.dataset.query_ids, trained.cross_validation, model_id
@@ -262,7 +262,7 @@ def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Va
 
 
 def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
-    """Store the rankings of the held-out queries by the models of the folds."""
+    """Store the ranking of held-out queries by the models of the folds, None without a cross-validation."""
     if trained.cross_validation is None or trained.cross_validation.scores is None:
         return None
     dataset = trained.data.training.dataset
@@ -270,7 +270,7 @@ def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
 
 
 def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
-    """Evaluate the model on the test data, unless that lacks most used features."""
+    """Evaluate the model on the test data; return None if these lack most of the used features."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
     names = trained.ranker.feature_names
@@ -280,7 +280,7 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     reported = [asdict(finding) for finding in findings]
     _report_of_test(run, trained, reported)
     if absent.are_most and not job.allows_absent_features:
-        return None  # the test data is at fault, so the model is kept
+        return None  # keep the model: only the test data are unusable
     run.reporter.phase("scoring")
     test = trained.data.test.dataset
     # The comparison with the training data has reported these already.
@@ -296,6 +296,6 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
 
 
 def _report_of_test(run: JobRun, trained: Trained, findings: list[Values]) -> None:
-    """Report what the test data show of the model, beside what is known of the training."""
+    """Report findings on the test data in addition to the findings on the training."""
     if findings:
         run.reporter.report(findings=[*trained.findings, *({**one, "role": "test"} for one in findings)])

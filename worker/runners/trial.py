@@ -29,7 +29,7 @@ from worker.runners.cross_validation import cross_validate
 from worker.runners.training import trained_by
 
 _RESAMPLES = 1_000
-# Points of a stored curve, enough to draw it and to find a median.
+# Limit of points of a stored curve, enough for plots and for the median pruner.
 _CURVE_POINTS = 100
 
 
@@ -40,10 +40,10 @@ class TrialPruned(Exception):
 def run_trial(run: JobRun, job: TrialJob) -> None:
     """Sample parameters, validate a training with them, and record the result.
 
-    The trial ends in the transaction that ends its job, which queues the next one.
+    The transaction that ends the trial's job also ends the trial, and queues the next trial.
 
     Raises:
-        InvalidInput: The parameters are inconsistent, or do not fit the data.
+        InvalidInput: The parameters are inconsistent, or invalid for the data.
         JobCancelled: The study was cancelled.
     """
     run.reporter.phase("asking")
@@ -66,12 +66,12 @@ def run_trial(run: JobRun, job: TrialJob) -> None:
 
 @dataclass(frozen=True)
 class AskedTrial:
-    """A trial with its parameters.
+    """A trial with its sampled parameters.
 
     Attributes:
         study: Study.
         number: Number of the trial in the study.
-        job: Specification of its training.
+        job: Specification of the trial's training.
         curves: Curves of the first fold of earlier successful trials; empty unless the pruner uses them.
     """
 
@@ -82,12 +82,12 @@ class AskedTrial:
 
     @property
     def spec(self) -> StudySpec:
-        """The specification of the study."""
+        """Return the specification of the study."""
         return StudySpec(self.study.spec)
 
     @property
     def pruner(self) -> str:
-        """Pruner; the trial of the defaults has none, since the conclusion compares with it."""
+        """Return the pruner; `none` for the default trial, with which the conclusion compares."""
         return str(self.study.spec["pruner"]) if self.number else "none"
 
 
@@ -97,8 +97,8 @@ class _Validated:
 
     Attributes:
         folds: `[{"fold", "value", "best_iteration"}]` of the completed folds.
-        values: float64 (n_queries,) of the objective, NaN where not tested yet or undefined.
-        best_iteration: Median over the folds.
+        values: float64 (n_queries,) values of the objective, NaN where not evaluated yet or undefined.
+        best_iteration: Median of the best iterations of the folds.
     """
 
     folds: list[Values]
@@ -107,7 +107,7 @@ class _Validated:
 
 
 def ask(run: JobRun, job: TrialJob) -> AskedTrial:
-    """Sample parameters under the lock of the study; a repeated attempt keeps its parameters."""
+    """Sample parameters while the study is locked; a repeated attempt keeps its parameters."""
     import optuna  # noqa: F401 - takes a second to import, which others would wait for at the lock
 
     with run.store.begin() as tx:
@@ -152,7 +152,7 @@ def _curves(tx: Transaction, study: Study, number: int) -> list[dict[int, float]
 
 
 class _Watch:
-    """Follow a trial and prune it.
+    """Record the curve and folds of a trial, and prune the trial.
 
     Args:
         run: The job.
@@ -187,10 +187,10 @@ class _Watch:
                 raise TrialPruned
 
     def after_fold(self, so_far: _Validated, *, is_last: bool) -> None:
-        """Record the completed folds, and prune by Wilcoxon's test.
+        """Record the completed folds, and prune by Wilcoxon's signed-rank test.
 
         Raises:
-            TrialPruned: The trial is worse than the best one on its queries.
+            TrialPruned: The trial is significantly worse than the best trial on the evaluated queries.
         """
         self._in_first_fold = False
         self.validated = so_far
@@ -202,7 +202,7 @@ class _Watch:
             raise TrialPruned
 
     def result(self, status: str) -> TrialResult:
-        """Return the result to record."""
+        """Return the result of the trial to store."""
         found = self.validated
         curve = sorted(self._curve.items())
         curve = curve[:: max(1, -(-len(curve) // _CURVE_POINTS))]
@@ -224,7 +224,7 @@ class _Watch:
         return TrialResult(status, summary.mean, found.folds, interval, points, found.best_iteration)
 
     def _best_values(self) -> Float64Array | None:
-        """Return the values of the best completed trial, None where there are none."""
+        """Return the values of the best completed trial by query, None if unavailable."""
         run, study_id = self._run, self._asked.study.id
         with run.store.read() as tx:
             number = tx.studies.get(study_id).best_number

@@ -16,8 +16,8 @@ _BODY_HEADERS = frozenset({b"content-length", b"transfer-encoding"})
 class BodyTimeout(HttpMiddleware):
     """ASGI middleware that times out a body that stalls or trickles.
 
-    The reader of the body sees a 408 raised, like an error in the body, and removes what it stored.
-    Only the time spent waiting for the client counts: a slow disk of ours is not its fault.
+    Reading the body then raises a 408, so that the handler removes the bytes that it has stored.
+    Only the time spent waiting for the client counts, not the time of the service's own disks.
     """
 
     def __init__(self, app: ASGIApp, settings: ApiSettings) -> None:
@@ -50,7 +50,7 @@ class _AwaitedBody:
         await self._send(message)
 
     async def receive(self) -> Message:
-        if self._complete:  # what comes now is the client's leaving, however late
+        if self._complete:  # the next message is the client's disconnect, however late
             return await self._receive()
         started = time.monotonic()
         try:
@@ -70,6 +70,6 @@ class _AwaitedBody:
         return beyond_seconds > 0 and self._received_bytes < self._bytes_per_second * self._waited_seconds
 
     def _give_up(self, detail: str) -> Message:
-        if self._answering:  # too late for another answer
+        if self._answering:  # too late for another response
             return {"type": "http.disconnect"}
         raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail, headers={"Connection": "close"})

@@ -25,12 +25,12 @@ Result = TypeVar("Result")
 
 
 class ExpensiveReads:
-    """Expensive responses: few threads, one computation shared by equal concurrent requests.
+    """Limiter of expensive reads: few threads, one computation shared by equal concurrent requests.
 
-    Made and used within one event loop.
+    Create and use it within one event loop.
 
     Args:
-        most_each: Answers of one caller that are made, or wait for their turn, at a time.
+        most_each: Largest number of running and waiting reads of one caller.
     """
 
     def __init__(self, most_each: int) -> None:
@@ -44,15 +44,15 @@ class ExpensiveReads:
         """Run a computation, or join one with the same key that is under way.
 
         Args:
-            caller: Who asks.
-            question: What is asked: the same work for all that are equal.
-            work: Runs in a thread.
-            pool: Has the thread.
+            caller: Rate-limit key of the caller.
+            question: Key of the computation; concurrent requests with equal keys share one computation.
+            work: The computation, which runs in a thread.
+            pool: Thread pool of the computation.
 
         Raises:
-            HTTPException: 429 where too much is under way for the caller.
+            HTTPException: 429 where the caller has too many running and waiting reads.
         """
-        question = (projects(), question)  # what is bound to some finds less
+        question = (projects(), question)  # a key bound to projects gets a different result
         task = self._under_way.get(question)
         if task is None:
             self._take(caller)
@@ -68,7 +68,7 @@ class ExpensiveReads:
         """Count one read for a caller until the block ends.
 
         Raises:
-            HTTPException: 429 where too much is under way for the caller.
+            HTTPException: 429 where the caller has too many running and waiting reads.
         """
         self._take(caller)
         try:
@@ -111,8 +111,8 @@ class CallersReads:
     """The expensive reads of one caller.
 
     Attributes:
-        reads: Those of all callers.
-        caller: Who asks.
+        reads: The limiter of all callers.
+        caller: Rate-limit key of the caller.
     """
 
     reads: ExpensiveReads
@@ -137,11 +137,11 @@ class Download(StreamingResponse):
 
     Args:
         blocks: Blocks of the body.
-        source: What the blocks are made of, closed at the end.
+        source: File that the blocks are read from, closed at the end.
         media_type: Media type of the file.
-        filename: Which browsers save it under.
+        filename: Name under which browsers save the file.
         status: Status of the response.
-        headers: Further ones.
+        headers: Further headers of the response.
     """
 
     def __init__(
@@ -159,10 +159,10 @@ class Download(StreamingResponse):
         self._source = source
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it.
+        """Send the response.
 
         Raises:
-            HTTPException: 429 where too much is under way for the caller.
+            HTTPException: 429 where the caller has too many running and waiting reads.
         """
         reads = registered(scope["app"], ExpensiveReads)
         with self._source or contextlib.nullcontext(), reads.slot(caller_of(scope)):

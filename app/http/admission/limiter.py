@@ -1,7 +1,7 @@
 """Admit few requests at a time where many would delay scoring.
 
-Most of a request is Python, which one thread runs at a time. Thirty requests that begin together finish
-together, and a scoring request among them waits for all; admitted two at a time, it waits for two.
+Requests are mostly Python code, which one thread runs at a time (GIL). Among thirty concurrent requests a
+scoring request waits for all others; if two are admitted at a time, it waits for two.
 """
 
 import asyncio

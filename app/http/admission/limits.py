@@ -8,7 +8,7 @@ from core.store.sqlite_write_lock import PAUSE_SECONDS
 
 ADMITTED_REQUESTS = 2  # one may wait for the database while the other computes
 SLOT_SECONDS = 0.02
-# The client waits for the response, which occupies a thread meanwhile.
+# Meanwhile the client waits for the response, and a thread is occupied.
 WRITE_LOCK_SECONDS = 5
 
 
@@ -17,9 +17,9 @@ class Limit:
     """A limit that each API process applies to its requests.
 
     Attributes:
-        name: Its name.
-        bounds: What it bounds, with the unit.
-        default: The limit.
+        name: Name of the limit.
+        bounds: Description of the limited quantity, with its unit.
+        default: Default value.
         setting: Field of `ApiSettings` that changes it, None for a constant.
     """
 
@@ -34,7 +34,7 @@ def _configurable(name: str, setting: str) -> Limit:
     return Limit(name, str(field.description), field.default, setting)
 
 
-# In the order in which a request meets them.
+# In the order in which they apply to a request.
 LIMITS: tuple[Limit, ...] = (
     _configurable("connections", "max_connections"),
     _configurable("connections of an address", "max_connections_per_address"),

@@ -1,7 +1,7 @@
-"""A process of low priority for work that is mostly Python.
+"""Run work that is mostly Python in a separate process of low priority.
 
-A thread that runs Python takes the interpreter from the event loop, and with it half of the time that scoring
-needs. What takes seconds of it runs in one process beside, of a low scheduling priority.
+A thread that runs Python code takes the interpreter lock (GIL) from the event loop, and with it half of the
+time that scoring needs. Work that takes seconds runs in one child process of a low scheduling priority.
 """
 
 import atexit
@@ -29,9 +29,9 @@ Result = TypeVar("Result")
 
 
 class LowPriorityProcess:
-    """Run one piece of work after the other in a process that starts with the first one.
+    """Run functions one after another in a child process, which starts with the first function.
 
-    It ends when its input does, however this process ends. Safe between threads.
+    The child process ends when its standard input is closed, however this process ends. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -39,15 +39,15 @@ class LowPriorityProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def run(self, settings: StoreSettings, work: Callable[[Store], Result]) -> Result:
-        """Run a function in the process and return its result; it finds what the caller's projects have.
+        """Run a function in the child process, limited to the caller's projects, and return its result.
 
         Args:
-            settings: Settings of the store that it is given.
-            work: Can be pickled, as a function of a module can, or a `functools.partial` of one.
+            settings: Settings of the store that is passed to the function.
+            work: A picklable function, such as a function of a module or a `functools.partial` of one.
 
         Raises:
-            RankeryError: What the work raises.
-            RuntimeError: The work failed otherwise, or its process did not survive it.
+            RankeryError: The function raised it.
+            RuntimeError: The function raised another error, or the child process ended.
         """
         with self._turn:
             try:
@@ -66,9 +66,9 @@ class LowPriorityProcess:
         return result
 
     def start(self) -> None:
-        """Start the process, so that the first piece of work need not wait for its imports.
+        """Start the process early, so that the first function does not wait for imports.
 
-        No caller waits for them, so that they are of low priority, too.
+        No caller waits for these imports, so they run at low priority, too.
         """
         with self._turn:
             self._pipes(_NICE)
@@ -88,21 +88,21 @@ class LowPriorityProcess:
         process, self._process = self._process, None
         if process is None:
             return
-        process.kill()  # it holds nothing that outlives it
+        process.kill()  # it has no state to save
         process.wait()
         for pipe in (process.stdin, process.stdout):
-            with contextlib.suppress(OSError):  # what was written to it is lost
+            with contextlib.suppress(OSError):  # buffered bytes are lost
                 if pipe is not None:
                     pipe.close()
 
 
-# One for all applications of this process: its start takes seconds, its libraries 200 MB.
+# Shared by all applications of this process: its start takes seconds, its libraries 200 MB.
 LOW_PRIORITY = LowPriorityProcess()
 atexit.register(LOW_PRIORITY.stop)
 
 
 class _Failure:
-    """An error of the other process, to log in this one."""
+    """An unexpected error of the child process, to raise in this process."""
 
     def __init__(self, trace: str) -> None:
         self.trace = trace
@@ -117,7 +117,7 @@ def _started(niceness: int) -> subprocess.Popen[bytes]:
 
 
 def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Do what is asked for until the other process closes its end."""
+    """Run the functions that the parent process sends until it closes the pipe."""
     store, opened = None, None
     while True:
         try:
@@ -140,24 +140,24 @@ def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Serve the process that started this one."""
+    """Run the functions of the parent process; the entry point of the child process."""
     capture_output()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal, which is meant for the other one
-    # Not before: a caller waits for the first piece of work, and for the imports with it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in a terminal is meant for the parent
+    # After the imports, as a caller may wait for the first function and the imports.
     os.nice(_NICE - os.nice(0))
     # Libraries write to the standard output, too.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     with contextlib.suppress(BrokenPipeError):
         _serve(sys.stdin.buffer, answers)
-    # Python's own end takes a fifth of a second, for which a process of this priority waits minutes where
-    # others are busy. It holds nothing that outlives it.
+    # Skip the shutdown of Python: it takes 0.2 s, for which a process of low priority waits minutes on a busy
+    # machine. There is no state to save.
     os._exit(0)
 
 
 if __name__ == "__main__":
     leave_out_unused()
-    # By its name, so that what is pickled here is known there.
+    # Import by module name, so that pickled classes do not belong to `__main__`.
     from app.http.admission.low_priority import main as serve
 
     serve()

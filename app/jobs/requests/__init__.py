@@ -33,7 +33,7 @@ MAX_BATCH_JOBS = 256
 
 
 class RepeatsRequest(RequestModel):
-    """Train several times by different seeds, to see how far chance moves a metric."""
+    """Train several times with different seeds, to measure how much a metric varies by chance."""
 
     count: int = Field(ge=2, le=MAX_BATCH_JOBS, description="Trainings of each job", examples=[5])
     by: Literal["bootstrap", "seed"] = Field(

@@ -1,4 +1,4 @@
-"""Requests to find the best model."""
+"""Requests for automatic trainings."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ CandidateName = Annotated[str, Field(max_length=100)]
 
 
 class AutomaticTrainingRequest(QueuedRequest):
-    """Fields of all requests to find the best model, except for their datasets."""
+    """Fields of all requests for automatic trainings, except for their datasets."""
 
     kind: Literal["auto-train"]
     model_name: ModelName
@@ -50,7 +50,7 @@ class AutomaticTrainingRequest(QueuedRequest):
 
 
 class AutoTrainRequest(AutomaticTrainingRequest):
-    """Find the best model that a dataset supports, and train it as a new version."""
+    """Find the best model for a dataset automatically, and train it as a new version."""
 
     dataset_id: Id = Field(description="A ready dataset to learn from, with at least two queries")
     test_dataset_id: Id | None = Field(

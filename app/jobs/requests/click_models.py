@@ -1,4 +1,4 @@
-"""Requests to estimate click models of a log, and to make judgments of one."""
+"""Requests to estimate click models of a log, and to derive judgments from a click model."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -11,7 +11,7 @@ from app.jobs.requests.fields import QueuedRequest
 from core.clicks.judgment_options import JudgmentSpec
 from core.clicks.models.specification import MODELS, ClickModelSpec
 
-# With a name, so that generators do not call this enumeration `Model`.
+# A named type: client generators would call this enumeration `Model`.
 ClickModelName = TypeAliasType(
     "ClickModelName", Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
 )

@@ -35,7 +35,7 @@ class PropensityRequest(_PropensityRequest):
 
 
 class SimulateClicksRequest(_SimulationRequest):
-    """Draw a click log on judged documents, by known propensities."""
+    """Simulate a click log on judged documents, with known propensities."""
 
     kind: Literal["simulate-clicks"]
     dataset_id: Id = Field(description="A ready dataset, whose labels decide what is clicked")

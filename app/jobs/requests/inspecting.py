@@ -57,7 +57,7 @@ class DriftThresholdsRequest(RequestModel):
 
 
 class DriftRequest(QueuedRequest):
-    """Compare the score samples of a model with its training data, and with the samples before."""
+    """Compare the score samples of a model with its training data, and with earlier samples."""
 
     kind: Literal["drift"]
     model: ModelReference

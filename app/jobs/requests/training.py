@@ -40,7 +40,7 @@ HyperparametersRequest: Any = request_model(
         bool,
         Field(
             False,
-            exclude=True,  # what is chosen is stored instead
+            exclude=True,  # the chosen values are stored instead
             description="Choose num_leaves, min_data_in_leaf, learning_rate and num_iterations by the size of"
             " the training dataset, where they are not given here",
         ),
@@ -80,7 +80,7 @@ class DiagnosticsRequest(RequestModel):
 class FeatureChoiceRequest(RequestModel):
     """Features that the model has: those to use, or all but those to leave out."""
 
-    # The only example: of both together, none would be accepted.
+    # Only one of the fields has an example: a request with both is refused.
     use: FeatureNames | None = Field(
         None, description="Only these; or `leave_out`", examples=[["bm25", "pagerank"]]
     )

@@ -1,4 +1,4 @@
-"""Validate jobs before they are queued, so that workers start none that must fail."""
+"""Validate job requests before they are queued, so that workers start no job that must fail."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -54,7 +54,7 @@ def submit(
     """Validate a job request and queue it with its resolved specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request by itself.
+        InvalidInput: The request is invalid by itself.
         NotFound: When a dataset, model or ranking that it names does not exist.
         WrongState: When a dataset is not ready.
     """
@@ -62,10 +62,10 @@ def submit(
 
 
 def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = None) -> list[Job]:
-    """Validate several job requests and queue them together, each before its repeats.
+    """Validate several job requests, and queue their jobs and repeats together or none of them.
 
     Raises:
-        InvalidInput: For what is wrong with any of them, each below its place, `/jobs/0`.
+        InvalidInput: A request is invalid; pointers begin with its position, such as `/jobs/0`.
         NotFound: As `submit`.
         WrongState: As `submit`.
     """

@@ -1,4 +1,4 @@
-"""Requests to find the best model."""
+"""Check requests for automatic trainings."""
 
 from collections.abc import Iterable
 
@@ -18,10 +18,10 @@ from core.store import Dataset, Transaction
 
 
 def automatic_training(tx: Transaction, request: AutoTrainRequest) -> AutoTrainJob:
-    """Check a request to find the best model.
+    """Check a request for an automatic training, and return its job specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: When a dataset does not exist.
         WrongState: When a dataset is not ready.
     """

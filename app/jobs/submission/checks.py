@@ -21,13 +21,13 @@ def repeated_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
 
 
 def unknown_metrics(metrics: Sequence[str]) -> Iterable[InputProblem]:
-    """Return the problems of unknown metrics."""
+    """Yield the problems of unknown metrics."""
     for i, metric in enumerate(metrics):
         yield from unknown_metric(f"/metrics/{i}", metric)
 
 
 def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
-    """Return the problem of an unknown metric, or None."""
+    """Yield the problem of a metric if it is unknown."""
     try:
         parse_metric(metric)
     except InvalidInput as invalid:
@@ -35,7 +35,7 @@ def unknown_metric(pointer: str, metric: str) -> Iterable[InputProblem]:
 
 
 def metric_without_differences(pointer: str, metric: str) -> Iterable[InputProblem]:
-    """Return the problem of a metric that is unknown or has no mean difference."""
+    """Yield the problem of a metric if it is unknown or has no mean difference."""
     try:
         check_differences(metric)
     except InvalidInput as invalid:
@@ -52,7 +52,7 @@ def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:
 
 
 def idle_problems(loss: Loss, pointer: str) -> Iterable[InputProblem]:
-    """Return the problems of hyperparameters that have no effect."""
+    """Return the problems of hyperparameters of a loss that have no effect."""
     try:
         check_combination(loss)
     except InvalidInput as invalid:
@@ -73,8 +73,8 @@ def require_ready(tx: Transaction, dataset_ids: Iterable[str]) -> list[Dataset]:
     """Return the datasets, which must be ready.
 
     Raises:
-        NotFound: One does not exist.
-        WrongState: One is not ready.
+        NotFound: A dataset does not exist.
+        WrongState: A dataset is not ready.
     """
     datasets = [tx.datasets.get(dataset_id) for dataset_id in dataset_ids]
     for dataset in datasets:
@@ -98,7 +98,7 @@ def check_dataset_labels(
     """Refuse labels that a loss or a metric cannot use, by the dataset's statistics.
 
     Raises:
-        InvalidInput: They cannot be used.
+        InvalidInput: The loss or a metric cannot use the labels.
     """
     if dataset.statistics is not None and "labels" in dataset.statistics:
         check_job_labels(dataset.statistics, label_map(labels), loss, metrics, contract)

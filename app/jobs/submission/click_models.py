@@ -1,4 +1,4 @@
-"""Requests to estimate click models, and to make judgments of a log."""
+"""Check requests to estimate click models, and to derive judgments from a click log."""
 
 from app.jobs.requests.click_models import ClickModelRequest, JudgeRequest
 from app.jobs.submission.checks import is_bare, require_ready
@@ -9,7 +9,7 @@ from core.store import Transaction
 
 
 def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
-    """Check a request to estimate click models.
+    """Check a request to estimate click models, and return its job specification.
 
     Raises:
         InvalidInput: A model is listed twice.
@@ -23,10 +23,10 @@ def click_model(tx: Transaction, request: ClickModelRequest) -> ClickModelJob:
 
 
 def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
-    """Check a request to make judgments, and record the pending dataset.
+    """Check a request for judgments, record the pending dataset, and return the job specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: When the log or a dataset does not exist.
         WrongState: When the log or a dataset is not ready.
     """

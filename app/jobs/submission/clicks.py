@@ -1,4 +1,4 @@
-"""Requests about click logs: propensities, simulations, and corrections of trainings."""
+"""Check requests about click logs: propensities, simulations, and corrections of trainings."""
 
 from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.training import TrainRequest
@@ -14,12 +14,12 @@ from core.stored import Json
 
 
 def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
-    """Check a request to estimate propensities.
+    """Check a request to estimate propensities, and return its job specification.
 
     Raises:
         InvalidInput: Features are missing for `regression-em` or `trust-em`.
         NotFound: The log or the dataset does not exist.
-        WrongState: One of them is not ready.
+        WrongState: The log or the dataset is not ready.
     """
     tx.click_logs.ready(request.click_log_id)
     values = request.model_dump(mode="json")
@@ -35,7 +35,7 @@ def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
 
 
 def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClicksJob:
-    """Check a request to simulate clicks, and record the log that it makes.
+    """Check a request to simulate clicks, record the pending log, and return the job specification.
 
     Raises:
         InvalidInput: There is no ranker.
@@ -62,7 +62,7 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     The correction `affine` takes the intercepts of the job as well, unless the request has some.
 
     Raises:
-        InvalidInput: It names propensities as well, or the job lacks these or the intercepts.
+        InvalidInput: The request has propensities as well, or the job lacks propensities or intercepts.
         NotFound: There is no such job.
     """
     clicks = request.clicks

@@ -1,4 +1,4 @@
-"""Requests for counterfactual evaluations."""
+"""Check requests for counterfactual evaluations."""
 
 from app.jobs.requests.counterfactual import CounterfactualRequest, EstimationRequest
 from app.jobs.submission.checks import require_ready
@@ -10,10 +10,10 @@ from core.store import Transaction
 
 
 def counterfactual(tx: Transaction, request: CounterfactualRequest) -> CounterfactualJob:
-    """Check a request for a counterfactual evaluation.
+    """Check a request for a counterfactual evaluation, and return its job specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: When the log, the dataset, a model or a ranking does not exist.
         WrongState: When the log or the dataset is not ready.
     """
@@ -29,7 +29,7 @@ def check_estimation(request: EstimationRequest) -> None:
     """Check the metric and the options of an estimator.
 
     Raises:
-        InvalidInput: For what is wrong with them.
+        InvalidInput: The metric or an option is invalid.
     """
     _check_metric(request.metric)
     needs = request.estimator == "examination"

@@ -1,4 +1,4 @@
-"""Requests to look for drift."""
+"""Check requests for drift reports."""
 
 from app.jobs.requests.inspecting import DriftRequest
 from app.jobs.submission.checks import is_bare, require_ready
@@ -9,7 +9,7 @@ from core.store import Transaction
 
 
 def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
-    """Check a request to look for drift.
+    """Check a request for a drift report, and return its job specification.
 
     Raises:
         InvalidInput: There is no dataset to compare with, or it has no features.

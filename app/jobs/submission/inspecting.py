@@ -1,4 +1,4 @@
-"""Requests to inspect a model."""
+"""Check requests to inspect a model."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,10 +17,10 @@ from core.store import Transaction
 
 
 def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
-    """Check a request to inspect.
+    """Check a request to inspect a model, and return its job specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: When the dataset or model does not exist.
         WrongState: When the dataset is not ready.
     """

@@ -1,4 +1,4 @@
-"""Requests to evaluate, rank and compare."""
+"""Check requests to evaluate, rank and compare."""
 
 from collections.abc import Iterable, Sequence
 
@@ -31,10 +31,10 @@ from core.store import Dataset, Transaction
 
 
 def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
-    """Check a request to evaluate.
+    """Check a request to evaluate a model or a ranking, and return its job specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: When the dataset, model or ranking does not exist.
         WrongState: When the dataset is not ready.
     """
@@ -59,7 +59,7 @@ def evaluation(tx: Transaction, request: EvaluateRequest) -> EvaluateJob:
 
 
 def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
-    """Check a request to rank.
+    """Check a request to rank a dataset, and return its job specification.
 
     Raises:
         NotFound: When the dataset or model does not exist.
@@ -72,10 +72,10 @@ def ranking(tx: Transaction, request: RankDatasetRequest) -> RankJob:
 
 
 def comparison(tx: Transaction, request: CompareRequest) -> CompareJob:
-    """Check a request to compare.
+    """Check a request to compare systems, and return its job specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: When the dataset, a model or a ranking does not exist.
         WrongState: When the dataset is not ready.
     """
@@ -122,7 +122,7 @@ def _check_data(
 
 
 def check_features(dataset: Dataset, systems: list[Json]) -> None:
-    """Refuse a model on bare judgments.
+    """Refuse models on a dataset of judgments without features.
 
     Raises:
         InvalidInput: The dataset has no features.
@@ -142,10 +142,10 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
 
 
 def systems_named(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:
-    """Return systems in a job specification, with different names.
+    """Return the systems for a job specification, with unique names.
 
     Raises:
-        InvalidInput: One is listed twice.
+        InvalidInput: A system is listed twice.
         NotFound: A model or a ranking does not exist.
     """
     systems = [_named(tx, system) for system in requested]

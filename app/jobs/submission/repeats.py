@@ -16,7 +16,7 @@ def check_repeats(batch: JobBatchRequest) -> None:
     """Refuse repeats of other jobs than trainings, and too many jobs, tags or seeds.
 
     Raises:
-        InvalidInput: With a pointer for each.
+        InvalidInput: With a pointer for each problem.
     """
     repeats = batch.repeats
     if repeats is None:
@@ -47,7 +47,7 @@ def _unrepeatable(pointer: str, request: TrainRequest, repeats: RepeatsRequest) 
 
 
 def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> Sequence[TrainRequest]:
-    """Return a request once for each seed, tagged by its number."""
+    """Return a copy of a request for each seed, tagged with its number."""
     tags = {GRID_TAG: f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S}"} | request.tags
     draw = {"bootstrap": True} if repeats.by == "bootstrap" else {}
     return [

@@ -1,4 +1,4 @@
-"""Requests to train."""
+"""Check requests to train."""
 
 from collections.abc import Iterable, Mapping
 
@@ -31,10 +31,10 @@ from core.training.spec import scorer_json
 
 
 def training(tx: Transaction, request: TrainRequest) -> TrainJob:
-    """Check a training request by itself and against its datasets.
+    """Check a training request by itself and against its datasets, and return its job specification.
 
     Raises:
-        InvalidInput: For what is wrong with the request.
+        InvalidInput: The request is invalid.
         NotFound: When a dataset or the model to continue from does not exist.
         WrongState: When a dataset is not ready.
     """
@@ -55,7 +55,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
             continue  # its labels are replaced, and documents need not be judged
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
     automatic = _automatic(request, datasets[0]) if isinstance(parsed.scorer, Trees) else None
-    # The metric that stops early is followed even where the request does not list it.
+    # The metric of early stopping is computed even where the request does not list it.
     spec = {
         **request.model_dump(mode="json"),
         **_scorer(tx, parsed, automatic),
@@ -121,7 +121,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
 
 
 def training_values(request: TrainRequest) -> Json:
-    """Return the JSON of a request; beside a network only the hyperparameters that were sent."""
+    """Return the JSON of a request; without trees, only with the hyperparameters that were sent."""
     values: Json = request.model_dump(mode="json")
     if _kind(request) != Trees.kind:
         values["hyperparameters"] = request.hyperparameters.model_dump(mode="json", exclude_unset=True)
@@ -223,7 +223,7 @@ def _distribution_problems(request: TrainRequest, parsed: TrainingSpec) -> Itera
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:
-    """Refuse a hold-out that the dataset's statistics rule out."""
+    """Refuse a hold-out by more folds than queries, or by a column that the dataset lacks."""
     statistics = dataset.statistics or {}
     columns: Mapping[str, list[Json]] = statistics.get("query_columns") or {}
     problems = []

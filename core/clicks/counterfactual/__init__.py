@@ -1,4 +1,4 @@
-"""Counterfactual evaluation: the metric that new rankings would have had, from a log of another ranking."""
+"""Counterfactual (off-policy) evaluation: metrics of new rankings from a log of another ranking."""
 
 from core.clicks.counterfactual.estimates import (
     Estimates,

@@ -1,4 +1,4 @@
-"""Estimates of a metric of new rankings from a log, with their support and intervals."""
+"""Off-policy estimates of a metric of new rankings, with support and intervals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ _MOST_CLUSTERS = 20_000
 
 @dataclass(frozen=True)
 class Floor:
-    """Support below which there is no verdict.
+    """Minimum support of an estimate for a verdict.
 
     Attributes:
         effective_sample_size: Least effective sample size.
-        unsupported: Largest share of the new ranking's metric weight that the log never shows there.
-        largest_weight: Largest share of one weight in the sum of all.
+        unsupported: Largest share of the new ranking's metric weight without support in the log.
+        largest_weight: Largest share of a single weight in the sum of all.
     """
 
     effective_sample_size: float = 100.0
@@ -34,7 +34,7 @@ class Floor:
     largest_weight: float = 0.1
 
     def missing(self, size: float, largest: float, unsupported: float) -> str | None:
-        """Return why a sample has too little support, or None."""
+        """Return the reason why a sample has too little support, or None."""
         if size < self.effective_sample_size:
             return f"the effective sample size is {size:.0f}, below {self.effective_sample_size:.0f}"
         if unsupported > self.unsupported:
@@ -53,13 +53,14 @@ class SystemEstimate:
     Attributes:
         name: Name of the ranking.
         value: Estimate of the metric, a mean over lists.
-        lower: Lower end of its 95% interval, by bootstrap over users, or lists in a log without users.
-        upper: Upper end of it.
+        lower: Lower end of the 95% interval, by bootstrap over users, or over lists in a log without users.
+        upper: Upper end of the interval.
         effective_sample_size: (Σ w)² / Σ w² of the weights.
         largest_weight: Largest weight over the sum of all.
         clipped: Share of the weights above 0 that were clipped.
-        unsupported: Share of the new ranking's metric weight at documents and ranks that the log never shows.
-        missing: Why there is no verdict, or None.
+        unsupported: Share of the new ranking's metric weight at documents and ranks without support in the
+            log.
+        missing: Reason why there is no verdict, or None.
     """
 
     name: str
@@ -75,7 +76,7 @@ class SystemEstimate:
 
 @dataclass(frozen=True)
 class Estimated:
-    """An estimate and the resampled values of its bootstrap; the estimates of one log share the samples."""
+    """An estimate and its bootstrap replicates; the estimates of one log share the samples."""
 
     estimate: SystemEstimate
     resampled: Float64Array
@@ -87,7 +88,7 @@ class Estimates:
 
     Attributes:
         lists: Number of lists.
-        clusters: Number of users of the bootstrap, or of lists in a log without users.
+        clusters: Number of bootstrap clusters: users, or lists in a log without users.
         estimated: The logged ranking, then the others.
     """
 
@@ -109,27 +110,27 @@ def evaluate_rankings(
     seed: int = 0,
     threads: int = 1,
 ) -> Estimates:
-    """Estimate a metric of rankings, the logged one first, over the lists whose queries all of them rank.
+    """Estimate a metric of the logged ranking and of new rankings, over lists whose queries all rank.
 
-    `examination` is for logs of one ranking that always shows the same: the sum of
-    click · weight(new rank) / p(old rank), an estimate of the metric of relevance (Joachims et al. 2017). The
-    others need logged propensities and estimate the metric of clicks; see `importance_weights`.
+    `examination` is for logs of a deterministic ranking: the sum of click · weight(new rank) / p(old rank)
+    estimates the metric of relevance (Joachims et al. 2017). The other estimators need logged propensities
+    and estimate the metric of clicks; see `importance_weights`.
 
     Args:
         log: Click log.
         rankings: New rankings, with different names.
-        by_rank: (k,) weight of a click at each rank, as of `rank_weights`.
+        by_rank: (k,) weight of a click at each rank, see `rank_weights`.
         estimator: Estimator.
-        normalised: Whether to divide by the mean weight, of each rank where weights differ by rank: a small
-            bias for a smaller variance (Swaminathan and Joachims 2015).
+        normalised: Whether to self-normalise by the mean weight, by rank where weights differ by rank: a
+            small bias for a smaller variance (Swaminathan and Joachims 2015).
         clip: Largest weight, or None.
-        examination: Probability to examine each rank from 1, for `examination` alone.
-        floor: Support below which there is no verdict.
+        examination: Examination probability of each rank from 1, for the estimator `examination` only.
+        floor: Minimum support for a verdict.
         seed: Seed of the bootstrap.
         threads: Threads to use.
 
     Raises:
-        InvalidInput: The log lacks what the estimator needs, or no list has a query that all rankings rank.
+        InvalidInput: The log lacks data for the estimator, or no list has a query that all rankings rank.
     """
     if normalised and estimator in ("examination", "cascade_doubly_robust"):
         raise InvalidInput.at("/normalised", f"{estimator} has no self-normalised form")
@@ -166,14 +167,14 @@ def _common_lists(log: ClickLog, rankings: Sequence[NewRanking]) -> ClickLog:
 
 
 def _clusters(log: ClickLog) -> Int64Array:
-    """Return (n_lists,) numbers of users, or of lists; many are joined, which keeps users whole."""
+    """Return the (n_lists,) bootstrap clusters: users or lists, merged if there are too many."""
     users = np.arange(log.n_lists) if log.list_users is None else np.asarray(log.list_users, np.int64)
     numbers: Int64Array = np.unique(users % _MOST_CLUSTERS, return_inverse=True)[1]
     return numbers
 
 
 def _bootstrapped(rows: Rows, clusters: Int64Array, seed: int, threads: int) -> tuple[float, Float64Array]:
-    """Return Σ_g S_g n_g / W_g / n_lists, S and W sums of values and weights of group g; and resamples."""
+    """Return Σ_g S_g n_g / W_g / n_lists, S and W sums of values and weights of group g; and replicates."""
     n_groups, n_clusters = int(rows.groups.max(initial=0)) + 1, int(clusters.max()) + 1
     cells = clusters[rows.lists] * n_groups + rows.groups
 

@@ -1,4 +1,4 @@
-"""Promotion of models by a counterfactual estimate."""
+"""Promotion gate by counterfactual estimates."""
 
 from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference
 
@@ -8,13 +8,13 @@ _WAYS_OUT = "take a longer log with more of its documents, set a clip, or let us
 def admits_by_estimates(
     margin: float, champion: str, challenger: str, result: CounterfactualResult
 ) -> tuple[bool, str]:
-    """Return whether estimates let a challenger replace a champion, and why.
+    """Return whether a challenger may replace a champion by estimates, and the reason.
 
     The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only what is
     shown to be better. Without enough support by the log, nothing is admitted.
 
     Args:
-        margin: Loss of the metric that must be excluded, at least 0.
+        margin: Loss of the metric that the interval must exclude, at least 0.
         champion: Name of the champion among the rankings.
         challenger: Name of the challenger among the rankings.
         result: Estimates of both, the champion before the challenger.

@@ -1,4 +1,4 @@
-"""Estimate how a model ranks held-out clicks without the bias of the ranks at which they were shown."""
+"""Estimates of a model's quality on held-out clicks, corrected for position bias."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +14,12 @@ from core.types import Float64Array, FloatArray
 
 @dataclass(frozen=True)
 class HeldOutClicks:
-    """Lists with clicks that a model has not learnt from.
+    """Held-out lists with clicks.
 
     Attributes:
-        dataset: One query a list, clicks as labels, and the column of shown ranks.
+        dataset: Dataset with one query per list, clicks as labels, and the column of shown ranks.
         correction: A correction with the propensity of each rank.
-        by_rank: (k,) weight of a click at each rank, as of `rank_weights`.
+        by_rank: (k,) weight of a click at each rank, see `rank_weights`.
     """
 
     dataset: RankingDataset
@@ -29,7 +29,7 @@ class HeldOutClicks:
     def values(self, scores: FloatArray) -> Float64Array:
         """Return Σ click · weight(new rank) / p(shown rank) of each list, (n_queries,).
 
-        An estimate of the metric of relevance (Joachims et al. 2017, equation 6), with propensities that are
+        The values estimate the metric of relevance (Joachims et al. 2017, equation 6), with propensities
         clipped as in training. Ties keep their order.
 
         Args:
@@ -49,7 +49,7 @@ class HeldOutClicks:
         return np.asarray(gained, np.float64)
 
     def missing(self) -> str | None:
-        """Return why the clicks support no verdict, or None."""
+        """Return the reason why the clicks support no verdict, or None."""
         return Floor().missing(*spread(self._weights), 0.0)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Importance weights of impressions: how much likelier the new ranking shows them than the logged one."""
+"""Importance weights of impressions: their probability in the new ranking over the logged propensity."""
 
 from typing import Literal
 
@@ -20,9 +20,9 @@ def importance_weights(
     above (McInerney et al. 2020, equation 5), `slate` by the product over the whole list.
 
     Args:
-        estimator: Assumption on how the documents of a list act on each other's clicks.
-        ratios: (n_impressions,) ratios, those of a list by rank. Where ranks of a list depend on each other,
-            they are conditional on the documents above.
+        estimator: Estimator, which implies an assumption on how documents of a list influence clicks.
+        ratios: (n_impressions,) ratios ρ, ordered by rank within a list. Where ranks of a list depend on each
+            other, they are conditional on the documents above.
         boundaries: (n_lists + 1,) offsets of the lists.
 
     Example:
@@ -52,7 +52,7 @@ def _products_from_top(ratios: Float64Array, boundaries: Int64Array) -> Float64A
 
 
 def above(weights: Float64Array, boundaries: Int64Array) -> Float64Array:
-    """Return the weight of the impression above each, 1 at the top of a list."""
+    """Return for each impression the weight of the impression above it, 1 at the top of a list."""
     shifted = np.empty_like(weights)
     shifted[1:] = weights[:-1]
     tops = boundaries[:-1][np.diff(boundaries) > 0]
@@ -73,17 +73,17 @@ def doubly_robust_values(
         rewards: (n_impressions,) weighted rewards r_l.
         weights: (n_impressions,) products of the ratios down to each rank.
         weights_above: (n_impressions,) products down to the rank above.
-        predicted: (n_impressions,) Q_l: predicted rewards from this rank on, of the document shown.
-        expected: (n_impressions,) the same of the documents that the new ranking shows.
+        predicted: (n_impressions,) Q_l: predicted rewards from this rank on, with the document shown.
+        expected: (n_impressions,) predicted rewards from this rank on, with the new ranking's document.
     """
     return weights * (rewards - predicted) + weights_above * expected
 
 
 def logged_probabilities(propensities: FloatArray | None) -> Float64Array:
-    """Return the propensities of a log, which its estimators need.
+    """Return the propensities of a log after a check.
 
     Raises:
-        InvalidInput: The log has none, or one is not in (0, 1].
+        InvalidInput: The log has no propensities, or a propensity is not in (0, 1].
     """
     if propensities is None:
         raise InvalidInput.at(

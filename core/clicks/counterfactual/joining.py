@@ -1,4 +1,4 @@
-"""Join scores of documents with the pairs of a click log by the ids of queries and documents."""
+"""Join of document scores with the pairs of a click log by query id and document id."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ def join_scores(
     query_boundaries: Int64Array,
     scores: FloatArray,
 ) -> NewRanking:
-    """Return the ranks of a log's pairs by descending scores; ties keep their order.
+    """Return the ranking of a log's pairs by descending score; ties keep their order.
 
     Args:
         name: Name of the ranking.
@@ -33,7 +33,7 @@ def join_scores(
     lengths = np.diff(query_boundaries)
     queries = np.repeat(np.arange(len(query_ids)), lengths)
     ranked = ~np.isnan(scores)
-    # Documents that are not ranked are last, where their ranks do not count.
+    # Documents that are not ranked come last and are dropped below.
     order = np.lexsort((-np.where(ranked, scores, -np.inf), ~ranked, queries))
     ranks = np.empty(len(scores), np.int64)
     ranks[order] = np.arange(len(scores)) - np.repeat(query_boundaries[:-1], lengths) + 1
@@ -62,6 +62,6 @@ def _of_pairs(
 
 
 def _positions(ids: Sequence[str], of: Texts) -> Int64Array:
-    """Return the position of each id among others, -1 where absent."""
+    """Return the position of each id in `of`, -1 where absent."""
     positions = pc.index_in(Texts.of(ids).array, value_set=of.array)
     return np.asarray(pc.fill_null(positions, pa.scalar(-1, pa.int32())), np.int64)

@@ -7,7 +7,7 @@ import numpy as np
 from core.clicks.log import ClickLog
 from core.types import Float64Array, Int32Array, Int64Array
 
-_PRIOR_CLICKS = 1.0  # expected clicks of a document, at the log's mean attractiveness, before it is seen
+_PRIOR_CLICKS = 1.0  # pseudo-count that shrinks documents to the log's mean attractiveness
 _FOLDS = 2
 
 
@@ -27,11 +27,11 @@ class PredictedRewards:
 def predicted_rewards(
     log: ClickLog, rewards: Float64Array, new_ranks: Int32Array, by_rank: Float64Array
 ) -> PredictedRewards:
-    """Predict the rewards of each list by click rates of ranks and documents.
+    """Predict the rewards of each list from click rates of ranks and documents.
 
     The reward of document d at rank r is weight(r) · ctr(r) · a(d), with the shrunken ratio of clicks to
-    expected clicks a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1). The rates of a list are counted on the other
-    half of the lists, so that no list predicts its own clicks.
+    expected clicks a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1). The rates for a list are estimated on the
+    other half of the lists, so that no list predicts its own clicks.
 
     Args:
         log: Lists of at most `len(by_rank)` ranks.
@@ -56,7 +56,7 @@ def predicted_rewards(
 def _rates(
     log: ClickLog, rewards: Float64Array, rows: Int64Array, depth: int
 ) -> tuple[Float64Array, Float64Array]:
-    """Return (n_pairs,) attractiveness of pairs and (k,) click rates of ranks, from some impressions."""
+    """Return attractiveness of pairs, (n_pairs,), and click rates of ranks, (k,), from some impressions."""
     places = log.ranks[rows].astype(np.int64) - 1
     seen = np.bincount(places, minlength=depth)
     rates = np.bincount(places, weights=rewards[rows], minlength=depth) / np.maximum(seen, 1)

@@ -1,4 +1,4 @@
-"""Weights of the ranks in metrics that are sums over clicks."""
+"""Weights of ranks in metrics that are sums over clicks."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from core.metrics.dcg import Dcg, Ndcg
 from core.metrics.registry import parse_metric
 from core.types import Float64Array
 
-_DEPTH = 10  # of a metric without a cutoff
+_DEPTH = 10  # cutoff of a metric that has none
 _ADDITIVE = "dcg@k, precision@k, rbp@k or clicks@k"
 
 
@@ -19,7 +19,7 @@ def rank_weights(spelling: str) -> Float64Array:
     dcg: 1/D(r); precision: 1/k; rbp: (1 − p) p^(r − 1); clicks: 1. Without a cutoff, k is 10.
 
     Raises:
-        InvalidInput: When the metric is unknown or not a sum over clicks.
+        InvalidInput: The metric is unknown or not a sum over clicks.
 
     Example:
         >>> rank_weights("dcg@3").round(3).tolist(), rank_weights("precision@2").tolist()

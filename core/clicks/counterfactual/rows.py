@@ -1,4 +1,4 @@
-"""Impressions with their importance weights and weighted rewards."""
+"""Impressions with importance weights and weighted rewards, the summands of estimates."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,9 +27,9 @@ class NewRanking:
     """A ranking to estimate.
 
     Attributes:
-        name: Its name.
-        ranks: (n_pairs,) rank from 1 of each pair of the log in it, 0 where absent.
-        lengths: (n_queries,) documents that it ranks for each query of the log, 0 for queries it lacks.
+        name: Name of the ranking.
+        ranks: (n_pairs,) rank from 1 of each pair of the log, 0 where it is not ranked.
+        lengths: (n_queries,) number of ranked documents for each query of the log, 0 where it is not ranked.
     """
 
     name: str
@@ -44,11 +44,11 @@ class Rows:
     Attributes:
         lists: (n_rows,) positions of lists.
         values: (n_rows,) weighted rewards.
-        weights: (n_rows,) importance weights, of lists or clicks where these are the sample.
-        groups: (n_rows,) groups of rows that are normalised together.
+        weights: (n_rows,) importance weights; of lists or clicks where the sample consists of these.
+        groups: (n_rows,) normalisation group of each row.
         normalised: Whether values are divided by the mean weight of their group.
         clipped: Share of the weights above 0 that were clipped.
-        unsupported: Share of the ranking's metric weight that the log never shows.
+        unsupported: Share of the ranking's metric weight without support in the log.
     """
 
     lists: Int64Array
@@ -76,9 +76,9 @@ def slot_rows(
     normalised: bool = False,
     clip: float | None = None,
 ) -> Rows:
-    """Return the impressions in the metric's ranks, weighed by logged propensities.
+    """Return the impressions at the metric's ranks, weighted by inverse logged propensities.
 
-    The new ranking shows one document at a rank: π_new is 1 where it is the one shown, 0 elsewhere.
+    The new ranking is deterministic: π_new is 1 where it has the logged document at the rank, else 0.
 
     Raises:
         InvalidInput: The log has no propensities.
@@ -116,7 +116,7 @@ def examination_rows(
     examination: Sequence[float],
     clip: float | None = None,
 ) -> Rows:
-    """Return clicks with click · weight(new rank) / p(old rank); the old rank for no ranking.
+    """Return clicks with click · weight(new rank) / p(old rank); without a ranking, the old rank is new.
 
     Raises:
         InvalidInput: A clicked rank has no examination probability in (0, 1].

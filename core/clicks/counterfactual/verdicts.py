@@ -1,4 +1,4 @@
-"""Differences between the estimates of rankings, and a verdict where the log supports one."""
+"""Differences between the estimates of rankings, with verdicts where the log has enough support."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,11 +13,11 @@ class Difference:
 
     Attributes:
         first: Name of the first ranking.
-        second: Name of the second.
-        value: Estimate of the second minus that of the first.
-        lower: Lower end of its 95% interval, from the same samples of users for both.
-        upper: Upper end of it.
-        better: Name of the better ranking, None where the interval holds 0 or support is missing.
+        second: Name of the second ranking.
+        value: Estimate of the second ranking minus the estimate of the first.
+        lower: Lower end of the 95% interval of the difference, from paired bootstrap samples.
+        upper: Upper end of the interval.
+        better: Name of the better ranking, None where the interval contains 0 or support is missing.
         sentence: The verdict in a sentence.
     """
 
@@ -37,8 +37,8 @@ class CounterfactualResult:
     Attributes:
         metric: Spelling of the metric.
         estimator: Name of the estimator.
-        lists: Lists that entered the estimates.
-        clusters: Users of the bootstrap, or lists in a log without users.
+        lists: Number of lists in the estimates.
+        clusters: Number of bootstrap clusters: users, or lists in a log without users.
         systems: Estimates, the logged ranking first.
         differences: Differences of all pairs.
     """
@@ -52,7 +52,7 @@ class CounterfactualResult:
 
 
 def counterfactual_result(metric: str, estimator: str, estimates: Estimates) -> CounterfactualResult:
-    """Compare all pairs of rankings, those with the logged ranking first.
+    """Compare all pairs of rankings; pairs with the logged ranking come first.
 
     Args:
         metric: Spelling of the metric.

@@ -1,4 +1,4 @@
-"""Click models: how users examine, click and leave lists, estimated from a log."""
+"""Click models: probabilities of examination, clicks and satisfaction, estimated from a log."""
 
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ _MODULES = {
     "model": ("ClickModel", "Interval", "Parameters"),
     "specification": ("MODELS", "ClickModelSpec", "ModelKind"),
 }
-# Who only reads the options of a request needs no kernels.
+# Lazy imports: code that only reads the options of a request needs no kernels.
 __getattr__ = lazy_names(
     __name__,
     {name: f"{__name__}.{module}" for module, names in _MODULES.items() for name in names},

@@ -1,4 +1,4 @@
-"""EM of the position-based and the user browsing model: examination by rank, or by the last click, too."""
+"""EM of the position-based model (examination by rank) and the user browsing model (also by last click)."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,14 +10,15 @@ from core.types import Float64Array, Int32Array, Int64Array
 
 
 def examination_places(model: str, max_rank: int) -> Int32Array:
-    """Return (max_rank + 1, max_rank + 1) which examination a rank has, given the rank of the last click.
+    """Return the index of the examination parameter by rank and rank of the last click.
 
     Args:
-        model: `pbm`: one by rank; `ubm`: one by rank and rank of the last click above, 0 for none.
+        model: `pbm` for one parameter per rank; `ubm` for one per rank and rank of the last click above, 0
+            for none.
         max_rank: Greatest rank.
 
     Returns:
-        Places from 0; -1 where the last click would be at or below the rank.
+        (max_rank + 1, max_rank + 1) indices from 0; -1 where the last click would be at or below the rank.
     """
     places = np.full((max_rank + 1, max_rank + 1), -1, np.int32)
     ranks, previous = np.tril_indices(max_rank + 1, -1)
@@ -32,20 +33,20 @@ def browsing_pass(
     attractiveness: Float64Array,
     examination: Float64Array,
 ) -> tuple[PairSums, Float64Array]:
-    """Return the expected sums of one pass of EM.
+    """Return the expected sums of one EM iteration.
 
-    With p = θα, an impression without click is attractive with probability (1−θ)α / (1−p), and examined with
-    (1−α)θ / (1−p); a clicked one is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
+    With p = θα, an impression without a click is attractive with probability (1−θ)α / (1−p) and examined with
+    (1−α)θ / (1−p); a clicked impression is both (Chuklin, Markov and de Rijke 2015, equations 4.22 and 4.30).
 
     Args:
         lists: The lists.
-        weights: (n_lists,) how often each list counts, in the order of the blocks.
+        weights: (n_lists,) weight of each list, in the order of the blocks.
         places: See `examination_places`.
         attractiveness: (n_pairs,) α.
         examination: (n_places,) θ.
 
     Returns:
-        Sums by pair, and (n_places, 2) examined and all impressions by place.
+        Sums by pair, and (n_places, 2) examined impressions and all impressions by place.
     """
     pairs = PairSums.zeros(len(attractiveness))
     by_place = np.zeros((lists.n_blocks, len(examination), 2))

@@ -1,4 +1,4 @@
-"""EM of the dynamic Bayesian network: users examine from the top until satisfied or tired."""
+"""EM of the dynamic Bayesian network: users examine from the top until they are satisfied or give up."""
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRI
 from core.jit import compiled, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 
-# α, σ and γ, and whether to follow PyClick.
+# α, σ and γ, and whether to compute as PyClick does.
 _Parameters = tuple[Float64Array, Float64Array, float, bool]
 
 
@@ -22,24 +22,26 @@ def chain_pass(
     *,
     as_pyclick: bool,
 ) -> tuple[PairSums, Float64Array]:
-    """Return the expected sums of one pass of EM (Chapelle and Zhang 2009, appendix).
+    """Return the expected sums of one EM iteration (Chapelle and Zhang 2009, appendix).
 
-    Down to the last click, all is examined. With κ_r = α_r + (1−α_r)γκ_{r+1}, the probability of a click at
+    All ranks down to the last click are examined. With κ_r = α_r + (1−α_r)γκ_{r+1}, the probability of a
+    click at
     or below an examined rank r, and ε_r, the probability that r is examined given the clicks above it:
     below the last click r is examined with probability ε(1−κ) / (1−εκ) and attractive with (1−ε)α / (1−εκ);
     the last click satisfies with probability σ / (1−(1−σ)γκ_{r+1}).
 
     Args:
         lists: The lists.
-        weights: (n_lists,) how often each list counts, in the order of the blocks.
+        weights: (n_lists,) weight of each list, in the order of the blocks.
         attractiveness: (n_pairs,) α.
         satisfaction: (n_pairs,) σ.
         persistence: γ.
-        as_pyclick: Whether to take ε as the marginal probability for α, a list without clicks as examined to
-            its end, and the unobserved continuation after the last rank as expected.
+        as_pyclick: Whether to compute as PyClick does: ε is the marginal probability for α, a list without
+            clicks is examined to its end, and the unobserved continuation after the last rank has its
+            expectation.
 
     Returns:
-        Sums by pair, and (2,) continuations, and their opportunities.
+        Sums by pair, and (2,) numbers of continuations and of opportunities to continue.
     """
     pairs = PairSums.zeros(len(attractiveness))
     continued = np.zeros((lists.n_blocks, 2))
@@ -90,7 +92,7 @@ def _expect(
 def _fill_later(
     shown: Int32Array, attractiveness: Float64Array, persistence: float, later: Float64Array
 ) -> None:
-    """Fill κ, the probability of a click at or below each place, given that it is examined."""
+    """Fill κ, the probability of a click at or below each rank, given that the rank is examined."""
     later[len(shown)] = 0.0
     for i in range(len(shown) - 1, -1, -1):
         alpha = attractiveness[shown[i]]
@@ -108,7 +110,7 @@ def _add_examined(
     sums: Float64Array,
     continued: Float64Array,
 ) -> float:
-    """Add the documents down to the last click; return the marginal probability of what follows."""
+    """Add the documents down to the last click; return the marginal probability of examining the next."""
     attractiveness, satisfaction, persistence, as_pyclick = parameters
     marginal = 1.0
     for i in range(len(examined)):

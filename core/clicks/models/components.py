@@ -1,4 +1,4 @@
-"""Which examinations a log can compare: connected components of documents and ranks."""
+"""Identifiability of examination by rank: connected components of documents and ranks in a log."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ class Movement:
         components: Ranks of each component, largest component first.
         moved_pairs: Pairs that were shown at two ranks or more.
         shown_pairs: Pairs that were shown.
-        moved_impressions: Share of the impressions that are of pairs shown at two ranks or more.
+        moved_impressions: Share of the impressions that belong to pairs shown at two ranks or more.
     """
 
     components: tuple[tuple[int, ...], ...]
@@ -34,16 +34,16 @@ class Movement:
 
     @property
     def is_connected(self) -> bool:
-        """Whether all ranks can be compared."""
+        """Return whether examination is comparable between all ranks."""
         return len(self.components) <= 1
 
 
 def rank_movement(lists: QueryBlocks, weights: Float64Array) -> Movement:
-    """Return the connected components of the ranks of a log.
+    """Return the movement of documents between the ranks of a log, with its connected components.
 
     Args:
         lists: The lists.
-        weights: (n_lists,) lists of weight 0 are left out, in the order of the blocks.
+        weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored.
     """
     n_pairs, n_ranks = lists.log.n_pairs, lists.max_rank
     firsts = np.full(n_pairs, -1, np.int32)
@@ -64,12 +64,12 @@ def rank_movement(lists: QueryBlocks, weights: Float64Array) -> Movement:
 
 
 def movement_findings(spec: ClickModelSpec, lists: QueryBlocks, weights: Float64Array) -> list[str]:
-    """Return the sentences on parameters that a log does not identify.
+    """Return sentences on parameters that a log does not identify.
 
     Args:
         spec: The model.
         lists: The lists.
-        weights: (n_lists,) lists of weight 0 are left out, in the order of the blocks.
+        weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored.
     """
     if not spec.kind.needs_movement:
         return []

@@ -1,4 +1,4 @@
-"""Click models in closed form: sums of clicks by pair and by rank, in one pass."""
+"""Counting for click models in closed form: sums of clicks by pair and by rank, in one pass."""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +8,7 @@ from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRI
 from core.jit import bare, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 
-# Until where a list counts as examined.
+# The last impression of a list that counts as examined.
 ALL, FIRST_CLICK, LAST_CLICK = 0, 1, 2
 # Columns of the sums by rank.
 RANK_TRIALS, RANK_CLICKS, RANK_NOT_LAST = 0, 1, 2
@@ -23,10 +23,9 @@ def count_clicks(
 
     Args:
         lists: The lists.
-        weights: (n_lists,) how often each list counts, in the order of the blocks.
-        until: `ALL`, `FIRST_CLICK` or `LAST_CLICK`: which impressions count.
-        expected: (max_rank + 1,) what an impression at a rank adds to the trials of its pair: 1, or the
-            expected clicks.
+        weights: (n_lists,) weight of each list, in the order of the blocks.
+        until: Last impression of a list that counts: `ALL`, `FIRST_CLICK` or `LAST_CLICK`.
+        expected: (max_rank + 1,) trials per impression at each rank: 1, or the expected clicks.
 
     Returns:
         Sums by pair, and (max_rank + 1, 3) impressions, clicks, and clicks before the last one by rank.
@@ -39,7 +38,7 @@ def count_clicks(
 
 @inlined
 def last_click(clicks: npt.NDArray[np.bool_], start: int, stop: int) -> int:
-    """Return the place of the last click of a list, `start - 1` without clicks."""
+    """Return the index of the last click of a list, `start - 1` without clicks."""
     place = stop - 1
     while place >= start and not clicks[place]:
         place -= 1

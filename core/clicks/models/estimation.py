@@ -1,4 +1,4 @@
-"""Parameters of click models: one pass of counting, or passes of EM."""
+"""Estimation of click models: one pass of counting, or iterations of EM."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -18,7 +18,7 @@ from core.types import Float64Array
 Report = Callable[[str, int, int], None]
 _UNTIL = {"cascade": counting.FIRST_CLICK, "dcm": counting.LAST_CLICK, "sdbn": counting.LAST_CLICK}
 _Passes = Iterator[tuple[Parameters, PairSums]]
-_START = 0.5  # of each parameter, as PyClick's 1 of 2
+_START = 0.5  # initial value of each parameter, as PyClick's 1 of 2
 
 
 def no_report(step: str, done: int, of: int) -> None:
@@ -33,7 +33,7 @@ def estimate(
     Args:
         lists: The lists.
         spec: The model and its options.
-        weights: (n_lists,) how often each list counts, in the order of the blocks.
+        weights: (n_lists,) weight of each list, in the order of the blocks.
         report: See `fit_click_model`.
     """
     ones = np.ones(lists.max_rank + 1)
@@ -73,7 +73,7 @@ def _closed_form(spec: ClickModelSpec, sums: PairSums, by_rank: Float64Array) ->
     prior = spec.prior
     if spec.model == "coec":
         rates = ratio(by_rank[:, RANK_CLICKS], by_rank[:, RANK_TRIALS], (0.0, 0.0))
-        # Pseudo-clicks are added to the expected clicks as well, which draws the quotient to 1.
+        # Pseudo-clicks are added to clicks and expected clicks, which shrinks the quotient to 1.
         return Parameters(sums.attractiveness((prior[0], 0.0)), examination=rates[1:])
     parameters = Parameters(sums.attractiveness(prior))
     if spec.model == "sdbn":
@@ -101,7 +101,7 @@ def _iterate(
 
 
 def _browsing(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -> _Passes:
-    """Yield the start of EM and each pass, for examination by rank."""
+    """Yield the initial values and the result of each EM iteration, for examination by rank."""
     places = examination_places(spec.model, lists.max_rank)
     attractiveness = np.full(lists.log.n_pairs, _START)
     examination = np.full(int(places.max()) + 1, _START)
@@ -114,7 +114,7 @@ def _browsing(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -
 
 
 def _chain(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -> _Passes:
-    """Yield the start of EM and each pass, for the dynamic Bayesian network."""
+    """Yield the initial values and the result of each EM iteration, for the dynamic Bayesian network."""
     attractiveness = np.full(lists.log.n_pairs, _START)
     satisfaction, persistence = attractiveness, _START
     yield Parameters(attractiveness, satisfaction=satisfaction, persistence=persistence), PairSums.zeros(0)

@@ -1,4 +1,4 @@
-"""Evaluation of click models on held-out lists, and their comparison in one table."""
+"""Evaluation of click models on held-out lists, and comparison of several models."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +26,9 @@ class Evaluation:
     Attributes:
         model: Name of the model.
         log_likelihood: Mean over lists of the mean over impressions of ln P, given the clicks above.
-        perplexity: Mean over ranks of 2^(−mean log₂ P), without the clicks above; 1 is perfect, 2 a coin.
-        conditional_perplexity: The same, given the clicks above.
+        perplexity: Mean over ranks of 2^(−mean log₂ P), marginal over the clicks above; 1 is perfect, 2
+            chance.
+        conditional_perplexity: Perplexity given the clicks above.
         by_rank: (n_ranks, 3) rank, perplexity and conditional perplexity.
         by_list: (n_lists,) the terms of `log_likelihood`.
     """
@@ -40,7 +41,7 @@ class Evaluation:
     by_list: Float64Array
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers."""
+        """Return the evaluation as JSON values."""
         names = ("rank", "perplexity", "conditional_perplexity")
         return {
             "model": self.model,
@@ -60,11 +61,11 @@ class ModelComparison:
 
     Attributes:
         evaluations: Evaluations of each model, the best log-likelihood first.
-        differences: Difference of log-likelihood of each further model to the best, and the
-            95% interval for all of these together, infinite for a single user.
+        differences: Difference of log-likelihood of each further model to the best, and its simultaneous 95%
+            interval, infinite for a single user.
         held_out_lists: Number of held-out lists.
-        unseen_share: Share of held-out impressions of pairs that the other lists lack.
-        sentence: Which model is best, and which cannot be distinguished from it.
+        unseen_share: Share of held-out impressions whose pairs do not occur in the other lists.
+        sentence: Sentence on the best model, and on models that cannot be distinguished from it.
     """
 
     evaluations: tuple[Evaluation, ...]
@@ -75,11 +76,11 @@ class ModelComparison:
 
     @property
     def best(self) -> str:
-        """Name of the model with the best log-likelihood."""
+        """Return the name of the model with the best log-likelihood."""
         return self.evaluations[0].model
 
     def to_json(self) -> dict[str, Any]:
-        """Return the table and its sentence."""
+        """Return the comparison as JSON values."""
         rows = [found.to_json() for found in self.evaluations]
         for row, (difference, lower, upper) in zip(rows[1:], self.differences, strict=True):
             ends = (end if np.isfinite(end) else None for end in (lower, upper))
@@ -97,18 +98,18 @@ def evaluate_click_model(
 ) -> Evaluation:
     """Evaluate a click model on lists.
 
-    Probabilities below 1e-6 count as 1e-6. Numbers agree with PyClick's `Evaluation.py` where all lists have
-    10 documents; perplexities of other lists are means over the impressions of each rank, where PyClick
-    divides by the number of lists.
+    Probabilities below 1e-6 count as 1e-6. Results equal those of PyClick's `Evaluation.py` where all lists
+    have 10 documents. For other lists, perplexities are means over the impressions of each rank, while
+    PyClick divides by the number of lists.
 
     Args:
         model: The model.
-        log: A log with the pairs of the log that the model was estimated of.
-        weights: (n_lists,) lists of weight 0 are left out; None for all lists.
+        log: A log with the same pairs as the log from which the model was estimated.
+        weights: (n_lists,) weights; lists of weight 0 are ignored. None for all lists.
         threads: Threads to use.
 
     Raises:
-        InvalidInput: No list is left.
+        InvalidInput: No list has a weight other than 0.
     """
     use_threads(threads)
     lists = QueryBlocks.of(log, model.max_rank)
@@ -134,7 +135,7 @@ def _evaluate(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> E
 
 
 def held_out_lists(log: ClickLog, share: float, seed: int = 0) -> Float64Array:
-    """Draw lists to hold out: of a share of the users, or lists where the log has no users.
+    """Draw held-out lists: the lists of a share of the users, or a share of lists in a log without users.
 
     Args:
         log: The log.
@@ -159,21 +160,21 @@ def compare_click_models(
     report: Report = no_report,
     threads: int = 1,
 ) -> ModelComparison:
-    """Estimate models on a part of the lists and compare them on the other.
+    """Estimate models on a part of the lists and compare them on the held-out part.
 
-    Differences are of log-likelihoods, list by list, with intervals of Student's t of errors that are
-    clustered by user (Liang and Zeger 1986), at the level of Bonferroni for several models.
+    Log-likelihoods are compared list by list. Intervals are by Student's t with standard errors clustered by
+    user (Liang and Zeger 1986), Bonferroni-corrected for several models.
 
     Args:
         log: The log.
         models: Names of the models.
-        spec: Options that they share, or None for the defaults.
+        spec: Shared options, or None for the defaults.
         held_out: Share of users, or of lists where the log has no users, to compare on.
-        report: Called with a step, its models so far and in all; it may raise to cancel.
+        report: Called with a step, the number of models done and their total; may raise to stop.
         threads: Threads to use.
 
     Raises:
-        InvalidInput: No list is left on one of the two sides.
+        InvalidInput: One of the two parts has no lists.
     """
     use_threads(threads)
     shared = ClickModelSpec() if spec is None else spec

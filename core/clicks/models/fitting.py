@@ -1,4 +1,4 @@
-"""Click models of a log, with intervals and findings."""
+"""Fit of click models to a log, with intervals and findings."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from core.errors import InvalidInput
 from core.ranges import use_threads
 from core.types import Float64Array
 
-_STILL_MOVING = 1e-3  # change of a parameter in the last pass from which a sentence warns
+_STILL_MOVING = 1e-3  # change of a parameter in the last iteration above which a finding warns
 
 
 def fit_click_model(
@@ -26,14 +26,13 @@ def fit_click_model(
 ) -> ClickModel:
     """Estimate a click model from a log.
 
-    Ranks of a list that are absent are taken as not shown: models of a chain continue with the next
-    impression.
+    Absent ranks of a list count as not shown: chain models continue with the next impression.
 
     Args:
         log: The log.
         spec: The model and its options, or None for the defaults.
-        report: Called with a step, its passes so far and its passes in all; it may raise to cancel.
-        weights: (n_lists,) how often each list counts, 0 for those left out; None for once each.
+        report: Called with a step, the number of iterations done and their total; may raise to stop.
+        weights: (n_lists,) weight of each list, 0 to ignore it; None for weight 1.
         threads: Threads to use; the result is the same for any number.
 
     Returns:

@@ -1,4 +1,4 @@
-"""95% intervals of a click model, by bootstrap over users and by the counts of each pair."""
+"""95% intervals of a click model, by bootstrap over users and by the posterior of each pair."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from core.types import Float64Array, Int32Array
 Prior = tuple[float, float]
 _Z = 1.959963984540054  # 97.5% quantile of the standard normal distribution
 _LEVELS = 0.025, 0.975
-_JEFFREYS = 0.5  # least pseudo-count of an interval: without, a pair without clicks has none
+_JEFFREYS = 0.5  # least pseudo-count of an interval, so that a pair without clicks has one
 _EDGE = 1e-9  # distance of a probability from 0 and 1 on the logit scale
 
 
@@ -22,15 +22,15 @@ def with_intervals(
 ) -> ClickModel:
     """Return the model with the variances and 95% intervals of a bootstrap.
 
-    Users are drawn with replacement, lists where the log has no users, and the model is estimated again.
-    Shared parameters have normal intervals on the logit scale, ratios on the log scale, with the deviation
+    Users (lists in a log without users) are drawn with replacement, and the model is estimated again. Shared
+    parameters have normal intervals on the logit scale, ratios on the log scale, with the standard deviation
     over resamples.
 
     Args:
         model: The estimated model.
         lists: The lists.
-        weights: (n_lists,) how often each list counts, in the order of the blocks.
-        report: Called with a step, its resamples so far and in all; it may raise to cancel.
+        weights: (n_lists,) weight of each list, in the order of the blocks.
+        report: Called with a step, the number of resamples done and their total; may raise to stop.
     """
     shared: dict[str, list[Float64Array]] = {name: [] for name in model.shared()}
     mean, squares = np.zeros(lists.log.n_pairs), np.zeros(lists.log.n_pairs)
@@ -56,9 +56,9 @@ def with_intervals(
 def relevance_interval(model: ClickModel) -> Interval:
     """Return the 95% interval of each pair's relevance.
 
-    It has the quantiles of a beta distribution, gamma for `coec`, with the greater of two variances: over the
-    resamples of the bootstrap, and of the posterior given the counts. The latter holds up where a pair has
-    too few clicks for resamples to differ.
+    The ends are quantiles of a beta distribution (gamma for `coec`) with the greater of two variances: over
+    bootstrap resamples, and of the posterior given the counts. The posterior variance matters where a pair
+    has too few clicks for resamples to differ.
 
     Args:
         model: The model.
@@ -76,9 +76,9 @@ def posterior(
 
     Args:
         model: The model.
-        attraction: Pseudo-counts of attractive and other examinations; of `coec`, clicks and expected clicks;
-            None for those of the model, where the mean is the estimate.
-        satisfaction: Pseudo-counts of satisfied and other clicks, or None for those of the model.
+        attraction: Pseudo-counts of attractive and other examinations, for `coec` of clicks and expected
+            clicks; None for the model's pseudo-counts, with the estimate as the mean.
+        satisfaction: Pseudo-counts of satisfied and other clicks, or None for the model's pseudo-counts.
     """
     sums, own = model.sums.values, tuple(max(count, _JEFFREYS) for count in model.spec.prior)
     clicks, examined = sums[:, CLICKED], sums[:, EXAMINED]
@@ -100,10 +100,10 @@ def posterior(
 
 
 def quantiles(model: ClickModel, mean: Float64Array, variance: Float64Array) -> Interval:
-    """Return the quantiles of the distributions of these means and variances.
+    """Return the 2.5% and 97.5% quantiles of distributions with the given means and variances.
 
     Args:
-        model: The model, which decides between beta and, for `coec`, gamma distributions.
+        model: The model; the distribution is gamma for `coec`, else beta.
         mean: (n_pairs,) means.
         variance: (n_pairs,) variances.
     """
@@ -129,7 +129,7 @@ def _beta_moments(
 
 
 def _draw(users: Int32Array | None, n_lists: int, generator: np.random.Generator) -> Float64Array:
-    """Return how often each list is drawn."""
+    """Return the number of times that each list is drawn, (n_lists,)."""
     n_units = n_lists if users is None else int(users.max()) + 1
     counts = np.bincount(generator.integers(0, n_units, n_units), minlength=n_units).astype(np.float64)
     return counts if users is None else counts[users]

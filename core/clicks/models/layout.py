@@ -1,4 +1,4 @@
-"""Lists of a log in blocks of queries, so that one thread alone adds to the sums of a pair."""
+"""Lists of a log in blocks of queries, so that only one thread adds to the sums of a pair."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from core.jit import bare
 from core.ranges import over_ranges, read_only
 from core.types import Float64Array, Int32Array, Int64Array
 
-_BLOCKS = 64  # more than threads, so that a popular query does not hold up the others
+_BLOCKS = 64  # more than threads, so that a popular query does not delay the others
 
 
 @dataclass(frozen=True)
 class QueryBlocks:
-    """The lists of a log, copied in the order of their queries and cut into blocks between queries.
+    """The lists of a log, copied in query order and divided into blocks at query boundaries.
 
-    A pair belongs to one query, and a query to one block. Kernels take blocks in any order: the sums of a
-    pair have one order of addition, and what is summed over pairs is kept by block and added up afterwards.
-    So results are the same on any number of threads, to the bit. The copy takes 7 bytes an impression;
-    without it, each pass would read lists all over memory.
+    A pair belongs to one query, and a query to one block. Kernels process blocks in any order: the sums of a
+    pair have a fixed order of addition, and sums over pairs are kept by block and added afterwards. Results
+    are therefore bit for bit the same on any number of threads. The copy takes 7 bytes per impression;
+    without it, each pass would read lists in random order.
 
     Attributes:
         log: The log.
@@ -30,8 +30,8 @@ class QueryBlocks:
         blocks: (n_blocks + 1,) offsets of the blocks in `order`.
         boundaries: (n_lists + 1,) offsets of the lists in the copied impressions, in their order.
         pairs: (n_impressions,) pairs of the impressions down to the greatest used rank.
-        ranks: (n_impressions,) their ranks.
-        clicks: (n_impressions,) whether they were clicked.
+        ranks: (n_impressions,) ranks of the impressions.
+        clicks: (n_impressions,) whether the impressions were clicked.
         max_rank: Greatest rank that is used.
     """
 
@@ -50,7 +50,7 @@ class QueryBlocks:
 
         Args:
             log: The log.
-            max_rank: Greatest rank to use; impressions below are left out.
+            max_rank: Greatest rank to use; impressions at greater ranks are ignored.
         """
         max_rank = min(max_rank, log.max_rank)
         order = np.argsort(log.list_queries, kind="stable").astype(np.int64)
@@ -69,27 +69,27 @@ class QueryBlocks:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks."""
+        """Return the number of blocks."""
         return len(self.blocks) - 1
 
     def in_order(self, weights: Float64Array | None) -> Float64Array:
-        """Return the weights of lists of the log, or 1 for each, in `order`."""
+        """Return the weights of the log's lists, 1 by default, rearranged to `order`."""
         return np.ones(len(self.order)) if weights is None else weights[self.order]
 
     def run(self, kernel: Callable[..., Any], weights: Float64Array, *arguments: Any) -> None:
-        """Call a kernel with a range of blocks, the lists, the arguments for ranges that make up all blocks.
+        """Call a kernel, possibly on several threads, with ranges of blocks that cover all blocks.
 
         Args:
-            kernel: Compiled to release the GIL.
-            weights: (n_lists,) how often each list counts, in `order`.
-            arguments: What else it needs, and the arrays that it adds to.
+            kernel: Function of a range, the lists and the arguments, compiled to release the GIL.
+            weights: (n_lists,) weight of each list, in `order`.
+            arguments: Further inputs and output arrays of the kernel.
         """
         lists = (self.blocks, self.boundaries, self.pairs, self.ranks, self.clicks, weights)
         over_ranges(kernel, self.n_blocks, *lists, *arguments, work=len(self.pairs))
 
 
 def _blocks(queries: Int32Array, boundaries: Int64Array) -> Int64Array:
-    """Return offsets of blocks with about as many impressions each, that cut no query."""
+    """Return offsets of blocks with about equal numbers of impressions, at query boundaries."""
     starts = np.flatnonzero(np.diff(queries, prepend=-1))
     shares = np.arange(_BLOCKS) * (boundaries[-1] / _BLOCKS)
     cuts = np.searchsorted(boundaries[starts], shares)

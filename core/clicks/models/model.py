@@ -19,7 +19,7 @@ class Parameters:
         attractiveness: (n_pairs,) probability of a click on an examined document; for `coec`, clicks over
             expected clicks.
         satisfaction: (n_pairs,) probability that a clicked document ends the search, or None.
-        examination: (n_places,) probability of an examination by place, see `examination_places`, or the
+        examination: (n_places,) probability of examination by index, see `examination_places`, or the
             click-through rate of each rank for `coec`; None for other models.
         continuation: (max_rank + 1,) probability to continue after a click by rank, 0 at index 0, or None.
         persistence: Probability to continue after an unsatisfying document, or None.
@@ -32,7 +32,7 @@ class Parameters:
     persistence: float | None = None
 
     def shared(self) -> dict[str, Float64Array]:
-        """Return the parameters that are not of a pair, by name."""
+        """Return the parameters that pairs share, by name."""
         values = {
             "examination": self.examination,
             "continuation": None if self.continuation is None else self.continuation[1:],
@@ -59,16 +59,16 @@ class ClickModel:
     """A click model, estimated from a log.
 
     Attributes:
-        spec: Its options.
+        spec: Options of the estimation.
         max_rank: Greatest rank of the log that was used.
-        parameters: Its parameters.
-        sums: The sums by pair that they were computed of, without prior.
+        parameters: Estimated parameters.
+        sums: Sums by pair from which the parameters were computed, without prior.
         impressions: (n_pairs,) impressions of each pair.
         clicks: (n_pairs,) clicks of each pair.
-        changes: Largest change of any parameter in each pass of EM; empty for counted models.
+        changes: Largest change of any parameter in each EM iteration; empty for counted models.
         relevance_variance: (n_pairs,) variance of each relevance over the resamples of a bootstrap, or None.
         intervals: 95% intervals of the shared parameters by bootstrap over users, by name.
-        findings: Sentences on what the log cannot show.
+        findings: Sentences on problems of the estimation.
     """
 
     spec: ClickModelSpec
@@ -84,9 +84,9 @@ class ClickModel:
 
     @property
     def relevance(self) -> Float64Array:
-        """(n_pairs,) relevance of each pair: ασ with a satisfaction, αθ₁ with examinations, else α.
+        """Return the relevance of each pair, (n_pairs,): ασ with satisfaction, αθ₁ with examination, else α.
 
-        Attractiveness and examination are identified up to a common factor; αθ₁ is α where θ₁ = 1 fixes it.
+        Attractiveness and examination are identified up to a common factor; αθ₁ is α scaled such that θ₁ = 1.
         """
         parameters = self.parameters
         if parameters.satisfaction is not None:
@@ -95,14 +95,14 @@ class ClickModel:
 
     @property
     def first_examination(self) -> float:
-        """Examination of rank 1, 1 for models without examinations by rank."""
+        """Return the examination probability of rank 1, 1 for models without examination by rank."""
         examination = self.parameters.examination
         if not self.spec.kind.needs_movement or examination is None or not len(examination):
             return 1.0
         return float(examination[0])
 
     def shared(self) -> dict[str, Float64Array]:
-        """Return the parameters that are not of a pair, by name, with `relative_examination`, θ / θ₁."""
+        """Return the parameters that pairs share, by name, with `relative_examination`, θ / θ₁."""
         values = self.parameters.shared()
         if self.spec.kind.needs_movement and (examination := values.get("examination")) is not None:
             values["relative_examination"] = examination / self.first_examination

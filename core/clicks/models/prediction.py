@@ -1,4 +1,4 @@
-"""Probabilities of the clicks of lists under a click model."""
+"""Likelihood of clicks under a click model."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from core.clicks.models.model import ClickModel
 from core.jit import compiled, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 
-LEAST = 1e-6  # of a probability: one unexpected click does not make a likelihood 0
+LEAST = 1e-6  # bound of probabilities, so that one unexpected click does not make a likelihood 0
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Likelihoods:
     """Likelihoods of lists.
 
     Attributes:
-        by_list: (n_lists,) mean of ln P over the impressions of a list of the log, given the clicks above
-            each; 0 for lists that are left out.
-        by_rank: (max_rank + 1, 3) impressions, sum of log₂ P without, and with the clicks above.
+        by_list: (n_lists,) mean of ln P over the impressions of each list of the log, given the clicks above;
+            0 for ignored lists.
+        by_rank: (max_rank + 1, 3) impressions, sum of log₂ P, and sum of log₂ P given the clicks above.
     """
 
     by_list: Float64Array
@@ -33,8 +33,8 @@ def likelihoods(model: ClickModel, lists: QueryBlocks, weights: Float64Array) ->
 
     Args:
         model: The model.
-        lists: The lists, with the pairs that the model was estimated of.
-        weights: (n_lists,) lists of weight 0 are left out, in the order of the blocks.
+        lists: The lists, with the same pairs as the log from which the model was estimated.
+        weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored.
     """
     by_list = np.zeros(lists.log.n_lists)
     by_rank = np.zeros((lists.n_blocks, lists.max_rank + 1, 3))
@@ -65,7 +65,7 @@ def _after_click(model: ClickModel, max_rank: int) -> Float64Array:
 
 @inlined
 def _add(rank: int, full: float, given: float, clicked: bool, by_rank: Float64Array) -> float:
-    """Add the logarithms of one impression; return ln P given the clicks above."""
+    """Add the log-probabilities of one impression; return ln P given the clicks above."""
     full, given = (full, given) if clicked else (1.0 - full, 1.0 - given)
     given = np.log(max(given, LEAST))
     by_rank[rank, 0] += 1.0
@@ -138,7 +138,7 @@ def _chain(
             if weights[entry] == 0.0:
                 continue
             start, stop = boundaries[entry], boundaries[entry + 1]
-            examined = given = 1.0  # probabilities of an examination, without and with the clicks above
+            examined = given = 1.0  # probabilities of examination, marginal and given the clicks above
             total = 0.0
             for i in range(start, stop):
                 alpha = attractiveness[pairs[i]]

@@ -1,4 +1,4 @@
-"""The kinds of click models, and the options of their estimation."""
+"""Kinds of click models, and options of their estimation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from core.parameters import check, parameter
 
 @dataclass(frozen=True)
 class ModelKind:
-    """A click model.
+    """A kind of click model.
 
     Attributes:
-        label: Its name in tables.
+        label: Name in tables.
         source: Author and year.
-        parameters: Its parameters in a sentence.
-        iterates: Whether it is estimated by EM; the others are counted in one pass.
-        has_satisfaction: Whether a document has a satisfaction beside its attractiveness.
+        parameters: Description of its parameters.
+        iterates: Whether it is estimated by EM; other models are counted in one pass.
+        has_satisfaction: Whether documents have a satisfaction in addition to an attractiveness.
         needs_movement: Whether documents must move between ranks for its parameters to be identified.
         prior: Pseudo-counts of clicks and skips of each parameter.
     """
@@ -110,12 +110,12 @@ class ClickModelSpec:
 
     @property
     def kind(self) -> ModelKind:
-        """The click model."""
+        """Return the kind of the click model."""
         return MODELS[self.model]
 
     @property
     def prior(self) -> tuple[float, float]:
-        """Pseudo-counts of clicks and skips."""
+        """Return the pseudo-counts of clicks and skips."""
         clicks, skips = self.kind.prior
         return (
             clicks if self.prior_clicks is None else self.prior_clicks,

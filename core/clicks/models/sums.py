@@ -1,4 +1,4 @@
-"""Sums by pair that all click models share."""
+"""Sums by pair, which all click models use."""
 
 from dataclasses import dataclass
 
@@ -6,10 +6,10 @@ import numpy as np
 
 from core.types import Float64Array
 
-# Columns: of the attractiveness, how many (expected) successes in how many trials; (expected) examinations;
-# of the satisfaction, successes in as many trials as clicks.
+# Columns: (expected) successes and trials of attractiveness; (expected) examinations; successes and trials of
+# satisfaction, the trials being clicks.
 SUCCESSES, TRIALS, EXAMINED, SATISFIED, CLICKED = range(5)
-CAP = 1.0 - 1e-6  # of parameters that EM estimates, so that no probability is 0
+CAP = 1.0 - 1e-6  # upper bound of EM estimates, so that no probability is 0
 
 
 @dataclass(frozen=True)
@@ -17,22 +17,22 @@ class PairSums:
     """Sums by pair of a query and a document.
 
     Attributes:
-        values: (n_pairs, 5) sums; side by side, as the kernels add to all of a pair.
+        values: (n_pairs, 5) sums; a row per pair, because kernels update all sums of a pair together.
     """
 
     values: Float64Array
 
     @classmethod
     def zeros(cls, n_pairs: int) -> "PairSums":
-        """Return sums of nothing."""
+        """Return sums of 0."""
         return cls(np.zeros((n_pairs, 5)))
 
     def attractiveness(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
-        """Return (n_pairs,) (successes + a) / (trials + a + b)."""
+        """Return (successes + a) / (trials + a + b), (n_pairs,)."""
         return _ratio(self.values[:, SUCCESSES], self.values[:, TRIALS], prior, cap)
 
     def satisfaction(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
-        """Return (n_pairs,) (satisfied clicks + a) / (clicks + a + b)."""
+        """Return (satisfied clicks + a) / (clicks + a + b), (n_pairs,)."""
         return _ratio(self.values[:, SATISFIED], self.values[:, CLICKED], prior, cap)
 
 

@@ -1,4 +1,4 @@
-"""Compile, or load from the disk cache, every kernel of click models."""
+"""Compile every kernel of click models, or load it from the disk cache."""
 
 import numpy as np
 

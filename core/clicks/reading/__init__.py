@@ -1,4 +1,4 @@
-"""Read click logs of several formats, streamed, into mapped columns."""
+"""Streaming readers of click logs in several formats, into memory-mapped columns."""
 
 from typing import TYPE_CHECKING
 

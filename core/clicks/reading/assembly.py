@@ -1,4 +1,4 @@
-"""Sort the rows of a click log into lists, and write its columns."""
+"""Assembly of a click log: sort the rows into lists, and write the columns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class _Shown:
     """The impressions of one part, by list and rank.
 
     Attributes:
-        rows: Their rows.
-        actions: Actions on each as a set of bits; bit i is action i + 1.
+        rows: Rows of the impressions.
+        actions: Actions on each impression as a bit set; bit i is action i + 1.
     """
 
     rows: Rows
@@ -33,14 +33,14 @@ class _Shown:
 
 
 class Assembly:
-    """Sort the rows of a builder into lists and write the columns of the log.
+    """Sorts the rows of a builder into lists and writes the columns of the log.
 
     The lists are in the order of their first appearance, and the pairs in the order of their query and
     document. One part of the rows is in memory at a time.
 
     Args:
-        builder: Rows that were read.
-        report: Counts to fill; its `rank_base` is that of the rows.
+        builder: Builder with the rows of all files.
+        report: Report whose counts are filled; its `rank_base` is the base of the rows.
         folder: An empty folder for temporary files.
     """
 
@@ -60,7 +60,7 @@ class Assembly:
         """Write all columns.
 
         Raises:
-            DatasetError: No impression is left.
+            DatasetError: The log has no valid impression, or only some impressions have a propensity.
         """
         with self._keys:
             self._write(writer, on_progress)
@@ -85,7 +85,7 @@ class Assembly:
         writer.write_texts("document_ids", self._builder.documents.texts())
 
     def _shown(self, first: int, rows: Rows) -> _Shown:
-        """Join the actions of a part with the impressions that they are on."""
+        """Join the actions of a part with their impressions."""
         self._count_orphans(rows)
         has_query = self._queries[rows["list"]] != UNKNOWN
         self._count(self._report.unknown_queries, rows[~has_query])
@@ -106,7 +106,7 @@ class Assembly:
         return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
 
     def _count_orphans(self, rows: Rows) -> None:
-        """Record the pairs of impressions and of actions; results of a search are not impressions here."""
+        """Record the pairs of impressions and of actions; search hits do not count as impressions here."""
         keys = pair_keys(self._queries[rows["list"]], rows["document"])
         acted = rows["action"] > 0
         self._report.action_rows += int(acted.sum())
@@ -114,7 +114,7 @@ class Assembly:
         self._acted.append(keys[acted])
 
     def _are_impressions(self, first: int, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Return which rows are impressions; results of a search are where their list has no other."""
+        """Return whether each row is an impression; search hits are if their list has no impressions."""
         is_shown = rows["action"] == IMPRESSION
         has_impressions = np.zeros(LISTS_A_PART, np.bool_)
         has_impressions[rows["list"][is_shown] - first] = True
@@ -124,7 +124,7 @@ class Assembly:
         return result
 
     def _ranked(self, rows: Rows, actions: npt.NDArray[np.uint32]) -> _Shown:
-        """Sort impressions by list and rank, and make ranks begin at 1."""
+        """Sort impressions by list and rank, and drop and count those without a valid rank."""
         report = self._report
         fits = (rows["rank"] != NO_RANK) & (rows["rank"] >= report.rank_base)
         fits &= rows["rank"] - report.rank_base < _MAX_RANK
@@ -183,7 +183,7 @@ class Assembly:
             writer.write_texts("versions", builder.versions.texts())
 
     def _count(self, examples: Examples, rows: Rows) -> None:
-        """Count rows, and name the first ones by query and document."""
+        """Count rows, and keep the query and document of the first ones as examples."""
         examples.count += len(rows)
         for row in rows[:MAX_EXAMPLES]:
             if len(examples.names) == MAX_EXAMPLES:
@@ -193,7 +193,7 @@ class Assembly:
 
 
 def _numbered(users: Int32Array) -> Int32Array:
-    """Number the users from 0; each list without a user has its own."""
+    """Number the users from 0; each list without a user counts as a separate user."""
     is_unknown = users == UNKNOWN
     own = users.astype(np.int64)
     own[is_unknown] = 2**32 + np.arange(is_unknown.sum())

@@ -1,4 +1,4 @@
-"""A click log while its files are read: numbered names, columns of lists, and rows on the disk."""
+"""Builder of a click log: numbered names, columns of lists, and rows on disk."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from core.clicks.reading.spool import IMPRESSION, NO_TEAM, Spool, rows_of
 from core.types import Int32Array
 
 UNKNOWN = -1
-UNWEIGHTED = -2  # number of actions without a weight, whose rows are left out
+UNWEIGHTED = -2  # number of actions without a weight, whose rows are ignored
 NO_TIME = np.iinfo(np.int64).max
 _BUFFERED_ROWS = 2**16
 _FIRST_ROOM = 2**12
@@ -25,7 +25,7 @@ class ListColumn:
 
     Args:
         dtype: Type of its values.
-        absent: Value of lists without one.
+        absent: Value that marks lists without a value.
     """
 
     def __init__(self, dtype: type[Any], absent: int) -> None:
@@ -33,7 +33,7 @@ class ListColumn:
         self._values: npt.NDArray[Any] = np.full(_FIRST_ROOM, absent, dtype)
 
     def reserve(self, n_lists: int) -> npt.NDArray[Any]:
-        """Return writable values of at least this number of lists."""
+        """Return the writable values, enlarged to at least this number of lists."""
         if n_lists > len(self._values):
             more = np.full(max(n_lists, 2 * len(self._values)), self._absent, self._values.dtype)
             more[: len(self._values)] = self._values
@@ -41,43 +41,43 @@ class ListColumn:
         return self._values
 
     def set_absent(self, lists: Int32Array, values: Any, n_lists: int) -> None:
-        """Set the values of lists that have none yet; the first of several values counts."""
+        """Set the values of lists without a value; of several values for a list, the first counts."""
         column = self.reserve(n_lists)
         missing = np.flatnonzero(column[lists] == self._absent)
         column[lists[missing[::-1]]] = values[missing[::-1]]
 
     def set_least(self, lists: Int32Array, values: Any, n_lists: int) -> None:
-        """Set the least of the present value and these."""
+        """Set each list's value to the minimum of its current value and the given values."""
         np.minimum.at(self.reserve(n_lists), lists, values)
 
     def set_one(self, number: int, value: int) -> None:
-        """Set the value of a list that has none yet."""
+        """Set the value of a list if it has none yet."""
         column = self.reserve(number + 1)
         if column[number] == self._absent:
             column[number] = value
 
 
 class LogBuilder:
-    """A click log while its files are read.
+    """Collects a click log while its files are read.
 
     Args:
         folder: An empty folder for temporary files.
         actions: Weights of actions by name.
-        first_rank: See below.
+        first_rank: See the attribute.
 
     Attributes:
-        keys: Names of the lists; they are not kept.
-        users: Names of the users; they are not kept.
+        keys: Names of the lists, freed by `forget_names`.
+        users: Names of the users, freed by `forget_names`.
         action_counts: Number of rows by the name of the action.
         action_of: Numbers of the weighted actions, from 1.
         n_lists: Number of lists.
         first_rank: Rank of the first document of lists that have no ranks.
-        rank_counts: Events by their rank, of formats whose events have ranks.
-        without_document: Impressions and actions without a document.
-        without_list: Actions that name no list.
-        without_query: Events without the text of the query.
+        rank_counts: Number of events by rank, for formats whose events have ranks.
+        without_document: Number of impressions and actions without a document.
+        without_list: Number of actions without a list.
+        without_query: Number of events without the text of the query.
         has_propensities: Whether the files have propensities.
-        has_teams: Whether they have teams of an interleaving.
+        has_teams: Whether the files have teams of an interleaving.
     """
 
     def __init__(self, folder: Path, actions: Mapping[str, float], first_rank: int = 1) -> None:
@@ -100,7 +100,7 @@ class LogBuilder:
         self._buffer: list[tuple[int, int, int, int, float, int]] = []
 
     def number_of_action(self, name: str) -> int:
-        """Return the number of an action: `IMPRESSION`, or `UNWEIGHTED` for one without a weight."""
+        """Return the number of a weighted action, `IMPRESSION` for impressions, or `UNWEIGHTED`."""
         if name in self.action_of:
             return self.action_of[name]
         return IMPRESSION if name in IMPRESSION_ACTIONS else UNWEIGHTED
@@ -111,12 +111,12 @@ class LogBuilder:
         return f"{name}: {self.documents.text(document)}"
 
     def new_list(self) -> int:
-        """Return the number of a list without a name."""
+        """Create a list without a name; return its number."""
         self.n_lists += 1
         return self.n_lists - 1
 
     def named_list(self, key: str) -> int:
-        """Return the number of a list by its name."""
+        """Return the number of the list with a name; create the list if it is new."""
         number = self.keys.of(key)
         self.n_lists = max(self.n_lists, number + 1)
         return number
@@ -130,7 +130,7 @@ class LogBuilder:
         user: str | None = None,
         version: str | None = None,
     ) -> None:
-        """Set the query, time, user and version of a list, where it has none yet."""
+        """Set the query, user and version of a list if it has none yet, and its earliest time."""
         if query is not None:
             self.list_queries.set_one(number, self.queries.of(query))
         if time is not None:
@@ -142,15 +142,15 @@ class LogBuilder:
             self.list_versions.set_one(number, self.versions.of(version))
 
     def forget_names(self) -> None:
-        """Free the names of lists and users once all files are read."""
+        """Free the names of lists and users after all files are read."""
         self.keys, self.users = Codes(), Codes()
 
     def await_query(self, number: int) -> None:
-        """Count an event of a list whose query another row may have."""
+        """Count an event without a query, which another row of its list may have."""
         self._null_queries.reserve(number + 1)[number] += 1
 
     def joined(self) -> int:
-        """Return the number of events whose query another row of their list has."""
+        """Return the number of events without a query whose list has a query from another row."""
         has_query = self.list_queries.reserve(self.n_lists)[: self.n_lists] != UNKNOWN
         return int(self._null_queries.reserve(self.n_lists)[: self.n_lists][has_query].sum())
 

@@ -1,4 +1,4 @@
-"""Numbers of texts, in the order of their first appearance."""
+"""Numbering of texts in the order of their first appearance."""
 
 from collections import defaultdict
 from itertools import islice
@@ -11,7 +11,7 @@ from core.types import Int32Array
 
 
 class Codes:
-    """Number texts from 0 in the order of their first appearance."""
+    """Numbers texts from 0 in the order of their first appearance."""
 
     def __init__(self) -> None:
         self._codes: defaultdict[str, int] = defaultdict()
@@ -21,11 +21,11 @@ class Codes:
         return len(self._codes)
 
     def of(self, text: str) -> int:
-        """Return the number of a text."""
+        """Return the number of a text; a new text gets the next number."""
         return self._codes[text]
 
     def find(self, text: str) -> int:
-        """Return the number of a text, -1 if it has none yet."""
+        """Return the number of a text, -1 for an unknown text."""
         return self._codes.get(text, -1)
 
     def of_array(self, texts: Any) -> Int32Array:
@@ -35,7 +35,7 @@ class Codes:
         return cast("Int32Array", pa.array(codes, pa.int32()).take(encoded.indices).to_numpy())
 
     def text(self, number: int) -> str:
-        """Return the text of a number, which takes a step a text."""
+        """Return the text of a number, in time linear in the number."""
         return next(islice(self._codes, number, None))
 
     def texts(self) -> Texts:

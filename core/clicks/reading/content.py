@@ -1,4 +1,4 @@
-"""Detect the format of a file of a click log by its content."""
+"""Detection of a click log's format from the content of a file."""
 
 import json
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ def content_of(text: Bytes, file: str, requested: str = "auto") -> Content:
     """Detect the format of a file.
 
     Args:
-        text: Its bytes, unpacked.
-        file: Its name.
+        text: Decompressed bytes of the file.
+        file: Name of the file.
         requested: The requested format.
 
     Raises:
-        DatasetError: The content is of no format, or not of the requested one.
+        DatasetError: The content has no known format, or not the requested one.
     """
     start = text[:_SAMPLE_BYTES].tobytes().removeprefix(BYTE_ORDER_MARK)
     found = _found(text, start, file)
@@ -72,7 +72,7 @@ def _found(text: Bytes, start: bytes, file: str) -> Content:
 
 
 def _json_format(start: bytes, file: str) -> str:
-    """Return the format of JSON lines by the members of the first objects."""
+    """Return the format of JSON lines, detected by the members of the first objects."""
     for line in start.split(b"\n")[:_SAMPLE_LINES]:
         try:
             value = json.loads(line)

@@ -1,4 +1,4 @@
-"""Lines of JSON objects, read block by block."""
+"""Reader of JSON lines, in blocks, with helpers for the members of objects."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ _LARGEST_LINE = 2**24
 
 
 class Unfit(Exception):
-    """A line whose JSON does not fit; the message has what was expected and found."""
+    """A line has invalid JSON members; the message states the expected and the found value."""
 
 
 def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress: Progress | None) -> None:
@@ -25,12 +25,12 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
 
     Args:
         text: The bytes of the file.
-        file: Its name for messages.
-        read: Reads one object; raises `Unfit` for one that does not fit.
-        on_progress: Called with the bytes done and in all.
+        file: Name of the file in messages.
+        read: Function that reads one object; raises `Unfit` for an invalid object.
+        on_progress: Called with the number of bytes done and their total.
 
     Raises:
-        DatasetError: With up to 100 lines that are not JSON objects or do not fit.
+        DatasetError: With up to 100 lines that are not JSON objects or are invalid.
     """
     problems: list[DatasetProblem] = []
     for number, line in _lines(text, file, on_progress):
@@ -51,7 +51,7 @@ def each_line(text: Bytes, file: str, read: Callable[[Json], None], on_progress:
 
 
 def text_of(value: Json, *names: str) -> str | None:
-    """Return the first member with a text or a number as text, None where there is none."""
+    """Return the first of some members that is a text or a number, as text; None if there is none."""
     for name in names:
         found = value.get(name)
         if isinstance(found, str):
@@ -62,10 +62,10 @@ def text_of(value: Json, *names: str) -> str | None:
 
 
 def required_text(value: Json, name: str, what: str) -> str:
-    """Return a member with a text or a number as text.
+    """Return a member that is a text or a number, as text.
 
     Raises:
-        Unfit: There is none, or it is empty.
+        Unfit: The member is missing, empty or of another type.
     """
     found = text_of(value, name)
     if not found:
@@ -74,10 +74,10 @@ def required_text(value: Json, name: str, what: str) -> str:
 
 
 def object_in(value: Json, name: str) -> Json:
-    """Return a member that is an object, an empty one where it is absent or null.
+    """Return a member that is an object, an empty object where it is absent or null.
 
     Raises:
-        Unfit: It is something else.
+        Unfit: The member is of another type.
     """
     found = value.get(name)
     if found is None:
@@ -88,10 +88,10 @@ def object_in(value: Json, name: str) -> Json:
 
 
 def list_in(value: Json, name: str) -> list[Any]:
-    """Return a member that is a list, an empty one where it is absent or null.
+    """Return a member that is a list, an empty list where it is absent or null.
 
     Raises:
-        Unfit: It is something else.
+        Unfit: The member is of another type.
     """
     found = value.get(name)
     if found is None:
@@ -105,7 +105,7 @@ def whole_number(value: Json, name: str) -> int | None:
     """Return a member that is a whole number within 32 bits, None where it is absent or null.
 
     Raises:
-        Unfit: It is something else.
+        Unfit: The member is of another type.
     """
     found = value.get(name)
     if found is None:
@@ -126,7 +126,7 @@ def _lines(text: Bytes, file: str, on_progress: Progress | None) -> Iterator[tup
             number += 1
             if line.strip():
                 yield number, line
-        number -= 1  # the empty piece behind the last line feed
+        number -= 1  # do not count the empty piece after the last line feed
         if on_progress is not None:
             on_progress(stop, text.size)
 

@@ -1,4 +1,4 @@
-"""Events of Metarank: rankings, and interactions with their items.
+"""Reader of Metarank events: rankings, and interactions with their items.
 
 Source: docs.metarank.ai/reference/event-schema.
 """
@@ -13,12 +13,12 @@ _METADATA = ("item", "user")  # events that describe items and users
 
 
 class MetarankReader:
-    """Read events, one a line. Ranks are the order of the items.
+    """Reads Metarank events, one per line.
 
-    The query is the value of a field of the ranking, `all` where it has none.
+    Ranks are the order of the items. The query is a field of the ranking, or `all` without it.
 
     Args:
-        builder: The log that is read.
+        builder: Builder of the log.
         query_field: Name of the field with the query.
     """
 
@@ -30,7 +30,7 @@ class MetarankReader:
         """Read a ranking or an interaction; skip the metadata of items and users.
 
         Raises:
-            Unfit: It does not fit.
+            Unfit: The object is invalid.
         """
         event = text_of(value, "event")
         if event == "ranking":

@@ -1,5 +1,5 @@
-"""Usual names of actions that are impressions, and of the query of logs without queries."""
+"""Names of actions that are impressions, and the query id for logs without queries."""
 
-# The first is the name by which impressions of other formats are counted.
+# Impressions of formats without action names are counted by the first name.
 IMPRESSION_ACTIONS = ("impression", "view", "shown", "item_impression", "product_impression")
 ONE_QUERY = "all"  # id of the query of lists without one

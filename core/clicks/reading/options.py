@@ -1,4 +1,4 @@
-"""Options of reading a click log: format, columns, weights of actions and the base of ranks."""
+"""Options for reading a click log: format, columns, weights of actions and the base of ranks."""
 
 import math
 from collections.abc import Mapping
@@ -32,14 +32,14 @@ _MAX_NAME = 200
 
 @dataclass(frozen=True)
 class LogOptions:
-    """Options of reading a click log.
+    """Options for reading a click log.
 
     Attributes:
-        format: One of `FORMATS`; `auto` detects it by the content.
-        columns: Names of columns of a long table by role, see `ROLES`; others are detected by name.
-        actions: Weights of actions by name. Actions that are not listed, other than impressions, are counted
-            and left out.
-        rank_base: Lowest rank of the file, 0 or 1; None to detect it.
+        format: One of `FORMATS`; `auto` detects the format from the content.
+        columns: Names of columns of a long table by role, see `ROLES`; columns of other roles are detected by
+            name.
+        actions: Weights of actions by name. Other actions, except impressions, are counted but ignored.
+        rank_base: Rank of the first position in the files, 0 or 1; None to detect it.
     """
 
     format: str = "auto"
@@ -49,10 +49,10 @@ class LogOptions:
 
 
 def log_options(values: Mapping[str, Any]) -> LogOptions:
-    """Build the options from JSON.
+    """Build the options from JSON values.
 
     Raises:
-        InvalidInput: With a pointer for each unknown or unfit entry.
+        InvalidInput: With a pointer for each unknown or invalid entry.
     """
     known = {name: value for name, value in values.items() if value is not None}
     problems = [

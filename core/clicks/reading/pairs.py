@@ -1,4 +1,4 @@
-"""Number the different pairs of a query and a document without holding all impressions."""
+"""Numbering of the distinct pairs of a query and a document, without all impressions in memory."""
 
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,13 @@ _DOCUMENT_BITS = 32
 
 
 def pair_keys(queries: Int32Array, documents: Any) -> Int64Array:
-    """Return a number for each pair that sorts by query and document."""
+    """Return a sort key for each pair, which orders pairs by query and document."""
     keys: Int64Array = (queries.astype(np.int64) << _DOCUMENT_BITS) | documents.astype(np.int64)
     return keys
 
 
 class DistinctKeys:
-    """The different ones of many keys, 8 bytes each."""
+    """The distinct values of many keys, 8 bytes each."""
 
     def __init__(self) -> None:
         self._distinct: Int64Array = np.empty(0, np.int64)
@@ -28,18 +28,18 @@ class DistinctKeys:
     def add(self, keys: Int64Array) -> None:
         """Add keys, (n,)."""
         self._pending.append(np.unique(keys))
-        # Merged once they are as many as the keys before, so that each is merged a few times in all.
+        # Merge when pending keys outnumber merged ones, so that each key is merged only a few times.
         if sum(map(len, self._pending)) > max(_BLOCK, len(self._distinct)):
             self.sorted()
 
     def sorted(self) -> Int64Array:
-        """Return the different keys, ascending."""
+        """Return the distinct keys, ascending."""
         self._distinct = np.unique(np.concatenate([self._distinct, *self._pending]))
         self._pending.clear()
         return self._distinct
 
     def count_absent(self, keys: Int64Array) -> int:
-        """Return how many of some keys have not been added."""
+        """Return the number of given keys that have not been added."""
         distinct = self.sorted()
         if not len(distinct):
             return len(keys)
@@ -48,10 +48,10 @@ class DistinctKeys:
 
 
 class PairKeys:
-    """The pairs of all impressions in their order, on the disk; the different ones are in memory.
+    """The pairs of all impressions in their order, on disk; distinct pairs are in memory.
 
     Args:
-        path: The file of the keys.
+        path: File to write the keys to.
     """
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class PairKeys:
         self._file.close()
 
     def add(self, keys: Int64Array) -> None:
-        """Add the pairs of impressions, (n,)."""
+        """Add the keys of the pairs of impressions, (n,)."""
         self._file.write(keys.data)
         self._keys.add(keys)
 

@@ -1,4 +1,4 @@
-"""Read files of click logs of any format into mapped columns."""
+"""Read the files of a click log of any format into memory-mapped columns."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ from core.data.tables.table import Table
 from core.errors import DatasetError
 
 _EXPECTED = "a click log"
-_READING_SHARE = 0.8  # of the progress; the rest is the sorting
+_READING_SHARE = 0.8  # of the progress; the rest is sorting
 _STEPS = 1_000
 
 
@@ -35,8 +35,8 @@ class LogFile:
     """A file of a click log.
 
     Attributes:
-        path: Where it is.
-        name: Its name in messages.
+        path: Path of the file.
+        name: Name of the file in messages.
     """
 
     path: Path
@@ -45,11 +45,11 @@ class LogFile:
 
 @dataclass(frozen=True)
 class LogReading:
-    """A click log that was read.
+    """The result of reading a click log.
 
     Attributes:
-        log: The log, mapped from its folder.
-        report: Counts of what was read and left out.
+        log: The log, memory-mapped from its folder.
+        report: Counts of rows that were read and ignored.
     """
 
     log: ClickLog
@@ -65,19 +65,19 @@ def read_click_log(
 ) -> LogReading:
     """Read files of one click log, and write its columns into an empty folder.
 
-    Memory holds the names of queries, documents, users and lists, the columns of lists and the different
-    pairs; rows are on the disk.
+    The names of queries, documents, users and lists, the columns of lists and the distinct pairs are in
+    memory; rows are on disk.
 
     Args:
         files: Files of one format, in their order.
-        folder: An empty folder, which holds the columns afterwards.
-        options: Options of reading.
-        limits: Limits of compressed files.
-        on_progress: Called with the steps done and in all; may raise to stop.
+        folder: An empty folder for the columns.
+        options: Options for reading.
+        limits: Limits for compressed files.
+        on_progress: Called with the number of steps done and their total; may raise to stop.
 
     Raises:
         DatasetError: With up to 100 problems by file, line and column.
-        InvalidInput: The options do not fit the files.
+        InvalidInput: The options do not match the files.
         OSError: A file cannot be opened, or the disk is full.
     """
     options, limits = options or LogOptions(), limits or Limits()
@@ -111,7 +111,7 @@ class _Files:
         self._on_progress = on_progress
 
     def read_into(self, builder: LogBuilder) -> ReadingReport:
-        """Read all files; return the report of their format."""
+        """Read all files; return a report with their format."""
         report: ReadingReport | None = None
         for number, file in enumerate(self._files):
             progress = self._progress(number)

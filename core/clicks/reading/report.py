@@ -1,4 +1,4 @@
-"""Counts of what was read from a click log, for its statistics and its doctor."""
+"""Report of reading a click log: counts for its statistics and findings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ class Examples:
     names: list[str] = field(default_factory=list)
 
     def add(self, name: str, count: int = 1) -> None:
-        """Count objects of a name."""
+        """Add to the count, and keep the name as an example."""
         self.count += count
         if len(self.names) < MAX_EXAMPLES and name not in self.names:
             self.names.append(name)
@@ -27,7 +27,7 @@ class Examples:
 
 @dataclass
 class ReadingReport:
-    """Counts of what was read and left out.
+    """Counts of rows that were read and ignored.
 
     Attributes:
         format: Format of the files.
@@ -36,23 +36,23 @@ class ReadingReport:
         is_detected: Whether the base was detected.
         lists_from_0: Lists whose lowest rank is 0 in the files.
         lists_from_1: Lists whose lowest rank is 1 in the files.
-        ranks_0: Events of rank 0 in the files, impressions where other events have no ranks.
+        ranks_0: Events of rank 0 in the files; only impressions where other events have no ranks.
         ranks_1: Events of rank 1 in the files.
         actions: Number of rows by action.
         weights: Weights of the actions.
         orphaned_actions: Weighted actions on a document that the list did not show.
         action_rows: Weighted actions.
         repeated_impressions: Impressions of a document that its list had shown already.
-        unranked: Impressions without a rank, or with one below the base.
+        unranked: Impressions without a rank, or with a rank below the base or too large.
         unknown_queries: Rows of lists without a query.
         without_query: Events without the text of the query.
-        joined: Those of them whose query another row of their list has.
+        joined: Events without the text of the query whose list has a query from another row.
         without_document: Impressions and actions without a document.
-        without_list: Actions that name no list.
-        unshown_pairs: Weighted actions on a document of which the query has no impression in any list.
-        shared_ranks: Impressions at a rank that another document of the list has, too.
+        without_list: Actions without a list.
+        unshown_pairs: Weighted actions on a document without any impression for the query.
+        shared_ranks: Impressions at the same rank as another document of the list.
         has_propensities: Whether the files have propensities.
-        has_teams: Whether they have teams of an interleaving.
+        has_teams: Whether the files have teams of an interleaving.
     """
 
     format: str

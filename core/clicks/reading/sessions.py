@@ -1,4 +1,4 @@
-"""Sessions: one ranked list a line, with what was clicked."""
+"""Reader of sessions: JSON lines with one ranked list and its clicks each."""
 
 import math
 from typing import Any
@@ -14,13 +14,13 @@ _CLICK = "click"
 
 
 class SessionReader:
-    """Read lines such as `{"query": "shoes", "documents": ["a", "b"], "clicks": ["b"]}`.
+    """Reads lines such as `{"query": "shoes", "documents": ["a", "b"], "clicks": ["b"]}`.
 
     A document is an id, or an object with `id`, and optionally `rank`, `click`, `actions`, `propensity` and
     `team`. `time`, `user` and `version` describe the list.
 
     Args:
-        builder: The log that is read.
+        builder: Builder of the log.
     """
 
     def __init__(self, builder: LogBuilder) -> None:
@@ -30,7 +30,7 @@ class SessionReader:
         """Read one list.
 
         Raises:
-            Unfit: It does not fit.
+            Unfit: The object is invalid.
         """
         documents = list_in(value, "documents")
         if not documents:

@@ -1,4 +1,4 @@
-"""Rows of a click log on the disk, in parts of consecutive lists that each fit in memory."""
+"""Spool of a click log's rows on disk, in parts of consecutive lists that fit in memory."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 IMPRESSION = 0
-HIT = -1  # a result of a search, an impression where its list has no other; its rank is from 0
+HIT = -1  # a search hit, which is an impression if its list has none; ranks count from 0
 NO_RANK = -(2**31)
 NO_TEAM = -1
 ROW = np.dtype(
@@ -26,7 +26,7 @@ LISTS_A_PART = 2**16
 
 
 class Spool:
-    """Rows on the disk, by the number of their list.
+    """Rows on disk, partitioned by the number of their list.
 
     Args:
         folder: An empty folder for its files.
@@ -60,7 +60,7 @@ class Spool:
                 self._write(int(parts[piece[0]]), rows[piece])
 
     def parts(self) -> Iterator[tuple[int, Rows]]:
-        """Yield the number of the first list of each part, and its rows; delete what was read."""
+        """Yield the number of the first list and the rows of each part; delete its file afterwards."""
         for part in sorted(self._parts):
             path = self._path(part)
             yield part * LISTS_A_PART, np.fromfile(path, ROW)
@@ -83,7 +83,7 @@ def rows_of(
     propensities: Any = np.nan,
     teams: Any = NO_TEAM,
 ) -> Rows:
-    """Build rows from arrays of one length, or single values of all rows."""
+    """Build rows from arrays of equal length, or from single values for all rows."""
     rows = np.empty(len(lists), ROW)
     for name, values in (
         ("list", lists),

@@ -1,4 +1,4 @@
-"""Long tables of impressions, one a row: CSV, TSV and Parquet."""
+"""Reader of long tables (CSV, TSV and Parquet) with one impression per row."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -40,11 +40,11 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 
     Args:
         table: The table.
-        columns: Requested names by role; other roles are detected by name.
+        columns: Requested column names by role; columns of other roles are detected by name.
 
     Raises:
         InvalidInput: A requested column does not exist.
-        DatasetError: There is no column for the document, the rank or the action.
+        DatasetError: There is no column for the document, or none for clicks or actions.
     """
     names = {name.lower(): place for place, name in reversed(list(enumerate(table.names)))}
     roles = {}
@@ -65,14 +65,15 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 
 
 class TableReader:
-    """Read tables into a builder.
+    """Reads tables into a builder.
 
-    Without a column of lists, a list begins with each file, and where the query or the user changes or the
-    rank does not rise. Ranks are the order of the rows of a list where there is no column of them.
+    Without a column of lists, a list begins with each file, change of query or user, or rank that does not
+    rise.
+    Without a column of ranks, ranks are the order of the rows of a list.
 
     Args:
-        builder: The log that is read.
-        options: Options of reading.
+        builder: Builder of the log.
+        options: Options for reading.
         rows_are_lists: Whether each row is a list of one document.
     """
 
@@ -87,7 +88,7 @@ class TableReader:
 
         Raises:
             DatasetError: With up to 100 problems by line and column.
-            InvalidInput: A requested column does not exist, or no weight is given to clicks.
+            InvalidInput: A requested column does not exist, or clicks have no weight.
         """
         roles = column_roles(table, columns)
         if "click" in roles and _CLICK not in self._builder.action_of:
@@ -134,7 +135,7 @@ class TableReader:
     def _lists_of(
         self, cells: "_Block", queries: Int32Array, users: Int32Array, ranks: Int64Array
     ) -> Int32Array:
-        """Return the numbers of the lists of some rows."""
+        """Return the number of the list of each row; create lists as needed."""
         builder, n_rows = self._builder, len(queries)
         if "list" in cells.roles:
             lists = builder.keys.of_array(cells.texts("list"))
@@ -153,7 +154,7 @@ class TableReader:
         return numbers_
 
     def _positions(self, lists: Int32Array) -> Int64Array:
-        """Return the order of rows within their lists, from 1, and count them."""
+        """Return the position of each row in its list, from 1, and add the rows to the lists' lengths."""
         counts = self._builder.list_lengths.reserve(self._builder.n_lists)
         order = np.argsort(lists, kind="stable")
         ordered = lists[order]
@@ -167,11 +168,11 @@ class TableReader:
 
 
 class _Block:
-    """Some rows of a table by role.
+    """A block of a table's rows, with cells by role.
 
     Args:
         cells: Arrow arrays by role.
-        table: Their table.
+        table: The table.
         roles: Positions of columns by role.
         problems: Problems found so far.
         row: Number of the first row, from 0.
@@ -196,7 +197,7 @@ class _Block:
         reader.add(self)
 
     def texts(self, role: str) -> Any:
-        """Return the cells of a role as trimmed texts, empty where there are none."""
+        """Return the cells of a role as trimmed texts, empty for missing cells."""
         return pc.utf8_trim_whitespace(plain_texts(self._cells[role]))
 
     def queries(self, builder: LogBuilder) -> Int32Array:
@@ -206,7 +207,7 @@ class _Block:
         return builder.queries.of_array(self.texts("query"))
 
     def codes(self, role: str, codes: Codes) -> Int32Array:
-        """Return the numbers of the texts of a role, `UNKNOWN` where there are none."""
+        """Return the numbers of the texts of a role, `UNKNOWN` for missing cells."""
         found = np.full(self.n_rows, UNKNOWN, np.int32)
         if role in self.roles:
             texts = self.texts(role)
@@ -215,7 +216,7 @@ class _Block:
         return found
 
     def ranks(self) -> Int64Array:
-        """Return the ranks, `NO_RANK` where there are none."""
+        """Return the ranks, `NO_RANK` for missing or invalid cells."""
         if not self.has_ranks:
             return np.full(self.n_rows, NO_RANK, np.int64)
         values, wrong = self._numbers("rank", "not_a_rank", "expected a whole number as a rank")
@@ -226,13 +227,13 @@ class _Block:
         return np.where(known, np.where(known, values, 0).astype(np.int64), NO_RANK)
 
     def clicks(self) -> Any:
-        """Return whether each row was clicked, as its column of clicks has it."""
+        """Return whether each row was clicked by the column of clicks."""
         if "click" not in self.roles:
             return np.zeros(self.n_rows, np.bool_)
         return self._numbers("click", "not_a_number", "expected 0, 1 or a number of clicks")[0] > 0
 
     def actions(self, builder: LogBuilder) -> Int32Array:
-        """Return the numbers of actions, `IMPRESSION`, or -2 for actions without a weight."""
+        """Return the number of each row's action, `IMPRESSION`, or `UNWEIGHTED`."""
         if "action" not in self.roles:
             builder.action_counts[IMPRESSION_ACTIONS[0]] += self.n_rows
             return np.full(self.n_rows, IMPRESSION, np.int32)
@@ -246,7 +247,7 @@ class _Block:
         return actions
 
     def propensities(self) -> Any:
-        """Return the propensities, NaN where there are none."""
+        """Return the propensities, NaN without a column."""
         if "propensity" not in self.roles:
             return np.nan
         expected = "expected a propensity above 0 and up to 1"
@@ -256,14 +257,14 @@ class _Block:
         return values
 
     def teams(self) -> Any:
-        """Return the teams, `NO_TEAM` where there are none."""
+        """Return the teams, `NO_TEAM` for missing cells."""
         if "team" not in self.roles:
             return NO_TEAM
         values, _ = self._numbers("team", "not_a_number", "expected the number of a team")
         return np.where(np.isnan(values), NO_TEAM, np.nan_to_num(values)).astype(np.int16)
 
     def times(self) -> Int64Array:
-        """Return the times in milliseconds, `NO_TIME` where there are none."""
+        """Return the times in milliseconds, `NO_TIME` for missing cells."""
         values, wrong = times_of(self._cells["time"])
         self._refuse("time", "not_a_time", wrong, "expected a time such as 2026-05-01T10:00:00Z")
         return values
@@ -274,7 +275,7 @@ class _Block:
         return values, wrong
 
     def _refuse(self, role: str, cause: str, places: Int64Array, expected: str) -> None:
-        """Record problems of cells."""
+        """Record a problem for each of some cells."""
         position = self.roles[role]
         column = self._table.names[position]
         for done, place in enumerate(places.tolist()):

@@ -1,4 +1,4 @@
-"""Times of a log as milliseconds since 1970 in UTC."""
+"""Parser of times to milliseconds since 1970 in UTC."""
 
 import re
 from datetime import UTC, datetime
@@ -14,16 +14,16 @@ from core.clicks.reading.builder import NO_TIME
 from core.data.tables.cells import numbers, plain_texts
 from core.types import Int64Array
 
-# Numbers below it are seconds: as milliseconds they are before March 1973.
+# Smaller numbers are seconds: as milliseconds they would be before March 1973.
 _LEAST_MILLISECONDS = 1e11
 _MOST = 2.0**53
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
-    """Read times: ISO 8601, in UTC where there is no offset, or numbers of seconds or milliseconds.
+    """Parse times: ISO 8601 (UTC without an offset), or numbers of seconds or milliseconds.
 
     Returns:
-        (n,) milliseconds, `NO_TIME` where a cell is empty; and the positions of cells that are not times.
+        (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times.
     """
     if types.is_timestamp(column.type) or types.is_date(column.type):
         return _milliseconds(pc.cast(column, pa.timestamp("ms"), safe=False)), np.empty(0, np.int64)
@@ -41,7 +41,7 @@ def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
 
 
 def time_of(value: Any) -> int | None:
-    """Read one time as `times_of` does; None for no time.
+    """Parse one time as `times_of` does; return None if it is not a time.
 
     Example:
         >>> time_of("2024-12-10T00:01:29.378Z"), time_of(1_733_788_889), time_of("yesterday")

@@ -1,4 +1,4 @@
-"""User Behavior Insights: queries and events, as OpenSearch indexes them.
+"""Reader of User Behavior Insights (UBI): queries and events, as OpenSearch indexes them.
 
 Source: user-behavior-insights 1.3, queries-mapping.json and events-mapping.json.
 """
@@ -20,13 +20,13 @@ _BULK_ACTIONS = ("index", "create")
 
 
 class UbiReader:
-    """Read the lines of `ubi_queries` and `ubi_events`, also as the bodies of bulk requests.
+    """Reads the lines of `ubi_queries` and `ubi_events`, also as the bodies of bulk requests.
 
-    A list is what one `query_id` showed: its events of impressions, or `query_response_hit_ids` where it has
-    none. The query is the text of the search, of the query or of any event of it.
+    A list has the impressions of one `query_id`: its impression events, or its `query_response_hit_ids` if it
+    has no such events. The query is the `user_query` of the query or of any of its events.
 
     Args:
-        builder: The log that is read.
+        builder: Builder of the log.
     """
 
     def __init__(self, builder: LogBuilder) -> None:
@@ -36,7 +36,7 @@ class UbiReader:
         """Read a query, an event or the action line of a bulk request.
 
         Raises:
-            Unfit: It does not fit.
+            Unfit: The object is invalid.
         """
         if "action_name" in value:
             self._read_event(value)

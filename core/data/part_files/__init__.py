@@ -1,1 +1,1 @@
-"""Several files of one dataset: read one by one, and joined."""
+"""Read several files one by one, and join them to one dataset."""

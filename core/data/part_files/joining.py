@@ -1,4 +1,4 @@
-"""One dataset of several files: the rows of a query are gathered from all of them."""
+"""Join several files to one dataset; the rows of a query are gathered from all files."""
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
@@ -33,18 +33,18 @@ def join_parts(
     limits: Limits,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Reading:
-    """Join parts to one dataset, equal to that of a single file with all rows in this order.
+    """Join parts to the dataset that a single file with all rows in this order would have.
 
     Features that a part of LETOR text lacks are 0. Documents without an id are numbered in the joined query.
 
     Args:
         parts: In the order of their rows.
-        options: How they were read.
-        limits: How large the dataset may become.
+        options: Reading options of the parts.
+        limits: Size limits of the dataset.
         on_progress: Called with the documents done and to do; may raise to stop.
 
     Raises:
-        DatasetError: The parts do not fit together, or are too large together.
+        DatasetError: The parts contradict each other, or the joined dataset would be too large.
         InvalidInput: `feature_names` names a feature that no part has.
     """
     grouping, returns = _groupings(parts)
@@ -69,9 +69,10 @@ def join_parts(
 
 
 def _groupings(parts: Sequence[Part]) -> tuple[Grouping, tuple[tuple[int, int, int], ...]]:
-    """Gather the queries of all parts; return also which of them are not contiguous in the files.
+    """Gather the queries of all parts; return also the queries that are not contiguous in the files.
 
-    The rows of a part are by query already, so that its runs of rows are fewer than those of its file.
+    The grouping is of the parts' rows, which are already sorted by query; non-contiguous queries are found by
+    the runs of rows in the files.
     """
     grouping = _grouped(parts, [(part.query_boundaries[:-1], part.query_ids) for part in parts])
     if not any(part.has_scattered_queries for part in parts):
@@ -87,7 +88,7 @@ def _grouped(parts: Sequence[Part], runs: Sequence[tuple[Int64Array, Sequence[st
 
 
 def _first_rows(parts: Sequence[Part]) -> list[int]:
-    """Return the row of the whole at which each part begins, and the number of rows."""
+    """Return the first row of each part in the joined dataset, followed by the number of all rows."""
     return list(accumulate((part.n_documents for part in parts), initial=0))
 
 
@@ -109,7 +110,7 @@ def _check_size(parts: Sequence[Part], limits: Limits) -> None:
 def _scattered(
     parts: Sequence[Part], grouping: Grouping, returns: Sequence[tuple[int, int, int]]
 ) -> DatasetError:
-    """Build the error for queries whose rows come back in another part."""
+    """Build the error for queries whose rows are not contiguous in the files."""
     first_rows = np.array(_first_rows(parts))
     problems = []
     for query, stop, row in sorted(returns, key=lambda found: found[2])[:_MOST_PROBLEMS]:
@@ -174,7 +175,7 @@ class _Join:
 
         Raises:
             DatasetError: Parts have different values of a query.
-            InvalidInput: `feature_names` names a feature that is not there.
+            InvalidInput: `feature_names` names a feature that no part has.
         """
         self._query_values.fail()
         boundaries = self._grouping.query_boundaries
@@ -198,7 +199,7 @@ class _Join:
         )
 
     def _recoded(self, part: Part, name: str, own: Categories, codes: Float32Array) -> Float32Array:
-        """Return the codes of a part's categories among those of all parts, in order of first appearance."""
+        """Recode a part's column to the categories of all parts, which are in order of first appearance."""
         known = self._categories.setdefault(name, {})
         known.update(dict.fromkeys(own.values))
         if len(known) > MAX_CATEGORIES:
@@ -237,7 +238,7 @@ class _Join:
             )
             for name in names
         }
-        if self._parts[0].format == "letor":  # whose columns are in the order in which documents have them
+        if self._parts[0].format == "letor":  # orders columns by the first document that has each
             names = dict.fromkeys(sorted(names, key=lambda name: _first_filled(found[name]))[:MOST_COLUMNS])
         return MappingProxyType({name: found[name] for name in names})
 

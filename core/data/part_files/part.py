@@ -1,4 +1,4 @@
-"""Parsed file of a dataset that several files make."""
+"""Parsed file of a dataset that consists of several files."""
 
 import mmap
 import tempfile
@@ -18,24 +18,24 @@ from core.types import Int64Array
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The judged documents of one file, by query, and where its queries were in the file.
+    """The judged documents of one file, sorted by query, and the original positions of its queries.
 
-    A Dask worker sends it to the process that joins the parts, so it holds plain values and arrays.
+    It holds plain values and arrays only, as a Dask worker sends it to the process that joins the parts.
 
     Attributes:
         file: Name of the file.
         format: Detected format.
-        size_bytes: Its size, once unpacked.
-        sha256: Checksum of its bytes.
+        size_bytes: Size of the file, after unpacking.
+        sha256: Checksum of the file's bytes.
         first_id: The id of the first feature of LETOR text, 0 or 1; 1 for tables.
         n_features: Number of features of its documents.
-        query_ids: In the order in which they first appear.
+        query_ids: Ids in the order of first appearance.
         query_boundaries: int64 (n_queries + 1,).
         run_queries: int64 (n_runs,) position of the query of each run of rows of the file.
         run_starts: int64 (n_runs,) first row of each run.
-        named: bool (n_documents,) whether the file names the document; None where it names none.
+        named: bool (n_documents,) whether the file has an id of the document; None where it has no ids.
         several_spellings: The ids of queries that the file spells in several ways.
-        rows: uint8, the Parquet file of the dataset that the part alone is.
+        rows: uint8, the part as a Parquet file, as `write_parquet` writes it.
     """
 
     file: str
@@ -54,17 +54,17 @@ class Part:
 
     @property
     def last_id(self) -> int:
-        """Id of its last feature."""
+        """Id of the last feature."""
         return self.first_id + self.n_features - 1
 
     @property
     def n_documents(self) -> int:
-        """Number of its rows."""
+        """Number of documents, which are the rows of the file."""
         return int(self.query_boundaries[-1])
 
     @property
     def has_scattered_queries(self) -> bool:
-        """Whether the rows of a query are not contiguous within the file."""
+        """Return whether the rows of a query are not contiguous within the file."""
         return bool(np.any(np.diff(self.run_queries) < 0))
 
 
@@ -78,14 +78,14 @@ def read_part(
     threads: int = 1,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Part:
-    """Read one of several files.
+    """Read one of the files of a dataset.
 
     Args:
         file: File to read.
         sha256: Checksum of its bytes.
-        form: Form of the first file.
-        options: How to read all of them.
-        limits: How large each may become.
+        form: Format and columns of the first file.
+        options: Reading options of all files.
+        limits: Size limits of each file.
         threads: Threads to use.
         on_progress: Called with the bytes done and to do; may raise to stop.
 
@@ -93,7 +93,7 @@ def read_part(
         DatasetError: As `read_file`; also when the columns differ from the first file's.
         InvalidInput: As `read_file`.
     """
-    # A file of LETOR text may lack the last features, so their names are for the joined dataset.
+    # A file of LETOR text may lack the last features, so names are assigned in the joined dataset.
     own = replace(options, feature_names={}) if form.format == "letor" else options
     reading = read_file(file, own, limits, threads=threads, on_progress=on_progress, form=form)
     dataset, grouping = reading.dataset, reading.grouping
@@ -117,7 +117,7 @@ def read_part(
 
 
 def _parquet(dataset: RankingDataset) -> Bytes:
-    """Write a dataset to a file without a name, and map that."""
+    """Write a dataset to an unlinked temporary file, and memory-map the file."""
     with tempfile.TemporaryFile() as file:
         write_parquet(dataset, file)
         file.flush()

@@ -1,4 +1,4 @@
-"""Weights and columns of queries, which may be in several files of a dataset."""
+"""Join the weights and columns of queries whose rows are in several files of a dataset."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -17,10 +17,10 @@ _MOST_PROBLEMS = 100
 
 
 class QueryValues:
-    """Weights and columns of queries; each has one value in all parts.
+    """Weights and columns of queries, which must have the same value in all parts.
 
     Args:
-        n_queries: The queries of the joined dataset.
+        n_queries: Number of queries of the joined dataset.
     """
 
     def __init__(self, n_queries: int) -> None:
@@ -45,9 +45,9 @@ class QueryValues:
         """Add the values of a part.
 
         Args:
-            part: The file.
-            dataset: Its rows.
-            queries: (n_queries of the part,) which queries of the joined dataset they are.
+            part: The part.
+            dataset: The dataset of the part.
+            queries: (n_queries of the part,) their positions in the joined dataset.
         """
         self._parts.append(part.file)
         if dataset.query_weights is not None:
@@ -63,7 +63,7 @@ class QueryValues:
         """Raise the collected problems, if any.
 
         Raises:
-            DatasetError: A query has several values of a column.
+            DatasetError: A query has different values in several parts.
         """
         if self._problems:
             raise DatasetError(*self._problems[:_MOST_PROBLEMS], more=len(self._problems) > _MOST_PROBLEMS)

@@ -1,4 +1,4 @@
-"""Spool the rows of parts on the disk until all are read."""
+"""Spool the rows of parts to the disk until all parts are read."""
 
 import errno
 import mmap
@@ -15,9 +15,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class PartSpool:
-    """Parts whose rows are kept in one file without a name, in the folder of temporary files (`TMPDIR`).
+    """Parts whose rows are in one unlinked file in the folder of temporary files (`TMPDIR`).
 
-    They may come in any order. Usable as a context manager.
+    Parts may be added in any order. Usable as a context manager.
     """
 
     def __init__(self) -> None:
@@ -37,11 +37,11 @@ class PartSpool:
         """Store a part.
 
         Args:
-            place: Its number among all parts, from 0.
-            part: Part that was read; its rows are written and not referred to any more.
+            place: Position of the part among all parts, from 0.
+            part: Part to store; its rows are written to the disk and released.
 
         Raises:
-            StoreFull: The disk has no room for it.
+            StoreFull: The disk has no room for the rows.
         """
         try:
             self._file.write(part.rows.data)
@@ -57,7 +57,7 @@ class PartSpool:
         self._written = rows.stop
 
     def parts(self) -> list[Part]:
-        """Return all parts by their number, with their rows mapped."""
+        """Return all parts in order, with memory-mapped rows."""
         content = np.frombuffer(mmap.mmap(self._file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
         return [
             replace(part, rows=content[rows])

@@ -1,4 +1,4 @@
-"""Tables of several files of one dataset, which all have the columns of the first."""
+"""Check that the tables of a dataset with several files all have the columns of the first file."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class TableColumns:
     """The columns of the first file.
 
     Attributes:
-        file: Its name.
-        names: In order.
-        kinds: What the cells of each column are used as.
+        file: Name of the first file.
+        names: Column names in order.
+        kinds: Kind of the cells of each column.
         widths: Number of features of each column.
     """
 
@@ -45,12 +45,12 @@ class TableColumns:
 
 
 class AgreeingTable:
-    """A table whose cells are read as the kinds of the first file's cells; see `Table`.
+    """A table that is read with the column kinds of the first file; see `Table`.
 
-    Text has no types: the first rows of another file may look like another kind.
+    Delimited text has no types, so that kinds detected in later files might differ.
 
     Raises:
-        DatasetError: It has other columns than the first file.
+        DatasetError: The columns differ from those of the first file.
     """
 
     def __init__(self, table: Table, first: TableColumns) -> None:
@@ -81,11 +81,11 @@ class AgreeingTable:
         return self._table.blocks(positions, problems, on_progress)
 
     def record(self, row: int) -> int:
-        """Return the record that a yielded row is."""
+        """Return the record of a yielded row."""
         return self._table.record(row)
 
     def lines(self, records: Sequence[int]) -> list[int]:
-        """Return the lines of records."""
+        """Return the line number of each record."""
         return self._table.lines(records)
 
 
@@ -112,7 +112,7 @@ def _check_names(table: Table, first: TableColumns) -> None:
 def _check_kinds(table: Table, first: TableColumns) -> None:
     kinds = zip(table.names, table.kinds(), table.widths(), first.kinds, strict=True)
     for name, kind, width, expected in kinds:
-        # A column of lists without a list in this file is of no other kind.
+        # A list column may have no list in this file; its detected kind is then not compared.
         if kind != expected and not (expected == "list" and width == 0):
             raise DatasetError.at(
                 f"expected {_KIND_WORDS[expected]} as in {first.file}, but the column holds"

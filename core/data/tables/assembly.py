@@ -32,7 +32,7 @@ from core.types import Float32Array, Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, Spelling, Spellings, spell_column
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
-_SHOWN = MAX_PROBLEMS + 1  # of one column and block: enough to know that there are more
+_SHOWN = MAX_PROBLEMS + 1  # per column and block; one more than is shown reveals that there are more
 _HALFWAY = _FLOAT32_MAX + 2.0**103  # from here on float32 rounds to infinity
 
 
@@ -45,18 +45,18 @@ def read_table(
     labelled: bool = True,
     on_progress: Progress | None = None,
 ) -> Reading:
-    """Make a dataset of a table.
+    """Build a dataset from a table.
 
     Args:
         table: The rows.
-        options: Which columns mean what, and how to treat scattered queries; names of features by column.
-        limits: How large the matrix may become.
-        query_sizes: (n_queries,) documents of each query, where no column tells the query.
-        labelled: Whether a label is required; without one, all labels are 0.
+        options: Column roles, treatment of scattered queries, and feature names by column.
+        limits: Size limits of the matrix.
+        query_sizes: (n_queries,) documents of each query, where the table has no query column.
+        labelled: Whether a label column is required; without a label column, all labels are 0.
         on_progress: Called with the bytes or rows done and to do; may raise to stop.
 
     Raises:
-        DatasetError: With up to 100 cells that cannot be used, or what is wrong with the columns.
+        DatasetError: With up to 100 invalid cells, or problems of the columns.
         InvalidInput: When `feature_names` names a column that is not a feature.
     """
     options, limits = options or ReadingOptions(), limits or Limits()
@@ -102,10 +102,10 @@ class _Columns:
     """Positions of columns by role.
 
     Attributes:
-        roles: As they were given and found.
-        features: The columns that hold features.
-        query_columns: The columns that are kept as text a query.
-        widths: The features of each of `features`: the length of its lists, None where it holds none.
+        roles: Roles that were requested or detected.
+        features: Positions of the feature columns.
+        query_columns: Positions of the columns that are stored as query metadata.
+        widths: Length of the lists of each feature column, None for columns without lists.
     """
 
     roles: Roles
@@ -119,7 +119,7 @@ class _Columns:
 
     @property
     def spans(self) -> list[slice]:
-        """Columns of the feature matrix for each of `features`."""
+        """Slice of the feature matrix of each feature column."""
         bounds = accumulate((width or 1 for width in self.widths), initial=0)
         return [slice(first, last) for first, last in pairwise(bounds)]
 
@@ -226,7 +226,7 @@ def _clash(
 
 
 class _Rows:
-    """All rows of a table as arrays, in the file's order."""
+    """All rows of a table as arrays, in file order."""
 
     def __init__(
         self,
@@ -253,7 +253,7 @@ class _Rows:
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
         self.documents: list[Any] = []
         shown = {role: roles.parts[role] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.parts}
-        # Position and texts by the name under which each is stored.
+        # Position and texts of document columns, by stored name.
         self._document_texts: dict[str, tuple[int, list[Any]]] = {
             name: (position, [])
             for name, position in {
@@ -294,7 +294,7 @@ class _Rows:
         return self._dataset(names, boundaries, tuple(self.query_ids), None)
 
     def grouped(self, names: tuple[str, ...], grouping: Grouping) -> RankingDataset:
-        """Build the dataset with the queries of a column."""
+        """Build the dataset with queries from the query column."""
         if grouping.order is not None:
             permute_rows(self.features, grouping.order)
         return self._dataset(names, grouping.query_boundaries, grouping.query_ids, grouping.order)
@@ -331,7 +331,7 @@ class _Rows:
         )
 
     def named(self, order: Int64Array | None) -> npt.NDArray[np.bool_] | None:
-        """Return whether each document has an id in the table, None where none has."""
+        """Return the mask of documents that have an id in the table, None where no document has one."""
         if not self.documents:
             return None
         is_empty = _is_empty(_joined(self.documents, order).array)
@@ -346,7 +346,7 @@ class _Rows:
         return Texts(pc.if_else(_is_empty(named), numbers.array, named))
 
     def _kept_columns(self) -> dict[str, int]:
-        """Return the positions of the texts of queries by the names under which they are stored."""
+        """Return the positions of the query columns, and of the query text, by stored name."""
         columns = {self._table.names[position]: position for position in self._columns.query_columns}
         for position in self._part(QUERY_TEXT):
             columns[QUERY_TEXT] = position
@@ -471,7 +471,7 @@ class _Rows:
         return found.values
 
     def _refuse_large(self, values: Float64Array, position: int, first: int) -> None:
-        """Refuse the numbers of lists that float32 would round to infinity; leave NaN in their place."""
+        """Add a problem for list numbers that float32 rounds to infinity, and replace them by NaN."""
         is_large = np.isfinite(values) & (np.abs(values) >= _HALFWAY)
         if not is_large.any():
             return
@@ -487,7 +487,7 @@ class _Rows:
     def _refuse(
         self, cause: str, position: int, first: int, column: Any, wrong: Int64Array, expected: str
     ) -> None:
-        """Add the wrong cells of a block; `wrong` are their rows in it, `first` is its first row."""
+        """Add the wrong cells of a block, whose first row is `first`; `wrong` are rows within the block."""
         for row in wrong[:_SHOWN].tolist():
             found = cell_text(column, row)
             shown = repr(shortened(found)) if found else "an empty cell"
@@ -495,7 +495,7 @@ class _Rows:
         self._problems.count(cause, self._table.names[position], len(wrong[_SHOWN:]))
 
     def _add(self, cause: str, position: int, row: int, detail: str, found: str) -> None:
-        """Add a wrong cell; `row` counts from the first of the table."""
+        """Add a wrong cell; `row` is counted from the first row of the table."""
         name = self._table.names[position]
         is_required = position in self._columns.roles.parts.values()
         way_out = "" if is_required else f"; or name {name!r} in columns.ignore"
@@ -533,7 +533,7 @@ class _Rows:
     def _keep_constant(
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]
     ) -> None:
-        """Store the single value of a column in each query."""
+        """Store the value of a column that must be constant in each query."""
         kept = self._of_queries[position]
         queries = self.queries[first:last]
         encoded: Any = pc.dictionary_encode(values)

@@ -1,4 +1,4 @@
-"""A column of categories, read block by block."""
+"""Encode a column of categories, block by block."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +13,12 @@ from core.types import Float32Array, Int64Array
 
 @dataclass(frozen=True, eq=False)
 class CategoryCodes:
-    """The cells of a block.
+    """Category codes of a block of cells.
 
     Attributes:
-        codes: float32 (n,), NaN where a cell is empty or unfit, infinite where its text is too long.
+        codes: float32 (n,), NaN where a cell is empty or invalid, infinite where a text is too long.
         unfit: Positions of cells that are neither a text nor a whole number.
-        too_long: Positions of cells that hold too long a text.
+        too_long: Positions of cells whose text is too long.
     """
 
     codes: Float32Array
@@ -34,12 +34,12 @@ class CategoryColumn:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are more values than a feature may have."""
+        """Return whether there are more values than a feature may have."""
         return len(self._codes) > MAX_CATEGORIES
 
     @property
     def categories(self) -> Categories:
-        """The values so far."""
+        """Values of all blocks so far."""
         return Categories(tuple(self._codes))
 
     def take(self, column: Any) -> CategoryCodes:

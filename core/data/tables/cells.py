@@ -1,4 +1,4 @@
-"""Cells of a table as numbers and as texts."""
+"""Convert cells of a table to numbers and to texts."""
 
 from functools import cache
 from typing import Any, Literal, cast
@@ -11,15 +11,15 @@ import pyarrow.types as types
 
 from core.types import Float64Array, Int64Array
 
-Kind = Literal["number", "text", "list", "neither"]  # a list of numbers
+Kind = Literal["number", "text", "list", "neither"]  # list: a list of numbers
 
-# What pandas, R and SQL write for a cell without a value; an empty cell is one by itself.
+# Missing values as pandas, R and SQL write them; an empty cell is missing, too.
 _MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 _LARGEST = np.finfo(np.float64).max
-_WHOLE = 2.0**53  # below it float64 has every whole number
+_WHOLE = 2.0**53  # below it float64 represents every whole number
 STRINGS = (
     types.is_string,
     types.is_large_string,
@@ -40,7 +40,7 @@ _LISTS = (types.is_list, types.is_large_list, types.is_fixed_size_list)
 
 @cache
 def _missing_texts() -> Any:
-    # The first array of a process makes pyarrow import pandas, where it is installed.
+    # Called lazily: the first array of a process makes pyarrow import pandas, if installed.
     return pa.array(_MISSING)
 
 
@@ -66,7 +66,7 @@ def kind_of_texts(column: Any) -> Kind:
     """Classify cells of delimited text as numbers or texts, by the majority."""
     trimmed = pc.utf8_trim_whitespace(column)
     filled = trimmed.filter(pc.invert(pc.fill_null(pc.is_in(trimmed, _missing_texts()), True)))
-    # A decimal comma is a number too, one that is refused with its reason.
+    # Numbers with a decimal comma count as numbers, to be refused later with a specific message.
     numeric = [pc.match_substring_regex(filled, form) for form in (_NUMBER_OR_WORD, _DECIMAL_COMMA)]
     truths = pc.is_in(pc.utf8_lower(filled), pa.array(["true", "false"]))
     matching = pc.sum(pc.or_(pc.or_(*numeric), truths)).as_py() or 0
@@ -74,11 +74,11 @@ def kind_of_texts(column: Any) -> Kind:
 
 
 def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
-    """Read cells, numbers or texts in UTF-8, as numbers: correctly rounded, true as 1, false as 0.
+    """Convert cells, numbers or UTF-8 texts, to correctly rounded float64; true is 1, false is 0.
 
     Returns:
-        float64 (n,), NaN where a cell is empty, a finite number where the text is one; and the positions of
-        the cells that are not numbers.
+        float64 (n,), NaN where a cell is empty, finite where a text is a finite number of any size; and the
+        positions of the cells that are not numbers.
     """
     if types.is_dictionary(column.type):
         values, wrong = numbers(column.dictionary)
@@ -91,16 +91,17 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
     except pa.ArrowInvalid:
         values, wrong = _numbers_one_by_one(column)
     for position in np.flatnonzero(np.isinf(values)).tolist():
-        if "i" not in column[position].as_py().lower():  # too large a number, which infinity is not
+        if "i" not in column[position].as_py().lower():  # overflow of a finite number, not "inf"
             values[position] = np.copysign(_LARGEST, values[position])
     return values, wrong
 
 
 def category_texts(column: Any) -> tuple[Any, Int64Array]:
-    """Read cells as the values of a category: texts, true and false, and whole numbers as `7`.
+    """Convert cells to category values: texts, true and false, and whole numbers as `7`.
 
     Returns:
-        large_string (n,), empty where a cell is; and the positions of the cells that are no such values.
+        large_string (n,), empty where a cell is empty; and the positions of the cells that are not such
+        values.
     """
     if types.is_dictionary(column.type):
         values, wrong = category_texts(column.dictionary)
@@ -116,12 +117,12 @@ def category_texts(column: Any) -> tuple[Any, Int64Array]:
 
 def _codes(column: Any) -> Int64Array:
     """Return the indices of cells in their dictionary, -1 where they are null."""
-    # Cast, as there is no -1 where they are written without a sign.
+    # Cast to int64, as unsigned indices cannot hold -1.
     return cast("Int64Array", pc.fill_null(column.indices.cast(pa.int64()), -1).to_numpy())
 
 
 def plain_texts(column: Any) -> Any:
-    """Read cells as large_string, empty where they are null."""
+    """Convert cells to large_string, empty where they are null."""
     plain = texts(column)
     if types.is_dictionary(plain.type):
         plain = plain.dictionary_decode()
@@ -131,7 +132,7 @@ def plain_texts(column: Any) -> Any:
 
 
 def texts(column: Any) -> Any:
-    """Read cells as large_string; a dictionary stays one."""
+    """Convert cells to large_string; a dictionary array stays a dictionary array."""
     if types.is_dictionary(column.type):
         return pa.DictionaryArray.from_arrays(column.indices, texts(column.dictionary))
     return pc.cast(column, pa.large_string())
@@ -144,7 +145,7 @@ def cell_text(column: Any, position: int) -> str:
 
 
 def are_decimal_commas(column: Any) -> npt.NDArray[np.bool_]:
-    """Return which cells are numbers with a decimal comma."""
+    """Return the mask of cells that are numbers with a decimal comma."""
     trimmed = pc.utf8_trim_whitespace(plain_texts(column))
     found: npt.NDArray[np.bool_] = pc.match_substring_regex(trimmed, _DECIMAL_COMMA).to_numpy(
         zero_copy_only=False

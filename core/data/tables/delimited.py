@@ -1,4 +1,4 @@
-"""Delimited text, CSV and TSV, read block by block as texts."""
+"""Read delimited text, such as CSV and TSV, block by block as texts."""
 
 import csv
 import re
@@ -30,9 +30,9 @@ class DelimitedTable:
 
     Args:
         text: (n_bytes,) the bytes of the file.
-        file: Its name for messages.
-        delimiter: Separator of its columns.
-        has_header: Whether its first record names the columns; else they are label, f1, f2, …
+        file: Name of the file for messages.
+        delimiter: Separator of the columns.
+        has_header: Whether the first record has the column names; else they are label, f1, f2, …
 
     Raises:
         DatasetError: When there is no row, a quote is never closed, or the text is not UTF-8.
@@ -79,11 +79,11 @@ class DelimitedTable:
     def blocks(
         self, positions: Sequence[int], problems: Problems, on_progress: Progress | None
     ) -> Iterator[Sequence[Any]]:
-        """Yield the texts of these columns; rows of another number of cells become problems."""
+        """Yield the texts of these columns; add a problem for each row with a wrong number of cells."""
         yield from self._batches(positions, problems, on_progress)
 
     def record(self, row: int) -> int:
-        """Return the record that a yielded row is."""
+        """Return the record of a yielded row."""
         record = row
         for skipped in self._skipped:
             if skipped > record:
@@ -106,7 +106,7 @@ class DelimitedTable:
         wanted = [names[position] for position in positions]
 
         def skip(row: Any) -> Literal["skip", "error"]:
-            # Records are counted from 1 by pyarrow, its own skipped ones among them.
+            # pyarrow counts records from 1, skipped records included.
             expected = f"expected {len(names)} cells as in the header, but found {row.actual_columns}"
             self._skipped.append(row.number - 1)
             text = shortened(row.text or "")
@@ -132,7 +132,7 @@ class DelimitedTable:
             for batch in reader:
                 yield [batch.column(place) for place in range(len(wanted))]
                 done += batch.num_rows
-                if on_progress is not None:  # rows, as pyarrow reads bytes far ahead
+                if on_progress is not None:  # rows instead of bytes, as pyarrow reads far ahead
                     on_progress(min(done, self.n_rows), self.n_rows)
         except pa.ArrowInvalid as error:
             if not problems:
@@ -184,7 +184,7 @@ class DelimitedTable:
                 raise DatasetError(problem) from error
 
     def _column_at(self, header: int, line_start: int, place: int) -> str | None:
-        """Return the name of the column of a byte, None behind the last column."""
+        """Return the name of the column that contains a byte, None after the last column."""
         before = _QUOTED.sub(b"", self._text[line_start:place].tobytes())
         names = self._fields(header)
         column = before.count(self._delimiter.encode())

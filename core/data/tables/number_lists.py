@@ -1,4 +1,4 @@
-"""Cells that are lists of numbers, such as embeddings."""
+"""Read cells that are lists of numbers, such as embeddings."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,9 +18,9 @@ class NumberLists:
     """The lists of a block of rows.
 
     Attributes:
-        values: (n_rows, width), NaN where a list or one of its numbers is null, and where a list is unfit.
-        lengths: (n_rows,) numbers in each list, -1 where it is null.
-        unfit: Positions of the lists of another length.
+        values: (n_rows, width), NaN where a list or number is null, and where a list has the wrong length.
+        lengths: (n_rows,) length of each list, -1 where the list is null.
+        unfit: Positions of the lists of the wrong length.
     """
 
     values: Float64Array
@@ -33,7 +33,7 @@ def read_lists(column: Any, width: int) -> NumberLists:
 
     Args:
         column: Lists of any kind; see `cells.kind_of`.
-        width: The numbers that each list should have.
+        width: Expected length of each list.
     """
     lengths = list_lengths(column)
     fits = lengths == width
@@ -48,6 +48,6 @@ def read_lists(column: Any, width: int) -> NumberLists:
 
 
 def list_lengths(column: Any) -> Int64Array:
-    """Return the length of each list, -1 where it is null."""
+    """Return the length of each list, -1 where the list is null."""
     lengths: Any = pc.fill_null(pc.list_value_length(column), _NULL)
     return np.asarray(lengths.to_numpy(zero_copy_only=False), np.int64)

@@ -1,4 +1,4 @@
-"""Parquet tables of users, read a row group at a time."""
+"""Read uploaded Parquet tables, a row group at a time."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,22 +19,22 @@ from core.data.tables.problems import Problems
 from core.errors import DatasetError
 
 _BATCH_ROWS = 16_384
-_BATCH_CELLS = 2**21  # numbers of lists in a batch: 16 MB in float64
+_BATCH_CELLS = 2**21  # list numbers per batch: 16 MB in float64
 _SEARCHED_ROWS = 256  # read at a time to find the first list of a column
 _CELL_BYTES = 8
 
 
 class ParquetTable:
-    """Rows of a Parquet file; see `Table`. Its lines are its rows, from 1.
+    """Rows of a Parquet file; see `Table`. Line numbers are row numbers, from 1.
 
-    Texts are read as dictionaries: a long one repeated in every row takes a few bytes of the file, and is
-    counted before it is repeated in memory.
+    Texts are read as dictionary arrays: a long text that every row repeats takes few bytes of the file, so
+    that its size is checked before it is expanded in memory.
 
     Attributes:
-        schema: With the metadata of the file.
+        schema: Schema with the metadata of the file.
 
     Raises:
-        DatasetError: When the file is damaged, has no row, or unpacks to more than it may.
+        DatasetError: When the file is damaged, has no row, or unpacks to more than the limit.
     """
 
     format: str = "parquet"
@@ -84,7 +84,7 @@ class ParquetTable:
         return [self._list_width(field) if field.name in lists else 1 for field in self.schema]
 
     def _repeated_values(self) -> int:
-        """Count the numbers within lists by the metadata: a few bytes may encode many."""
+        """Return the number of list elements by the metadata, as a few bytes may encode many elements."""
         metadata = self._parquet.metadata
         columns = range(metadata.num_columns)
         repeated = [column for column in columns if metadata.schema.column(column).max_repetition_level]
@@ -95,7 +95,7 @@ class ParquetTable:
         )
 
     def _list_width(self, field: Any) -> int:
-        """Return the length of a column's first list that is not empty, 0 where there is none."""
+        """Return the length of a column's first non-empty list, 0 where there is none."""
         if types.is_fixed_size_list(field.type):
             return int(field.type.list_size)
         with self._readable():
@@ -126,7 +126,7 @@ class ParquetTable:
                     on_progress(done, self.n_rows)
 
     def record(self, row: int) -> int:
-        """Return the row itself: none is ever left out."""
+        """Return the row itself, as no row is skipped."""
         return row
 
     def lines(self, records: Sequence[int]) -> list[int]:
@@ -161,7 +161,7 @@ def _is_string(type: Any) -> bool:
 
 
 def _text_bytes(column: Any) -> int:
-    """Return the bytes of a column of texts without its dictionary, 0 for other columns."""
+    """Return the bytes of a text column expanded from its dictionary, 0 for other columns."""
     if not (types.is_dictionary(column.type) and _is_string(column.type.value_type)):
         return 0
     lengths = pc.cast(pc.binary_length(column.dictionary), pa.int64())

@@ -1,4 +1,4 @@
-"""Collect the problems of a table: all counted by cause, with some examples."""
+"""Collect the problems of a table: counts by cause, with examples."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from core.errors import DatasetError, DatasetProblem, ProblemCause
 
 MAX_PROBLEMS = 100
 _MAX_CAUSES = 100
-_EXAMPLES = 5  # lines of a cause
+_EXAMPLES = 5  # example lines per cause
 _TEXT_SHOWN = 40
 
 CAUSES: Mapping[str, str] = MappingProxyType(
@@ -62,11 +62,11 @@ class Problems:
         return bool(self._found)
 
     def enough(self, cause: str, column: str | None = None) -> bool:
-        """Return whether a cause has more problems than are shown."""
+        """Return whether a cause already has more problems than are shown."""
         return self._counts[cause, column] > MAX_PROBLEMS
 
     def cut_off(self) -> None:
-        """Record that reading stopped early, so that there may be more problems."""
+        """Record that reading stopped early, so that the counts may be too low."""
         self._is_cut_off = True
 
     def may_ignore(self, column: str) -> None:
@@ -86,10 +86,10 @@ class Problems:
 
         Args:
             cause: One of `CAUSES`.
-            row: Of the file, from 0.
+            row: Row of the file, from 0.
             position: Position of the column, for the order of problems in a row.
-            column: Its name.
-            detail: What was expected and found.
+            column: Name of the column.
+            detail: Expected and found content.
             text: The offending text.
         """
         if not self.enough(cause, column):
@@ -102,7 +102,7 @@ class Problems:
             self._counts[cause, column] += more
 
     def fail(self, file: str, lines: Callable[[Sequence[int]], list[int]]) -> NoReturn:
-        """Raise the first of them with the lines of their rows, and all by cause."""
+        """Raise the first problems, with line numbers, and the counts of all problems by cause."""
         ordered = sorted(self._found, key=lambda found: (found.row, found.position))
         shown = ordered[:MAX_PROBLEMS]
         raise DatasetError(
@@ -135,7 +135,7 @@ class Problems:
 
 
 def cause_of_columns(cause: str, columns: Iterable[str]) -> tuple[ProblemCause, ...]:
-    """Name columns that a file may be read without, where not cells but whole columns are wrong."""
+    """Return the cause of whole columns that are wrong, which a retry may ignore."""
     return tuple(ProblemCause(cause, CAUSES[cause], name, 1, False, (), (), True) for name in columns)
 
 
@@ -145,5 +145,5 @@ def shortened(text: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Name the first columns of a file."""
+    """Format the first ten names for a message."""
     return ", ".join([shortened(name) for name in names[:10]] + ["…"] * (len(names) > 10))

@@ -1,7 +1,7 @@
 """Find the records of delimited text, by the rules of pyarrow's parser.
 
-A field is quoted where its first byte is a quote; within it delimiters and line breaks are text and a doubled
-quote is one. A record ends at a line feed, a carriage return or both; empty lines are not records.
+A field is quoted if its first byte is a quote. In a quoted field, delimiters and line breaks are text, and a
+doubled quote is one quote. A record ends at a line feed, a carriage return or both; empty lines are skipped.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from core.types import Int64Array
 
 Text = npt.NDArray[np.uint8]
 
-NO_QUOTES = -1  # instead of a delimiter, where the text holds no quote: every line is a record
+NO_QUOTES = -1  # in place of a delimiter, for text without quotes: every line is a record
 
 _LINE_FEED = 10
 _RETURN = 13
@@ -24,8 +24,8 @@ def record_stop(text: Text, at: int, delimiter: int) -> tuple[int, int, int]:
     """Find the end of the record at `at`.
 
     Returns:
-        Where its line break is (the size of the text where there is none), the number of line breaks within
-        quoted fields, and the place of a quote that is never closed, or -1.
+        The position of its line break (the size of the text if there is none), the number of line breaks in
+        quoted fields, and the position of a quote that is never closed, or -1.
     """
     if delimiter == NO_QUOTES:
         while at < text.size and (text[at] > _RETURN or (text[at] != _LINE_FEED and text[at] != _RETURN)):
@@ -61,11 +61,11 @@ def after_break(text: Text, at: int) -> int:
 
 @exact
 def measure_records(text: Text, at: int, delimiter: int) -> tuple[int, int, int, int]:
-    """Count records.
+    """Count records, and find the longest record and an unclosed quote.
 
     Returns:
-        Their number, the bytes of the longest one, its index, and the index of the one whose last quote is
-        never closed, or -1.
+        The number of records, the bytes of the longest record, its index, and the index of a record with a
+        quote that is never closed, or -1.
     """
     records, longest, longest_record, unclosed = 0, 0, 0, -1
     while at < text.size:
@@ -82,17 +82,17 @@ def measure_records(text: Text, at: int, delimiter: int) -> tuple[int, int, int,
 
 @exact
 def record_places(text: Text, at: int, line: int, delimiter: int, wanted: Int64Array) -> Int64Array:
-    """Find records by their index.
+    """Find the positions of records by index.
 
     Args:
         text: The file.
-        at: Where the records begin.
-        line: The number of the line there.
+        at: Position of the first record.
+        line: Line number of the first record.
         delimiter: The byte between fields.
         wanted: Increasing indices of records.
 
     Returns:
-        (len(wanted), 2) the line on which each begins, and its first byte.
+        (len(wanted), 2) line number and first byte of each record.
     """
     places = np.full((len(wanted), 2), line)
     record, found = 0, 0

@@ -1,4 +1,4 @@
-"""Column roles of a table."""
+"""Assign roles to the columns of a table."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -33,7 +33,7 @@ _WORDS = {
     DOCUMENT_TITLE: "the title of the document",
     DOCUMENT_URL: "the address of the document",
 }
-_INDEX = re.compile(r"|Unnamed: \d+")  # what pandas makes of an index that is written without a name
+_INDEX = re.compile(r"|Unnamed: \d+")  # an unnamed index column, as pandas writes or reads it
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Roles:
     """Positions of columns by role.
 
     Attributes:
-        parts: Position by role (`label`, `query`, ...); those that the table lacks are left out.
-        query_columns: Columns that were named to be kept as text a query.
-        document_columns: Columns that were named to be kept as text a document.
-        features: Columns that were named as features, or None.
-        categorical_features: Columns that were named as features whose values are categories.
-        rest: The others.
+        parts: Position by role (`label`, `query`, ...); roles that the table lacks are left out.
+        query_columns: Columns that were requested as query metadata.
+        document_columns: Columns that were requested as document metadata.
+        features: Columns that were requested as features, or None.
+        categorical_features: Columns that were requested as categorical features.
+        rest: Columns without a role.
     """
 
     parts: Mapping[str, int]
@@ -68,20 +68,20 @@ def find_roles(
     texts: Sequence[str] = (),
     lists: Collection[str] = (),
 ) -> Roles:
-    """Assign roles by the names that were given, else by the usual names.
+    """Assign roles to columns as requested, else by their usual names.
 
     Args:
         names: The columns of the table.
         columns: Requested columns.
         file: The file, for messages.
         line: Line of the header, for messages.
-        usual: Whether usual names count, and `required` roles are.
-        required: The roles that must not stay open.
-        texts: The columns of text; a usual name makes only these a text to show: `title` may be a feature.
-        lists: The columns of lists, which have no role by a usual name: `query` may be an embedding.
+        usual: Whether to detect roles by usual names, and to require the `required` roles.
+        required: Roles that must be assigned.
+        texts: Text columns. Only these get a display role by a usual name, as `title` may be a feature.
+        lists: List columns. These get no role by a usual name, as `query` may be an embedding.
 
     Raises:
-        DatasetError: When a name is missing, doubled or unknown, or a role is open or doubtful.
+        DatasetError: When a name is missing, duplicate or unknown, or a role is unassigned or ambiguous.
     """
     problems = [
         *_unfit_names(names, columns),
@@ -120,15 +120,15 @@ def find_roles(
 
 
 def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) -> Columns:
-    """Assign every column of documents to rank: query, document, feature or ignored.
+    """Assign a role to every column of an unjudged table: query, document, feature or ignored.
 
     Args:
-        table: The columns, and their place for messages.
-        features: The model's.
+        table: The table.
+        features: The model's features.
         columns: Requested columns.
 
     Raises:
-        DatasetError: None of the features is there, or no column is the query where some are unknown.
+        DatasetError: The table has none of the features, or has unknown columns but no query column.
     """
     named_features = columns.features and (*columns.features, *columns.categorical_features)
     widths = dict(zip(table.names, table.widths(), strict=True))
@@ -182,8 +182,8 @@ def _check_widths(table: Table, widths: Mapping[str, int], features: Sequence[st
 def _candidates(role: str, names: Sequence[str]) -> list[str]:
     usual = [name for name in names if _is_usual(role, name)]
     if role in TEXT_ROLES:
-        return usual[:1]  # shown to people only, so that a second one is no reason to refuse the file
-    if role == "document":  # an id beside its url
+        return usual[:1]  # display text only; a second candidate is not an error
+    if role == "document":  # prefer an id to a URL
         return [name for name in usual if not _is_usual(DOCUMENT_URL, name)] or usual
     return usual
 

@@ -1,4 +1,4 @@
-"""The interface of tables."""
+"""Interface of tables."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
@@ -12,12 +12,12 @@ class Table(Protocol):
     """A file of rows and named columns, read block by block.
 
     Attributes:
-        file: Its name for messages.
+        file: Name of the file for messages.
         format: csv or parquet.
-        names: The columns.
-        header_line: The line of their names, None where lines mean nothing.
+        names: Names of the columns.
+        header_line: Line number of the header, None where there is none.
         n_rows: The number of rows.
-        size_bytes: The size of the file, once gzip or Zstandard data are unpacked.
+        size_bytes: The size of the file, after unpacking gzip or Zstandard data.
     """
 
     file: str
@@ -40,14 +40,14 @@ class Table(Protocol):
     ) -> Iterator[Sequence[Any]]:
         """Yield the Arrow arrays of these columns, in runs of rows that fit in memory.
 
-        Texts are UTF-8. Records that cannot be taken apart are added to the problems and left out.
+        Texts are UTF-8. Records that cannot be parsed are added to the problems and skipped.
         """
         ...
 
     def record(self, row: int) -> int:
-        """Return the record that a yielded row is, both counted from 0."""
+        """Return the record of a yielded row, both counted from 0."""
         ...
 
     def lines(self, records: Sequence[int]) -> list[int]:
-        """Return the lines of records."""
+        """Return the line number of each record."""
         ...

@@ -1,4 +1,4 @@
-"""Lines of a fixed number of words, as columns, and their rows gathered by query."""
+"""Read lines with a fixed number of words as columns, and gather rows by query."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,15 +28,15 @@ class WordColumns:
 
     Args:
         text: (n_bytes,) the bytes of the file.
-        file: Its name for messages.
-        names: What the words of a line are.
-        limits: Limit of their number.
-        comments: Whether lines that begin with # are left out, except for those that are judgments: of four
-            words, the second of which is 0, 1 or Q0.
-        more_words: Whether more words may follow; they are left out.
+        file: Name of the file for messages.
+        names: Names of the columns, which are the words of a line.
+        limits: Limit of the number of lines.
+        comments: Whether lines that begin with # are skipped, except judgments: four words, the second of
+            which is 0, 1 or Q0.
+        more_words: Whether lines may have more words, which are ignored.
 
     Raises:
-        DatasetError: When a line holds another number of words, or no line holds any.
+        DatasetError: When a line has a wrong number of words, or no line has words.
     """
 
     def __init__(
@@ -96,8 +96,8 @@ class WordColumns:
 
         Args:
             name: The column.
-            what: What is expected, for messages.
-            largest: The largest magnitude that is taken.
+            what: Description of the expected number, for messages.
+            largest: The largest allowed magnitude.
 
         Raises:
             DatasetError: For each word that is not a finite number, or too large.
@@ -115,11 +115,11 @@ class WordColumns:
 
         Args:
             queries: (n_lines,) number of each line's query.
-            documents: The words that name the documents.
-            name: The column that they are.
+            documents: (n_lines,) document ids.
+            name: Name of the column of the document ids.
 
         Raises:
-            DatasetError: With the place of each that was there before, and the line where it first was.
+            DatasetError: With the position of each duplicate, and the line of its first occurrence.
         """
         keys = pair_keys(queries, documents.array)
         order = np.argsort(keys, kind="stable")
@@ -151,7 +151,7 @@ class WordColumns:
 
 
 def pair_keys(queries: Int64Array, documents: Any) -> Int64Array:
-    """Return a number for each pair of query and document, the same for the same pair.
+    """Return an integer key for each pair of query and document; equal pairs have equal keys.
 
     Args:
         queries: (n,) numbers of queries.
@@ -165,7 +165,7 @@ def pair_keys(queries: Int64Array, documents: Any) -> Int64Array:
 
 def _number(word: str) -> float:
     try:
-        # Python also takes "1_000" and the digits of other scripts, which no other tool reads as numbers.
+        # Python's float also accepts "1_000" and digits of other scripts, which other tools refuse.
         return float(word) if word.isascii() and "_" not in word else np.nan
     except ValueError:
         return np.nan
@@ -176,10 +176,10 @@ class Queries:
     """Assignment of rows to queries.
 
     Attributes:
-        query_ids: In the order in which they first appear.
-        query_boundaries: int64 (n_queries + 1,) once the rows are in order.
+        query_ids: Ids in the order of first appearance.
+        query_boundaries: int64 (n_queries + 1,) offsets of the sorted rows.
         of_row: (n_rows,) the number of each row's query.
-        order: The rows by query, or None where they already are.
+        order: The rows sorted by query, None where they already are.
     """
 
     query_ids: tuple[str, ...]
@@ -189,7 +189,7 @@ class Queries:
 
 
 def group_queries(query_ids: Texts) -> Queries:
-    """Gather rows by the ids of their queries, (n_rows,); the order within a query stays."""
+    """Gather rows by query id, (n_rows,); rows of a query keep their order."""
     encoded: Any = pc.dictionary_encode(query_ids.array)
     of_row = encoded.indices.to_numpy().astype(np.int64)
     counts = np.bincount(of_row, minlength=len(encoded.dictionary))

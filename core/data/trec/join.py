@@ -15,21 +15,21 @@ from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
 from rankery.identifiers import spell_column
 
-_BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"  # what Python's str.split takes for one, in the words of RE2
+_BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"  # whitespace of Python's str.split, as an RE2 expression
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
-    """All documents that were judged or retrieved, by the queries of the dataset.
+    """All documents that were judged or retrieved, sorted by the queries of the dataset.
 
     Attributes:
         labels: float32 (n_documents,); NaN where a document was not judged.
-        scores: float64 (n_documents,); NaN where it was not retrieved.
+        scores: float64 (n_documents,); NaN where a document was not retrieved.
         query_boundaries: int64 (n_queries + 1,).
-        query_ids: Those of the dataset.
-        document_ids: One a document; of each query the documents of the dataset first.
-        unknown_queries: Queries of the run that the dataset does not have; they are left out.
-        queries_without_results: Queries of the dataset for which the run retrieves nothing.
+        query_ids: Query ids of the dataset.
+        document_ids: Id of each document; within a query, documents of the dataset are first.
+        unknown_queries: Number of queries of the run that the dataset lacks; they are left out.
+        queries_without_results: Number of queries of the dataset for which the run retrieves nothing.
     """
 
     labels: Float32Array
@@ -42,22 +42,22 @@ class JudgedRun:
 
     @property
     def is_retrieved(self) -> npt.NDArray[np.bool_]:
-        """(n_documents,) whether the run retrieved the document."""
+        """(n_documents,) mask of the documents that the run retrieved."""
         return ~np.isnan(self.scores)
 
     @property
     def is_unjudged(self) -> npt.NDArray[np.bool_]:
-        """(n_documents,) whether the run retrieved the document and it was not judged."""
+        """(n_documents,) mask of the documents that the run retrieved and that were not judged."""
         return self.is_retrieved & np.isnan(self.labels)
 
 
 def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
-    """Join by the ids of queries and documents; blanks in those of the dataset are percent-encoded in files.
+    """Join a run with a dataset by query and document ids, as run files spell them (blanks percent-encoded).
 
     Raises:
-        InvalidInput: At `/dataset_id` when a document comes twice within a query of the dataset, so that a
-            run is ambiguous; at `/ranking_id` when they share no query, or no document: every metric would be
-            0.
+        InvalidInput: At `/ranking_id` when run and dataset have no query or no document in common, so that
+            every metric would be 0; at `/dataset_id` when a query of the dataset repeats a document, so that
+            a run is ambiguous.
     """
     written_queries = [_written(Texts.of(ids)).array for ids in (run.query_ids, dataset.query_ids)]
     queries = pc.index_in(*written_queries).fill_null(-1)
@@ -102,7 +102,7 @@ def join_run(dataset: RankingDataset, run: Run) -> JudgedRun:
 def _none_judged(
     query_ids: Sequence[str], retrieved: tuple[Texts, Int64Array], judged: tuple[Texts, Int64Array]
 ) -> str:
-    """Show how both sides, documents with their queries, spell the ids of one query."""
+    """Return a message with example document ids of one query, as the run and the dataset spell them."""
     query = int(retrieved[1][0])
     found, expected = (
         ", ".join(repr(identifiers[row]) for row in np.flatnonzero(queries == query)[:3].tolist())
@@ -115,9 +115,9 @@ def _none_judged(
 
 
 def _written(identifiers: Texts) -> Texts:
-    """Return identifiers as the words of a run.
+    """Return identifiers as run files spell them.
 
-    Rankings of models keep the blanks of a dataset, and what earlier releases stored the points of numbers.
+    Stored rankings may contain other spellings: blanks of the dataset's ids, and `1.0` from earlier releases.
     """
     identifiers = Texts(pc.coalesce(spell_column(identifiers.array).texts, identifiers.array))
     if not pc.any(pc.match_substring_regex(identifiers.array, _BLANK)).as_py():
@@ -126,7 +126,7 @@ def _written(identifiers: Texts) -> Texts:
 
 
 def _rows_of(judged: Int64Array, wanted: Int64Array) -> Int64Array:
-    """Return the place of each wanted key among the judged ones, -1 where there is none."""
+    """Return the position of each wanted key among the judged keys, -1 for unknown keys."""
     order = np.argsort(judged, kind="stable")
     ordered = judged[order]
     if (np.diff(ordered) == 0).any():

@@ -1,4 +1,4 @@
-"""Qrels: relevance judgments in TREC's format, `qid iteration docno relevance`."""
+"""Read and write qrels: relevance judgments in TREC's format, `qid iteration docno relevance`."""
 
 import math
 from collections.abc import Iterable, Iterator
@@ -23,18 +23,18 @@ _MOST_FLOAT32 = float(np.finfo(np.float32).max)
 def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     """Read judgments as a dataset without features.
 
-    trec_eval takes whole relevances alone and cuts others off; here they stay as they are. Negative ones
-    stay, too: judged, but not relevant. Lines that begin with # are comments, unless they are judgments of a
-    query whose name does.
+    Fractional relevances are kept, whereas trec_eval truncates them. Negative relevances are kept, too: such
+    documents are judged, but not relevant. Lines that begin with # are comments, unless they are judgments of
+    a query whose id begins with #.
 
     Args:
         text: (n_bytes,) the bytes of the file.
-        file: Its name for messages.
-        limits: Limit of their number.
+        file: Name of the file for messages.
+        limits: Limit of the number of judgments.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its place: a line without four words, a relevance
-            that is not a number finite in float32, a document that is judged twice for a query.
+            that is not a finite float32 number, a document that is judged twice for a query.
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)
@@ -61,11 +61,11 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
 def write_qrels(batches: Iterable[pa.RecordBatch]) -> Iterator[str]:
     """Write judgments as qrels, a block of lines at a time.
 
-    Documents without a label are left out. trec_eval takes whole relevances alone; others are written as they
-    are.
+    Documents without a label are left out. Fractional labels are written unchanged, although trec_eval reads
+    only whole relevances.
 
     Args:
-        batches: query_id, document_id and label, by query.
+        batches: Columns query_id, document_id and label, sorted by query.
     """
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in ("query_id", "document_id", "label"))

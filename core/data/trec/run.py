@@ -1,4 +1,4 @@
-"""Runs: retrieved documents in TREC's format, `qid Q0 docno rank score tag`."""
+"""Read and write runs: retrieved documents in TREC's format, `qid Q0 docno rank score tag`."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,10 +30,10 @@ class Run:
     """The documents that a system retrieved, with their scores.
 
     Attributes:
-        query_ids: In the order in which they first appear.
+        query_ids: Ids in the order of first appearance.
         query_boundaries: int64 (n_queries + 1,).
-        document_ids: One a document, none twice within a query.
-        scores: (n_documents,) scores; their order is the ranking, whatever ranks the file gave.
+        document_ids: Id of each document, unique within a query.
+        scores: (n_documents,) scores, which define the ranking; the ranks of the file are ignored.
     """
 
     query_ids: tuple[str, ...]
@@ -43,10 +43,10 @@ class Run:
 
     @classmethod
     def from_columns(cls, query_ids: Any, document_ids: Any, scores: npt.ArrayLike) -> "Run":
-        """Gather columns by query.
+        """Build a run from columns, gathered by query.
 
         Args:
-            query_ids: (n_documents,) texts, Arrow's or Python's.
+            query_ids: (n_documents,) texts, an Arrow array or Python strings.
             document_ids: (n_documents,) texts.
             scores: (n_documents,) numbers.
         """
@@ -62,12 +62,12 @@ class Run:
 def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits | None = None) -> Run:
     """Read a run, plain or packed with gzip or Zstandard.
 
-    Ranks are not looked at: as in trec_eval, the scores decide. Words after the tag are left out.
+    Ranks are ignored, as in trec_eval: the scores define the ranking. Words after the tag are ignored.
 
     Args:
-        path: Where the file is.
+        path: Path of the file.
         name: Name for messages.
-        limits: How large it may become.
+        limits: Size limits of the file.
 
     Raises:
         DatasetError: With up to 100 mistakes, each with its place: a line of fewer than six words, a
@@ -90,13 +90,13 @@ def read_run(path: str | PathLike[str], name: str | None = None, limits: Limits 
 def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
     """Write a ranking as a run, a block of lines at a time.
 
-    trec_eval ignores the rank, sorts by the score as float32 and breaks ties by document. Scores are
-    therefore rounded to float32 and, where they would tie, lowered to the next float32 below the score
-    before, so that the order survives; nine digits give each float32 its own spelling. Blanks inside an
-    identifier, which would shift the columns, are percent-encoded.
+    trec_eval ignores the rank, sorts by the score as float32 and breaks ties by document. To preserve the
+    order, scores are rounded to float32, and a score that would tie is lowered to the next float32 below the
+    score before it. Nine digits distinguish all float32 numbers. Blanks in an identifier, which would shift
+    the columns, are percent-encoded.
 
     Args:
-        batches: query_id, document_id, rank and score, by query and rank.
+        batches: Columns query_id, document_id, rank and score, sorted by query and rank.
         tag: The last word of each line.
     """
     query, lowest = None, np.float32(np.inf)
@@ -119,7 +119,7 @@ def write_run(batches: Iterable[pa.RecordBatch], tag: str) -> Iterator[str]:
 
 
 def word(identifier: Any) -> str:
-    """Write an identifier as one word."""
+    """Return an identifier as one word, with blanks percent-encoded."""
     return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 
 

@@ -10,7 +10,7 @@ from core.types import Int64Array
 
 @exact_bare
 def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
-    """Return whether a line is a comment, not a judgment: a query id may be "#7"."""
+    """Return whether a line is a comment; a judgment may begin with #, as its query id may be "#7"."""
     if text[at] != HASH:
         return False
     one = np.uint64(1)
@@ -33,7 +33,7 @@ def _is_comment(text: Text, at: np.uint64, size: np.uint64) -> bool:
 
 @exact_bare
 def count_lines(text: Text, start: int, comments: bool) -> int:
-    """Count the lines that hold a word and, where there may be comments, are none."""
+    """Count the lines that have words and, if `comments`, are not comments."""
     size, at, lines = np.uint64(len(text)), np.uint64(start), 0
     one = np.uint64(1)
     while at < size:
@@ -56,16 +56,16 @@ def find_words(
     counts: Int64Array,
     numbers: Int64Array,
 ) -> None:
-    """Store the first words of each line that has any, and their number.
+    """Store the positions of the first words of each line, and the number of words; skip lines without words.
 
     Args:
         text: (n_bytes,) text.
-        start: Where it begins.
-        comments: Whether a line that begins with # and is not a judgment is left out.
-        starts: (n_columns, n_lines) receives the first byte of each word.
+        start: Position of the first line.
+        comments: Whether lines that begin with # and are not judgments are skipped.
+        starts: (n_columns, n_lines) receives the first byte of each word, for missing words the line end.
         stops: (n_columns, n_lines) receives the position after its last byte.
-        counts: (n_lines,) receives the number of words; missing ones are at the end of the line.
-        numbers: (n_lines,) receives the line's number in the file, which counts blank lines, too.
+        counts: (n_lines,) receives the number of words.
+        numbers: (n_lines,) receives the line number in the file, blank lines included.
     """
     size, at = np.uint64(len(text)), np.uint64(start)
     one = np.uint64(1)

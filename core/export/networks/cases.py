@@ -6,7 +6,7 @@ from core.export.networks.target import Engine, NetworkSource, centres_of
 from core.export.thresholds import LARGEST
 from core.types import Float32Array
 
-_DEVIATIONS = (1.0, 8.0, 1000.0)  # from the mean
+_DEVIATIONS = (1.0, 8.0, 1000.0)  # distances from the mean
 _SHARE_CHANGED, _SHARE_MISSING = 0.5, 0.3
 
 
@@ -31,10 +31,10 @@ def synthetic(source: NetworkSource, n_rows: int, random: np.random.Generator) -
 def edge_cases(
     source: NetworkSource, engine: Engine, base: Float32Array, random: np.random.Generator
 ) -> Float32Array:
-    """Put extreme values into features of documents.
+    """Replace features of documents by extreme values.
 
-    A value is the centre of a feature, some deviations or a knot away from it, 0, next to 0, or the largest
-    float. For engines of float32, which would overflow, it is at most a thousand deviations away.
+    An extreme value is the centre of a feature, some deviations or a knot away from it, 0, close to 0, or the
+    largest float32. For float32 engines, which would overflow, it is at most a thousand deviations away.
 
     Args:
         source: The model.
@@ -49,7 +49,7 @@ def edge_cases(
 
 
 def with_missing(rows: Float32Array, random: np.random.Generator) -> Float32Array:
-    """Replace features by NaN, all of them in the last document."""
+    """Replace random features by NaN, and all features of the last document."""
     missing = random.random(rows.shape) < _SHARE_MISSING
     missing[-1:] = True
     return np.where(missing, np.float32(np.nan), rows)
@@ -76,7 +76,7 @@ def _values(source: NetworkSource, engine: Engine) -> Float32Array:
 
 
 def _as_features(values: np.ndarray, *, log1p: bool) -> Float32Array:
-    """Return scaled-back values as float32 features, none of them infinite."""
+    """Invert log1p where set, and return values as finite float32 features."""
     if log1p:
         values = np.copysign(np.expm1(np.minimum(np.abs(values), 80.0)), values)
     found: Float32Array = np.clip(values, -float(LARGEST), float(LARGEST)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Evaluate a network read back from an export by numpy, independent of the service's scoring."""
+"""Evaluation of exported networks by NumPy, independent of the service's scoring."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from core.scorers.kernels import EPSILON
 from core.types import Float32Array, Float64Array
 
 Units = npt.NDArray[np.floating[Any]]
-_ROWS = 1024  # documents at a time, so that their units stay in a cache
+_ROWS = 1024  # documents in a block, so that their units fit in the cache
 
 
 def _sigmoid(values: Float64Array) -> Float64Array:
@@ -29,10 +29,10 @@ _ACTIVATIONS: Mapping[str, Callable[[Float64Array], Float64Array]] = MappingProx
 def in_blocks(
     score: Callable[[Float32Array], Float64Array], rows: Float32Array, size: int = _ROWS
 ) -> Float64Array:
-    """Score documents a block at a time.
+    """Score documents in blocks.
 
     Args:
-        score: Returns (n,) scores of (n, n_features) documents.
+        score: Function that returns (n,) scores of (n, n_features) documents.
         rows: (n_documents, n_features) float32.
         size: Documents of a block.
     """
@@ -68,7 +68,7 @@ def inputs_of(transform: InputTransform, rows: Float32Array) -> Float64Array:
 def forward(inputs: Units, layers: tuple[Layer, ...], activation: str) -> Float64Array:
     """Return the scores, (n_documents,), of inputs.
 
-    Sums have the dtype of the inputs. Activations are computed in float64 and rounded, as in Java.
+    Sums have the dtype of the inputs. Activations are computed in float64 and rounded to it, as in Java.
     """
     units, kind = np.ascontiguousarray(inputs), inputs.dtype
     for place, layer in enumerate(layers):

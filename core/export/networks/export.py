@@ -18,12 +18,12 @@ E = TypeVar("E", bound=Engine)
 
 
 class ScoredExport(Export, Generic[E]):
-    """A model in the form that another program reads, whose scores are compared within rounding."""
+    """An exported model whose scores are compared within rounding errors."""
 
     @property
     @abstractmethod
     def engines(self) -> tuple[E, ...]:
-        """Read back what was written; the scores of the first engine are the golden ones."""
+        """Return the engines of the file that was read back; the first engine gives the golden scores."""
 
     @property
     def n_trees(self) -> int:
@@ -36,27 +36,27 @@ class ScoredExport(Export, Generic[E]):
 
     @abstractmethod
     def edge_cases(self, engine: E, base: Float32Array, random: np.random.Generator) -> Float32Array:
-        """Put extreme values into features of documents, (n, n_features), that the engine is to score."""
+        """Replace features of documents, (n, n_features), by extreme values for the engine."""
 
     @abstractmethod
     def rounding(self, engine: E, rows: Float32Array) -> Float64Array:
         """Return the bound of the rounding error of each document's score in the engine."""
 
     def neighbours(self, engine: E) -> NeighbourParity:
-        """Compare the decisions of trees in the engine; here there are none."""
+        """Compare the decisions of trees in the engine; the default is for models without trees."""
         return NeighbourParity(0, 0, 0, 0, ())
 
 
 @dataclass(frozen=True)
 class NetworkExport(ScoredExport[Engine]):
-    """A linear scorer or a network in the form that another program reads."""
+    """An exported linear scorer or network."""
 
     target: NetworkTarget
     source: NetworkSource
 
     @cached_property
     def engines(self) -> tuple[Engine, ...]:
-        """Read back what was written."""
+        """Return the engines of the file that was read back."""
         return self.target.engines(self.content, self.source)
 
     def synthetic(self, n_rows: int, random: np.random.Generator) -> Float32Array:
@@ -64,7 +64,7 @@ class NetworkExport(ScoredExport[Engine]):
         return synthetic(self.source, n_rows, random)
 
     def edge_cases(self, engine: Engine, base: Float32Array, random: np.random.Generator) -> Float32Array:
-        """Put extreme values into features of documents; see `core.export.networks.cases`."""
+        """Replace features of documents by extreme values; see `core.export.networks.cases`."""
         return edge_cases(self.source, engine, base, random)
 
     def rounding(self, engine: Engine, rows: Float32Array) -> Float64Array:
@@ -73,10 +73,10 @@ class NetworkExport(ScoredExport[Engine]):
 
 
 def export_network(target: Target[Any], source: NetworkSource) -> NetworkExport:
-    """Write a linear scorer or a network.
+    """Export a linear scorer or a network.
 
     Raises:
-        ModelError: The format cannot express it.
+        ModelError: The format cannot express the model.
     """
     if not isinstance(target, NetworkTarget):
         raise TypeError(target)

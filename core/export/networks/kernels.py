@@ -1,4 +1,4 @@
-"""The one kernel by which written networks are evaluated: sums in one order, nothing fused."""
+"""Kernel for the evaluation of exported networks: sums in a fixed order, without fused operations."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ def add_products(
     weights: npt.NDArray[np.floating[Any]],
     totals: npt.NDArray[np.floating[Any]],
 ) -> None:
-    """Add `units @ weights` to the totals, input after input, as Java and C do.
+    """Add `units @ weights` to the totals in the order of the inputs, as Java and C do.
 
     Args:
         units: (n_documents, n_inputs), float32 or float64.
-        weights: (n_inputs, n_outputs), of the same kind.
-        totals: (n_documents, n_outputs), of the same kind; each sum is rounded to it.
+        weights: (n_inputs, n_outputs), of the same dtype.
+        totals: (n_documents, n_outputs), of the same dtype, to which each sum is rounded.
     """
     for row in range(units.shape[0]):
         for i in range(units.shape[1]):

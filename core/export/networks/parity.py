@@ -1,4 +1,4 @@
-"""Compare an export of a linear scorer, a network or a sum with its model.
+"""Parity of exported linear scorers, networks and sums with their models.
 
 The scores of documents and of edge cases are compared. A score differs if its distance from the model's
 exceeds the bound of rounding errors. The trees of a sum are compared at every threshold, too.
@@ -53,7 +53,7 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
 
 
 def allowed(export: ScoredExport[E], engine: Engine, rows: Float32Array) -> Float32Array:
-    """Return the documents without values that the engine's guarantee excludes."""
+    """Replace the values that the engine's guarantee excludes by 0."""
     if engine.finite:
         rows = np.where(np.isinf(rows), np.float32(0.0), rows)
     if export.source.options.never_missing:

@@ -1,7 +1,7 @@
-"""Bound the difference of two engines that compute the same network with other roundings.
+"""Bounds on the score difference of two engines that compute the same network with different rounding.
 
-A larger difference means other weights, inputs or activations than the model's. The bound follows each error
-through the layers to first order (Higham, 2002, chapter 3), and doubles it.
+A larger difference means other weights, inputs or activations than the model's. The bound propagates each
+error through the layers to first order (Higham, 2002, chapter 3), and is doubled for safety.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from core.scorers.kernels import EPSILON
 from core.types import Float32Array, Float64Array
 
 DOUBLE, SINGLE = 2.0**-53, 2.0**-24  # relative error of one operation
-_SMALLEST = {DOUBLE: 1e-300, SINGLE: 1e-35}  # of what underflows
+_SMALLEST = {DOUBLE: 1e-300, SINGLE: 1e-35}  # absolute error by underflow
 _SAFETY = 2.0
 _ROWS = 1024
 
@@ -57,7 +57,7 @@ def _of_inputs(
     errors = np.zeros(inputs.shape)
     own = errors[:, : transform.n_features]
     if transform.kind == "standard":
-        # What is missing may be written as the mean, rounded.
+        # Missing values may be written as the rounded mean.
         centres = np.abs(transform.means)
         own[:] = 4.0 * unit * ((np.where(missing, centres, values) + centres) / transform.deviations)
         own += 4.0 * unit * np.abs(inputs[:, : transform.n_features])
@@ -75,7 +75,7 @@ def _of_inputs(
 def _of_norm(
     layer: Layer, units: Float64Array, errors: Float64Array, unit: float
 ) -> tuple[Float64Array, Float64Array]:
-    """Follow errors through a layer norm: those of the unit, of the mean and of the variance."""
+    """Propagate errors through a layer norm: errors of the unit, of the mean and of the variance."""
     n_units = units.shape[1]
     centred = units - units.mean(axis=1, keepdims=True)
     factors = 1.0 / np.sqrt((centred * centred).mean(axis=1, keepdims=True) + EPSILON)
@@ -92,5 +92,5 @@ def _of_norm(
 def _activated(units: Float64Array, activation: str) -> Float64Array:
     if activation == "relu":
         return np.maximum(units, 0.0)
-    # Between -1 and 1: the bound needs no more.
+    # Values in -1..1 suffice for the bound.
     return np.asarray(np.tanh(units) if activation == "tanh" else 0.5 + 0.5 * np.tanh(0.5 * units))

@@ -38,8 +38,8 @@ class Engine:
     Attributes:
         name: Name of the engine.
         arithmetic: Description of its arithmetic.
-        single: Whether sums are float32, not float64.
-        finite: Whether the guarantee excludes infinite values, which count as missing in the model.
+        single: Whether sums are computed in float32, not float64.
+        finite: Whether the parity guarantee excludes infinite values, which are missing in the model.
         score: Returns the scores, (n_documents,), of float32 documents, by the numbers in the file.
     """
 
@@ -55,7 +55,7 @@ class NetworkTarget(Target[NetworkSource]):
 
     Attributes:
         cannot: Members of `FEATURES_OF_NETWORKS` that the format cannot express.
-        way_out: Advice for a model that it cannot express.
+        way_out: Advice for a model that the format cannot express.
     """
 
     cannot: ClassVar[frozenset[str]] = frozenset()
@@ -65,14 +65,14 @@ class NetworkTarget(Target[NetworkSource]):
         """Refuse a model that the format cannot express.
 
         Raises:
-            ModelError: It is one.
+            ModelError: The format cannot express the model.
         """
         if found := [words for name, words in parts_of(source.network) if name in self.cannot]:
             raise ModelError(f"{self.name} cannot express {' and '.join(found)} of the model. {self.way_out}")
 
     @abstractmethod
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
-        """Read the file and return its engines; the scores of the first are the golden ones."""
+        """Read the file and return its engines; the first engine gives the golden scores."""
 
     def shift_of(self, source: NetworkSource) -> float | None:
         """Return the constant that the format adds to all scores, None without one."""
@@ -106,18 +106,18 @@ def limits_of(cannot: frozenset[str]) -> tuple[str, ...]:
 
 
 def centres_of(network: Network) -> Float64Array:
-    """Return the raw value, (n_features,), that scales to 0, the value of a missing feature.
+    """Return the raw values, (n_features,), that scale to 0, the input of a missing feature.
 
-    Of inputs that are `standard` or `none`, without logarithms.
+    The inputs must be `standard` or `none`, without logarithms.
     """
     return network.inputs.means if network.inputs.kind == "standard" else np.zeros(network.n_features)
 
 
 def require_missing_as_zero(source: NetworkSource, reader: str) -> None:
-    """Refuse a model whose scores of missing features differ from the scores of an engine that uses 0.
+    """Refuse a model that scores missing features differently than an engine that replaces them by 0.
 
     Raises:
-        ModelError: A feature that decides scores has a mean other than 0, and may be missing.
+        ModelError: A used feature has a mean other than 0, and may be missing.
     """
     if source.options.never_missing:
         return
@@ -138,10 +138,10 @@ def require_missing_as_zero(source: NetworkSource, reader: str) -> None:
 
 
 def require_float32(source: NetworkSource, reader: str) -> None:
-    """Refuse means and deviations that an engine of float32 cannot hold.
+    """Refuse means and deviations that are beyond the range of float32.
 
     Raises:
-        ModelError: There are some.
+        ModelError: A mean or deviation is beyond the range.
     """
     inputs = source.network.inputs
     with np.errstate(over="ignore", under="ignore"):

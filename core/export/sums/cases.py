@@ -1,4 +1,4 @@
-"""Synthetic documents and edge cases for sums, and the bound of their rounding errors."""
+"""Synthetic documents and edge cases for sums, and the bound of the rounding errors of sums."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from core.types import Float32Array, Float64Array
 
 
 def synthetic(source: SumSource, n_rows: int, random: np.random.Generator) -> Float32Array:
-    """Draw documents around the means of the inputs of its linear scorers and networks.
+    """Draw documents around the means of the inputs of a sum's linear scorers and networks.
 
     Args:
         source: The model.
@@ -28,7 +28,7 @@ def synthetic(source: SumSource, n_rows: int, random: np.random.Generator) -> Fl
 def edge_cases(
     source: SumSource, engine: SumEngine, base: Float32Array, random: np.random.Generator
 ) -> Float32Array:
-    """Put extreme values of one member, or its thresholds, into features of each document.
+    """Replace features of each document by extreme values or thresholds of one member.
 
     Args:
         source: The model.
@@ -49,7 +49,7 @@ def edge_cases(
 def rounding_of_sum(source: SumSource, engine: SumEngine, rows: Float32Array) -> Float64Array:
     """Return the bound of the rounding error of each document's score.
 
-    Each tree adds the relative error of an operation, of the sum of the largest leaves.
+    For each tree the bound grows by the relative error of one operation, times the sum of the largest leaves.
 
     Args:
         source: The model.

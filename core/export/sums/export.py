@@ -1,4 +1,4 @@
-"""Sums of models in the form that another program reads."""
+"""Exports of sums of models."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,14 +17,14 @@ from core.types import Float32Array, Float64Array
 
 @dataclass(frozen=True)
 class SumExport(ScoredExport[SumEngine]):
-    """A sum of models in the form that another program reads."""
+    """An exported sum of models."""
 
     target: SumTarget
     source: SumSource
 
     @cached_property
     def engines(self) -> tuple[SumEngine, ...]:
-        """Read back what was written."""
+        """Return the engines of the file that was read back."""
         return self.target.engines(self.content, self.source)
 
     @property
@@ -37,7 +37,7 @@ class SumExport(ScoredExport[SumEngine]):
         return synthetic(self.source, n_rows, random)
 
     def edge_cases(self, engine: SumEngine, base: Float32Array, random: np.random.Generator) -> Float32Array:
-        """Put extreme values and thresholds of members into features of documents."""
+        """Replace features of documents by extreme values and thresholds of members."""
         return edge_cases(self.source, engine, base, random)
 
     def rounding(self, engine: SumEngine, rows: Float32Array) -> Float64Array:
@@ -45,7 +45,7 @@ class SumExport(ScoredExport[SumEngine]):
         return rounding_of_sum(self.source, engine, rows)
 
     def neighbours(self, engine: SumEngine) -> NeighbourParity:
-        """Compare the decisions of all members that are trees; trees are counted on from member to member."""
+        """Compare the decisions of all tree members; trees are numbered consecutively over members."""
         splits = decisions = differing_decisions = differing_splits = n_trees = 0
         examples: list[Difference] = []
         for trees in engine.trees:
@@ -61,7 +61,7 @@ class SumExport(ScoredExport[SumEngine]):
 
 
 def export_sum(target: Target[Any], source: SumSource) -> SumExport:
-    """Write a sum of models.
+    """Export a sum of models.
 
     Raises:
         ModelError: The format cannot express a member.

@@ -1,4 +1,4 @@
-"""The interface of formats for sums: the format of its kind writes each member, and code adds them up."""
+"""The interface of formats for sums, which combine members in the format of each member's kind."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
@@ -25,8 +25,8 @@ class Part:
 
     Attributes:
         member: The member.
-        columns: (n_features of the member,) the sum's features that it reads.
-        source: Its model, with the names of the sum's features in the engine.
+        columns: (n_features of the member,) columns of the member's features in the sum.
+        source: Model of the member, with feature names in the engine.
     """
 
     member: Member
@@ -51,7 +51,7 @@ class SumSource(Source):
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The members, whose names in the engine end with their numbers, from 1."""
+        """Return the members; their names in the engine end with their numbers, from 1."""
         return tuple(
             Part(member, columns, self._source_of(place, member, columns))
             for place, (member, columns) in enumerate(self.added.parts, start=1)
@@ -77,9 +77,9 @@ class WrittenMember:
     """A member as read back from the file of a sum.
 
     Attributes:
-        content: Its file, as the format of its kind writes it.
-        weight: Factor of its scores.
-        columns: The sum's features that it reads, in its order.
+        content: File of the member in the format of its kind.
+        weight: Factor of the member's scores.
+        columns: Columns of the member's features in the sum, in the member's order.
     """
 
     content: bytes
@@ -89,11 +89,11 @@ class WrittenMember:
 
 @dataclass(frozen=True)
 class LoadedTrees:
-    """The trees of a member as an engine has loaded them.
+    """The trees of a member with the numbers that an engine loads.
 
     Attributes:
         source: The member.
-        nodes: Its trees with the engine's numbers.
+        nodes: Trees of the member with the engine's numbers.
         arithmetic: Arithmetic of the engine.
     """
 
@@ -132,7 +132,7 @@ class SumTarget(Target[SumSource]):
         """Refuse a sum with a member that the format cannot express.
 
         Raises:
-            ModelError: It has one.
+            ModelError: The format cannot express a member.
         """
         for part in source.parts:
             try:
@@ -145,22 +145,22 @@ class SumTarget(Target[SumSource]):
 
     @abstractmethod
     def engines(self, content: bytes, source: SumSource) -> tuple[SumEngine, ...]:
-        """Read the file and return its engines; the scores of the first are the golden ones.
+        """Read the file and return its engines; the first engine gives the golden scores.
 
         Raises:
-            ModelError: It has other members than the sum.
+            ModelError: The file has other members than the sum.
         """
 
 
 class MembersTarget(SumTarget):
-    """A format whose file holds the files of the members."""
+    """A format whose file contains the files of the members."""
 
     @abstractmethod
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
-        """Read the members back from the file."""
+        """Extract the members from the file."""
 
     def engines(self, content: bytes, source: SumSource) -> tuple[SumEngine, ...]:
-        """Read the members, and add up their scores as the file does."""
+        """Read the members, and return engines that sum their scores as the file does."""
         written = self.read(content, source)
         if len(written) != len(source.parts):
             raise ModelError("the export has another number of members than the sum")
@@ -220,7 +220,7 @@ def loaded_trees(target: TreeTarget, source: TreeSource, nodes: Nodes) -> list[L
 
 
 def words_of(arithmetics: Iterable[str]) -> str:
-    """Return the description of the members' arithmetics, each once."""
+    """Return a description of the members' arithmetics without duplicates."""
     return "; ".join((*dict.fromkeys(arithmetics), "members weighted and added in float64"))
 
 

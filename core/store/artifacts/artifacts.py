@@ -19,7 +19,7 @@ from core.store.faults import failure_reason
 
 PATIENCE_SECONDS = 5.0
 
-_DELETIONS = 8  # concurrent ones: each waits for the disk or for a server
+_DELETIONS = 8  # concurrent deletions; each waits for the disk or a server
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -47,11 +47,11 @@ class Artifacts:
 
     @contextlib.contextmanager
     def writing(self, key: str) -> Iterator[BinaryIO]:
-        """Write an artifact atomically: it appears when the block succeeds.
+        """Open a binary file to write an artifact atomically; it is published if the block succeeds.
 
         Raises:
-            StoreUnavailable: The storage refuses it.
-            StoreFull: There is no room for it.
+            StoreUnavailable: The storage refuses the write.
+            StoreFull: The storage has no room for the artifact.
         """
         with self._at(key, writing=True) as path:
             temporary = self._temporary(path)
@@ -135,7 +135,7 @@ class Artifacts:
 
         Args:
             key: Key of the artifact.
-            seconds: Lifetime of the URL of an object storage, at most that of the credentials that sign it.
+            seconds: Lifetime of a signed URL, at most that of the credentials that sign it.
 
         Returns:
             `file:///…` where artifacts are local, else `https://…` with a signature for reading.
@@ -190,13 +190,13 @@ class Artifacts:
             self._files.run(lambda files: files.rm(path, recursive=True))
 
     def delete_all(self, folders: Iterable[str]) -> None:
-        """Remove some artifacts or folders, several at a time."""
+        """Remove artifacts or folders concurrently."""
         with ThreadPoolExecutor(_DELETIONS, "deletions") as deletions:
             for _ in deletions.map(self.delete, folders):
                 pass
 
     def free_bytes(self) -> int:
-        """Return the free space on the disk of artifacts or of pending uploads."""
+        """Return the free bytes of the disk of the artifacts, or of temporary files for a remote storage."""
         folder = Path(self._root) if self.is_local else Path(tempfile.gettempdir())
         while not folder.exists():
             folder = folder.parent
@@ -233,7 +233,7 @@ class Artifacts:
         try:
             yield path
         except Exception as error:  # each file system has its own errors
-            # A write that finds nothing lacks its folder or bucket.
+            # For a write, the error means that the folder or bucket is missing.
             if isinstance(error, FileNotFoundError) and not writing:
                 raise NotFound("artifact", key) from error
             kind = StoreFull if isinstance(error, OSError) and error.errno in _FULL else StoreUnavailable
@@ -243,7 +243,7 @@ class Artifacts:
         return f"failed: {error}" if self.is_local else failure_reason(error)
 
     def _temporary(self, path: str) -> Path:
-        # In the folder of the target, so that the move is a rename; uploads are sent from here, too.
+        # A local file is written in the folder of its target, so that publishing it is an atomic rename.
         folder = Path(path).parent if self.is_local else Path(tempfile.gettempdir())
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f".writing-{secrets.token_hex(8)}"
@@ -256,7 +256,7 @@ class Artifacts:
 
 
 def _signed(files: Any, path: str, seconds: int) -> str | None:
-    files.size(path)  # a missing object could be signed, too
+    files.size(path)  # raises for a missing object, which could be signed as well
     try:
         return str(files.sign(path, expiration=seconds))
     except NotImplementedError:

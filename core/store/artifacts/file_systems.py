@@ -34,7 +34,7 @@ _OPTIONS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "default_block_size": 8 * MEBIBYTE,
             # `run` retries instead, so that retries end after `patience_seconds`.
             "config_kwargs": {
-                "signature_version": "s3v4",  # of URLs, too: not every server takes older ones
+                "signature_version": "s3v4",  # also of signed URLs; some servers reject older versions
                 "connect_timeout": 3,
                 "read_timeout": 10,
                 "retries": {"mode": "standard", "total_max_attempts": 1},
@@ -67,13 +67,13 @@ _log = logging.getLogger(__name__)
 class FileSystem:
     """An fsspec file system at a URL.
 
-    A forked child opens its own, since connections and their event loop belong to the parent. It keeps the
-    inherited one unused: closing it would remove the parent's sockets from the parent's loop.
+    A forked child opens its own connections, since those of the parent belong to the parent's event loop. It
+    keeps the inherited object unused: closing it would remove the parent's sockets from that loop.
 
     Args:
         url: A URL that fsspec supports.
         patience_seconds: How long a failed action is retried on a storage that is not local.
-        options: Options of the file system, such as credentials, beside the service's options.
+        options: Additional options of the file system, such as credentials.
 
     Attributes:
         root: Prefix of the paths of all artifacts.
@@ -153,7 +153,7 @@ class FileSystem:
         if _protocol(self._url) == "gs":
             # Over gRPC, gcsfs would ask for the kind of each bucket, in threads that do not survive a fork.
             os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
-        # Not an instance that fsspec shares: every forked child closes those.
+        # Skip the instance cache of fsspec: every forked child closes cached instances.
         files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)
         if _protocol(self._url) == "s3":
             files.retries = 1  # number of attempts

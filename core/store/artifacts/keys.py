@@ -22,7 +22,7 @@ def query_sizes_key(dataset_id: str) -> str:
 
 
 def click_log_upload_key(log_id: str, field: str) -> str:
-    """Return the key of an uploaded file of a click log, by the field of its form."""
+    """Return the key of an uploaded file of a click log, named by its form field."""
     return f"{click_log_upload_folder(log_id)}/{field}"
 
 
@@ -37,7 +37,7 @@ def upload_part_key(upload_id: str, name: str) -> str:
 
 
 def new_data_key(job_id: str, token: int) -> str:
-    """Return the unique Parquet key of one claim of a job."""
+    """Return the key of the Parquet file that one claim of a job writes."""
     return f"{claim_folder(job_id, token)}/data.parquet"
 
 

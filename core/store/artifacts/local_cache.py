@@ -86,7 +86,7 @@ class LocalCache:
 
     @contextlib.contextmanager
     def _new_folder(self) -> Iterator[Path]:
-        """Create a folder locked by its writer; unlocked ones are crash leftovers."""
+        """Create a folder and hold its lock; a folder without a lock was left by a crashed process."""
         with contextlib.ExitStack() as stack:
             with self._alone():
                 self._sweep()
@@ -142,13 +142,13 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _mark_used(folder: Path) -> None:
-    # The file system's current time has a resolution of milliseconds.
+    # Without `ns`, the file system's own clock is used, whose resolution is milliseconds.
     now = time.time_ns()
     os.utime(folder, ns=(now, now))
 
 
 def _synchronise(file: Path) -> None:
-    # The name of an entry must not outlive its bytes when the machine stops.
+    # After a machine crash, an entry must not exist without its bytes.
     with file.open("rb") as opened:
         os.fsync(opened.fileno())
 

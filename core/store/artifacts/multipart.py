@@ -9,20 +9,20 @@ from typing import Any
 
 PART_BYTES = 16 * 2**20
 CONCURRENT_PARTS = 4
-# Limit of S3 for one object.
+# Largest number of parts of one object on S3.
 MOST_PARTS = 10_000
 
 
 class FileRange(io.RawIOBase):
     """A range of a file as a file-like object.
 
-    Uploads of parts read from it rather than from bytes, which would hold each concurrent part and its
-    unsent buffer in memory.
+    Uploads read each part from the disk: as `bytes`, each concurrent part and its unsent buffer would take
+    memory.
 
     Args:
         path: The file.
         start: Position of its first byte.
-        size_bytes: Its length; it ends within the file.
+        size_bytes: Its length; it must end within the file.
     """
 
     def __init__(self, path: Path, start: int, size_bytes: int) -> None:

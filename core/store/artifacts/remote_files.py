@@ -4,9 +4,9 @@ import io
 from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 
-# Size of the first request, for readers by line or by block …
+# Smallest range request, for readers by line or by block.
 BUFFER_BYTES = 2**20
-# … and the largest of sequential reads, since each request has a latency.
+# Largest range request of sequential reads; fewer requests mean less latency.
 AHEAD_BYTES = 2**23
 
 
@@ -64,10 +64,10 @@ class _Ranges(io.RawIOBase):
 
 
 def open_ranges(size: int, fetch: Callable[[int, int], bytes]) -> BinaryIO:
-    """Open an object to read.
+    """Open a remote object as a buffered, seekable binary file.
 
     Args:
-        size: Its size in bytes.
-        fetch: Returns the bytes from a position up to, but without, another.
+        size: Size of the object in bytes.
+        fetch: Called with `start` and `stop`; returns the bytes of this half-open range.
     """
     return cast("BinaryIO", io.BufferedReader(_Ranges(size, fetch), BUFFER_BYTES))

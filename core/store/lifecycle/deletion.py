@@ -1,4 +1,4 @@
-"""Delete many objects in short transactions, so that the service answers meanwhile."""
+"""Delete many objects in short transactions, so that the service stays responsive."""
 
 import time
 from collections import Counter
@@ -36,7 +36,7 @@ class Actor:
     """The caller of a deletion, for the trash and the audit log.
 
     Attributes:
-        key_id: The API key, None where none is needed or retention deletes.
+        key_id: The API key; None without authentication or if retention deletes.
         request_id: ID of the request; `retention` outside requests.
         address: Client address of the request, or None.
         action: Method in the audit log.
@@ -63,7 +63,7 @@ class Actor:
         tx.audit.add_all(shared | {"path": f"/v1/{node.kind.plural}/{node.id}"} for node in plan.roots)
 
 
-# For objects that were not restored in time: the audit log has their deletion already.
+# Purges expired objects of the trash, whose deletion is in the audit log already.
 UPKEEP = Actor(is_audited=False)
 
 
@@ -106,9 +106,9 @@ class DeletionMode:
     """Options of a deletion.
 
     Attributes:
-        with_results: Whether to delete their results as well.
-        trash_days: Days during which they can be restored; 0 frees their bytes immediately.
-        seconds: Time limit; objects that are left then are not deleted.
+        with_results: Whether to delete the results of the objects as well.
+        trash_days: Days during which deleted objects can be restored; 0 frees their bytes immediately.
+        seconds: Time limit; objects not handled by then are kept.
     """
 
     with_results: bool = False
@@ -159,7 +159,15 @@ def preview(
     gone: set[str],
     sizes: FolderSizes,
 ) -> Deletion:
-    """Return the result that `delete_objects` would have; reads `gone` as deleted and adds its ids.
+    """Return the result that `delete_objects` would have, without deleting.
+
+    Args:
+        store: Store of the objects.
+        kind: Kind of the objects.
+        object_ids: Their ids.
+        mode: Options of the deletion.
+        gone: Ids that count as deleted already; the ids of this preview are added to it.
+        sizes: Sizes of folders of the same store.
 
     Raises:
         StoreUnavailable: The database or the storage cannot be reached.
@@ -179,7 +187,7 @@ def preview(
 
 
 def empty_trash(store: Store, object_ids: Iterable[str], mode: DeletionMode, actor: Actor) -> Deletion:
-    """Free the bytes of objects in the trash, and of those in it that depend on them.
+    """Purge objects in the trash, with their dependents in the trash, and free their bytes.
 
     Args:
         store: Store of the objects; the service may be running.
@@ -224,7 +232,7 @@ def preview_of_emptying(store: Store, object_ids: Iterable[str], mode: DeletionM
 
 
 def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None:
-    """Delete folders of artifacts without rows; the sweeper retries failed ones."""
+    """Delete artifact folders whose rows are gone; the sweeper retries failed deletions."""
     if not folders:
         return
     try:
@@ -248,7 +256,7 @@ class Progress(Protocol):
 def in_time(
     object_ids: Iterable[str], seconds: float, progress: Progress, pause_seconds: float = PAUSE_SECONDS
 ) -> Iterator[list[str]]:
-    """Yield ids in chunks with a pause after each, up to the time limit."""
+    """Yield ids in chunks, with a pause after each chunk, until the time limit."""
     deadline = time.monotonic() + seconds
     left = iter(object_ids)
     while True:

@@ -19,9 +19,9 @@ class Inventory:
 
     Attributes:
         artifacts: Number of artifacts that rows refer to.
-        damaged: Keys of those that do not match their checksum.
-        missing: Keys of those that do not exist.
-        unverified: Keys of those without a checksum, which they get at their next read.
+        damaged: Keys of artifacts that do not match their checksum.
+        missing: Keys of artifacts that do not exist.
+        unverified: Keys of artifacts without a checksum; the next read computes it.
         orphaned: Keys of files without a row, older than an hour.
     """
 

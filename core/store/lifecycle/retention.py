@@ -34,7 +34,7 @@ from core.store.trash.kinds import (
     RANKING,
 )
 
-_ROWS = 1_000  # of one transaction
+_ROWS = 1_000  # deleted by one transaction
 _BY_RETENTION = Actor(request_id="retention", action=RETENTION)
 
 
@@ -164,12 +164,12 @@ class Upkeep:
                 expired = tx.trash.expired(before, CHUNK, kept)
             if not expired:
                 return True
-            # Purged meanwhile, or needed by an object outside the trash.
+            # Skip objects that were purged meanwhile or that an object outside the trash depends on.
             kept.update(empty_trash(store, expired, DeletionMode(seconds=1), UPKEEP).missing)
         return False
 
     def _forget_rows(self, store: Store, deadline: float) -> bool:
-        """Delete expired rows that have no trash; return whether all of them were handled."""
+        """Delete expired audit entries, served rankings and lists; return whether all were handled."""
         policy = self._policy
         return all(
             _forget(store, days, deadline, forget)

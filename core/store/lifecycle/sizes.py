@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from core.store.artifacts.artifacts import Artifacts
 
-# Up to so many folders are listed one by one; for more, their parent folder is listed once.
+# Largest number of folders listed one by one; for more, their parent folder is listed once.
 _LISTINGS = 64
 CHECKPOINTS = "checkpoints"
 
@@ -27,7 +27,7 @@ class FolderSizes:
         self._listed: set[str] = set()
 
     def of(self, folders: Iterable[str]) -> dict[str, int]:
-        """Return the bytes of some folders, without empty folders.
+        """Return the size in bytes of each folder that is not empty.
 
         Raises:
             StoreUnavailable: The storage does not answer.
@@ -40,7 +40,7 @@ class FolderSizes:
                 self._listed.add(top)
                 self._add(top)
         for folder in wanted:
-            # Few jobs have checkpoints; any other folder that was not listed was created later.
+            # A missing folder was created after the listing, except that most jobs have no checkpoints.
             if folder not in self._bytes and not (
                 _top(folder) == CHECKPOINTS and CHECKPOINTS in self._listed
             ):

@@ -31,10 +31,10 @@ class Promotion:
     Attributes:
         name: The model.
         alias: The alias.
-        champion_id: The version that it pointed at during the comparison.
-        challenger_id: Its new version.
-        job_id: The job that compared them.
-        key_id: The API key that requested the move, None where none was needed.
+        champion_id: The version that the alias pointed at during the comparison.
+        challenger_id: The new version of the alias.
+        job_id: The job that compared the two versions.
+        key_id: The API key that requested the move, None without authentication.
         report: The report of the job.
     """
 
@@ -50,8 +50,8 @@ class Promotion:
 class Aliases:
     """Aliases and their promotion gates within one transaction; one lock serializes changes of both.
 
-    An alias refers to the move that the next rollback undoes, and each move to the one before it, so that
-    rollbacks follow the order of the moves and not that of clocks.
+    An alias refers to the move that the next rollback undoes, and each move to its predecessor. Rollbacks
+    thus follow the order of the moves, not their timestamps.
     """
 
     def __init__(self, session: Session, models: Models, events: Events) -> None:
@@ -65,7 +65,7 @@ class Aliases:
         return self._session.scalar(rows.execution_options(populate_existing=True))
 
     def find_locked(self, name: str, alias: str) -> ModelAlias | None:
-        """Return an alias locked until the transaction ends."""
+        """Lock an alias until the transaction ends and return it, or None."""
         self._lock(name, alias)
         return self.find(name, alias)
 
@@ -73,7 +73,7 @@ class Aliases:
         """Return an alias.
 
         Raises:
-            NotFound: It points nowhere.
+            NotFound: The alias does not exist.
         """
         return _there(self.find(name, alias), name, alias)
 
@@ -88,7 +88,7 @@ class Aliases:
         return list(self._session.scalars(rows))
 
     def everywhere(self, alias: str, limit: int) -> list[ModelAlias]:
-        """List the targets of an alias across model names, last moved first."""
+        """List the rows of an alias across model names, last moved first."""
         rows = select(ModelAlias).where(ModelAlias.alias == alias)
         return list(self._session.scalars(rows.order_by(ModelAlias.updated_at.desc()).limit(limit)))
 
@@ -149,7 +149,7 @@ class Aliases:
         """Undo the last move of an alias, ignoring its gate.
 
         Raises:
-            NotFound: It points nowhere.
+            NotFound: The alias does not exist.
             WrongState: No move is left to undo, or the version before it was deleted.
         """
         row = _there(self.find_locked(name, alias), name, alias)
@@ -171,10 +171,10 @@ class Aliases:
         return row
 
     def remove(self, name: str, alias: str, key_id: str | None = None) -> None:
-        """Remove an alias; its history and its gate stay.
+        """Remove an alias, but keep its history and its gate.
 
         Raises:
-            NotFound: It points nowhere.
+            NotFound: The alias does not exist.
         """
         row = _there(self.find_locked(name, alias), name, alias)
         self._record(REMOVED, name, alias, row.model, None, key_id=key_id)
@@ -223,7 +223,7 @@ class Aliases:
         self._lock(name, alias)
         gate = self.find_gate(name, alias) or AliasGate(name=name, alias=alias)
         gate.dataset_id, gate.rule, gate.key_id = dataset_id, rule, key_id
-        # Locked against deletion before the commit.
+        # Lock the data of the gate against deletion before the commit.
         lock = {"read": True}
         with self._session.no_autoflush:
             for table, kind, used in (
@@ -250,7 +250,7 @@ class Aliases:
         advisory_lock(self._session, _LOCKS, f"{name}@{alias}")
 
     def _target(self, reference: str) -> Model:
-        """Return a version that is not deleted before the transaction ends."""
+        """Return a model version, locked against deletion until the transaction ends."""
         model = self._models.resolve(reference)
         lock = {"read": True}
         if self._session.get(Model, model.id, with_for_update=lock, populate_existing=True) is None:

@@ -52,9 +52,9 @@ class ApiKeys(Repository[ApiKey]):
             name: Display name.
             scopes: Its scopes, of `SCOPES`.
             expires_at: Time of its expiry, None for never.
-            created_by: The key that made it, None at the command line.
-            max_active_jobs: Quota of active jobs, None for the setting's.
-            max_stored_bytes: Quota of the bytes of its datasets, None for the setting's.
+            created_by: Id of the key that created it, None for the command line.
+            max_active_jobs: Quota of active jobs, None for the default of the settings.
+            max_stored_bytes: Quota of the bytes of its datasets, None for the default of the settings.
             projects: The projects that it is limited to, None for all.
 
         Returns:
@@ -85,7 +85,7 @@ class ApiKeys(Repository[ApiKey]):
         return bool(self._session.scalar(select(select(ApiKey.id).exists())))
 
     def find(self, sha256: str) -> ApiKey | None:
-        """Return the active key of a secret's hash, or None."""
+        """Return the active key whose secret has a SHA-256 hash, or None."""
         key = self._session.scalar(select(ApiKey).where(ApiKey.secret_sha256 == sha256))
         if key is None or not hmac.compare_digest(key.secret_sha256, sha256):
             return None

@@ -41,11 +41,11 @@ class ArtifactRecords:
         self._session = session
 
     def find(self, key: str) -> ArtifactDigest | None:
-        """Return the stored checksum of an artifact, or None for old artifacts."""
+        """Return the stored checksum of an artifact, or None if it was never computed."""
         return self._session.get(ArtifactDigest, key)
 
     def keep(self, key: str, sha256: str, size_bytes: int) -> None:
-        """Store the checksum of a good artifact."""
+        """Store the checksum of an artifact and clear its mark as damaged."""
         row = ArtifactDigest(key=key, sha256=sha256, size_bytes=size_bytes, damaged_at=None)
         self._session.merge(row)
         self._session.flush()

@@ -35,8 +35,8 @@ class Claim:
 class Candidates:
     """Candidates of automatic trainings within one transaction.
 
-    The automatic training and the jobs beside it take candidates one by one. A candidate whose job lost its
-    worker can be taken again.
+    The job of the automatic training and its parallel jobs take candidates one by one. A candidate whose job
+    lost its worker can be taken again.
     """
 
     def __init__(self, session: Session, jobs: Jobs) -> None:
@@ -56,12 +56,12 @@ class Candidates:
         self._session.flush()
 
     def take(self, job_id: str, claim: Claim, wave: int) -> Candidate | None:
-        """Take the next candidate, of the first wave that has unsettled ones; None if all are taken.
+        """Take the next free candidate of the first unsettled wave, or return None.
 
         Args:
             job_id: The automatic training.
             claim: Claim of the job that takes it.
-            wave: Candidates of a wave.
+            wave: Number of candidates per wave.
         """
         parent = self._session.get(Job, job_id, with_for_update=True, populate_existing=True)
         if parent is None or parent.status not in ACTIVE:
@@ -86,7 +86,7 @@ class Candidates:
         self.change(job_id, number, **columns)
 
     def change(self, job_id: str, number: int, **columns: Any) -> None:
-        """Change columns of a candidate of the automatic training that the caller runs."""
+        """Change columns of a candidate without a check of its claim, for the automatic training itself."""
         row = self._session.get_one(Candidate, (job_id, number))
         for name, value in columns.items():
             setattr(row, name, value)
@@ -97,7 +97,7 @@ class Candidates:
         return all(row.status not in UNSETTLED for row in self.of(job_id))
 
     def beside(self, job_id: str) -> list[str]:
-        """List the active jobs that try candidates beside an automatic training."""
+        """List the ids of the active jobs that try candidates parallel to an automatic training."""
         rows = select(Job.id, Job.spec).where(Job.kind == TryCandidatesJob.kind, Job.status.in_(ACTIVE))
         return [own for own, spec in self._session.execute(rows) if spec.get("auto_train_id") == job_id]
 
@@ -108,7 +108,7 @@ class Candidates:
         return worker is None or worker.status != RUNNING or worker.token != row.worker_token
 
     def _record_end(self, job: Job) -> None:
-        """End what belongs to an automatic training that has ended."""
+        """Settle the candidates of an ended automatic training and cancel its parallel jobs."""
         if job.kind != AutoTrainJob.kind:
             return
         for row in self.of(job.id):

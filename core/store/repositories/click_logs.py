@@ -49,7 +49,7 @@ class ClickLogs(DataRepository[ClickLog]):
             id: Its id if its bytes are stored already, else None.
             size_bytes: Size of the bytes as sent.
             sha256: Checksum of the bytes as sent, in hexadecimal.
-            key_id: The API key that sent it, None where none was needed.
+            key_id: The API key that sent it, None without authentication.
             project: Its project, or None.
 
         Raises:

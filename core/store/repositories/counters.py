@@ -47,8 +47,8 @@ class Count:
 class Counters:
     """Counters within one transaction.
 
-    `write` writes all added amounts by one statement just before the commit. Two transactions with the same
-    counters therefore never deadlock, and never wait for each other while either has work to do.
+    `write` writes all added amounts by one statement just before the commit. Transactions with the same
+    counters therefore never deadlock, and hold the locks of these rows only briefly.
     """
 
     def __init__(self, session: Session) -> None:
@@ -66,11 +66,11 @@ class Counters:
         self._added[name, json.dumps(dict(labels or {}), sort_keys=True)] += amount  # type: ignore[assignment]
 
     def add_change(self) -> None:
-        """Count a transaction that changed what pages show."""
+        """Count a transaction that changed data shown on pages."""
         self.add(_CHANGES)
 
     def changes(self) -> int:
-        """Return how many transactions changed what pages show."""
+        """Return the number of transactions that changed data shown on pages."""
         row = select(_ROWS.c.value).where(_ROWS.c.name == _CHANGES)
         return int(self._session.scalar(row) or 0)
 

@@ -1,4 +1,4 @@
-"""The base of the repositories of data: rows that a job fills."""
+"""Base class of the repositories of datasets and click logs, whose rows a job fills."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -25,7 +25,7 @@ class DataRepository(Repository[Data]):
         """Set the job that reads or makes the data.
 
         Raises:
-            NotFound: Either does not exist.
+            NotFound: The row or the job does not exist.
         """
         row = self.get(id)
         if self._session.get(Job, job_id) is None:
@@ -35,7 +35,7 @@ class DataRepository(Repository[Data]):
         return row
 
     def record_download(self, id: str, read: Sequence[dict[str, Any]]) -> Data:
-        """Record the files at addresses that the data are read from.
+        """Record the downloaded files that the data are read from.
 
         Args:
             id: The row.

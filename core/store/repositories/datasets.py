@@ -28,9 +28,9 @@ def name_of_dataset(dataset_id: InstrumentedAttribute[str]) -> ColumnElement[Any
 class Datasets(DataRepository[Dataset]):
     """Datasets within one transaction.
 
-    Datasets of one digest share one stored content, also those in the trash. Every transaction that shares
-    or releases it takes the advisory lock of the digest first. So no content is deleted that a dataset has
-    just taken over, and of two concurrent purges one deletes it.
+    Datasets with the same digest, including those in the trash, share one stored content. Every transaction
+    that shares or releases the content takes the advisory lock of the digest first. A purge thus never
+    deletes a content that a dataset has just started to share, and only one of two concurrent purges does.
     """
 
     table = Dataset
@@ -68,7 +68,7 @@ class Datasets(DataRepository[Dataset]):
             size_bytes: Size of the bytes as sent.
             sha256: Checksum of the bytes as sent, in hexadecimal.
             parts: The ids of all datasets of one upload, including this one: `{"train": "ds_…", …}`.
-            key_id: The API key that sent it, None where none was needed.
+            key_id: The API key that sent it, None without authentication.
             project: Its project, or None.
 
         Raises:
@@ -122,7 +122,7 @@ class Datasets(DataRepository[Dataset]):
         """Set the job that reads or makes the dataset, which is then among the datasets of the job.
 
         Raises:
-            NotFound: Either does not exist.
+            NotFound: The dataset or the job does not exist.
         """
         dataset = super().attach_job(id, job_id)
         self._session.merge(JobDataset(job_id=job_id, dataset_id=id))
@@ -154,8 +154,8 @@ class Datasets(DataRepository[Dataset]):
             digest: Digest of its content.
             data_key: Key of its Parquet artifact.
             format: Detected format of the uploaded file.
-            replaces: The `data_key` of a damaged copy of the same content, which all datasets replace by
-                this one.
+            replaces: The `data_key` of a damaged copy of the same content; all datasets that share it get the
+                new `data_key`.
 
         Raises:
             NotFound: It does not exist.
@@ -174,7 +174,7 @@ class Datasets(DataRepository[Dataset]):
         return dataset
 
     def take_over(self, id: str, digest: str) -> Dataset | None:
-        """Make a dataset ready by sharing the content of another one with the same digest, or return None.
+        """Make a dataset ready by sharing the content of another with its digest; None if there is none.
 
         Raises:
             NotFound: The dataset does not exist.
@@ -230,7 +230,7 @@ class Datasets(DataRepository[Dataset]):
             dataset.source = {**dataset.source, "format": format}
 
     def _replace(self, digest: str, damaged_key: str, data_key: str) -> None:
-        """Point all datasets that share a damaged copy at another one."""
+        """Set a new `data_key` on all datasets that share a damaged copy."""
         advisory_lock(self._session, _DIGEST_LOCKS, digest)
         sharing = (Dataset.digest == digest, Dataset.data_key == damaged_key)
         self._session.execute(update(Dataset).where(*sharing).values(data_key=data_key))

@@ -111,12 +111,12 @@ class Deliveries(Repository[Webhook]):
     def claim(
         self, limit: int, limit_of_one: int, sending: Mapping[str, int], lease_seconds: float
     ) -> list[ClaimedDelivery]:
-        """Claim due deliveries: for each object its oldest waiting event.
+        """Claim due deliveries; of each object, only that of its oldest waiting event.
 
         Args:
-            limit: Deliveries at most.
-            limit_of_one: Deliveries of one webhook at most, including those in flight.
-            sending: Deliveries in flight of this process, by webhook.
+            limit: Maximum number of deliveries.
+            limit_of_one: Maximum number per webhook, including those in flight.
+            sending: Number of deliveries in flight of this process, by webhook.
             lease_seconds: Seconds after which another process may claim them if no outcome was recorded.
         """
         now = utc_now()

@@ -34,11 +34,11 @@ Facts = Callable[[], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Gap:
-    """Events that may be missing after an id, because they were removed.
+    """A possible gap after the id of an event: later events may have been removed.
 
     Attributes:
-        after: The id.
-        oldest: The first event kept, None where there is none.
+        after: Id of the last event that the reader has.
+        oldest: Id of the oldest stored event, None without events.
     """
 
     after: int
@@ -48,8 +48,8 @@ class Gap:
 class Events:
     """Events within one transaction.
 
-    `write` inserts the added events just before the commit, under one lock that is the last to be taken. Ids
-    are committed in order: a reader that has seen an id never finds a new, smaller one.
+    `write` inserts the added events just before the commit, under an advisory lock taken after all others.
+    Ids are committed in order: a reader that has an id never finds a new event with a smaller id.
     """
 
     def __init__(self, session: Session) -> None:
@@ -102,7 +102,7 @@ class Events:
         self._session.execute(insert(Event), [{**row, "at": now} for row in rows])
 
     def job_ended(self, job: Job) -> None:
-        """Record the end of a job, and that its dataset is ready."""
+        """Record the end of a job, and that the dataset it made is ready."""
         about = {"project": job.project, "key_id": job.key_id}
         self.add(JOB_ENDED, "job", job.id, lambda: _job_facts(job), **about)
         if job.status == JobStatus.SUCCEEDED and specification_of(job.kind).makes_dataset:
@@ -157,8 +157,8 @@ class Events:
         """List the events after an id, the oldest first.
 
         Args:
-            id: 0 for the first event.
-            limit: Events at most.
+            id: Id of the event before, 0 to begin with the first event.
+            limit: Maximum number of events.
             kinds: Only events of these kinds; empty for all.
             object_id: Only events about this object.
             project: Only events of this project.
@@ -211,7 +211,7 @@ class Events:
         return Page(items, str(items[-1].id) if len(found) > limit else None)
 
     def remove_before(self, moment: datetime, limit: int) -> int:
-        """Remove the oldest events before a moment, at most `limit`, with deliveries; return how many."""
+        """Remove up to `limit` of the oldest events before a time, with deliveries; return their number."""
         oldest = select(Event.id).where(Event.at < moment).order_by(Event.id).limit(limit)
         removed = self._session.execute(
             delete(Event).where(Event.id.in_(oldest)).returning(Event.id),

@@ -58,7 +58,7 @@ class TrainingState:
 
     @property
     def status(self) -> str:
-        """Return the status of the job, `planned` before it is queued."""
+        """Return the status of the job, then that of the evaluation; `planned` before it is queued."""
         if self.job is None:
             return "planned"
         if self.job.status != SUCCEEDED or not self.row.needs_training_values:
@@ -113,7 +113,7 @@ class Experiments(Repository[Experiment]):
         ]
 
     def counts(self, experiment_ids: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Count the trainings of some experiments by the status of their jobs, including shared ones."""
+        """Count the trainings of some experiments by job status; the key `shared` counts shared ones."""
         wanted = list(experiment_ids)
         status = func.coalesce(Job.status, "planned")
         rows = (
@@ -131,7 +131,7 @@ class Experiments(Repository[Experiment]):
         return counts
 
     def shareable(self, sharing_key: str, project: str | None) -> list[ExperimentTraining]:
-        """List the trainings of a sharing key in a project whose job has not failed, newest first."""
+        """List a project's trainings with a sharing key, whose job is active or successful, newest first."""
         rows = (
             select(ExperimentTraining)
             .join(Job, Job.id == ExperimentTraining.job_id)
@@ -178,11 +178,11 @@ class Experiments(Repository[Experiment]):
         states = self.trainings(id)
         jobs = {job.id: job for state in states for job in (state.job, state.evaluation) if job is not None}
         wanted = {job_id for job_id, job in jobs.items() if job.status in ACTIVE} - self._awaited(jobs, id)
-        # One order everywhere, so that requests do not deadlock.
+        # Jobs are locked in a fixed order, so that requests do not deadlock.
         return experiment, [self._jobs.request_cancel(job_id) for job_id in sorted(wanted)]
 
     def resume(self, id: str) -> Experiment:
-        """Resume an experiment that was cancelled, failed, or has trainings without success.
+        """Resume an experiment that was cancelled, failed, or has unsuccessful trainings.
 
         Raises:
             NotFound: It does not exist.
@@ -206,7 +206,7 @@ class Experiments(Repository[Experiment]):
         return experiment
 
     def _awaited(self, job_ids: Iterable[str], id: str) -> set[str]:
-        """Return the jobs that other active experiments wait for."""
+        """Return the given jobs that other active experiments wait for."""
         rows = (
             select(ExperimentTraining.job_id)
             .join(Experiment, Experiment.id == ExperimentTraining.experiment_id)

@@ -53,7 +53,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 def new_id(prefix: str) -> str:
     """Return a new identifier: a prefix and 20 characters that sort by time.
 
-    Within a process the order is strict; between processes it is that of their clocks, in milliseconds.
+    Ids of one process strictly ascend; those of several processes follow their clocks, in milliseconds.
     """
     return prefix + _spell(_next_number())
 

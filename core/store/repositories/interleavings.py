@@ -27,7 +27,7 @@ class ListCounts:
     """Counts of the lists of an interleaving.
 
     Attributes:
-        lists: Lists that were shown, with those that expired.
+        lists: Lists that were shown, including expired ones.
         clicked: Lists with a click.
     """
 
@@ -62,9 +62,9 @@ class Interleavings(SimpleRepository[Interleaving]):
         self._session.flush()
 
     def add_lists(self, rows: Sequence[Mapping[str, Any]]) -> set[str]:
-        """Add lists, given by their columns; return the ids of those that were added.
+        """Add lists, given by their columns; return the ids of the added lists.
 
-        Left out are lists of interleavings that do not exist, and lists for a user and query that have one.
+        Skip lists of interleavings that do not exist, and lists for a user and query that already have one.
         """
         wanted = {row["interleaving_id"] for row in rows}
         existing = select(Interleaving.id).where(Interleaving.id.in_(wanted)).order_by(Interleaving.id)
@@ -84,7 +84,7 @@ class Interleavings(SimpleRepository[Interleaving]):
         return row
 
     def record_clicks(self, row: ShownList, places: Sequence[int]) -> int:
-        """Add clicked positions to a list and update its credits; return how many are new."""
+        """Add clicked positions to a list and update its credits; return the number of new ones."""
         before = set(row.clicks or ())
         clicks = sorted(before | set(places))
         if len(clicks) > len(before):
@@ -116,7 +116,7 @@ class Interleavings(SimpleRepository[Interleaving]):
             yield from chunk
 
     def comparing(self, *model_ids: str) -> Interleaving | None:
-        """Return the newest interleaving that has all of some models, or None."""
+        """Return the newest interleaving that includes all given models, or None."""
         rows = (
             select(Interleaving).where(Interleaving.model_ids.is_not(None)).order_by(Interleaving.id.desc())
         )
@@ -124,10 +124,10 @@ class Interleavings(SimpleRepository[Interleaving]):
         return next(found, None)
 
     def expire_lists(self, before: datetime, limit: int) -> int:
-        """Expire the lists shown before a time, at most `limit`; return how many.
+        """Expire up to `limit` lists shown before a time; return their number.
 
-        Those without a click are deleted and counted. Of the others credits and user stay,
-        which the verdict needs.
+        Lists without a click are deleted and counted. Clicked lists keep only their credits and user, which
+        the verdict needs.
         """
         old = (
             select(ShownList.id, ShownList.interleaving_id, ShownList.credits)
@@ -150,9 +150,9 @@ class Interleavings(SimpleRepository[Interleaving]):
 def assigned_lists(
     connection: Connection, id: str, assignments: Sequence[str]
 ) -> dict[str, tuple[str, list[str]]]:
-    """Return id and documents of the lists that a user keeps for some queries, by assignment.
+    """Return id and documents of the lists assigned to a user for some queries, by assignment.
 
-    Without a session, which costs several times the statement.
+    Runs without an ORM session, which would cost several times as much as the statement.
 
     Args:
         connection: A connection of `Database.connect`.

@@ -1,6 +1,6 @@
 """Claims of jobs: all changes that a worker makes to its job, from the claim to the outcome.
 
-Each claim has a fencing token; a worker with an older one has lost its lease.
+Each claim has a fencing token; a worker with an older token has lost its lease.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,7 +24,7 @@ class JobClaims(JobRows):
     """Claims of jobs within one transaction."""
 
     def claim_next(self, kinds: Collection[str], worker: str, lease_seconds: float) -> Job | None:
-        """Claim the next queued job of these kinds, or return None where none waits.
+        """Claim the next queued job of these kinds, or return None if the queue is empty.
 
         Order: highest priority, then the API key served least recently, then the oldest job.
         """
@@ -110,7 +110,7 @@ class JobClaims(JobRows):
             token: The token of the claim.
             progress: The whole new progress.
             metrics: The whole new metrics.
-            findings: All findings of its datasets compared with each other.
+            findings: All findings of the comparison of its datasets.
             iterations: Pairs of iteration and values; recorded ones are replaced.
             milliseconds: Times by iteration.
             phases: All phases of this claim so far.

@@ -1,4 +1,4 @@
-"""Recovery of jobs: requeue or end jobs of lost workers, wake workers again for jobs that wait long."""
+"""Recovery of jobs: requeue or end jobs of lost workers, and repeat wake-ups for jobs that wait long."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from core.store.tables import Job
 
 LOST = "lost"
 
-# Wake-ups of one sweep at most: workers that finish a job find the next one in a long queue anyway.
+# Limit of wake-ups per sweep: a worker that finishes a job claims the next queued one anyway.
 WAKE_UPS = 64
 
 
@@ -48,7 +48,7 @@ class JobRecovery(JobRows):
 
         Args:
             lost: The jobs as they were read.
-            attempts: Claims of a job at most.
+            attempts: Maximum number of claims of a job.
 
         Returns:
             The outcomes. `to_wake` returns the requeued jobs, too, since their last wake-up is cleared.

@@ -38,7 +38,7 @@ class JobRows(Repository[Job]):
         self._ending.append(record_outcome)
 
     def attempts(self, id: str) -> list[JobAttempt]:
-        """Return the attempts of a job in order: each claim is one."""
+        """Return the attempts of a job in order, one for each claim."""
         rows = select(JobAttempt).where(JobAttempt.job_id == id).order_by(JobAttempt.token)
         return list(self._session.scalars(rows))
 
@@ -94,7 +94,7 @@ class JobRows(Repository[Job]):
         return job
 
     def _invalidate_data(self, job: Job) -> None:
-        """Mark the pending data of a job as invalid that ended without making them."""
+        """Mark the pending dataset or click log of a job that ended with a problem as invalid."""
         specification = specification_of(job.kind)
         pending: list[Select[Any]] = []
         if specification.makes_dataset:

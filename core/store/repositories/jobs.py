@@ -27,7 +27,7 @@ from core.store.repositories.projects import NO_LABELS, Labels, Projects, change
 from core.store.tables import Dataset, Job, JobDataset, Model, Ranking, Trial
 from core.telemetry import current_trace_context
 
-# Sort orders of releases before lists were sorted by column.
+# Sort orders of earlier releases, which are still accepted.
 ORDERS: Mapping[str, Order] = MappingProxyType(
     {
         "newest": NEWEST_FIRST,
@@ -76,7 +76,7 @@ class Jobs(JobClaims, JobRecovery):
             dataset_ids: The datasets that it reads or makes.
             id: Its id, None for a new one.
             priority: Jobs of a higher priority are claimed first.
-            key_id: The API key that submits it, where one is needed.
+            key_id: The API key that submits it, None without authentication.
             labels: Name, notes, tags and project.
 
         Raises:
@@ -96,7 +96,7 @@ class Jobs(JobClaims, JobRecovery):
             project=Projects(self._session).of_new(labels.project),
             trace_context=current_trace_context(),
         )
-        # Locked against deletion before the commit; in one order everywhere, so that transactions do not
+        # Lock the datasets against deletion before the commit, in a fixed order, so that transactions do not
         # deadlock.
         for dataset_id in sorted(set(dataset_ids)):
             if self._session.get(Dataset, dataset_id, with_for_update={"read": True}) is None:
@@ -124,15 +124,15 @@ class Jobs(JobClaims, JobRecovery):
         """List jobs as `Repository.page` does.
 
         Args:
-            cursor: Where the page begins.
-            limit: Rows at most.
+            cursor: Cursor of the page, None for the first page.
+            limit: Maximum number of rows.
             prefix: Only jobs whose name or id begins with it, ignoring case.
             sort: One of `columns` or of `ORDERS`.
             direction: Sort direction.
             dataset_id: Only jobs that read or make this dataset.
             tags: Names of tags with their required value, None for any value.
-            text: Only jobs with this in their name, ignoring case, or of this id.
-            job_ids: Only these.
+            text: Only jobs whose name contains this text, ignoring case, or with this id.
+            job_ids: Only jobs with these ids.
             folded: Only the last trial of each study, and no candidates of automatic trainings.
             wanted: Only rows with these values, by column.
         """
@@ -211,7 +211,7 @@ class Jobs(JobClaims, JobRecovery):
 
 
 def _has_later_trial() -> ColumnElement[bool]:
-    """Check whether a job is a trial of a study that has later ones."""
+    """Return the condition that a job is a trial of a study that has later trials."""
     own, later = aliased(Trial), aliased(Trial)
     is_later = (later.study_id == own.study_id, later.number > own.number)
     return exists().where(own.job_id == Job.id, *is_later)

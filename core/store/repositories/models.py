@@ -101,7 +101,7 @@ class Models(Repository[Model]):
         return {model.id: model for model in self._session.scalars(rows)}
 
     def of_text(self, sha256: str) -> list[Model]:
-        """List the models with a text checksum."""
+        """List the models whose text has a checksum."""
         return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
 
     def resolve(self, ref: str) -> Model:
@@ -119,7 +119,7 @@ class Models(Repository[Model]):
         return model
 
     def tested(self, name: str, limit: int) -> list[Model]:
-        """Return the latest versions of a name that were tested, oldest first."""
+        """Return the latest versions of a name that have metrics, oldest first."""
         rows = select(Model).where(Model.name == name, Model.metrics.is_not(None))
         return list(reversed(self._session.scalars(rows.order_by(Model.version.desc()).limit(limit)).all()))
 
@@ -146,11 +146,11 @@ class Models(Repository[Model]):
         metric: str = "",
         **wanted: Any,
     ) -> Page[Model]:
-        """List models as `Repository.page` does, also by `metric`, the value of the metric given.
+        """List models as `Repository.page` does; `sort` may be `metric`, the value of the given metric.
 
         Args:
-            cursor: Where the page begins.
-            limit: Rows at most.
+            cursor: Cursor of the page, None for the first page.
+            limit: Maximum number of rows.
             prefix: Only models whose reference or id begins with it, ignoring case.
             sort: One of `columns`, or `metric`.
             direction: Sort direction.
@@ -181,8 +181,8 @@ class Models(Repository[Model]):
         """List the latest version of each name, most recent first.
 
         Args:
-            cursor: Where the page begins.
-            limit: Rows at most.
+            cursor: Cursor of the page, None for the first page.
+            limit: Maximum number of rows.
             containing: Only names that contain this text.
             tags: Tags of the latest version, as for `page`.
             project: Only models of this project.

@@ -67,7 +67,7 @@ def begins_with(prefix: str, *columns: ColumnElement[Any]) -> ColumnElement[bool
 
 
 def narrowed(rows: Select[T], **wanted: Any) -> Select[T]:
-    """Filter rows by column values, ignoring None; the project `NO_PROJECT` is that of rows without one."""
+    """Filter rows by column values, ignoring None; the project `NO_PROJECT` selects rows without one."""
     values = {column: value for column, value in wanted.items() if value is not None}
     if values.get("project") == NO_PROJECT:
         values["project"] = None
@@ -89,8 +89,8 @@ class Span:
     """The requested page of a list.
 
     Attributes:
-        cursor: The last id of the page before, or None for the first page.
-        limit: Rows at most, >= 1.
+        cursor: The last id of the previous page, or None for the first page.
+        limit: Maximum number of rows, >= 1.
     """
 
     cursor: str | None

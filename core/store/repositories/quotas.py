@@ -28,12 +28,12 @@ class Quotas:
         """Check the quota of active jobs of a key.
 
         Args:
-            key_id: The key, None where none is needed.
+            key_id: The key, None without authentication.
             most: Default quota of jobs.
             adding: Number of jobs to add.
 
         Raises:
-            JobQuotaExceeded: They exceed the quota.
+            JobQuotaExceeded: The jobs would exceed the quota.
         """
         advisory_lock(self._session, _LOCKS, key_id or "")
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
@@ -46,12 +46,12 @@ class Quotas:
         """Check the quota of bytes of a key, of its datasets, click logs and open uploads together.
 
         Args:
-            key_id: The key, None where none is needed.
+            key_id: The key, None without authentication.
             most: Default quota of bytes; None for no quota.
             adding: Number of bytes to add.
 
         Raises:
-            ByteQuotaExceeded: They exceed the quota.
+            ByteQuotaExceeded: The bytes would exceed the quota.
         """
         bound = self._byte_bound(key_id, most)
         if bound is not None and self._taken_bytes(key_id) + adding > bound:
@@ -88,7 +88,7 @@ class Quotas:
         """Check the quota of open uploads of a key before one is added.
 
         Raises:
-            UploadQuotaExceeded: They exceed the quota.
+            UploadQuotaExceeded: The upload would exceed the quota.
         """
         advisory_lock(self._session, _LOCKS, key_id or "")
         count = select(func.count()).select_from(Upload).where(*_open_uploads(key_id))

@@ -1,4 +1,4 @@
-"""The base of repositories: add, find, list and delete the rows of one table."""
+"""Base class of repositories: add, find, list and delete the rows of one table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -31,7 +31,7 @@ class Repository(Generic[Row]):
 
     Attributes:
         table: The table; its key is a column `id`.
-        kind: Name of a row in errors.
+        kind: Name of the kind of row in errors.
         id_prefix: First characters of the ids.
         columns: Sort keys of the list by name.
         searched: Columns that a search by prefix reads besides the id.
@@ -76,8 +76,8 @@ class Repository(Generic[Row]):
         """List rows, newest first by default.
 
         Args:
-            cursor: Where the page begins.
-            limit: Rows at most.
+            cursor: Cursor of the page, None for the first page.
+            limit: Maximum number of rows.
             prefix: Only rows whose id or searched column begins with it, ignoring case.
             sort: One of `columns`.
             direction: Sort direction.
@@ -115,7 +115,7 @@ class Repository(Generic[Row]):
 
 
 class SimpleRepository(Repository[Row]):
-    """Rows that are added as they are and deleted without the trash."""
+    """Rows that are inserted with the given columns and deleted without the trash."""
 
     def add(self, **values: Any) -> Row:
         """Add a row; the values are its columns."""
@@ -139,12 +139,12 @@ def added(session: Session, row: Row) -> Row:
 
 
 def chunks(session: Session, rows: Select[Row], key: Any, after: str = "") -> Iterator[list[Row]]:
-    """Yield rows by ascending key, some at a time; the session forgets them.
+    """Yield rows in chunks by ascending key, removed from the session.
 
     Args:
         session: Session of the transaction.
         rows: The rows.
-        key: Attribute of the row that is its key.
+        key: Mapped attribute of the key, such as `Job.id`.
         after: Only rows whose key is above this.
     """
     while True:
@@ -160,7 +160,7 @@ def chunks(session: Session, rows: Select[Row], key: Any, after: str = "") -> It
 def insert_absent(
     session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]], *key: str
 ) -> set[tuple[Any, ...]]:
-    """Insert rows, except for those that another row excludes by a unique constraint.
+    """Insert rows, skipping those that would violate a unique constraint.
 
     Args:
         session: Session of the transaction.

@@ -36,7 +36,7 @@ class ResultRepository(Repository[Result]):
         return self._insert(id=id, job_id=job_id, project=project, **about, **values)
 
     def several(self, ids: Collection[str]) -> list[Result]:
-        """List the existing ones of some results, in no order."""
+        """Return the results with some ids, in no order, without those that do not exist."""
         return list(self._session.scalars(select(self.table).where(self.table.id.in_(ids))))
 
     def of_job(self, job_id: str) -> list[Result]:
@@ -76,7 +76,7 @@ class Evaluations(ResultRepository[Evaluation]):
         metric: str = "",
         **wanted: Any,
     ) -> Page[Evaluation]:
-        """List evaluations as `Repository.page` does, also by `metric`, the mean of the metric given."""
+        """List evaluations as `Repository.page` does; `sort` may be `metric`, the mean of a given metric."""
         columns = {**self.columns, "metric": Evaluation.summaries[(metric, "mean")].as_float()}
         return self._take(self._selected(prefix, **wanted), cursor, limit, order_of(columns, sort, direction))
 
@@ -121,7 +121,7 @@ class Rankings(ResultRepository[Ranking]):
         uploaded: bool | None = None,
         **wanted: Any,
     ) -> Page[Ranking]:
-        """List rankings as `Repository.page` does, or only uploaded runs, or only the rankings of models."""
+        """List rankings as `Repository.page` does; `uploaded` selects uploaded runs or rankings of models."""
         rows = self._selected(prefix, **wanted)
         if uploaded is not None:
             rows = rows.where(Ranking.model_id.is_(None) if uploaded else Ranking.model_id.is_not(None))

@@ -41,7 +41,7 @@ ACTIVE_RUNS = (RunStatus.QUEUED, RunStatus.TRAINING, RunStatus.RUNNING, RunStatu
 
 
 class Schedules(SimpleRepository[Schedule]):
-    """Schedules and their runs within one transaction; runs are deleted with their schedule, jobs stay."""
+    """Schedules and their runs within one transaction; deleting a schedule deletes its runs, not its jobs."""
 
     table = Schedule
     kind = "schedule"
@@ -56,7 +56,7 @@ class Schedules(SimpleRepository[Schedule]):
     searched = (Schedule.name.expression,)
 
     def due(self, now: datetime) -> list[str]:
-        """List the ids of the schedules that are due, the longest due first."""
+        """List the ids of the schedules that are due, the longest overdue first."""
         rows = select(Schedule.id).where(Schedule.enabled.is_(True), Schedule.next_run_at <= now)
         return list(self._session.scalars(rows.order_by(Schedule.next_run_at, Schedule.id)))
 
@@ -82,7 +82,7 @@ class Schedules(SimpleRepository[Schedule]):
         status: RunStatus = RunStatus.QUEUED,
         detail: str | None = None,
     ) -> ScheduleRun:
-        """Record a run; one with a terminal status has finished now."""
+        """Record a run; a terminal status also sets its finish time."""
         run = ScheduleRun(
             id=ids.new_id(ids.SCHEDULE_RUN),
             schedule_id=schedule_id,
@@ -138,7 +138,7 @@ class Schedules(SimpleRepository[Schedule]):
         return {run.schedule_id: run for run in rows}
 
     def last_with_datasets(self, schedule_id: str) -> ScheduleRun | None:
-        """Return the newest run that queued a job or study and neither was skipped nor failed, or None."""
+        """Return the newest ended run that queued a job or study and did not fail, or None."""
         rows = select(ScheduleRun).where(
             ScheduleRun.schedule_id == schedule_id,
             or_(ScheduleRun.job_id.is_not(None), ScheduleRun.study_id.is_not(None)),

@@ -64,7 +64,7 @@ class Search:
 
         Args:
             text: At least one character.
-            limit: Objects of each kind at most.
+            limit: Maximum number of objects of each kind.
         """
         return [
             *(_of_model(model) for model in self._found_models(text, limit)),
@@ -99,7 +99,7 @@ class Search:
 
 
 def _begins(id: Any, prefix: str, text: str) -> ColumnElement[bool]:
-    """Return the condition that an id begins with a text, with or without its prefix, by the index of ids."""
+    """Return the condition that an id begins with a text, with or without its prefix; uses the index."""
     beginning = text.lower() if text.lower().startswith(prefix) else prefix + text.lower()
     last = beginning.ljust(len(prefix) + ids.LENGTH, "z")
     return and_(id >= beginning, id <= last)

@@ -18,7 +18,7 @@ _KEY_BYTES = 32
 
 @dataclass(frozen=True)
 class ServedList:
-    """A served ranking with what was done on it.
+    """A served ranking with the recorded actions on its documents.
 
     Attributes:
         ranking: The ranking.
@@ -37,7 +37,7 @@ class ServedRankings(Repository[ServedRanking]):
     id_prefix = ids.SERVED_RANKING
 
     def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Add rankings, given by their columns; one that exists is left as it is."""
+        """Add rankings, given by their columns; existing ones stay unchanged."""
         insert_absent(self._session, ServedRanking, rows, "id")
 
     def documents(self, ranking_ids: Iterable[str]) -> dict[str, list[str]]:
@@ -48,7 +48,7 @@ class ServedRankings(Repository[ServedRanking]):
     def record(self, events: Sequence[Mapping[str, Any]]) -> int:
         """Record events, given by the columns of `ServedEvent`; return the number of new ones."""
         keys = {(event["ranking_id"], event["place"], event["action"]): event for event in events}
-        # In one order, so that two transactions with the same events do not wait for each other.
+        # A fixed order, so that two transactions with the same events do not deadlock.
         rows = [keys[key] for key in sorted(keys)]
         return len(insert_absent(self._session, ServedEvent, rows, "ranking_id", "place", "action"))
 
@@ -60,7 +60,7 @@ class ServedRankings(Repository[ServedRanking]):
         Args:
             name: Name of the model.
             version: Its version, None for all.
-            since: Start of the period, None for all that is kept.
+            since: Start of the period, None for all stored rankings.
             until: End of the period.
         """
         after = "" if since is None else ids.first_id(ids.SERVED_RANKING, since)
@@ -82,7 +82,7 @@ class ServedRankings(Repository[ServedRanking]):
         return actions
 
     def forget_before(self, before: datetime, limit: int) -> int:
-        """Delete the rankings before a time, at most `limit`, with their events; return how many."""
+        """Delete up to `limit` of the rankings before a time, with their events; return their number."""
         old = select(ServedRanking.id).where(ServedRanking.id < ids.first_id(ids.SERVED_RANKING, before))
         found = list(self._session.scalars(old.order_by(ServedRanking.id).limit(limit)))
         self._session.execute(delete(ServedEvent).where(ServedEvent.ranking_id.in_(found)))
@@ -90,7 +90,7 @@ class ServedRankings(Repository[ServedRanking]):
         return len(found)
 
     def hash_key(self, name: str = USERS) -> bytes:
-        """Return the random key of a purpose, which the first call makes."""
+        """Return the random key for the hashes of a purpose; the first call creates it."""
         key = select(HashKey.key).where(HashKey.name == name)
         found = self._session.scalar(key)
         if found is None:

@@ -99,7 +99,7 @@ class Statistics:
         return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
 
     def kept(self) -> dict[str, int]:
-        """Count datasets, models and results by table."""
+        """Count datasets, models, evaluations, comparisons and rankings by table."""
         tables = (Dataset, Model, Evaluation, Comparison, Ranking)
         counts = (select(func.count()).select_from(table).scalar_subquery() for table in tables)
         row = self._session.execute(select(*counts)).one()

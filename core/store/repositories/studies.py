@@ -89,7 +89,7 @@ class Studies(Repository[Study]):
             spec: The resolved specification.
             budget: Its budget.
             parallel: Number of concurrently queued or running trials.
-            key_id: The API key that submits it, where one is needed.
+            key_id: The API key that submits it, None without authentication.
             project: None for that of its models, or else of its dataset.
 
         Raises:
@@ -138,7 +138,7 @@ class Studies(Repository[Study]):
         return trial_of(self._session, study_id, number)
 
     def active_jobs(self, study_id: str) -> list[str]:
-        """List the jobs of a study that may be active, without a lock."""
+        """List the ids of the active jobs of a study, read without a lock."""
         study = self.get(study_id)
         active = select(Trial.job_id).where(Trial.study_id == study_id, Trial.status.in_(ACTIVE_TRIALS))
         own = (study.default_job_id, study.winner_job_id, study.conclude_job_id)
@@ -182,7 +182,7 @@ class Studies(Repository[Study]):
         return self._progress.queue(study, "hand", parameters)
 
     def pause(self, study_id: str) -> Study:
-        """Queue no further trials; queued and running ones finish.
+        """Pause a study: queue no further trials; queued and running trials finish.
 
         Raises:
             WrongState: It is not running.
@@ -195,7 +195,7 @@ class Studies(Repository[Study]):
         return study
 
     def resume(self, study_id: str) -> Study:
-        """Queue trials again.
+        """Resume a paused study and queue its next trials.
 
         Raises:
             WrongState: It is not paused.
@@ -221,7 +221,7 @@ class Studies(Repository[Study]):
         return study
 
     def change_budget(self, study_id: str, **values: Any) -> Study:
-        """Change trials, seconds, patience or parallel trials, and queue further trials within them.
+        """Change the budget or the parallel trials of a study, and queue the trials that it allows now.
 
         Raises:
             WrongState: The study is concluding or has ended.

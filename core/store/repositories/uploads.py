@@ -39,7 +39,7 @@ class Uploads:
             expires_at: Time of its expiry.
             filename: Name of the file.
             metadata_header: The header `Upload-Metadata` as sent.
-            key_id: The API key, None where none is needed.
+            key_id: The API key, None without authentication.
         """
         upload = Upload(
             id=ids.new_id(ids.UPLOAD),

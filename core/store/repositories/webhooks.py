@@ -73,7 +73,7 @@ class Webhooks(Deliveries):
     def change(self, id: str, values: Mapping[str, Any]) -> Webhook:
         """Change a webhook.
 
-        A webhook that is enabled again gets its waiting deliveries and events from now on.
+        A webhook that is enabled again receives its waiting deliveries and all events from now on.
 
         Raises:
             NotFound: It does not exist.
@@ -94,7 +94,7 @@ class Webhooks(Deliveries):
         return webhook
 
     def rotate(self, id: str, secret: str) -> Webhook:
-        """Replace the secret of a webhook; the former one also signs for another day.
+        """Replace the secret of a webhook; the former secret signs as well for another 24 hours.
 
         Raises:
             NotFound: It does not exist.

@@ -44,7 +44,7 @@ class Workers:
         return before != (lane, processes, compiling)
 
     def leave(self, name: str) -> None:
-        """Record that a worker has left."""
+        """Delete the row of a worker that shuts down."""
         self._session.execute(delete(Worker).where(Worker.name == name))
 
     def present(self) -> list[Worker]:

@@ -98,7 +98,7 @@ class Address:
 
 
 def parse_address(text: str, pointer: str = "/source") -> Address:
-    """Parse an address strictly; ambiguous ones are refused.
+    """Parse an address strictly; refuse ambiguous addresses.
 
     Args:
         text: The address.
@@ -177,7 +177,7 @@ def _parsed(text: str, pointer: str, *, is_prefix: bool) -> Address:
 
 
 def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
-    # The path as it is sent: httpx has resolved `.` and `..` and encoded reserved characters.
+    # The path of the request: httpx has resolved `.` and `..` and encoded reserved characters.
     url = checked_url(text, pointer, _WEB)
     host = url.raw_host.decode()
     if host.endswith(".") or "%" in host:

@@ -36,7 +36,7 @@ class Bucket:
     def files(self, pattern: str | None) -> "list[BucketFile]":
         """Return the file of the address, or the files of its folder whose names match a pattern.
 
-        Without a pattern a folder that holds a single file is that file.
+        Without a pattern, a folder with a single file means that file.
 
         Raises:
             InvalidInput: No file matches, or several without a pattern.

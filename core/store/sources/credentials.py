@@ -35,7 +35,7 @@ class Credentials:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     def fits(self, address: Address) -> bool:
-        """Return whether they are valid for an address."""
+        """Return whether the credentials are valid for an address."""
         return any(address.is_below(prefix) for prefix in self.prefixes)
 
 
@@ -61,7 +61,7 @@ class CredentialFile:
         """Return the credentials of a name, for an address.
 
         Raises:
-            InvalidInput: There are none of this name, not for this address, or they cannot be read.
+            InvalidInput: No credentials have this name, they are not for this address, or cannot be read.
         """
         found = self._read(name)
         if not found.fits(address):

@@ -42,7 +42,7 @@ class DownloadLimits:
         until: Deadline by the monotonic clock.
         seconds: The time limit as a duration, for messages.
         min_free_bytes: Bytes that must stay free on the disk.
-        patience_seconds: How long a failed server is retried since its last byte.
+        patience_seconds: How long a failing server is retried after its last byte.
     """
 
     size_bytes: int
@@ -83,7 +83,7 @@ class DownloadLimits:
 
 
 def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_bytes: OnBytes) -> Downloaded:
-    """Download a file, resuming after the bytes that the target has of the same version.
+    """Download a file, resuming after the bytes of the same version that the target has.
 
     Args:
         file: The file.
@@ -182,7 +182,7 @@ class _Download:
     def _write(self, output: BinaryIO, block: bytes) -> None:
         try:
             output.write(block)
-            output.flush()  # for a process that resumes after this one is killed
+            output.flush()  # so that another process can resume if this process is killed
         except OSError as error:
             raise StoreFull(f"the disk of downloads has no room for {self._name}: {error}") from error
 

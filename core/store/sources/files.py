@@ -55,7 +55,7 @@ class RemoteFiles:
             credentials: Name of the credentials, or None.
 
         Raises:
-            InvalidInput: An address is not allowed, a pattern does not fit, or the credentials do not.
+            InvalidInput: An address is not allowed, or the pattern or the credentials do not fit it.
             DatasetError: A folder does not exist or is not readable.
             DownloadInterrupted: A storage does not answer now.
         """

@@ -18,9 +18,9 @@ class ApiKey(Base):
         hint: The first characters of the secret, to recognize the key in a list.
         scopes: `read`, `score`, `write`, `admin`.
         projects: The projects that it is limited to, None for all.
-        created_by: The key that created it, None for one created at the command line.
-        max_active_jobs: Quota of active jobs, None for the setting's.
-        max_stored_bytes: Quota of the bytes of its datasets, None for the setting's.
+        created_by: Id of the key that created it, None for the command line.
+        max_active_jobs: Quota of active jobs, None for the default of the settings.
+        max_stored_bytes: Quota of the bytes of its datasets, None for the default of the settings.
     """
 
     __tablename__ = "api_keys"

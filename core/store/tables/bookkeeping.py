@@ -15,7 +15,7 @@ class ArtifactDigest(Base):
     Attributes:
         key: Key of the artifact.
         sha256: Checksum of its bytes; None where it was damaged before its checksum was stored.
-        damaged_at: Time at which it was found damaged or missing; None while it is good.
+        damaged_at: Time at which it was found damaged or missing; None while it is intact.
     """
 
     __tablename__ = "artifact_digests"

@@ -17,18 +17,18 @@ class Candidate(Base):
         name: Name on the leaderboard.
         training: `{"loss", "scorer", "hyperparameters"}`.
         status: `queued`, `running`, `complete`, `stopped`, `out-of-time` or `not-tried`.
-        reason: Why it was stopped or not tried, or None.
-        worker_job_id: Job that tries it, the automatic training or one beside it; None unless running.
+        reason: Reason for which it was stopped or not tried, or None.
+        worker_job_id: Job that tries it, the automatic training or a parallel job; None unless running.
         worker_token: Claim of that job.
         value: Mean of the metric over the held-out queries, or None.
         interval: `[lower, upper]` of the value, or None.
         folds: Folds held out.
-        planned_folds: Folds to hold out, 0 until the first candidate has shown its time.
+        planned_folds: Folds to hold out, 0 until the running time of the first candidate is known.
         iterations: Best iterations over all folds, or None.
         seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
         size_bytes: Size of the member, or None.
-        tied_with_best: Whether the best candidate is not shown to be better; None until all are tried.
+        tied_with_best: Whether it is not shown to be worse than the best one; None until all are tried.
     """
 
     __tablename__ = "candidates"

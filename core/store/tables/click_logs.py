@@ -25,7 +25,7 @@ class ClickLog(Labelled, Trashable, Base):
         folder: Folder of the artifacts with its columns. None until it is ready.
         statistics: Counts, see `core.clicks.statistics`. None until it is ready.
         findings: Findings of `core.clicks.doctor`. None until it is ready.
-        key_id: The API key that sent it, None where no key was needed.
+        key_id: The API key that sent it, None without authentication.
         problem: `{"title", "detail", "errors"}` of an invalid one.
     """
 

@@ -27,7 +27,7 @@ class Dataset(Labelled, Trashable, Base):
             datasets of releases that did not store them.
         findings: Findings of `core.doctor`. None until it is ready.
         parts: The datasets of the same upload, `{"train": "ds_…", "test": "ds_…"}`, or None.
-        key_id: The API key that sent it, None where no key was needed.
+        key_id: The API key that sent it, None without authentication.
         problem: `{"title", "detail", "errors"}` of an invalid one.
     """
 

@@ -49,7 +49,7 @@ class Webhook(Base):
         former_secret: The secret before the last rotation, which also signs until `former_until`.
         dispatched_id: The last event for which deliveries were created.
         failing_since: Time of the first failure since the last success, or None.
-        created_by: The API key that created it, None where no key was needed.
+        created_by: The API key that created it, None without authentication.
     """
 
     __tablename__ = "webhooks"

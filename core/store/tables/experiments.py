@@ -17,19 +17,19 @@ class Experiment(Labelled, Trashable, Base):
         paper: Name of the paper, see `core.experiments`.
         tables: Names of its tables, None for all.
         scale: `quick` or `paper`.
-        data: `synthetic` or `sparse` for drawn data, `folder` for a user's.
+        data: `synthetic` or `sparse` for generated data, `folder` for files of the user.
         source: The requested folder, or None.
         folds: Numbers of the folds, empty for a single split.
         dry_run: Whether to train only five trees, to estimate the time.
         status: See `core.store.repositories.experiments`.
         datasets: `[{"fold", "name", "part", "dataset_id"}]`.
-        corpus: The corpus of the paper with the same counts as the data; None until checked or for others.
+        corpus: The corpus of the paper whose counts the data have; None until checked or for other data.
         reported_tables: Number of complete tables in the latest report.
         report_job_id: The latest report job, or None.
         report_key: Key of the latest report, or None.
         sentence: Summary of the report, or None.
         problem: `{"title", "detail"}` of a failed one, or None.
-        key_id: The API key that submitted it, None where none was needed.
+        key_id: The API key that submitted it, None without authentication.
     """
 
     __tablename__ = "experiments"

@@ -23,7 +23,7 @@ class Interleaving(Labelled, Base):
         unit: Unit of the sequential test, `user` or `list`.
         rule: Error probabilities and smallest difference, see `core.interleaving.SequentialRule`.
         click_window_seconds: Time for clicks on a list, after which it counts; 0 for no limit.
-        key_id: The API key that created it, None where none was needed.
+        key_id: The API key that created it, None without authentication.
         expired_lists: Lists without a click that retention deleted.
     """
 
@@ -48,10 +48,10 @@ class ShownList(Base):
     """A list that an interleaving showed.
 
     Attributes:
-        assignment: Hash of the user and the query, which keep their list; None without a user.
+        assignment: Hash of the user and the query, which always get the same list; None without a user.
         user: Hash of the user, None where unknown.
-        content: The query, its documents, and what a click is worth, as of `InterleavedList.to_json`; empty
-            after its retention.
+        content: Query, documents and the credits for a click, see `InterleavedList.to_json`; empty after its
+            retention.
         clicks: Clicked positions from 0, ascending; None before the first click.
         credits: Credits of the rankers for these clicks, None before the first click.
         expired: Whether its retention is over, so that only user and credits are left.

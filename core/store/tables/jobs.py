@@ -11,7 +11,7 @@ from core.store.tables.base import ID, NAME, WORD, Base, Labelled, Trashable
 
 
 class Job(Labelled, Trashable, Base):
-    """A job of a worker.
+    """A job that a worker runs.
 
     Attributes:
         kind: See `core.jobs.JobKind`.
@@ -21,9 +21,9 @@ class Job(Labelled, Trashable, Base):
         metrics: Latest means, `{"validation": {"ndcg@10": 0.4}}`, or None.
         result: Ids of the results, or None.
         problem: `{"title", "detail"}` of a job that did not succeed, or None.
-        findings: Findings of the job and of its datasets compared with each other, None until known.
+        findings: Findings of the job and of the comparison of its datasets, None until known.
         priority: Jobs of a higher priority are claimed first.
-        key_id: The API key that submitted it, None where no key was needed.
+        key_id: The API key that submitted it, None without authentication.
         checkpoint: The checkpoint that a training resumes from, `{"key", "iteration"}`, or None.
         title: Its label, or None for the default title.
         main_metric: The latest value of its main metric, or None.
@@ -123,7 +123,7 @@ class JobIteration(Base):
 
 
 class JobDataset(Base):
-    """A dataset used by an active job, which therefore cannot be deleted."""
+    """A dataset that a job reads or makes; it cannot be deleted while the job is active."""
 
     __tablename__ = "job_datasets"
 

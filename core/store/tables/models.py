@@ -123,7 +123,7 @@ class AliasMove(Named, Base):
         from_version: The version before the move, None for a new alias.
         to_version: The version after the move, or the refused one; None for a removal.
         previous_id: The move that a rollback undoes after this one, or None.
-        key_id: The API key that requested it, None where no key was needed.
+        key_id: The API key that requested it, None without authentication.
         job_id: The job that compared the two versions for a gate, or None.
         report: The report of the job, see `core.evaluation.GateDecision`.
     """
@@ -151,7 +151,7 @@ class AliasGate(Named, Base):
         dataset_id: The dataset with the judgments that the versions are compared on; None where clicks alone
             decide.
         rule: The rule, resolved when it was set.
-        key_id: The API key that set it, None where no key was needed.
+        key_id: The API key that set it, None without authentication.
     """
 
     __tablename__ = "alias_gates"

@@ -16,7 +16,7 @@ class Evaluation(Labelled, Trashable, Base):
     Attributes:
         system: Name of the system: `web:3`, or that of an uploaded run.
         model_id: The model, or None where a ranking was evaluated.
-        ranking_id: That ranking, or None.
+        ranking_id: The evaluated ranking, or None.
         summaries: Summaries by metric, see `core.evaluation.Evaluation.to_json`.
         contract: The metric conventions; None for an evaluation of an earlier release.
         baselines: Summaries of rankings that need no training.
@@ -49,7 +49,7 @@ class Ranking(Labelled, Trashable, Base):
     Attributes:
         system: Name of the system: `web:3`, or that of an uploaded run.
         model_id: The model, or None for an uploaded run.
-        findings: As of an evaluation.
+        findings: See `Evaluation.findings`.
     """
 
     __tablename__ = "rankings"
@@ -120,8 +120,8 @@ class Inspection(Labelled, Trashable, Base):
         within: Scope of the permutations, `query` or `dataset`.
         importance: See `core.inspection.PermutationImportance`, the most important feature first.
         partial_dependence: See `core.inspection.PartialDependence.to_json`.
-        sample: Documents in the means of the partial dependence, at most.
-        findings: As of an evaluation.
+        sample: Maximum number of documents in the means of the partial dependence.
+        findings: See `Evaluation.findings`.
     """
 
     __tablename__ = "inspections"

@@ -23,7 +23,7 @@ class Schedule(Labelled, Base):
         only_new_data: Whether to skip runs with the datasets of the last run that trained.
         next_run_at: The next due time, None while it is disabled.
         problem: `{"title", "detail"}` of the error that disabled it, or None.
-        key_id: The API key that set it last, for which its jobs are queued; None where none was needed.
+        key_id: The API key that set it last, for which its jobs are queued; None without authentication.
     """
 
     __tablename__ = "schedules"
@@ -46,7 +46,7 @@ class Schedule(Labelled, Base):
 
 
 class ScheduleRun(Base):
-    """A run of a schedule; it outlives the objects whose ids it has.
+    """A run of a schedule; it is kept when the objects with its ids are deleted.
 
     Attributes:
         due_at: Its due time, or the time of the request.

@@ -11,7 +11,7 @@ from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Named
 
 
 class ServedRanking(Named, Base):
-    """A ranking that a model served and that was kept; it outlives the model.
+    """A stored ranking that a model served; it is kept when the model is deleted.
 
     Attributes:
         name: Name of the model.

@@ -16,11 +16,11 @@ class Study(Labelled, Trashable, Base):
     Attributes:
         status: `running`, `paused`, `concluding`, `succeeded`, `failed` or `cancelled`.
         spec: The requested specification, resolved; see `core.studies.StudySpec`. It never changes.
-        trials: Trials at most.
+        trials: Maximum number of trials.
         seconds: Time after which no trial is queued, or None.
-        patience: Trials without a new best one after which none is queued, or None.
+        patience: Number of trials without improvement after which no trial is queued, or None.
         parallel_trials: Number of concurrently queued or running trials.
-        key_id: The API key that submitted it, None where no key was needed.
+        key_id: The API key that submitted it, None without authentication.
         best_number: Number of the best successful trial, or None.
         best_value: Its value.
         default_value: Value of trial 0, or None.

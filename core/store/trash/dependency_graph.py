@@ -77,7 +77,7 @@ class DependencyGraph:
                     frontier.append(node)
 
     def of(self, root: Node) -> dict[str, Node]:
-        """Return an object and its results, by id."""
+        """Return an object and its direct and indirect results, by id."""
         family, frontier = {root.id: root}, [root]
         while frontier:
             for node in self._results[frontier.pop().id].values():
@@ -110,7 +110,7 @@ class DependencyGraph:
         ]
 
     def compared(self, system_ids: Iterable[str]) -> list[tuple[str, str]]:
-        """Return pairs of a comparison and the model or ranking of these that it includes, by their ids."""
+        """Return pairs of ids: a comparison, and one of the given models or rankings that it includes."""
         rows = select(ComparedSystem.comparison_id, ComparedSystem.system_id)
         found = self._session.execute(rows.where(ComparedSystem.system_id.in_(list(system_ids))))
         return [(row.comparison_id, row.system_id) for row in found]

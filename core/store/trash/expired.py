@@ -24,9 +24,9 @@ class ExpiredObjects:
 
         Args:
             kind: Kind of the objects.
-            before: The moment, for creation times, or for the ends of jobs and experiments.
+            before: The moment, compared with creation times, or with the ends of jobs and experiments.
             after: Only ids above this one.
-            limit: Ids at most.
+            limit: Maximum number of ids.
         """
         table = kind.table
         age = table.finished_at if table in (Job, Experiment) else table.created_at

@@ -101,7 +101,7 @@ def foreign(kind: str, id: str) -> Holder:
 
 
 def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]]) -> dict[str, list[Holder]]:
-    """Return holders without the names of those that the session does not select.
+    """Return holders, without names and details of those that the session does not select.
 
     Args:
         session: Session of the transaction, limited to projects.
@@ -118,7 +118,7 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
     def shown(holder: Holder) -> Holder:
         if holder.id in seen or holder.kind not in (*_TABLES, GATE):
             return holder
-        # The id of a gate has a name of models.
+        # The id of a gate contains the name of a model.
         return foreign(holder.kind, GATE if holder.kind == GATE else holder.id)
 
     return {object_id: list(map(shown, held)) for object_id, held in holders.items()}

@@ -59,7 +59,7 @@ class Kind:
         artifacts: Functions that return the keys of the artifacts of an id.
         folder: Returns the folder of its artifacts; None where it has none.
         active: Statuses in which it cannot be deleted.
-        content: Column with the key of an artifact that several of them may share, or None.
+        content: Column with the key of an artifact that several objects may share, or None.
     """
 
     name: str
@@ -78,7 +78,7 @@ def _folder(plural: str) -> KeyOf:
     return lambda object_id: f"{plural}/{object_id}"
 
 
-# In the order in which rows are deleted: nothing refers to one that comes earlier.
+# In the order in which rows are deleted: no row refers to a row of an earlier kind.
 _KINDS = (
     Kind(
         STUDY,
@@ -174,7 +174,7 @@ _KINDS = (
         Job,
         func.coalesce(Job.title, Job.kind),
         {},
-        # Only where the worker that was to remove the checkpoints has died.
+        # Exists only if the worker died before it removed the checkpoints.
         folder=checkpoint_folder,
         active=ACTIVE,
     ),
@@ -186,7 +186,7 @@ BY_PLURAL: Mapping[str, Kind] = MappingProxyType({kind.plural: kind for kind in 
 
 
 def kind_of(id: str) -> Kind | None:
-    """Return the kind of an id, None for other ids than of deletable objects."""
+    """Return the kind of an id, None for ids of objects that cannot be deleted."""
     return next((kind for kind in _KINDS if ids.is_id(id, kind.prefix)), None)
 
 

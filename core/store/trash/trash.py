@@ -40,9 +40,9 @@ from core.store.trash.kinds import (
 )
 from core.store.visibility import limited_to, projects, with_trash
 
-_OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)  # of keys that do not follow from ids
+_OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)  # kinds whose artifact keys do not derive from ids
 _SILENT = {"synchronize_session": False}
-# Columns of objects that stay when the job that they name is gone for good.
+# References to jobs that become NULL when the job is purged, since their objects stay.
 _JOBS_OF_OTHERS: tuple[InstrumentedAttribute[str | None], ...] = (
     Dataset.job_id,
     ClickLog.job_id,
@@ -50,7 +50,7 @@ _JOBS_OF_OTHERS: tuple[InstrumentedAttribute[str | None], ...] = (
     ExperimentTraining.job_id,
     ExperimentTraining.evaluation_job_id,
 )
-# For the sweeps of every worker, most of which find nothing: one statement instead of one a kind.
+# One statement for all kinds, since most sweeps of the workers find nothing.
 _HAS_EXPIRED = select(
     or_(*(exists().where(kind.table.deleted_at < bindparam("before")) for kind in OWNERS_FIRST))
 )
@@ -63,7 +63,7 @@ class Refused:
     Attributes:
         node: The object.
         holders: Objects that prevent its deletion.
-        has_results: Whether all of these are its own results.
+        has_results: Whether all of the holders are results of the object.
     """
 
     node: Node
@@ -200,8 +200,8 @@ class Trash(ExpiredObjects):
     ) -> Plan:
         """Plan the deletion of the rows of objects in the trash.
 
-        It includes all objects in the trash that require them. Objects outside the trash count as missing,
-        and so do those that an object outside the trash requires.
+        The plan includes all objects in the trash that require them. Objects outside the trash count as
+        missing, as do objects that an object outside the trash requires.
 
         Args:
             object_ids: Their ids.
@@ -282,10 +282,10 @@ class Trash(ExpiredObjects):
         self._session.execute(gone, execution_options=_SILENT)
 
     def restore(self, object_ids: Iterable[str]) -> Plan:
-        """Restore objects with all that was deleted with them, and all that they require.
+        """Restore objects with the results deleted together with them, and the objects that they require.
 
         Returns:
-            The restored objects; those that are not in the trash are missing.
+            The restored objects; ids that are not in the trash are in `missing`.
 
         Raises:
             InvalidInput: They require an object in the trash that the caller must not restore.
@@ -335,7 +335,7 @@ class Trash(ExpiredObjects):
 
         Args:
             before: The moment.
-            limit: Ids at most.
+            limit: Maximum number of ids.
             but: Ids to ignore.
         """
         with with_trash(self._session):
@@ -350,7 +350,7 @@ class Trash(ExpiredObjects):
         return []
 
     def ids(self, kind: Kind, before: datetime | None = None) -> list[str]:
-        """List the ids of all objects of a kind that are in the trash, since before a moment if given."""
+        """List the ids of the objects of a kind in the trash; with `before`, of those moved there by then."""
         moved = kind.table.deleted_at
         rows = select(kind.table.id).where(moved.is_not(None) if before is None else moved <= before)
         with with_trash(self._session):
@@ -409,7 +409,7 @@ class Trash(ExpiredObjects):
         """Add objects that restored ones require: the job of a model, the systems of a comparison.
 
         Raises:
-            InvalidInput: One of these is in none of the caller's projects.
+            InvalidInput: A required object is in none of the caller's projects.
         """
         frontier = list(plan.nodes.values())
         while frontier:

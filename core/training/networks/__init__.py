@@ -1,4 +1,4 @@
-"""Training of linear scorers and networks: JAX carries the gradient of any loss through the scorer."""
+"""Training of linear scorers and networks: JAX backpropagates the gradient of any loss."""
 
 from core.training.networks.checkpoint import NetworkCheckpoint
 from core.training.networks.training import TrainedNetwork, train_network

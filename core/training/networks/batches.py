@@ -16,8 +16,8 @@ from core.types import Float32Array, Int64Array
 
 # Purposes of random choices; those of trees are the numbers below 100, see `core.training.sampling`.
 _QUERIES, _ORDER = 100, 101
-_ROWS = 8  # batches are filled up to a multiple of so many documents, so that few shapes are compiled
-_BLOCK_CELLS = 2**22  # features that are scaled together, 32 MiB in float64
+_ROWS = 8  # batches are padded to a multiple of this, so that JAX compiles few shapes
+_BLOCK_CELLS = 2**22  # features scaled in one block, 32 MiB in float64
 OnBlock = Callable[[], None]
 
 
@@ -27,12 +27,12 @@ def _ignored() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Queries that one step learns from.
+    """Queries of one optimisation step.
 
     Attributes:
-        rows: Their documents, among the inputs of all batches.
+        rows: Rows of the queries' documents in `Batches.inputs`.
         n_queries: Number of queries.
-        objective: The loss, bound to their labels and weights.
+        objective: The loss, bound to the queries' labels and weights.
     """
 
     rows: slice
@@ -47,12 +47,12 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """The training queries in batches, which are the same in each epoch; their order is not.
+    """The training queries in batches: the same batches in each epoch, in a new random order.
 
     Attributes:
         batches: All of them.
         inputs: float32 (n_documents, n_inputs), the inputs, batch after batch.
-        documents: int64 (n_documents,) rows of the dataset that the inputs are of.
+        documents: int64 (n_documents,) row of the dataset of each input.
         seed: Seed of the training.
     """
 
@@ -71,7 +71,7 @@ class Batches:
         seed: int,
         on_block: OnBlock = _ignored,
     ) -> "Batches":
-        """Draw batches of about equal size.
+        """Partition the queries at random into batches of about equal size.
 
         Args:
             dataset: The training data.
@@ -105,14 +105,14 @@ class Batches:
             yield self.batches[place]
 
     def padded_size(self, batch: Batch) -> int:
-        """Return the number of rows that a batch is filled up to: of all usual batches the same."""
+        """Return the number of rows that a batch is padded to, the same for all usual batches."""
         if batch.n_documents <= self._usual_size:
             return self._usual_size
         return max(_ROWS, 1 << (batch.n_documents - 1).bit_length())
 
     @cached_property
     def _usual_size(self) -> int:
-        """The rows of each batch of several queries; larger queries have powers of two: few are compiled."""
+        """Padded rows of a batch of several queries; a larger query is padded to a power of two."""
         largest = max((batch.n_documents for batch in self.batches if batch.n_queries > 1), default=0)
         return _up(largest, _ROWS)
 
@@ -128,7 +128,7 @@ def inputs_of(
     Args:
         features: (n_documents, n_features).
         transform: Transformation of the features.
-        order: Rows of the features in the order wanted; as they are where left out.
+        order: Rows of the features in the requested order; None for all rows in their order.
         on_block: Called between blocks of documents; whatever it raises ends the training.
     """
     inputs = new_matrix(features.shape[0], transform.n_inputs)
@@ -146,7 +146,7 @@ def inputs_of(
 
 
 def _grouped(drawn: Int64Array, lengths: Int64Array, most_documents: int) -> Iterator[Int64Array]:
-    """Cut drawn queries into groups of about equal size, none larger than asked for unless a query is."""
+    """Split drawn queries into groups of similar size; only a single query may exceed `most_documents`."""
     total = int(lengths.sum())
     target = total / max(1, -(-total // most_documents))
     first = size = 0

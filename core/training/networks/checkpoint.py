@@ -16,7 +16,7 @@ from core.training.models import IterationReport
 
 _FORMAT = 1
 _BIAS = "bias/"
-_LIBRARIES = ("jax", "jaxlib", "optax")  # other versions may compute otherwise
+_LIBRARIES = ("jax", "jaxlib", "optax")  # other versions may compute other values
 Weights = list[dict[str, NDArray[Any]]]
 
 
@@ -27,13 +27,13 @@ class NetworkCheckpoint:
     Attributes:
         weights: Weights of each layer.
         optimizer: Arrays of the optimiser's state.
-        best_weights: Of the best epoch, empty where that is the last one.
+        best_weights: Weights of the best epoch, empty where it is the last one.
         best_iteration: Best epoch so far, 0 before there is one.
-        best_value: Value of the selection metric there, the greater the better.
-        learning_rate: Of the next epoch.
-        costs: Training cost of each epoch since the weights were drawn.
-        restarts: Number of times that they were drawn again.
-        history: One report an epoch.
+        best_value: Value of the selection metric in the best epoch; greater is better.
+        learning_rate: Learning rate of the next epoch.
+        costs: Training cost of each epoch since the weights were last drawn.
+        restarts: Number of times that the weights were drawn again.
+        history: One report per epoch.
         bias: Position bias that is learnt with the network, by name; empty without one.
     """
 
@@ -80,10 +80,11 @@ class NetworkCheckpoint:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "NetworkCheckpoint":
-        """Read what `to_bytes` returned.
+        """Read a checkpoint from the content that `to_bytes` returned.
 
         Raises:
-            CheckpointError: It cannot be understood, or was written by another version of Rankery or JAX.
+            CheckpointError: The content cannot be parsed, or was written by another version of Rankery or
+                JAX.
         """
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as archive:
@@ -114,7 +115,7 @@ def _versions() -> dict[str, str | None]:
 def _version(name: str) -> str | None:
     try:
         return version(name)
-    except PackageNotFoundError:  # linear scorers need none of them
+    except PackageNotFoundError:  # linear scorers need none of these libraries
         return None
 
 

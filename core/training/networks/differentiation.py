@@ -1,4 +1,4 @@
-"""The scorer in JAX: scores, their derivatives by the weights, and the steps that optimisers take."""
+"""The scorer in JAX: scores, gradients with respect to the weights, and optimiser steps."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-# XLA cuts sums over documents by its number of threads. It has so many on every machine, so that the same
-# weights come out on any number of processors. Read when JAX first computes something.
+# XLA splits sums over documents by its number of threads. A fixed number gives the same weights on any number
+# of processors. JAX reads the environment variable at its first computation.
 _XLA_THREADS = 4
 os.environ["PJRT_NPROC"] = str(_XLA_THREADS)
 
@@ -40,12 +40,12 @@ def scores_of(
     """Return the scores, (n_documents,), of inputs, (n_documents, n_inputs).
 
     Args:
-        parameters: Parameters of each layer `weights` and `bias`; of hidden ones perhaps `norm_scales`,
+        parameters: `weights` and `bias` of each layer; hidden layers may have `norm_scales` and
             `norm_shifts`.
-        inputs: As `InputTransform` makes them.
+        inputs: Inputs that `InputTransform` returned.
         activation: Activation of the hidden layers.
-        dropout: Share of hidden units left out, where there is a key.
-        key: Decides which.
+        dropout: Share of hidden units that are dropped, where a key is given.
+        key: JAX random key that determines the dropped units.
     """
     units = inputs
     for place, layer in enumerate(parameters[:-1]):
@@ -64,12 +64,12 @@ def scores_of(
 
 
 class Differentiation:
-    """A scorer whose weights are fitted.
+    """A scorer with its optimiser: weights, gradients and steps in JAX.
 
     Args:
-        scorer: Its hyperparameters.
-        parameters: Its weights in the beginning.
-        seed: Decides which units are left out.
+        scorer: Hyperparameters of the scorer.
+        parameters: Initial weights.
+        seed: Seed of the dropout.
         factors: Factors of the gradient, in the structure of the parameters; None where all weights are
             trained.
     """
@@ -93,18 +93,18 @@ class Differentiation:
         self._step = jax.jit(self._stepped)
 
     def restart(self, parameters: Parameters) -> None:
-        """Begin with other weights, and an optimiser that remembers nothing."""
+        """Replace the weights and reset the state of the optimiser."""
         self._parameters: Parameters = jax.tree.map(jnp.asarray, parameters)
         self._optimizer_state: Any = self._optimizer.init(self._parameters)
 
     def restore(self, parameters: Parameters, state: Sequence[Any]) -> None:
-        """Go on from weights and the leaves of an optimiser's state."""
+        """Set the weights and the optimiser's state, given as its leaves."""
         self.restart(parameters)
         structure = jax.tree.structure(self._optimizer_state)
         self._optimizer_state = jax.tree.unflatten(structure, [jnp.asarray(leaf) for leaf in state])
 
     def state(self) -> tuple[Parameters, Any]:
-        """Return the weights and the optimiser's state; steps make new ones and leave these as they are."""
+        """Return the weights and the optimiser's state, which later steps replace but never modify."""
         return self._parameters, self._optimizer_state
 
     @staticmethod
@@ -119,7 +119,7 @@ class Differentiation:
         return self.as_arrays(self.state())[0]
 
     def score(self, inputs: FloatArray, size: int) -> Float64Array:
-        """Return the scores, float64 (n_documents,), computed on `size` rows, the compiled size."""
+        """Return the scores, float64 (n_documents,), of inputs that are padded to `size` rows."""
         scores = self._score(self._parameters, _filled(inputs, size))
         return np.asarray(scores, np.float64)[: len(inputs)]
 
@@ -135,10 +135,10 @@ class Differentiation:
 
         Args:
             inputs: (n_documents, n_inputs).
-            size: Rows that the inputs are filled up to.
-            loss: Gives the loss of scores, and d loss / d score, (n_documents,).
+            size: Rows that the inputs are padded to.
+            loss: Returns the loss of given scores, and d loss / d score, (n_documents,).
             learning_rate: Size of the step.
-            number: Number of the step, which decides the units that are left out.
+            number: Number of the step, which determines the dropped units.
         """
         key = None if self._key is None else jax.random.fold_in(self._key, number)
         found, pulled = self._pull_back(self._parameters, _filled(inputs, size), key)
@@ -161,7 +161,7 @@ class Differentiation:
 
 
 def _filled(inputs: FloatArray, size: int) -> FloatArray:
-    """Return inputs with rows of zeros up to a size that is compiled."""
+    """Pad inputs with rows of zeros to a compiled size."""
     if len(inputs) == size:
         return inputs
     filled = np.zeros((size, inputs.shape[1]), inputs.dtype)
@@ -170,7 +170,7 @@ def _filled(inputs: FloatArray, size: int) -> FloatArray:
 
 
 def _optimizer(scorer: NetworkScorer) -> optax.GradientTransformation:
-    """Return what makes steps of gradients; the learning rate is applied to them afterwards."""
+    """Return the Optax transformation of gradients to steps, without the learning rate."""
     steps = []
     if scorer.gradient_clip is not None:
         steps.append(optax.clip_by_global_norm(scorer.gradient_clip))

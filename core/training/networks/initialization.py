@@ -1,4 +1,4 @@
-"""Weights that a training of a network begins with."""
+"""Initial weights of a network."""
 
 import itertools
 
@@ -18,16 +18,16 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
     """Draw weights uniformly from ±√(6 / n_inputs) (He et al., 2015), or ±√(6 / (n_inputs + n_outputs)).
 
     The first is for layers before `relu`, the second for all others (Glorot and Bengio, 2010). Weights of
-    inputs that do not vary are 0, and `trainable_weights` keeps them so.
+    inputs that do not vary are 0, and `trainable_weights` keeps them at 0.
 
     Args:
         scorer: Scorer to train.
         varies: bool (n_inputs,) whether an input varies over the training documents.
         seed: Seed of the training.
-        restarts: How often weights were drawn before.
+        restarts: Number of earlier draws.
 
     Returns:
-        Of each layer float32 `weights` (n_inputs, n_outputs) and `bias`, with `norm_scales` and
+        For each layer float32 `weights` (n_inputs, n_outputs) and `bias`, with `norm_scales` and
         `norm_shifts` where hidden layers are normalised.
     """
     is_relu = isinstance(scorer, Mlp) and scorer.activation == "relu"
@@ -57,17 +57,17 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
 def trainable_weights(weights: Weights, varies: NDArray[np.bool_], *, is_shift_invariant: bool) -> Weights:
     """Return factors of the gradient: 1 for weights that are trained, 0 for those that stay as they are.
 
-    These are the weights of inputs that do not vary, so that other values than in training change no score;
-    and under a loss that is shift-invariant the last bias, whose gradient is 0 except for rounding, which
-    Adam would make whole steps of.
+    Weights of inputs that do not vary stay as they are, so that unseen values do not change a score. So does
+    the last bias under a shift-invariant loss: its gradient is rounding noise, which Adam would scale to full
+    steps.
 
     Args:
         weights: As `drawn_weights` returns them.
         varies: bool (n_inputs,) whether an input varies over the training documents.
-        is_shift_invariant: Whether the loss is, see `Loss.is_shift_invariant`.
+        is_shift_invariant: Value of `Loss.is_shift_invariant`.
 
     Returns:
-        Of each layer and name an array that broadcasts to the weights.
+        For each layer and name, an array that broadcasts to the weights.
     """
     factors: Weights = [{name: np.ones(1, np.float32) for name in layer} for layer in weights]
     factors[0]["weights"] = varies[:, np.newaxis].astype(np.float32)

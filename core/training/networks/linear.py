@@ -17,11 +17,11 @@ _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8
 
 
 class LinearDescent:
-    """A linear scorer whose weights are fitted; it takes the steps of `Differentiation` in float64.
+    """A linear scorer with its optimiser, which computes the steps of `Differentiation` in float64.
 
     Args:
-        scorer: Its hyperparameters.
-        parameters: Its weights in the beginning, one layer.
+        scorer: Hyperparameters of the scorer.
+        parameters: Initial weights, one layer.
         factors: Factors of the gradient, in the structure of the parameters.
     """
 
@@ -31,14 +31,14 @@ class LinearDescent:
         self.restart(parameters)
 
     def restart(self, parameters: Weights) -> None:
-        """Begin with other weights, and an optimiser that remembers nothing."""
+        """Replace the weights and reset the state of the optimiser."""
         self._layer = {name: np.asarray(each, np.float64) for name, each in parameters[0].items()}
         self._first = {name: np.zeros_like(each) for name, each in self._layer.items()}
         self._second = {name: np.zeros_like(each) for name, each in self._layer.items()}
         self._steps = 0
 
     def restore(self, parameters: Weights, state: Any) -> None:
-        """Go on from weights and the arrays of an optimiser's state."""
+        """Set the weights and the optimiser's state, given as its arrays."""
         self.restart(parameters)
         steps, *moments = state
         self._steps = int(steps)
@@ -47,13 +47,13 @@ class LinearDescent:
         self._second = dict(zip(names, moments[len(names) :], strict=True))
 
     def state(self) -> State:
-        """Return the weights and the optimiser's state; steps make new arrays and leave these as they are."""
+        """Return the weights and the optimiser's state, which later steps replace but never modify."""
         moments = [*self._first.values(), *self._second.values()]
         return [dict(self._layer)], [np.int64(self._steps), *moments]
 
     @staticmethod
     def as_arrays(state: State) -> State:
-        """Return a state as NumPy arrays, which it is."""
+        """Return a state unchanged: it consists of NumPy arrays already."""
         return state
 
     def weights(self) -> Weights:
@@ -67,7 +67,7 @@ class LinearDescent:
         over_ranges(_scores, len(inputs), inputs, weights, bias, scores)
         return scores
 
-    @np.errstate(over="ignore", invalid="ignore")  # weights without bounds are found after the epoch
+    @np.errstate(over="ignore", invalid="ignore")  # the caller refuses scores that are not finite
     def step(
         self,
         inputs: Float32Array,
@@ -76,7 +76,7 @@ class LinearDescent:
         learning_rate: float,
         number: int,
     ) -> float:
-        """Take one step on a batch and return its loss; arguments as of `Differentiation.step`."""
+        """Take one step on a batch and return its loss; see `Differentiation.step` for the arguments."""
         value, by_score = loss(self.score(inputs, size))
         of_weights = np.zeros(inputs.shape[1])
         _add_products(inputs, by_score.astype(np.float64), of_weights)

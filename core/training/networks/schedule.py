@@ -1,4 +1,4 @@
-"""Learning-rate schedule with restarts, after the 2006 paper."""
+"""Learning-rate schedule with restarts (Burges, Ragno and Le, 2006)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ from core.scorers import NetworkScorer
 
 @dataclass
 class Schedule:
-    """Learning rate and restarts of a training, decided by its training cost.
+    """Learning rate and restarts of a training, determined by its training cost.
 
     Burges, Ragno and Le (2006), section 5: the learning rate is multiplied by 0.8 when the cost rises, and
     the net restarts with new weights after 50 epochs in which the cost was not lower.
 
     Attributes:
         scorer: Requested scorer.
-        learning_rate: Of the next epoch.
-        costs: Training cost of each epoch since the weights were drawn.
-        restarts: Number of times that they were drawn again.
+        learning_rate: Learning rate of the next epoch.
+        costs: Training cost of each epoch since the weights were last drawn.
+        restarts: Number of times that the weights were drawn again.
 
     Example:
         >>> from core.scorers import Linear

@@ -38,8 +38,8 @@ OnScores = Callable[[int, Float64Array], None]
 Check = Callable[[], None]
 _DROPOUT = 103  # purpose of random choices, see `core.training.networks.batches`
 _NOTHING_DONE = NetworkCheckpoint([], [], [], 0, -np.inf, 0.0, (), 0, [])
-_BIAS_STEP = 0.1  # learning rate of a position bias, once an epoch
-_SCORED_ROWS = 4_096  # validation documents that are scored together
+_BIAS_STEP = 0.1  # learning rate of the position bias, which is updated once per epoch
+_SCORED_ROWS = 4_096  # validation documents scored in one block
 
 
 def _unchecked() -> None:
@@ -51,10 +51,10 @@ class TrainedNetwork:
     """A trained linear scorer or network.
 
     Attributes:
-        content: Its file, see `core.scorers.network_file`.
-        best_iteration: The epoch that its weights are of.
+        content: Model file, see `core.scorers.network_file`.
+        best_iteration: Epoch of the weights.
         feature_names: Names of the features in column order.
-        history: One report an epoch.
+        history: One report per epoch.
         propensities: Propensity of each rank at the end of the training, where they were learnt, else None.
     """
 
@@ -67,7 +67,7 @@ class TrainedNetwork:
 
     @property
     def kept_iterations(self) -> int:
-        """Return how many epochs made the weights."""
+        """Return the number of epochs that trained the weights."""
         return self.best_iteration
 
 
@@ -84,26 +84,26 @@ def train_network(
 ) -> TrainedNetwork:
     """Train a linear scorer or a network with any loss.
 
-    Each step takes the loss's gradient by the scores of a batch, d loss / d score, divided by the number of
-    queries, and carries it through the network to the weights. The same specification and data give the same
-    bytes on one type of machine and version of JAX, on any number of threads and processors, and however
-    often it was interrupted.
+    Each step computes the gradient d loss / d score of a batch, divided by its number of queries, and
+    backpropagates it to the weights. The same specification and data give the same bytes on one type of
+    machine and version of JAX, on any number of threads and processors, and after any number of
+    interruptions.
 
     Args:
         spec: Specification, whose scorer is a `NetworkScorer`.
-        train_dataset: Data to learn from.
-        validation_dataset: Data that picks the best epoch; the last one is kept without it.
-        on_iteration: Called after each epoch with what is known and with what takes a checkpoint; whatever it
-            raises ends the training.
-        threads: Threads for the loss and the metrics; the network has XLA's threads.
+        train_dataset: The training data.
+        validation_dataset: Data that selects the best epoch; without it the last epoch is kept.
+        on_iteration: Called after each epoch with its report and a function that takes a checkpoint; may
+            raise to stop.
+        threads: Threads for the loss and the metrics; the network uses XLA's threads.
         resume: A checkpoint of the same specification and data to continue from.
-        on_batch: Called before each step with the batches of the epoch that are done, and those in all.
-        check: Called between batches and between blocks of documents; whatever it raises ends the training.
-        on_scores: Called with each measured epoch and the scores of the validation documents then.
+        on_batch: Called before each step with the number of batches done in the epoch, and their total.
+        check: Called between batches and between blocks of documents; may raise to stop.
+        on_scores: Called after each measured epoch with its number and the validation scores.
 
     Raises:
-        InvalidInput: When early stopping has no validation data, a feature is a category, the datasets'
-            features differ, or the weights grow without bounds.
+        InvalidInput: Early stopping without validation data, a categorical feature, datasets with different
+            features, or weights that diverge.
     """
     if not isinstance(spec.scorer, NetworkScorer):
         raise TypeError("the scorer is no network")
@@ -186,7 +186,7 @@ class _NetworkTraining:
                 on_iteration(report, self._snapshot())
 
     def _learn(self, epoch: int, on_batch: OnBatch | None) -> float:
-        """Take a step on each batch; return the mean loss of the queries before the steps on them."""
+        """Take a step on each batch; return the mean loss of the queries, each before its own step."""
         total, count = 0.0, len(self._batches.batches)
         for place, batch in enumerate(self._batches.of_epoch(epoch)):
             self._check()
@@ -232,7 +232,7 @@ class _NetworkTraining:
         return history.add(values, self._stopwatch.lap(), diagnosed)
 
     def _scores(self, epoch: int) -> dict[str, Float64Array]:
-        """Return the present scores of the documents by dataset."""
+        """Return the current scores of the documents by dataset."""
         with self._stopwatch.timing(NETWORK):
             scores = {"train": np.empty(self._dataset.n_documents)}
             for batch in self._batches.batches:
@@ -275,7 +275,7 @@ class _NetworkTraining:
 
     @cached_property
     def _whole(self) -> Objective:
-        """The loss on all documents together, for diagnostics alone."""
+        """The loss bound to all training documents, for diagnostics only."""
         return self._binding.whole()
 
     def _drawn_weights(self) -> Weights:
@@ -289,7 +289,7 @@ class _NetworkTraining:
         return None if value is None else -self._history.goodness(value)
 
     def _snapshot(self) -> Snapshot:
-        """Return what takes a checkpoint of this moment, also when the next epoch has begun."""
+        """Return a function that takes a checkpoint of this epoch, even after the next one has begun."""
         state = self._network.state()  # its arrays never change
         kept = replace(
             _NOTHING_DONE,

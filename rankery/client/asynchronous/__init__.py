@@ -1,1 +1,1 @@
-"""The asynchronous client, which the synchronous one is generated from."""
+"""Asynchronous client, the source of the generated synchronous client."""

@@ -31,7 +31,7 @@ class AsyncAliasCalls(AsyncCalls):
         """Remove an alias; its history and its gate stay.
 
         Raises:
-            RankeryApiError: There is none.
+            RankeryApiError: The alias does not exist.
         """
         await self.transport.request("DELETE", alias_path(name, alias), repeatable=False)
 
@@ -83,7 +83,7 @@ class AsyncAliasCalls(AsyncCalls):
         """Delete the promotion gate of an alias.
 
         Raises:
-            RankeryApiError: It has no gate.
+            RankeryApiError: The alias has no gate.
         """
         await self.transport.request("DELETE", f"{alias_path(name, alias)}/gate", repeatable=False)
 
@@ -94,7 +94,7 @@ def alias_path(name: str, alias: str) -> str:
 
 
 async def move_alias(transport: AsyncTransport, name: str, alias: str, version: int) -> httpx.Response:
-    """Request to point an alias at a version; the response is the model, or the job of its gate."""
+    """Send a request to point an alias at a version; the response has the model, or the job of its gate."""
     # With a gate each request creates a job.
     return await transport.request(
         "PUT", alias_path(name, alias), json={"version": version}, repeatable=False

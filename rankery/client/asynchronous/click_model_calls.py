@@ -1,4 +1,4 @@
-"""Calls that estimate click models of a log, and make judgments of one."""
+"""Calls that fit click models to a log, and judge documents by a click model."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
@@ -11,7 +11,7 @@ from rankery.client.references import HasId, id_of
 
 
 class AsyncClickModelCalls(AsyncJobCalls):
-    """Calls that estimate click models of a log."""
+    """Calls that fit click models to a log, and judge documents by a click model."""
 
     async def fit_click_model(
         self,
@@ -23,7 +23,7 @@ class AsyncClickModelCalls(AsyncJobCalls):
         options: Mapping[str, Any] | None = None,
         **labels: Unpack[JobLabels],
     ) -> AsyncJob:
-        """Estimate click models of a log, compare them on held-out lists, and report the best one.
+        """Fit click models to a log, compare them on held-out lists, and report the best one.
 
         Args:
             log: The log, or its id.
@@ -72,14 +72,14 @@ class AsyncClickModelCalls(AsyncJobCalls):
             model: The click model.
             dataset_name: Name of the dataset; that of the log when left out.
             judged: A judged dataset to compare the grades with.
-            unjudged: `drop` leaves documents without a grade out, `zero` labels them 0; `drop` when left out.
+            unjudged: Documents without a grade: `drop` (default), or `zero` to label them 0.
             priority: `low`, `normal` or `high`.
             options: Options of the click model, as in `fit_click_model`.
             judgments: `min_impressions`, `quantiles` or `cuts`, and `shrink`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Returns:
-            The job; `client.dataset(job.result["dataset_id"])` is the dataset that it made.
+            The job; `client.dataset(job.result["dataset_id"])` returns the new dataset.
 
         Raises:
             RankeryApiError: The service refused the request.

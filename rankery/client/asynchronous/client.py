@@ -1,4 +1,4 @@
-"""The client."""
+"""Client of the HTTP API."""
 
 from types import TracebackType
 from typing import Any, Self
@@ -47,18 +47,19 @@ class AsyncClient(
 ):
     """Client of one Rankery service; use it in a `with` statement or call `close`.
 
-    What is not answered is sent again, and never creates twice. Errors are `RankeryApiError` with the problem
-    that the service reported (`KeyRefused` where it wants another key), `ServiceUnreachable` where it did not
-    answer; all are a `rankery.errors.UserError` with one sentence on what to do.
+    Requests without a response are retried, and creations are idempotent. Errors are `RankeryApiError` with
+    the problem that the service reported (`KeyRefused` for a missing or refused API key), or
+    `ServiceUnreachable` without a response. All are a `rankery.errors.UserError` with one sentence on what to
+    do.
 
     Args:
-        base_url: Where the service is; that of RANKERY_URL where left out, else `http://127.0.0.1:8000`.
-        api_key: The secret of a key, `rk_…`; that of RANKERY_API_KEY where left out. None is needed while
-            the service has no key at all.
-        timeout_seconds: How long to wait for one answer. Uploads may take an hour.
-        retries: How often a request that was not answered is sent again, after longer and longer pauses.
-        resumable_bytes: Larger files are uploaded in pieces, and resumed where they were cut short.
-        transport: Another httpx transport, to reach an application inside this process.
+        base_url: URL of the service; when left out, RANKERY_URL, else `http://127.0.0.1:8000`.
+        api_key: Secret of an API key, `rk_…`; RANKERY_API_KEY when left out. No key is needed while the
+            service has no keys.
+        timeout_seconds: Timeout of one response. Uploads may take an hour.
+        retries: Number of retries of a request without a response, with increasing pauses.
+        resumable_bytes: Larger files are uploaded in chunks, and interrupted uploads resume.
+        transport: Custom httpx transport, such as one that calls an application in this process.
 
     Example:
         ```python
@@ -108,15 +109,15 @@ class AsyncClient(
         await self.transport.close()
 
     async def request(self, method: str, path: str, **options: Any) -> httpx.Response:
-        """Send any request of the service's interface, as `/docs` describes it.
+        """Send any request of the HTTP API, which `/docs` describes.
 
         Args:
             method: GET, POST, …
-            path: Where to, such as `/v1/losses`.
+            path: Path such as `/v1/losses`.
             **options: `parameters`, `json`, `content` and `headers`.
 
         Raises:
             RankeryApiError: The service refused the request.
-            ServiceUnreachable: It was not answered.
+            ServiceUnreachable: The service did not respond.
         """
         return await self.transport.request(method, path, repeatable=method != "POST", **options)

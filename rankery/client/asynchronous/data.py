@@ -1,4 +1,4 @@
-"""The base of datasets and click logs: data that a job reads."""
+"""Base of datasets and click logs, which a job reads or makes."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from rankery.client.asynchronous.resource import AsyncResource
 
 
 class AsyncData(AsyncResource):
-    """Data that are pending until their job has read or made them."""
+    """Data with the status `pending` until a job has read or made them."""
 
     job_id: str | None
 
@@ -21,7 +21,7 @@ class AsyncData(AsyncResource):
         """Fetch the current state.
 
         Returns:
-            The same.
+            This object.
         """
         return self._take(await self._transport.get(self._path))
 
@@ -38,19 +38,19 @@ class AsyncData(AsyncResource):
         timeout_seconds: float | None = None,
         progress: bool | None = None,
     ) -> Self:
-        """Wait until the data were read, with a progress bar.
+        """Wait until the data are ready, with a progress bar.
 
         Args:
-            on_progress: Called with the job that reads it each time it was asked for.
-            timeout_seconds: Give up after so long; None waits for ever.
+            on_progress: Called with the job that reads the data after each poll.
+            timeout_seconds: Timeout in seconds; None waits forever.
             progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
 
         Returns:
-            The same, ready.
+            This object, with the status `ready`.
 
         Raises:
-            JobFailed: They are invalid; the sentence names the first fault and its place.
-            TimeoutError: They have not been read in time.
+            JobFailed: The data are invalid; the message names the first error and its location.
+            TimeoutError: The data have not been read in time.
         """
         job = await self.job()
         if job is not None:

@@ -1,4 +1,4 @@
-"""Papers and experiments: run, wait for, cancel and resume them, and fetch their reports."""
+"""Calls about papers and experiments, and the experiment resource."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -51,22 +51,22 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         interval_seconds: float = 0.5,
         progress: bool | None = None,
     ) -> Self:
-        """Wait until the experiment has ended; a bar shows how many of its trainings have.
+        """Wait until the experiment has ended; a progress bar shows its ended trainings.
 
         Interrupted from the keyboard, the experiment continues.
 
         Args:
-            on_progress: Called with the experiment each time it was asked for.
-            timeout_seconds: Give up after so long; None waits for ever.
-            interval_seconds: The first pause between two questions; later ones grow, to 5 s.
+            on_progress: Called with the experiment after each poll.
+            timeout_seconds: Timeout in seconds; None waits forever.
+            interval_seconds: First interval between polls; it grows to 5 s.
             progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
 
         Returns:
             This experiment, which has succeeded; its report names trainings without a result.
 
         Raises:
-            ExperimentFailed: It failed or was cancelled.
-            TimeoutError: It has not ended in time.
+            ExperimentFailed: The experiment failed or was cancelled.
+            TimeoutError: The timeout has expired.
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         interval = interval_seconds
@@ -88,13 +88,13 @@ class AsyncExperiment(ExperimentView, AsyncResource):
                 interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
 
     async def cancel(self) -> Self:
-        """Stop the experiment and its trainings, but those that another experiment waits for.
+        """Cancel the experiment and its trainings, except those that another experiment needs.
 
         Returns:
             This experiment.
 
         Raises:
-            RankeryApiError: It has ended already.
+            RankeryApiError: The experiment has already ended.
         """
         return await self._post("cancel")
 
@@ -105,12 +105,12 @@ class AsyncExperiment(ExperimentView, AsyncResource):
             This experiment.
 
         Raises:
-            RankeryApiError: It is already running, or nothing is left to do.
+            RankeryApiError: The experiment is running, or complete.
         """
         return await self._post("resume")
 
     async def delete(self, *, permanently: bool = False) -> DeletionView:
-        """Move it to the trash, from which `client.restore` brings it back; its jobs and models stay.
+        """Move the experiment to the trash; `client.restore` restores it. Its jobs and models stay.
 
         Its trainings have the tag `grid` with its id, by which `client.delete("jobs", where=…)` finds them.
 
@@ -118,7 +118,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
             permanently: Free the bytes of its reports immediately instead.
 
         Raises:
-            RankeryApiError: It has not ended.
+            RankeryApiError: The experiment has not ended.
         """
         parameters = {"permanently": permanently or None}
         response = await self._transport.request("DELETE", self._path, parameters=parameters)
@@ -133,7 +133,8 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         """Return the latest report as text.
 
         Args:
-            format: `markdown`, `csv` with a line a number, or `latex` with a table environment each.
+            format: `markdown`, `csv` with one line for each number, or `latex` with one table environment per
+                table.
 
         Raises:
             RankeryApiError: No table is complete yet.
@@ -160,11 +161,11 @@ class AsyncExperimentCalls(AsyncCalls):
     """Calls about papers and experiments."""
 
     async def papers(self) -> list[PaperEntry]:
-        """List the papers whose tables can be trained and measured again, oldest first."""
+        """List the papers whose tables can be reproduced, oldest first."""
         return read(PaperList, await self.transport.get("/v1/papers")).items
 
     async def paper(self, name: str) -> Paper:
-        """Return a paper's tables with methods, claims and printed numbers.
+        """Return the tables of a paper with methods, claims and published numbers.
 
         Raises:
             RankeryApiError: The name is unknown.
@@ -182,23 +183,23 @@ class AsyncExperimentCalls(AsyncCalls):
         folds: Sequence[int] | None = None,
         dry_run: bool = False,
     ) -> AsyncExperiment:
-        """Train and measure tables of a paper again.
+        """Reproduce tables of a paper.
 
         Args:
-            paper: Its name, `lambdaloss-2018`.
-            tables: Names of tables, `table-4`; all when None.
+            paper: Name of the paper, such as `lambdaloss-2018`.
+            tables: Names of tables, such as `table-4`; all when None.
             scale: `paper` for the paper's protocol, `quick` for fewer trees and grid points.
-            data: `synthetic` or `sparse` for drawn data, or a folder below the service's data roots; the
-                paper's own choice of drawn data when None.
+            data: `synthetic` or `sparse` for generated data, or a folder below the service's data roots; the
+                paper's choice of generated data when None.
             dataset_ids: Ids of datasets by part, `train`, `validation` and `test`, instead of `data`.
             folds: Numbers of the folders `Fold1`, `Fold2`, … in the folder.
-            dry_run: Train five trees of each loss alone, and estimate the time of everything.
+            dry_run: Train only five trees of each loss, and estimate the total time.
 
         Returns:
             The experiment; `wait` for it.
 
         Raises:
-            RankeryApiError: The service refuses it.
+            RankeryApiError: The service refused the request.
         """
         body = {
             "paper": paper,

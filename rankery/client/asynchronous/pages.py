@@ -41,7 +41,7 @@ class AsyncPages(Generic[Item]):
                 return
 
     async def first(self, count: int = 20) -> Listing[Item]:
-        """Return the first of the list.
+        """Return the first items of the list.
 
         Args:
             count: Largest number of items.
@@ -58,7 +58,7 @@ class AsyncPages(Generic[Item]):
         return found
 
     async def all(self) -> Listing[Item]:
-        """Return the whole list, over all its pages."""
+        """Return all items, from all pages."""
         found: Listing[Item] = Listing()
         async for item in self:
             found.append(item)

@@ -1,4 +1,4 @@
-"""Upload one file in pieces, by the tus protocol."""
+"""Resumable upload of one file in chunks, by the tus protocol."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,13 +23,13 @@ from rankery.errors import FileUnusable, RankeryApiError, ServiceUnreachable
 
 
 class AsyncResumableUpload:
-    """The upload of one file, which resumes where this process or an earlier one stopped.
+    """Upload of one file, which resumes where this process or an earlier one stopped.
 
     Args:
-        transport: Sends its requests.
+        transport: Transport of the requests.
         path: The file.
-        retries: How often other requests are sent again; with 0 nothing is resumed.
-        on_bytes: Called with the bytes that were sent, with a negative number where some were not stored.
+        retries: Number of retries of other requests; with 0, uploads are not resumed.
+        on_bytes: Called with the number of bytes sent; negative for bytes that were not stored.
     """
 
     def __init__(self, transport: AsyncTransport, path: Path, retries: int, on_bytes: OnBytes) -> None:
@@ -47,12 +47,12 @@ class AsyncResumableUpload:
         """Send the remaining bytes.
 
         Returns:
-            What a form names the upload by, instead of the file.
+            Reference to the upload for a form, instead of the file.
 
         Raises:
             FileUnusable: The file cannot be read, or has changed.
             RankeryApiError: The service refused the request.
-            ServiceUnreachable: Nothing has got through for minutes.
+            ServiceUnreachable: No bytes were accepted for minutes.
         """
         while True:
             try:
@@ -75,12 +75,12 @@ class AsyncResumableUpload:
             await asyncio.sleep(pause)
 
     def forget(self) -> None:
-        """Forget the upload: it was used or has expired."""
+        """Remove the record of the upload, which was used or has expired."""
         self._remembered.forget()
         self._id = None
 
     async def _offset(self) -> int:
-        """Return the offset of the service; create the upload where there is none."""
+        """Return the offset stored by the service; create the upload if it does not exist."""
         if self._id is None:
             created = await self._transport.request(
                 "POST",
@@ -125,7 +125,7 @@ class AsyncResumableUpload:
             yield block
 
     def _arrived(self, offset: int) -> int:
-        """Record the offset of the service; progress renews the patience."""
+        """Record the offset stored by the service; progress resets the retry deadline."""
         if offset > self._most_bytes:
             self._most_bytes = offset
             self._patience.renew()
@@ -138,13 +138,13 @@ class AsyncResumableUpload:
 
 
 async def send_upload(transport: AsyncTransport, path: str, upload: Upload, on_bytes: OnBytes) -> Document:
-    """POST a creation from files; large ones are sent before it, in pieces.
+    """POST a creation from files; upload large files before it, in chunks.
 
     Args:
-        transport: Sends the requests.
-        path: Where to.
+        transport: Transport of the requests.
+        path: Path of the creation.
         upload: The files.
-        on_bytes: Called with the bytes sent since; with the negative of what is sent again.
+        on_bytes: Called with the bytes sent since the last call; negative for bytes to send again.
     """
     large: dict[str, AsyncResumableUpload] = {}
     references: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Schedules: create, run, pause and change them."""
+"""Calls about schedules, and the schedule resource."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -21,7 +21,7 @@ class AsyncSchedule(ScheduleView, AsyncResource):
         return self._take(await self._transport.get(self._path))
 
     async def change(self, **changes: Any) -> Self:
-        """Change some of its fields; what is left out stays.
+        """Change fields; omitted fields stay.
 
         Args:
             **changes: `name`, `cron`, `timezone`, `job`, `promote`, `only_new_data`, `enabled` and `project`.
@@ -32,11 +32,11 @@ class AsyncSchedule(ScheduleView, AsyncResource):
         return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
 
     async def pause(self) -> Self:
-        """Queue no further runs; a run that has begun ends."""
+        """Pause the schedule; a run that has begun continues."""
         return await self.change(enabled=False)
 
     async def resume(self) -> Self:
-        """Queue runs again, from the next time on."""
+        """Resume the schedule, from its next time on."""
         return await self.change(enabled=True)
 
     async def run(self) -> ScheduleRunView:
@@ -48,7 +48,7 @@ class AsyncSchedule(ScheduleView, AsyncResource):
         return read(ScheduleRunView, await self._transport.create(f"{self._path}/run"))
 
     def runs(self, status: str | None = None) -> AsyncPages[ScheduleRunView]:
-        """List its runs, newest first.
+        """List the runs of the schedule, newest first.
 
         Args:
             status: Only runs of this status, such as `promoted` or `failed`.
@@ -58,7 +58,7 @@ class AsyncSchedule(ScheduleView, AsyncResource):
         return AsyncPages(self._transport, path, lambda one: read(ScheduleRunView, one), **selection)
 
     async def delete(self) -> None:
-        """Delete the schedule with its runs; a job that runs continues."""
+        """Delete the schedule with its runs; a running job continues."""
         await self._transport.request("DELETE", self._path)
 
     @property
@@ -81,23 +81,23 @@ class AsyncScheduleCalls(AsyncCalls):
         enabled: bool = True,
         project: str | None = None,
     ) -> AsyncSchedule:
-        """Queue a job again and again; runs that were missed are made up for once.
+        """Create a schedule that queues a job periodically; missed runs are made up for by one run.
 
         Args:
             name: Display name.
             cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
             job: A training as `submit` takes it, with datasets by name: `{"kind": "train", "model_name",
-                "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest that is
-                ready. Or an automatic training or a study with datasets by name, or a drift job:
+                "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest ready
+                    dataset. Or an automatic training or a study with datasets by name, or a drift job:
                 `{"kind": "drift", "model": "web@champion"}`.
             timezone: Timezone of the expression, `Europe/Zurich`; UTC when left out.
-            promote: The alias that asks its gate for each new version.
+            promote: Alias to promote each new version to, if its gate passes.
             only_new_data: Skip a run whose datasets are the same as in the last one.
-            enabled: Whether it runs at all.
-            project: The project that it belongs to.
+            enabled: Whether runs are queued.
+            project: Project label.
 
         Raises:
-            RankeryApiError: The service refused it; the sentence names each place.
+            RankeryApiError: The service refused the request; the message names the location of each error.
 
         Example:
             ```python

@@ -1,4 +1,4 @@
-"""Studies: submit, wait for, pause and extend them."""
+"""Calls about studies, and the study resource."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -59,16 +59,16 @@ class AsyncStudy(StudyView, AsyncResource):
         """Wait until the study has concluded.
 
         Args:
-            on_progress: Called with the study each time it was asked for.
-            timeout_seconds: Seconds to wait; None waits for ever.
-            interval_seconds: Pause between two requests.
+            on_progress: Called with the study after each poll.
+            timeout_seconds: Timeout in seconds; None waits forever.
+            interval_seconds: Interval between polls.
 
         Returns:
             This study, which has a conclusion.
 
         Raises:
-            StudyFailed: It failed or was cancelled.
-            TimeoutError: It has not ended in time.
+            StudyFailed: The study failed or was cancelled.
+            TimeoutError: The timeout has expired.
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         while True:
@@ -94,29 +94,29 @@ class AsyncStudy(StudyView, AsyncResource):
             parameters: A value of each active parameter by pointer.
 
         Raises:
-            RankeryApiError: They are not of the search space, or the study does not run any more.
+            RankeryApiError: The parameters are not in the search space, or the study has ended.
         """
         body = {"parameters": dict(parameters)}
         return read(Trial, await self._transport.create(f"{self._path}/trials", body))
 
     async def pause(self) -> Self:
-        """Queue no further trials; queued and running trials still finish."""
+        """Pause the study: queue no further trials; queued and running trials still finish."""
         return await self._post("pause")
 
     async def resume(self) -> Self:
-        """Queue trials again."""
+        """Resume a paused study."""
         return await self._post("resume")
 
     async def cancel(self) -> Self:
-        """Stop the study; nothing is concluded."""
+        """Cancel the study, without a conclusion."""
         return await self._post("cancel")
 
     async def extend(self, trials: int | None = None, *, parallel_trials: int | None = None) -> Self:
         """Change the budget while the study runs or is paused.
 
         Args:
-            trials: Trials at most, those so far among them.
-            parallel_trials: Trials that are queued or run at a time.
+            trials: Largest number of trials, including those so far.
+            parallel_trials: Trials that are queued or run at the same time.
         """
         changes = given({"trials": trials, "parallel_trials": parallel_trials})
         response = await self._transport.request("PATCH", self._path, json=changes, repeatable=True)
@@ -133,19 +133,19 @@ class AsyncStudy(StudyView, AsyncResource):
         )
 
     async def delete(self, *, permanently: bool = False) -> None:
-        """Move it with its trials to the trash, from which `client.restore` brings it back; its jobs stay.
+        """Move the study and its trials to the trash; `client.restore` restores them. Its jobs stay.
 
         Args:
-            permanently: Free its bytes immediately instead.
+            permanently: Delete permanently instead of moving to the trash.
 
         Raises:
-            RankeryApiError: It has not ended.
+            RankeryApiError: The study has not ended.
         """
         parameters = {"permanently": permanently or None}
         await self._transport.request("DELETE", self._path, parameters=parameters, repeatable=True)
 
     async def importance(self) -> StudyImportance:
-        """Return which parameters decide the value of a trial."""
+        """Return the importance of each parameter for the value of a trial."""
         return read(StudyImportance, await self._transport.get(f"{self._path}/importance"))
 
     async def _post(self, action: str) -> Self:
@@ -189,10 +189,10 @@ class AsyncStudyCalls(AsyncDatasetReferences):
         project: str | None = None,
         columns: Columns | None = None,
     ) -> AsyncStudy:
-        """Tune a training: many trials, and one conclusion on held-out queries.
+        """Tune hyperparameters by many trials, with one final comparison on held-out queries.
 
         Args:
-            model_name: The model that winner and default become versions of.
+            model_name: Model name of which the winner and the default become versions.
             dataset: Training data, in any form that `train` takes.
             search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
                 `(0.01, 0.3, "log")`, a list of choices, or a parameter as the API has it.
@@ -204,22 +204,22 @@ class AsyncStudyCalls(AsyncDatasetReferences):
             folds: Cross-validate by so many folds, or by a column of the queries; 5 when left out.
             validation: One hold-out instead of folds.
             early_stopping: Iterations without a better objective that end a fold.
-            trials: Trials at most, the default among them; 50 when left out.
+            trials: Largest number of trials, including the default; 50 when left out.
             seconds: Time after which no further trial is started.
-            patience: Trials without a new best one that end the study.
-            parallel_trials: Trials that are queued or run at a time.
+            patience: Number of trials without a new best trial that ends the study.
+            parallel_trials: Trials that are queued or run at the same time.
             sampler: `tpe`, `random`, `grid` or `qmc`.
             pruner: `wilcoxon`, `median` or `none`.
-            label_map: Labels to replace, as text, and what by.
-            seed: Decides every random choice.
+            label_map: Replacement of labels, `{"label": value}` with labels as text.
+            seed: Seed of every random choice.
             alias: Alias to point at the winner if it is shown to be better.
             priority: `low`, `normal` or `high`.
             name: Name of the study; that of the model when left out.
-            project: The project that it belongs to.
-            columns: Which columns of files and frames are what, as in `upload_dataset`.
+            project: Project label.
+            columns: Column roles of files and frames, as in `upload_dataset`.
 
         Raises:
-            RankeryApiError: The service refused it; the sentence names each place.
+            RankeryApiError: The service refused the request; the message names the location of each error.
 
         Example:
             ```python

@@ -1,4 +1,4 @@
-"""Calls that bring models and rankings of other systems to the service."""
+"""Calls that import models and rankings of other systems."""
 
 import json
 import re
@@ -20,7 +20,7 @@ from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
 from rankery.errors import DataUnusable, FileUnusable, InvalidArgument, WrongType
 
-# A reference, an object of the client, a model of LightGBM, scores, or the file of one of the latter.
+# A reference, an object of the client, a LightGBM model, scores, or a file of a model or of scores.
 System: TypeAlias = Any
 _RUN = "a path, scores in the order of the dataset's rows, a frame, or {query: {document: score}}"
 _REFERENCES = frozenset({"model", "ranking_id", "name"})
@@ -30,7 +30,7 @@ _MODEL_TEXT = b"tree\n"
 
 
 class AsyncSystemCalls(AsyncDatasetReferences):
-    """Calls that bring models and rankings of other systems."""
+    """Calls that import models and rankings of other systems."""
 
     async def import_model(
         self,
@@ -47,17 +47,17 @@ class AsyncSystemCalls(AsyncDatasetReferences):
 
         Args:
             model: A file that LightGBM saved, streamed; a `Booster`, an `LGBMRanker`, or the model's text.
-            name: The name that it becomes a version of.
-            feature_names: The features of a model that was trained on an array, in its order.
-            description: Description by its owners.
-            tags: What they mark it with.
-            project: Label of the project that it belongs to.
+            name: Model name of which it becomes a version.
+            feature_names: Features of a model that was trained on an array, in the order of the array.
+            description: Description of the version.
+            tags: Tags of the version.
+            project: Project label.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 
         Raises:
             FileUnusable: The file cannot be read.
-            InvalidArgument: The model is not fitted, or the names do not fit it.
-            WrongType: It is not a model of LightGBM.
+            InvalidArgument: The model is not fitted, or the names do not match it.
+            WrongType: `model` is not a model of LightGBM.
             RankeryApiError: The service refused the request.
         """
         labels = {"tags": None if tags is None else json.dumps(dict(tags))}
@@ -80,7 +80,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         project: str | None = None,
         progress: bool | None = None,
     ) -> AsyncJob:
-        """Upload the ranking of any other system; the job that reads it makes a ranking.
+        """Upload the scores or run of another system; a job reads them and makes a ranking.
 
         Args:
             run: A file of a TREC run, streamed; an array of scores in the order of the dataset's rows (NaN
@@ -89,13 +89,13 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             dataset: The dataset whose queries it ranks, in any form that `train` takes.
             name: Display name; the file's name, or "scores", when left out.
             columns: Other names of a frame's columns: `{"query", "document", "score"}`.
-            project: Label of the project that it belongs to.
+            project: Project label.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 
         Raises:
             FileUnusable: The file cannot be read.
-            DataUnusable: The scores do not fit the dataset; the sentence names the row or the query.
-            WrongType: It is something else.
+            DataUnusable: The scores do not match the dataset; the message names the row or the query.
+            WrongType: `run` has an unsupported type.
             RankeryApiError: The service refused the request.
 
         Example:
@@ -153,7 +153,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         ]
 
     async def _system(self, system: System, dataset_id: str, name: str = "scores") -> dict[str, Any]:
-        """Return a system as comparisons take it; models of LightGBM and scores are uploaded first."""
+        """Return a system as a field of a comparison; upload LightGBM models and scores first."""
         if isinstance(system, Mapping) and set(system) <= _REFERENCES:
             return dict(system)
         if is_booster(system) or _is_model_file(system):
@@ -190,7 +190,7 @@ def _is_model_file(system: System) -> bool:
 
 @contextmanager
 def _file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
-    """Write a text into a temporary file that the block removes."""
+    """Yield a temporary file with a text; it is removed at the end of the block."""
     if "/" in name or "\0" in name:
         raise InvalidArgument(f"{name.removesuffix('.txt')!r} is no name of a model")
     with TemporaryDirectory(prefix="rankery-") as folder:

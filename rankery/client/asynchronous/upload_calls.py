@@ -1,4 +1,4 @@
-"""Calls that bring data to the service: files, frames, arrays and addresses."""
+"""Calls that upload or import data: files, frames, arrays and addresses."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _DATA = "a path, an address, a data frame of pandas, polars or Arrow, or (X, y, 
 
 
 class AsyncUploadCalls(AsyncCalls):
-    """Calls that bring data to the service."""
+    """Calls that upload or import data."""
 
     async def upload_dataset(
         self,
@@ -45,21 +45,21 @@ class AsyncUploadCalls(AsyncCalls):
 
         Args:
             data: A file (LETOR, LightGBM, CSV, TSV, Parquet or TREC qrels; plain, gzip or Zstandard), which
-                is streamed; a data frame of pandas, polars or Arrow with a row a document, sent as Parquet;
-                `(X, y, group)` as LightGBM takes them, where `group` may also have the query of each
+                is streamed; a data frame of pandas, polars or Arrow with one row per document, sent as
+                Parquet; `(X, y, group)` as LightGBM takes them, where `group` may also have the query of each
                 document; an address, which the service reads (see `import_dataset`); or None where `parts`
                 has several files.
             name: Display name; the file's name when left out.
             columns: Columns of a table by role: `{"label": "grade", "query": "session"}`; detected by the
                 usual names if left out.
-            parts: `train`, `validation` and `test` files instead. Each becomes a dataset; that of the first
-                is returned, and its `parts` names them all.
+            parts: `train`, `validation` and `test` files instead. Each becomes a dataset; the first is
+                returned, and its `parts` lists all of them.
             query_sizes: LightGBM's query file beside each part; beside `file` for a single one.
             format: `letor`, `lightgbm`, `csv`, `parquet` or `trec-qrels`; detected by the content if None.
             non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
-            repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
+            repeated_features: Whether to use the last value of a feature that is repeated in a LETOR row.
             feature_names: Names by feature id, or a list of them.
-            project: Label of the project that it belongs to.
+            project: Project label.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 
         Returns:
@@ -67,7 +67,7 @@ class AsyncUploadCalls(AsyncCalls):
 
         Raises:
             FileUnusable: A file cannot be read.
-            DataUnusable: The data frame cannot be sent; the sentence names the row and the column.
+            DataUnusable: The data frame cannot be sent; the message names the row and the column.
             WrongType: The data are of another type.
             RankeryApiError: The service refused the request.
 
@@ -123,7 +123,7 @@ class AsyncUploadCalls(AsyncCalls):
         project: str | None = None,
         progress: bool | None = None,
     ) -> AsyncDataset:
-        """Upload judged data from arrays of numpy.
+        """Upload judged data from numpy arrays.
 
         Args:
             features: (n_documents, n_features), dense, sparse or a data frame; NaN is a missing value.
@@ -134,14 +134,14 @@ class AsyncUploadCalls(AsyncCalls):
             document_ids: (n_documents,).
             feature_names: Names by column; those of the frame, or `f1`, `f2`, …, when left out.
             categorical_features: Names of features whose values are categories.
-            project: Label of the project that it belongs to.
+            project: Project label.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 
         Returns:
             The dataset, which is still being read; `wait` on it.
 
         Raises:
-            DataUnusable: The shapes do not fit each other.
+            DataUnusable: The shapes do not match.
             RankeryApiError: The service refused the request.
         """
         if query_sizes is None and query_ids is None:
@@ -179,21 +179,21 @@ class AsyncUploadCalls(AsyncCalls):
         feature_names: Mapping[str, str] | Sequence[str] | None = None,
         project: str | None = None,
     ) -> AsyncDataset:
-        """Import judged data by a worker from an address that `RANKERY_SOURCES` allows.
+        """Import judged data from an address that `RANKERY_SOURCES` allows; a worker reads it.
 
         Args:
             source: `s3://…`, `gs://…`, `https://…`, `hf://datasets/…` or `ir_datasets:…`; several become one
-                dataset. Or `upload:upl_…`, a file that any client of tus has uploaded.
+                dataset. Or `upload:upl_…`, a file that a tus client has uploaded.
             name: Display name.
-            parts: `train`, `validation` and `test` addresses instead, a dataset each.
+            parts: `train`, `validation` and `test` addresses instead; each becomes a dataset.
             files: Pattern of the names of the files in a folder: `part-*.parquet`.
-            columns: Which columns of a table are what, as in `upload_dataset`; likewise the following.
+            columns: Column roles of a table; this and the following as in `upload_dataset`.
             format: Detected by the content if None.
-            credentials: Name of credentials that workers have; never a secret.
+            credentials: Name of credentials that are configured in workers; never a secret.
             non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
-            repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
+            repeated_features: Whether to use the last value of a feature that is repeated in a LETOR row.
             feature_names: Names by feature id, or a list of them.
-            project: Label of the project that it belongs to.
+            project: Project label.
 
         Returns:
             The dataset, which is still being read; `wait` on it.

@@ -1,4 +1,4 @@
-"""Webhooks: create, test, change and follow them."""
+"""Calls about webhooks, and the webhook resource."""
 
 from collections.abc import Sequence
 from typing import Any, Literal, Self
@@ -22,7 +22,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
         return self._take(await self._transport.get(self._path))
 
     async def change(self, **changes: Any) -> Self:
-        """Change some of its fields; what is left out stays.
+        """Change fields; omitted fields stay.
 
         Args:
             **changes: `url`, `events`, `description`, `project` and `enabled`.
@@ -33,12 +33,12 @@ class AsyncWebhook(WebhookView, AsyncResource):
         return self._take((await self._transport.request("PATCH", self._path, json=dict(changes))).json())
 
     async def test(self) -> WebhookTestView:
-        """Send it an event of kind `webhook.test` now, and return its response."""
+        """Send an event of kind `webhook.test` to the receiver now, and return its response."""
         response = await self._transport.request("POST", f"{self._path}/test", repeatable=False)
         return read(WebhookTestView, response.json())
 
     async def rotate_secret(self) -> Self:
-        """Give it a new `secret`; the old one signs beside it for 24 hours.
+        """Rotate the signing `secret`; the old secret also signs for 24 hours.
 
         Returns:
             This webhook, with the secret.
@@ -49,7 +49,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
     def deliveries(
         self, state: Literal["waiting", "delivered", "dead"] | None = None
     ) -> AsyncPages[DeliveryView]:
-        """List its deliveries, newest first.
+        """List the deliveries of the webhook, newest first.
 
         Args:
             state: Only deliveries that are `waiting`, `delivered` or `dead`.
@@ -61,7 +61,7 @@ class AsyncWebhook(WebhookView, AsyncResource):
         """Deliver an event again.
 
         Args:
-            delivery: Its id, or one of `deliveries`.
+            delivery: The delivery, or its id.
         """
         path = f"{self._path}/deliveries/{id_of(delivery)}/redeliver"
         return read(DeliveryView, await self._transport.create(path))
@@ -90,14 +90,15 @@ class AsyncWebhookCalls(AsyncCalls):
         """Create a webhook: the service posts signed events to an address, with retries.
 
         Args:
-            url: Where to, `https://…`; private addresses are refused where the settings do not allow them.
-            events: Kinds, such as `job.ended` and `gate.refused`; all when empty.
-            description: For people.
+            url: URL of the receiver, `https://…`; private addresses are refused unless the settings allow
+                them.
+            events: Kinds of events such as `job.ended` and `gate.refused`; all when empty.
+            description: Free text.
             project: Only events of this project.
             enabled: Whether events are delivered.
 
         Returns:
-            The webhook; its `secret`, by which `rankery.verify_webhook` checks messages, is shown once.
+            The webhook; its `secret`, for `rankery.verify_webhook`, is not returned again.
 
         Raises:
             RankeryApiError: The service refused the request.

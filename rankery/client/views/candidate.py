@@ -11,7 +11,7 @@ class CandidateView(Shown, answers.AutoTrainCandidate):
     """A candidate of an automatic training."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         lower, upper = self.interval or (None, None)
         return {
             "candidate": self.name,
@@ -30,14 +30,14 @@ class CandidateView(Shown, answers.AutoTrainCandidate):
 
     @property
     def words(self) -> str:
-        """Its status with the reason; of complete ones whether the best is shown to be better."""
+        """Status with the reason; for a complete candidate, whether the best is shown to be better."""
         if self.reason:
             return f"{self.status}: {self.reason}"
         return f"{self.status}, tied with the best" if self.tied_with_best else self.status
 
 
 def ranked(candidates: answers.AutoTrainCandidates) -> list[CandidateView]:
-    """Return the candidates with the best first, then those that ended early, then the others in order."""
+    """Return complete candidates with the best first, then those that ended early, then the others."""
     sign = -1.0 if candidates.higher_is_better else 1.0
 
     def place(row: CandidateView) -> tuple[int, float]:

@@ -10,7 +10,7 @@ class ClickLogView(Shown, answers.ClickLog):
     """A click log, as last fetched from the service."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         statistics = self.statistics or {}
         return {
             "id": self.id,

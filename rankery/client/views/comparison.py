@@ -11,7 +11,7 @@ class ComparisonView(Shown, answers.Comparison):
     """Systems compared on the queries of one dataset."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "systems": ", ".join(system.name for system in self.systems),
@@ -36,11 +36,11 @@ class ComparisonView(Shown, answers.Comparison):
 
 
 def pair_table(pair: answers.Pair, names: Sequence[str], correction: str = "holm") -> CardTable:
-    """Return the tests of a pair, a row a metric.
+    """Return a table of the tests of a pair, with one row for each metric.
 
     Args:
         pair: The pair.
-        names: The systems, by their places.
+        names: Names of the systems, by index.
         correction: Correction of the p-values, `holm` or `none`.
     """
     a, b = names[pair.a], names[pair.b]

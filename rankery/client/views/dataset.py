@@ -9,7 +9,7 @@ class DatasetView(Shown, answers.Dataset):
     """A judged dataset, as last fetched from the service."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         statistics = self.statistics or {}
         return {
             "id": self.id,
@@ -31,7 +31,7 @@ class DatasetView(Shown, answers.Dataset):
 
 
 def problem_tables(problem: answers.FailureReason | None) -> list[CardTable]:
-    """Return the table of the places of a problem; none where it has no places."""
+    """Return a table of the error locations of a problem; an empty list if it has none."""
     errors = (problem and problem.errors) or ()
     places = [[_place(error), str(error.get("detail", ""))] for error in errors]
     return [CardTable(["place", "mistake"], places)] if places else []

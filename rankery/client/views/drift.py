@@ -1,4 +1,4 @@
-"""Reports of drift."""
+"""Drift reports."""
 
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class DriftReportEntryView(Shown, answers.DriftReportEntry):
-    """A report of drift in a list; `client.drift_report` returns the whole report."""
+    """A drift report in a list; `client.drift_report` returns the whole report."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return _summary(self)
 
     def card(self) -> Card:
@@ -24,14 +24,14 @@ class DriftReportEntryView(Shown, answers.DriftReportEntry):
 
 
 class DriftReportView(Shown, answers.DriftReport, Tabular):
-    """Score samples of a model compared with its training data, and with the time before."""
+    """Comparison of the score samples of a model with its training data, and with earlier samples."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return _summary(self)
 
     def card(self) -> Card:
-        """Return the card of the report, a row a feature."""
+        """Return the card of the report, with one row for each feature."""
         columns = ["feature", "verdict", "#PSI", "#p", "sentence"]
         tables = []
         for one in self.comparisons:
@@ -44,7 +44,7 @@ class DriftReportView(Shown, answers.DriftReport, Tabular):
         return Card("drift report", self.summary(), self.sentence, tables)
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a comparison and feature."""
+        """Return a table with one row for each comparison and feature."""
         from rankery.client.frames.arrow import pa
 
         rows = [

@@ -12,7 +12,7 @@ class EvaluationView(Shown, answers.Evaluation):
     """A model or a ranking measured on a dataset."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         means = {metric: number(summary.mean) for metric, summary in self.metrics.items()}
         return {"id": self.id, "system": self.system, "dataset": self.dataset_id, **means}
 

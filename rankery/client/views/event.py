@@ -6,10 +6,10 @@ from rankery.client.schemas import answers
 
 
 class EventView(Shown, answers.Event):
-    """Something that happened."""
+    """An event of the service."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": str(self.id),
             "kind": self.kind,

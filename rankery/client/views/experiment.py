@@ -18,16 +18,16 @@ class ExperimentView(Shown, answers.Experiment):
 
     @property
     def done(self) -> int:
-        """Number of its trainings that have ended."""
+        """Number of ended trainings."""
         return sum(getattr(self.counts, status) for status in _ENDED_TRAININGS)
 
     @property
     def total(self) -> int:
-        """Number of trainings that it needs; 0 before its datasets are ready."""
+        """Number of required trainings; 0 before the datasets are ready."""
         return self.done + self.counts.planned + self.counts.queued + self.counts.running
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "paper": self.paper,

@@ -6,10 +6,10 @@ from rankery.client.schemas import answers
 
 
 class GateView(Shown, answers.Gate):
-    """The comparison that a version must pass before an alias moves."""
+    """The promotion gate of an alias: the comparison that a version must pass before the alias moves."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "alias": f"{self.name}@{self.alias}",
             "metric": self.metric or self._of_clicks(),

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 AnyJob = TypeVar("AnyJob", bound=JobView)
-_DECIDING = "validation"  # a test value is no way to choose
+_DECIDING = "validation"  # selection by test values would be biased
 
 
 class GridView(Shown, Tabular, Generic[AnyJob]):
-    """The trainings of a grid, in its order.
+    """The trainings of a grid, in the order of its points.
 
     Attributes:
-        jobs: A job a point.
+        jobs: One job for each point.
         parameters: Parameters that the grid varies.
     """
 
@@ -36,10 +36,10 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
 
     @property
     def best(self) -> AnyJob:
-        """The training with the best first metric on its validation data.
+        """The training with the best value of the first metric on validation data.
 
         Raises:
-            NothingMade: None has succeeded yet, or none has validation data.
+            NothingMade: No training has succeeded yet, or none has validation data.
         """
         measured = [(value, job) for job in self.jobs if (value := self._value(job)) is not None]
         if not measured:
@@ -51,7 +51,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
         return max(measured, key=lambda pair: pair[0])[1]
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a training: its id, its status, the parameters and its metrics."""
+        """Return a table with one row per training: id, status, parameters and metrics."""
         from rankery.client.frames.arrow import pa
 
         rows = [
@@ -61,7 +61,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
         return pa.table({name: [row.get(name) for row in rows] for name in names})
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         ended = sum(job.has_ended for job in self.jobs)
         return {
             "trainings": count(len(self.jobs)),
@@ -94,7 +94,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
         return value is None, -(value or 0.0)
 
     def _value(self, job: AnyJob) -> float | None:
-        """Return the value that decides, higher for better."""
+        """Return the validation value of the first metric, negated if lower is better."""
         found = ((job.metrics or {}).get(_DECIDING) or {}).get(self._metric)
         return None if found is None else self._sign * float(found)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class History(Shown, answers.JobHistory, Tabular):
-    """Learning curves: one value an iteration for each metric on each data."""
+    """Learning curves: one value per iteration for each metric and dataset."""
 
     @property
     def median_milliseconds(self) -> dict[str, float]:
@@ -33,7 +33,7 @@ class History(Shown, answers.JobHistory, Tabular):
         return f"{milliseconds(medians)} (medians)" if medians else ""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "job": self.job_id,
             "iterations": count(len(self.iterations)),
@@ -57,7 +57,7 @@ class History(Shown, answers.JobHistory, Tabular):
         return Card(f"learning curves of {self.job_id}", facts, tables=[CardTable(columns, rows)])
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row an iteration, with columns such as `train ndcg@10` and `tree milliseconds`."""
+        """Return a table by iteration, with columns such as `train ndcg@10` and `tree milliseconds`."""
         from rankery.client.frames.arrow import pa
 
         curves = {
@@ -75,12 +75,12 @@ class History(Shown, answers.JobHistory, Tabular):
         """Draw the curves of a metric on all data, with the best iteration marked.
 
         Args:
-            metric: Which; the first one of the validation data when left out.
+            metric: Name of the metric; the first one of the validation data when left out.
 
         Returns:
             A `plotly.graph_objects.Figure`.
 
         Raises:
-            DataUnusable: It was not measured.
+            DataUnusable: The metric was not measured.
         """
         return plots.history(self, metric)

@@ -16,7 +16,7 @@ class Importance(Shown, answers.ModelImportance, Tabular):
     """Split counts and gains of a model's features."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {"model": self.model_id, "features": count(len(self.features))}
 
     def card(self) -> Card:
@@ -31,7 +31,7 @@ class Importance(Shown, answers.ModelImportance, Tabular):
         )
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a feature: `feature`, `gain`, `gain_share` and `split`, their count."""
+        """Return a table with one row per feature: `feature`, `gain`, `gain_share` and `split` (count)."""
         from rankery.client.frames.arrow import pa
 
         return pa.Table.from_pylist([one.model_dump() for one in self.features])

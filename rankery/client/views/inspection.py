@@ -16,7 +16,7 @@ class Inspection(Shown, answers.Inspection, Tabular):
     """Feature importance and partial dependence of a model on a dataset."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {"id": self.id, "model": self.model_id, "dataset": self.dataset_id, "metric": self.metric}
 
     def card(self) -> Card:
@@ -27,13 +27,13 @@ class Inspection(Shown, answers.Inspection, Tabular):
         return Card("what the model looks at", facts, tables=[CardTable(columns, rows)])
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a feature: `feature`, `mean`, `standard_error`, `lower` and `upper`."""
+        """Return a table by feature: `feature`, `mean`, `standard_error`, `lower` and `upper`."""
         from rankery.client.frames.arrow import pa
 
         return pa.Table.from_pylist([one.model_dump() for one in self.importance])
 
     def plot(self, top: int = 20) -> Any:
-        """Draw what the metric loses when each feature is shuffled.
+        """Draw the permutation importance of the features: the loss of the metric when each is shuffled.
 
         Args:
             top: Number of features.

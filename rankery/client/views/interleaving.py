@@ -9,7 +9,7 @@ class InterleavingView(Shown, answers.Interleaving):
     """An interleaving of two or more rankers."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "name": self.name,
@@ -27,7 +27,7 @@ class InterleavingVerdictView(Shown, answers.InterleavingVerdict):
     """The verdict of an interleaving."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "winner": self.winner or "",
             "lists": count(self.lists),
@@ -35,7 +35,7 @@ class InterleavingVerdictView(Shown, answers.InterleavingVerdict):
         }
 
     def card(self) -> Card:
-        """Return the card of the verdict, a row a pair of rankers."""
+        """Return the card of the verdict, with one row for each pair of rankers."""
         columns = ["first", "second", "#wins", "#losses", "#ties", "#Δ", "#p", "conclusion"]
         rows = [
             [

@@ -23,17 +23,17 @@ class JobView(Shown, answers.Job):
 
     @property
     def iteration(self) -> int:
-        """Completed steps of its phase; 0 before it starts."""
+        """Number of completed steps of the current phase; 0 before it starts."""
         return (self.progress and self.progress.iteration) or 0
 
     @property
     def phases(self) -> list[answers.Phase]:
-        """The phases of its latest attempt with their times and memory; empty in lists."""
+        """Phases of the latest attempt with their times and memory; empty in lists."""
         return self.attempts[-1].phases or [] if self.attempts else []
 
     @property
     def steps(self) -> str:
-        """Its phase with the progress, such as "training 120 of 500" or "binning 37%"."""
+        """Current phase with its progress, such as "training 120 of 500" or "binning 37%"."""
         return steps(self)
 
     @property
@@ -43,13 +43,13 @@ class JobView(Shown, answers.Job):
         return None if found is None else answers.AutoTrainConclusion.model_validate(found)
 
     def made(self, name: str) -> str:
-        """Return the id of its result.
+        """Return the id of a result of the job.
 
         Args:
             name: `model_id`, `evaluation_id`, `ranking_id`, `comparison_id` or `inspection_id`.
 
         Raises:
-            NothingMade: It has not succeeded yet, or makes no such thing.
+            NothingMade: The job has not succeeded yet, or has no such result.
         """
         found = (self.result or {}).get(name)
         if found is None:
@@ -59,7 +59,7 @@ class JobView(Shown, answers.Job):
         return str(found)
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "kind": self.kind,

@@ -15,13 +15,13 @@ class DeletionView(Shown, answers.Deletion):
     """Objects deleted, or to delete in a dry run."""
 
     def plus(self, other: "DeletionView") -> "DeletionView":
-        """Return both together, where a deletion took several requests."""
+        """Return the sum of two responses of a deletion in several requests."""
         kinds = dict.fromkeys((*self.deleted, *other.deleted))
         deleted = {kind: self.deleted.get(kind, 0) + other.deleted.get(kind, 0) for kind in kinds}
         return other.model_copy(update={"deleted": deleted, "size_bytes": self.size_bytes + other.size_bytes})
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "would delete" if self.dry_run else "deleted": _kinds(self.deleted) or "nothing",
             "size": size(self.size_bytes),
@@ -45,12 +45,12 @@ class LabelledView(Shown, answers.Labelled):
     """Objects labelled, or to label in a dry run."""
 
     def plus(self, other: "LabelledView") -> "LabelledView":
-        """Return both together, where it took several requests."""
+        """Return the sum of two responses of a labelling in several requests."""
         names = sorted({*self.moved_names, *other.moved_names})
         return other.model_copy(update={"changed": self.changed + other.changed, "moved_names": names})
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "would label" if self.dry_run else "labelled": count(self.changed),
             "unchanged": count(self.unchanged),
@@ -70,7 +70,7 @@ class RestoredView(Shown, answers.Restored):
     """Objects restored from the trash."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {"restored": _kinds(self.restored) or "nothing", "missing": ", ".join(self.missing)}
 
     def card(self) -> Card:
@@ -82,7 +82,7 @@ class TrashedObjectView(Shown, answers.TrashedObject):
     """An object in the trash."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "kind": self.kind,
             "id": self.id,
@@ -98,10 +98,10 @@ class TrashedObjectView(Shown, answers.TrashedObject):
 
 
 class StorageView(Shown, answers.Storage, Tabular):
-    """The bytes that a service keeps, by kind, and what retention would free."""
+    """Storage of a service in bytes by kind, and what retention would free."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "total": size(self.total_bytes),
             "free": size(self.free_bytes),
@@ -110,7 +110,7 @@ class StorageView(Shown, answers.Storage, Tabular):
         }
 
     def card(self) -> Card:
-        """Return the card of the storage, a row a kind."""
+        """Return the card of the storage, with one row for each kind."""
         columns = ["kind", "#objects", "#size", "#in the trash", "#retention", "#it would free"]
         rows = [
             [
@@ -126,7 +126,7 @@ class StorageView(Shown, answers.Storage, Tabular):
         return Card("storage", self.summary(), tables=[CardTable(columns, rows)])
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a kind."""
+        """Return a table with one row for each kind."""
         from rankery.client.frames.arrow import pa
 
         return pa.Table.from_pylist([one.model_dump() for one in self.kinds])
@@ -141,7 +141,7 @@ class RetentionView(StorageView):
         return [one for one in self.kinds if one.retention_days is not None]
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "kinds with a limit": ", ".join(one.kind for one in self.rules) or "none",
             "it would free": size(sum(one.retention_bytes for one in self.rules)),
@@ -150,7 +150,7 @@ class RetentionView(StorageView):
         }
 
     def card(self) -> Card:
-        """Return the card of the retention, a row a kind."""
+        """Return the card of the retention, with one row for each kind."""
         rows = [
             [
                 one.label,
@@ -166,7 +166,7 @@ class RetentionView(StorageView):
         return Card("retention", self.summary(), tables=tables)
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a kind, those without a limit too."""
+        """Return a table with one row for each kind, including kinds without a limit."""
         from rankery.client.frames.arrow import pa
 
         names = ("kind", "retention_days", "retention_objects", "retention_bytes")

@@ -16,7 +16,7 @@ class ModelView(Shown, answers.Model):
         return f"{self.name}:{self.version}"
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "model": self.reference,
             "id": self.id,
@@ -28,7 +28,7 @@ class ModelView(Shown, answers.Model):
         }
 
     def sizes(self) -> dict[str, str]:
-        """Return its number of trees or epochs, or the weights and names of the members of a sum."""
+        """Return the number of trees or epochs, or the weights and names of the members of a sum."""
         if self.kind == "sum" and self.scorer is not None:
             weighted = zip(self.scorer["weights"], self.scorer["models"], strict=True)
             return {"members": ", ".join(f"{weight:.4g} × {model}" for weight, model in weighted)}

@@ -9,7 +9,7 @@ class ProjectView(Shown, answers.Project):
     """A project with its number of objects."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         counts = self.model_dump(exclude={"name"})
         return {"name": self.name} | {kind: count(number) for kind, number in counts.items() if number}
 

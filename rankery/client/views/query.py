@@ -17,7 +17,7 @@ class Query(Shown, answers.JudgedQuery, Tabular):
     """A query of a dataset with some of its documents."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {"query": self.query_id, "documents": count(self.total)}
 
     def card(self) -> Card:
@@ -42,7 +42,7 @@ class Query(Shown, answers.JudgedQuery, Tabular):
         )
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a document: `document_id`, `label`, `weight` where there are any, the features."""
+        """Return a table with one row per document: `document_id`, `label`, `weight` if any, features."""
         from rankery.client.frames.arrow import pa
 
         documents = self.documents

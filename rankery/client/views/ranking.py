@@ -31,7 +31,7 @@ class RankingView(Shown, Answer):
     """When it was made; known in lists"""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "system": self.system,
@@ -45,10 +45,10 @@ class RankingView(Shown, Answer):
 
 
 class RankedQueries(Shown, answers.RankResponse, Tabular):
-    """Candidate documents in the order of a model."""
+    """Candidate documents ranked by a model."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {"model": f"{self.model.name}:{self.model.version}", "queries": count(len(self.queries))}
 
     def card(self) -> Card:
@@ -66,7 +66,7 @@ class RankedQueries(Shown, answers.RankResponse, Tabular):
         return Card(f"ranked by {self.summary()['model']}", sentence=sentence, tables=tables)
 
     def to_arrow(self) -> "pa.Table":
-        """Return a row a document: `query_id`, `document_id`, `rank` and `score`, best first."""
+        """Return a table by document: `query_id`, `document_id`, `rank` and `score`, best first."""
         from rankery.client.frames.arrow import pa
 
         rows = [(query.id, document) for query in self.queries for document in query.ranking]

@@ -12,11 +12,11 @@ class ScheduleRunView(Shown, answers.ScheduleRun):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens."""
+        """True if the run has ended, with any status."""
         return self.status not in _GOING_ON
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "due": moment(self.due_at),
@@ -32,10 +32,10 @@ class ScheduleRunView(Shown, answers.ScheduleRun):
 
 
 class ScheduleView(Shown, answers.Schedule):
-    """A job that is queued again and again."""
+    """A schedule that queues a job periodically."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "name": self.name,

@@ -1,4 +1,4 @@
-"""Studies: many trials, one conclusion."""
+"""Hyperparameter studies."""
 
 from rankery.client.display.card import Card, CardTable, Shown
 from rankery.client.display.texts import moment, number
@@ -8,20 +8,20 @@ ENDED = ("succeeded", "failed", "cancelled")
 
 
 class StudyView(Shown, answers.Study):
-    """One question asked by many trainings."""
+    """A hyperparameter study, as last fetched from the service."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens."""
+        """True if the study has ended, with any status."""
         return self.status in ENDED
 
     @property
     def sentence(self) -> str | None:
-        """The conclusion in a sentence, None before it is made."""
+        """Conclusion in a sentence, None before the study has concluded."""
         return self.conclusion.sentence if self.conclusion else None
 
     def news(self) -> str:
-        """Return how far the study is, in a line."""
+        """Return the progress of the study in one line."""
         counts = self.counts
         ended = counts.asked - counts.queued - counts.running
         parts = [f"{ended} of {self.budget.trials} trials"]
@@ -32,7 +32,7 @@ class StudyView(Shown, answers.Study):
         return ", ".join([self.status, *parts])
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "name": self.name,

@@ -6,13 +6,13 @@ from rankery.client.schemas import answers
 
 
 class WebhookView(Shown, answers.Webhook):
-    """An address that receives events."""
+    """A webhook, as last fetched from the service."""
 
     secret: str | None = None
     """Signing secret, `whsec_…`; only known when it was created or rotated"""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "id": self.id,
             "url": self.url,
@@ -37,7 +37,7 @@ class DeliveryView(Shown, answers.Delivery):
     """The delivery of an event to a webhook."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         last = self.log[-1] if self.log else None
         return {
             "id": self.id,
@@ -63,7 +63,7 @@ class WebhookTestView(Shown, answers.WebhookTest):
     """Response of a webhook to a test."""
 
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the table row of this object, as texts by column."""
         return {
             "delivered": "yes" if self.delivered else "no",
             "status": str(self.status or ""),
