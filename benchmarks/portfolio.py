@@ -1,15 +1,17 @@
 """Automatic trainings compared with their candidates and LightGBM's defaults, on untouched test queries.
 
-Usage: python -m benchmarks.portfolio [--seconds S] [--draws N] [--metric M] [--sizes N …] [FILE …]
+Usage: python -m benchmarks.portfolio [--seconds S] [--draws N] [--metric M] [--sizes N …] [--families F …]
+    [--rivals] [FILE …]
 
 Files are split into five folds of queries, each tested by models of the other four; synthetic families have
 separate test queries. Regret is the test value of the best candidate minus that of the automatic training.
-The best candidate is selected on the test queries, which favours the candidate.
+The best candidate is selected on the test queries, which favours the candidate. `--rivals` adds a study of 50
+trials of trees, FLAML where it is installed, and other ways to fit the best candidates.
 """
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,20 +19,21 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from core.autotrain import AutoSpec, AutoTrained, Trials, Tried, auto_train
-from core.data import RankingDataset, read_dataset, sparse_dataset, synthetic_dataset
+from benchmarks.portfolio_data import FAMILIES, Family
+from benchmarks.portfolio_rivals import fitted_scores, flaml_scores, other_fits, study_scores
+from core.autotrain import AutoSpec, AutoTrained, Trials, auto_train
+from core.data import RankingDataset, read_dataset
 from core.data.splits import fold_queries
 from core.evaluation import measure
 from core.evaluation.randomisation import randomisation_p_values
 from core.metrics import DEFAULT
-from core.scorers import read_model
 from core.types import Float64Array
 from core.warm_up import warm_up
 
 FOLDS = 5
 CLOSE = 0.003
 TEST_QUERIES = 500
-Family = Callable[[int, int], RankingDataset]
+SIZES = (20, 200, 2_000)
 
 
 @dataclass(frozen=True)
@@ -39,44 +42,6 @@ class Parts:
 
     training: RankingDataset
     test: RankingDataset
-
-
-def _linear(queries: int, seed: int) -> RankingDataset:
-    """Draw data with labels by a weighted sum of 20 features, with twice as much noise as signal."""
-    generator = np.random.default_rng(seed)
-    weights = np.random.default_rng(10_000).normal(size=20)
-    features = generator.normal(size=(queries * 20, 20)).astype(np.float32)
-    value = features @ weights / np.linalg.norm(weights) + 2.0 * generator.normal(size=len(features))
-    return _graded(features, value)
-
-
-def _embedding(queries: int, seed: int) -> RankingDataset:
-    """Draw data with labels by the dot product of two embeddings of 16 numbers, which are the features."""
-    generator = np.random.default_rng(seed)
-    query = np.repeat(generator.normal(size=(queries, 16)), 20, axis=0)
-    documents = generator.normal(size=(queries * 20, 16))
-    value = (query * documents).sum(axis=1) / 4.0 + generator.normal(size=len(documents))
-    return _graded(np.hstack([query, documents]).astype(np.float32), value)
-
-
-def _graded(features: np.ndarray, value: Float64Array) -> RankingDataset:
-    cuts = np.quantile(value, (0.55, 0.8, 0.92, 0.98))
-    labels = np.searchsorted(cuts, value).astype(np.float32)
-    return RankingDataset.from_arrays(features, labels, np.arange(0, len(labels) + 1, 20))
-
-
-def _cubic(queries: int, seed: int, noise: float, features: int = 30) -> RankingDataset:
-    return synthetic_dataset(queries, seed, 7, 20, features, noise)
-
-
-FAMILIES: Mapping[str, Family] = {
-    "linear": _linear,
-    "cubic": lambda queries, seed: _cubic(queries, seed, 0.5),
-    "cubic, noisy": lambda queries, seed: _cubic(queries, seed, 2.0),
-    "products of embeddings": _embedding,
-    "sparse": lambda queries, seed: sparse_dataset(queries, seed, 7, 60, 30, 0.5, relevant_per_query=4),
-}
-SIZES = (20, 200, 2_000)
 
 
 def parts_of_file(path: Path) -> Iterator[Parts]:
@@ -94,28 +59,27 @@ def drawn_parts(family: Family, queries: int, draws: int) -> Iterator[Parts]:
 
 @dataclass
 class Measured:
-    """Test values of one training dataset by training method, and the estimates of automatic trainings."""
+    """Test values of one training dataset by training method and by rival, and the own estimates."""
 
     values: dict[str, Float64Array]
+    rivals: dict[str, Float64Array]
     estimates: dict[str, float]
     seconds: float
     seconds_by_candidate: dict[str, float]
 
 
-def measured(parts: Parts, spec: AutoSpec) -> Measured:
+def measured(parts: Parts, spec: AutoSpec, *, rivals: bool) -> Measured:
     """Train automatically and measure its candidates, fitted on the same queries, on the test queries."""
     found: AutoTrained = auto_train(spec, parts.training)
     trials = Trials(spec, parts.training, threads=1, clock=time.monotonic)
     selected = found.selected
 
-    def scores(each: Tried) -> Float64Array:
-        content = trials.fit(each.candidate, each.iterations).content
-        return read_model(content).score(parts.test.features)
-
     def values(total: Float64Array) -> Float64Array:
         return measure(total, parts.test, [spec.metric], DEFAULT)[spec.metric]
 
-    scored = [scores(each) for each in selected.complete]
+    scored = [
+        fitted_scores(trials, each.candidate, each.iterations, parts.test) for each in selected.complete
+    ]
     tested = {
         each.candidate.name: values(total) for each, total in zip(selected.complete, scored, strict=True)
     }
@@ -125,24 +89,38 @@ def measured(parts: Parts, spec: AutoSpec) -> Measured:
         weights = chosen.weights / np.array(selected.scales)
         tested[f"auto, {prefer}"] = values(np.tensordot(weights, np.stack(scored), 1))
         estimates[prefer] = trials.held_out.plain(float(np.nanmean(chosen.values)))
+    total_seconds = sum(found.seconds.values())
+    if rivals:
+        others = {
+            "study of 50 trials": study_scores(trials, parts.test),
+            "FLAML": flaml_scores(spec, parts.training, parts.test, total_seconds),
+            **dict(other_fits(spec, parts.training, parts.test, list(selected.complete))),
+        }
+        beside = {name: values(total) for name, total in others.items() if total is not None}
+    else:
+        beside = {}
     seconds = {each.candidate.name: each.seconds for each in found.tried}
-    return Measured(tested, estimates, sum(found.seconds.values()), seconds)
+    return Measured(tested, beside, estimates, total_seconds, seconds)
 
 
 def table(name: str, runs: Sequence[Measured]) -> Table:
     """Return the means over all test queries of one dataset or family."""
     ways = [way for way in runs[0].values if all(way in run.values for run in runs)]
+    rivals = [rival for rival in runs[0].rivals if all(rival in run.rivals for run in runs)]
     pooled = {way: np.concatenate([run.values[way] for run in runs]) for way in ways}
+    pooled |= {rival: np.concatenate([run.rivals[rival] for run in runs]) for rival in rivals}
     means = {way: float(np.nanmean(values)) for way, values in pooled.items()}
     best = max((way for way in ways if not way.startswith("auto")), key=means.__getitem__)
+    errors = {way: float(np.nanstd(values) / len(values) ** 0.5) for way, values in pooled.items()}
     estimate = {prefer: np.mean([run.estimates[prefer] for run in runs]) for prefer in runs[0].estimates}
     made = Table(title=f"{name} ({np.mean([run.seconds for run in runs]):.0f} s a training)")
     for heading in ("model", "test", "own estimate", "regret", "p against the best"):
         made.add_column(heading, justify="right")
-    for way in sorted(ways, key=means.__getitem__, reverse=True):
+    for way in sorted(pooled, key=means.__getitem__, reverse=True):
         prefer = way.removeprefix("auto, ")
         own = f"{estimate[prefer]:.4f}" if prefer in estimate else ""
-        made.add_row(way, f"{means[way]:.4f}", own, f"{means[best] - means[way]:+.4f}", _p(pooled, best, way))
+        test = f"{means[way]:.4f} ± {1.96 * errors[way]:.4f}"
+        made.add_row(way, test, own, f"{means[best] - means[way]:+.4f}", _p(pooled, best, way))
     return made
 
 
@@ -182,20 +160,22 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--metric", default="ndcg@5")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--rivals", action="store_true")
     arguments = parser.parse_args()
     warm_up()
     spec = AutoSpec(metric=arguments.metric, budget_seconds=arguments.seconds)
     console = Console()
     everything: list[Measured] = []
     for path in arguments.files:
-        runs = [measured(parts, spec) for parts in parts_of_file(path)]
+        runs = [measured(parts, spec, rivals=arguments.rivals) for parts in parts_of_file(path)]
         everything += runs
         console.print(table(path.name, runs))
-    for name, family in FAMILIES.items() if not arguments.files else ():
+    for name in arguments.families if not arguments.files else ():
         for queries in arguments.sizes:
             runs = [
-                measured(parts, replace(spec, seed=draw))
-                for draw, parts in enumerate(drawn_parts(family, queries, arguments.draws))
+                measured(parts, replace(spec, seed=draw), rivals=arguments.rivals)
+                for draw, parts in enumerate(drawn_parts(FAMILIES[name], queries, arguments.draws))
             ]
             everything += runs
             console.print(table(f"{name}, {queries:,} queries", runs))

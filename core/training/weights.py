@@ -150,9 +150,7 @@ def _share(values: Float64Array) -> float:
     n_queries = values.shape[1]
     if n_queries < 2:
         return 1.0
-    best = int(
-        values.mean(axis=1).argmax()
-    )  # on a tie the first, with the largest share of equal weights
+    best = int(values.mean(axis=1).argmax())  # on a tie the first, with the largest share of equal weights
     gains = values[best] - values[0]
     mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
     is_shown = mean > 0.0 and t_test_p(mean, deviation, n_queries) < SIGNIFICANCE

@@ -11,6 +11,7 @@ from core.store.artifacts.keys import model_key
 from core.store.repositories.candidates import QUEUED
 from tests.worker.interruption import shut_down_when
 from tests.worker.workshop import Workshop
+from worker.job.reporter import Reporter
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
 
@@ -91,6 +92,23 @@ def test_a_job_that_was_handed_back_makes_the_same_bytes(
         assert tx.jobs.get(job.id).status == "queued"
         assert sum(row.folds for row in tx.candidates.of(job.id)) == trainings
     assert _content(workshop, workshop.carry_out(job.id)) == whole
+
+
+def test_progress_has_the_time_that_is_left(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It falls to 0 with the last fold, and is never more than the budget."""
+    reports: list[dict[str, Any]] = []
+    report = Reporter.report
+
+    def reporting(reporter: Reporter, **news: Any) -> None:
+        reports.append(news.get("progress") or {})
+        report(reporter, **news)
+
+    monkeypatch.setattr(Reporter, "report", reporting)
+    workshop.carry_out(_submit(workshop, budget_seconds=60, candidates=_CANDIDATES[:1]).id)
+    seconds = [each["eta_seconds"] for each in reports if each.get("phase", "").startswith("trying")]
+    assert len(seconds) > 1
+    assert seconds[-1] == 0.0
+    assert all(0.0 <= each <= 60.0 for each in seconds)
 
 
 def test_another_worker_tries_candidates_of_a_wave(

@@ -148,7 +148,17 @@ class CandidateTrials:
 
         def on_fold(done: int, folds: int) -> None:
             self._record(number, folds=done, planned_folds=folds)
-            self._report(candidate, done, folds, rows, number)
+            all_done, total = _fold_counts(rows, number, done, folds)
+            elapsed = spent + time.monotonic() - read_at
+            expected = min(elapsed * (total - all_done) / all_done, time_left())
+            self._run.reporter.report(
+                progress={
+                    "phase": f"trying {candidate.name}",
+                    "iteration": all_done,
+                    "total": total,
+                    "eta_seconds": round(max(0.0, expected), 1),
+                }
+            )
 
         tried = self.trials.try_candidate(
             number,
@@ -183,24 +193,6 @@ class CandidateTrials:
     def _record(self, number: int, **columns: Any) -> None:
         with self._run.store.begin() as tx:
             tx.candidates.record(self._id, number, self._claim, **columns)
-
-    def _report(
-        self, candidate: Candidate, done: int, folds: int, rows: Sequence[CandidateRow], number: int
-    ) -> None:
-        counts = {row.number: row.folds for row in rows if row.status not in (QUEUED, NOT_TRIED)}
-        total = sum(
-            counts.get(row.number, folds) if row.status not in (QUEUED, "running") else folds
-            for row in rows
-            if row.status != NOT_TRIED
-        )
-        self._run.reporter.report(
-            progress={
-                "phase": f"trying {candidate.name}",
-                "iteration": sum(counts.values()) - counts.get(number, 0) + done,
-                "total": total,
-                "eta_seconds": None,
-            }
-        )
 
     def _ended(self, tx: Transaction) -> dict[int, Tried]:
         """Return the tried candidates by number, with their scores on held-out folds."""
@@ -276,6 +268,17 @@ class _Kept:
 
 def _planned_folds(rows: Sequence[CandidateRow]) -> int | None:
     return next((row.planned_folds for row in rows if row.planned_folds), None)
+
+
+def _fold_counts(rows: Sequence[CandidateRow], number: int, done: int, folds: int) -> tuple[int, int]:
+    """Return completed and planned folds of all candidates, of which `number` has completed `done`."""
+    counts = {row.number: row.folds for row in rows if row.status not in (QUEUED, NOT_TRIED)}
+    total = sum(
+        counts.get(row.number, folds) if row.status not in (QUEUED, "running") else folds
+        for row in rows
+        if row.status != NOT_TRIED
+    )
+    return sum(counts.values()) - counts.get(number, 0) + done, total
 
 
 def _spent_seconds(tx: Transaction, job_id: str) -> float:

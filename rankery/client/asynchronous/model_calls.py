@@ -89,8 +89,8 @@ class AsyncModelCalls(AsyncAliasCalls):
             The model; or, if the alias has a gate, the job of kind `promote` that compares the two versions
             and moves the alias.
 
-            Raises:
-                RankeryApiError: The version does not exist.
+        Raises:
+            RankeryApiError: The version does not exist.
         """
         response = await move_alias(self.transport, name, alias, version)
         document = response.json()

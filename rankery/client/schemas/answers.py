@@ -136,7 +136,7 @@ class AutoTrainMember(Answer):
 
 
 class AutoTrainQuality(Answer):
-    """The quality of a model on some queries, beside baselines."""
+    """The quality of a model on some queries, compared with baselines."""
 
     sentence: str
     """All of it in words"""
@@ -198,7 +198,7 @@ class Budget(Answer):
 
 
 class CancelledJob(Answer):
-    """Outcome of a request to cancel for one job."""
+    """Outcome of a cancel request for one job."""
 
     id: str
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"]
@@ -211,7 +211,7 @@ class CancelledJob(Answer):
 
 
 class CancelledJobs(Answer):
-    """Outcomes of a request to cancel several jobs."""
+    """Outcomes of a cancel request for several jobs."""
 
     items: list[CancelledJob]
     """In the requested order"""
@@ -230,7 +230,7 @@ class ChangedQuery(Answer):
 
 
 class ComparedQuery(Answer):
-    """One query: a value a system for each metric, null where it is undefined."""
+    """One query with a value per system for each metric, null where the metric is undefined."""
 
     query_id: str
     query_text: str | None = None
@@ -262,7 +262,7 @@ class ComparisonEntry(Answer):
 
 
 class ComparisonPage(Answer):
-    """A page of comparisons, in the order asked for."""
+    """A page of comparisons, in the requested order."""
 
     items: list[ComparisonEntry]
     next_cursor: str | None = None
@@ -315,7 +315,7 @@ class Conventions(Answer):
 
 
 class Corpus(Answer):
-    """Which public corpus a dataset is, by the counts that papers print."""
+    """The public corpus that a dataset is recognised as, by comparison with published counts."""
 
     corpus: str | None = None
     """Its name; null where the counts are those of none"""
@@ -388,7 +388,7 @@ class Counts(Answer):
 
 
 class CrossValidatedValues(Answer):
-    """Winner and default by the objective; optimistic for the winner, the best of many trials."""
+    """Objectives of winner and default; optimistic for the winner, the best of many trials."""
 
     winner: float
     default: float
@@ -435,7 +435,7 @@ class DataParity(Answer):
 
 
 class DatasetFit(Answer):
-    """Whether systems can be measured on a dataset."""
+    """The result of checking whether systems can be measured on a dataset."""
 
     fits: bool
     """Whether a job that measures them on it can succeed"""
@@ -484,7 +484,7 @@ class DeliveryAttempt(Answer):
 
 
 class Delivery(Answer):
-    """An event on its way to a webhook."""
+    """The delivery of an event to a webhook."""
 
     id: str
     """The `webhook-id` of all its attempts"""
@@ -630,7 +630,7 @@ class DriftReference(Answer):
 
 
 class DriftComparison(Answer):
-    """Samples beside the training data, or beside the samples before."""
+    """A comparison of samples with the training data or with earlier samples."""
 
     with_: Annotated[Literal["training", "previous"], Field(alias="with")]
     reference: DriftReference
@@ -653,7 +653,7 @@ class DriftThresholds(Answer):
 
 
 class DriftReport(Answer):
-    """A report of drift."""
+    """A drift report with its comparisons."""
 
     id: str
     job_id: str
@@ -689,7 +689,7 @@ class DriftReport(Answer):
 
 
 class DriftReportEntry(Answer):
-    """A report of drift in a list."""
+    """A drift report in a list."""
 
     id: str
     job_id: str
@@ -724,7 +724,7 @@ class DriftReportEntry(Answer):
 
 
 class DriftReportPage(Answer):
-    """A page of reports of drift, newest first."""
+    """A page of drift reports, newest first."""
 
     items: list[DriftReportEntry]
     next_cursor: str | None = None
@@ -740,9 +740,9 @@ class DueTimes(Answer):
 
 class EdgeParity(Answer):
     """
-    Parity of an export of a linear scorer, a network or a sum over made-up documents.
+    Parity of an export of a linear scorer, a network or a sum over synthetic documents.
 
-    They have missing features, zeros, extreme and infinite values that the engine supports.
+    The documents have missing features, zeros, and the extreme and infinite values that the engine supports.
     """
 
     documents: int
@@ -759,7 +759,7 @@ class EdgeParity(Answer):
 
 
 class EventObject(Answer):
-    """Object of an event."""
+    """The object that an event is about."""
 
     kind: str
     """`job`, `study`, `alias`, `dataset`, `drift-report`, `schedule` or `worker`"""
@@ -769,7 +769,7 @@ class EventObject(Answer):
 
 
 class Event(Answer):
-    """Something that happened."""
+    """An event, such as the end of a job."""
 
     id: int
     """Later events have greater ids"""
@@ -1012,7 +1012,7 @@ class DataFolder(Answer):
 
 
 class HeldOutValues(Answer):
-    """Winner and default on the held-out queries; null where there was nothing to compare."""
+    """Metrics of winner and default on the held-out queries; null where nothing was compared."""
 
     winner: float | None = None
     default: float | None = None
@@ -1027,7 +1027,7 @@ class HeldOutValues(Answer):
 
 
 class Conclusion(Answer):
-    """The answer of a study."""
+    """The conclusion of a study."""
 
     sentence: str
     """Conclusion"""
@@ -1219,7 +1219,7 @@ class EvaluationMetricsList(Answer):
 
 
 class EvaluationPage(Answer):
-    """A page of evaluations, in the order asked for."""
+    """A page of evaluations, in the requested order."""
 
     items: list[EvaluationEntry]
     next_cursor: str | None = None
@@ -1265,7 +1265,7 @@ class JobHistories(Answer):
 
 
 class JobHistory(Answer):
-    """Learning curves: one value an iteration for each metric on each data."""
+    """Learning curves: one value per iteration for each metric on each part of the data."""
 
     job_id: str
     best_iteration: int | None = None
@@ -1450,7 +1450,7 @@ class MetricDescription(Answer):
 
 
 class MetricCatalogue(Answer):
-    """All metrics that jobs may name, and the contracts they may ask for."""
+    """All metrics and contracts that jobs may name."""
 
     items: list[MetricDescription]
     presets: dict[str, Conventions]
@@ -1609,7 +1609,7 @@ class FeatureDependence(Answer):
 
 
 class ModelExplanation(Answer):
-    """Whether `"explain": true` explains the scores of a model."""
+    """The support of `"explain": true` by a model."""
 
     problem: str | None = None
     """Why it cannot, null where it can"""
@@ -1628,7 +1628,7 @@ class ModelImportance(Answer):
 
 
 class NamedConventions(Answer):
-    """Conventions, with the preset that they are."""
+    """Conventions, with the name of the preset that has exactly these conventions."""
 
     gain: Literal["exp2", "linear"] | list[float]
     """What a label is worth: 2^y − 1, y, or a list by label"""
@@ -1860,7 +1860,7 @@ class PaperClaim(Answer):
 
 
 class PaperMethod(Answer):
-    """A row of a table and what is trained for it."""
+    """A row of a table and the method that is trained for it."""
 
     row: str
     loss: dict[str, Any] | None = None
@@ -2037,7 +2037,7 @@ class Attempt(Answer):
 
 
 class ProblemCause(Answer):
-    """All problems of a table that have one cause and one column."""
+    """All problems of a table with the same cause and column."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -2066,7 +2066,7 @@ class ProblemCause(Answer):
 
 
 class FailureReason(Answer):
-    """Why a job failed or a dataset is invalid."""
+    """The reason why a job failed or a dataset is invalid."""
 
     model_config = ConfigDict(
         extra="allow",
@@ -2313,7 +2313,7 @@ class ExperimentTrainings(Answer):
 
 
 class Project(Answer):
-    """A project with how much is in it."""
+    """A project with its number of objects by kind."""
 
     jobs: int = 0
     models: int = 0
@@ -2416,7 +2416,7 @@ class QuerySummary(Answer):
 
 
 class ComparedQueryPage(Answer):
-    """A page of queries, in the order asked for."""
+    """A page of queries, in the requested order."""
 
     items: list[ComparedQuery]
     next_cursor: str | None = None
@@ -2437,7 +2437,7 @@ class QueryValues(Answer):
 
 
 class QueryValuesPage(Answer):
-    """A page of queries, in the order asked for."""
+    """A page of queries, in the requested order."""
 
     items: list[QueryValues]
     next_cursor: str | None = None
@@ -2448,7 +2448,7 @@ class QueryValuesPage(Answer):
 
 
 class RankProgress(Answer):
-    """One of the ranks that train a model together."""
+    """Progress of one rank of a distributed training."""
 
     rank: int
     """From 0"""
@@ -2510,7 +2510,7 @@ class Progress(Answer):
 
 
 class Job(Answer):
-    """A job of a worker."""
+    """A job that a worker runs."""
 
     id: str
     kind: Literal["train", "reproduce", "auto-train", "try-candidates", "trial", "conclude", "evaluate", "compare", "promote", "inspect", "counterfactual", "drift", "rank", "report", "ingest", "ingest-clicks", "click-model", "judge", "propensity", "simulate-clicks", "import", "import-model"]
@@ -2689,7 +2689,7 @@ class RankedDocument(Answer):
 
 
 class RankedTraining(Answer):
-    """A training among others."""
+    """A training in a ranking of trainings."""
 
     job: Job
     model: str | None = None
@@ -2777,7 +2777,7 @@ class RankingModel(Answer):
 
 
 class RankingPage(Answer):
-    """A page of rankings, in the order asked for."""
+    """A page of rankings, in the requested order."""
 
     items: list[RankingEntry]
     next_cursor: str | None = None
@@ -2785,7 +2785,7 @@ class RankingPage(Answer):
 
 
 class RecordedEvents(Answer):
-    """The outcome of sent clicks."""
+    """The number of sent clicks by outcome."""
 
     recorded: int
     """New clicks"""
@@ -2902,7 +2902,7 @@ class ScheduleRun(Answer):
 
 
 class Schedule(Answer):
-    """A job that is queued again and again."""
+    """A job that is queued repeatedly at set times."""
 
     id: str
     name: str
@@ -2933,7 +2933,7 @@ class Schedule(Answer):
 
 
 class SchedulePage(Answer):
-    """A page of schedules, in the order asked for."""
+    """A page of schedules, in the requested order."""
 
     items: list[Schedule]
     next_cursor: str | None = None
@@ -2972,7 +2972,7 @@ class RankedQuery(Answer):
 
 
 class RankResponse(Answer):
-    """The candidates in order."""
+    """The ranked documents of each query."""
 
     model: RankingModel
     queries: list[RankedQuery]
@@ -3024,7 +3024,7 @@ class SearchHits(Answer):
 
 
 class SelectedDatasets(Answer):
-    """A page of datasets with the fields that were asked for."""
+    """A page of datasets with the requested fields."""
 
     items: list[dict[str, Any]]
     next_cursor: str | None = None
@@ -3035,7 +3035,7 @@ class SelectedDatasets(Answer):
 
 
 class SelectedFields(Answer):
-    """A page of items with the fields that were asked for."""
+    """A page of items with the requested fields."""
 
     items: list[dict[str, Any]]
     next_cursor: str | None = None
@@ -3052,7 +3052,7 @@ class SequentialLook(Answer):
 
 
 class PairVerdict(Answer):
-    """Two rankers compared."""
+    """The comparison of two rankers."""
 
     first: str
     second: str
@@ -3162,7 +3162,7 @@ class SlackResidue(Answer):
 
 
 class EngineParity(Answer):
-    """An export in the arithmetic of an engine."""
+    """Parity of an export in the arithmetic of one engine."""
 
     engine: str
     """Whose"""
@@ -3260,7 +3260,7 @@ class Evaluation(Answer):
 
 
 class StorageKind(Answer):
-    """The objects of one kind, and their bytes."""
+    """The number of objects of one kind, and their bytes."""
 
     kind: str
     label: str
@@ -3301,7 +3301,7 @@ class Storage(Answer):
 
 
 class StudyImportance(Answer):
-    """Which parameters decide the value of a trial."""
+    """Importance of the parameters for the value of a trial."""
 
     method: Literal["ped-anova"]
     """PED-ANOVA: how the best tenth of the trials differ from all. Other methods may disagree"""
@@ -3375,7 +3375,7 @@ class TrashedObject(Answer):
 
 
 class TrashPage(Answer):
-    """A page of the trash, the latest first."""
+    """A page of the trash, the latest deletion first."""
 
     items: list[TrashedObject]
     next_cursor: str | None = None
@@ -3531,7 +3531,7 @@ class TrialValue(Answer):
 
 
 class Study(Answer):
-    """One question asked by many trainings."""
+    """A hyperparameter search over trials of one training."""
 
     id: str
     name: str
@@ -3579,7 +3579,7 @@ class Study(Answer):
 
 
 class StudyPage(Answer):
-    """A page of studies, in the order asked for."""
+    """A page of studies, in the requested order."""
 
     items: list[Study]
     next_cursor: str | None = None
@@ -3597,7 +3597,7 @@ class UnknownEvent(Answer):
 
 
 class RecordedServedEvents(Answer):
-    """The outcome of sent events."""
+    """The number of sent events by outcome."""
 
     recorded: int
     """New events"""
@@ -3669,7 +3669,7 @@ class UploadList(Answer):
 
 
 class UsedModel(Answer):
-    """A model whose scores a training or a sum took as they are."""
+    """A model whose scores a training or a sum used unchanged."""
 
     id: str
     model: str
@@ -3873,7 +3873,7 @@ class ModelList(Answer):
 
 
 class ModelPage(Answer):
-    """A page of models, in the order asked for."""
+    """A page of models, in the requested order."""
 
     items: list[ListedModel]
     next_cursor: str | None = None

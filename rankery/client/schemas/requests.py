@@ -10,7 +10,7 @@ class AddressDatasetRequest(TypedDict):
     """
     Addresses whose files become a dataset, or a dataset for each part.
 
-    They are below `RANKERY_SOURCES`, or all are resumable uploads.
+    The addresses are below `RANKERY_SOURCES`, or all name resumable uploads.
     """
 
     source: NotRequired[str | list[str] | None]
@@ -166,7 +166,7 @@ class ArpLoss2Request(TypedDict):
 
 
 class BudgetRequest(TypedDict):
-    """Budget of a study; the first bound that is reached ends it."""
+    """Budget of a study, which ends at the first bound that is reached."""
 
     trials: NotRequired[int]
     """Trials at most, the default among them"""
@@ -301,7 +301,7 @@ class ComparisonFilter(TypedDict):
 
 
 class ContractRequest(TypedDict):
-    """A preset with some conventions changed; those that are null are the preset's."""
+    """A preset with some conventions changed; a null convention keeps the value of the preset."""
 
     preset: NotRequired[Literal["default", "lightgbm", "xgboost", "sklearn", "trec_eval", "letor"]]
     gain: NotRequired[Literal["exp2", "linear"] | list[float] | None]
@@ -627,7 +627,7 @@ class FoldColumn(TypedDict):
 
 
 class FolderDatasetRequest(TypedDict):
-    """A folder below `RANKERY_DATA_ROOTS` whose judged files become datasets, or one dataset by `files`."""
+    """A folder below `RANKERY_DATA_ROOTS` whose judged files become datasets, or with `files` one dataset."""
 
     folder: str
     """Path below a root, or absolute; Yahoo's sets are `…/set1` and `…/set2`; with `files` also `s3://bucket/prefix`"""
@@ -742,7 +742,7 @@ HoldOut: TypeAlias = HeldOutFraction | HeldOutFold | HeldOutColumn | None
 
 
 class CloneRequest(TypedDict):
-    """A new study with the specification of another one, except for what is given."""
+    """A new study with the specification of another study, except for the given fields."""
 
     name: NotRequired[str | None]
     """That of the other one when null"""
@@ -1017,7 +1017,7 @@ JobKind: TypeAlias = Literal["train", "reproduce", "auto-train", "try-candidates
 
 
 class JobSelection(TypedDict):
-    """The jobs of a request."""
+    """The jobs to cancel."""
 
     ids: list[str]
     """Ids of jobs"""
@@ -1243,7 +1243,7 @@ class LimitsRequest(TypedDict):
 
 
 class AutoTrainRequest(TypedDict):
-    """Find the best model that a dataset supports, and train it as a new version."""
+    """Find the best model for a dataset automatically, and train it as a new version."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs of a higher one go first; among equals, keys take turns"""
@@ -1371,7 +1371,7 @@ class DistilRequest(TypedDict):
 
 
 class DriftRequest(TypedDict):
-    """Compare the score samples of a model with its training data, and with the samples before."""
+    """Compare the score samples of a model with its training data, and with earlier samples."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs of a higher one go first; among equals, keys take turns"""
@@ -2362,7 +2362,7 @@ class ReadAgainRequest(TypedDict):
 
 
 class RepeatsRequest(TypedDict):
-    """Train several times by different seeds, to see how far chance moves a metric."""
+    """Train several times with different seeds, to measure how much a metric varies by chance."""
 
     count: int
     """Trainings of each job"""
@@ -2379,7 +2379,7 @@ class RestoreRequest(TypedDict):
 
 
 class ScheduledAutoTrainRequest(TypedDict):
-    """A search for the best model whose datasets are named: each run takes the newest of a name."""
+    """An automatic training with datasets by name: each run uses the newest ready dataset of each name."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs of a higher one go first; among equals, keys take turns"""
@@ -2436,7 +2436,7 @@ ScorerKind: TypeAlias = Literal["trees", "linear", "mlp", "sum"]
 
 
 class ServedClicks(TypedDict):
-    """Served rankings, of which each run makes a click log to train on."""
+    """A selection of served rankings, from which each run makes a click log to train on."""
 
     model: NotRequired[str | None]
     """The model that served them; that of the training when null"""
@@ -2489,7 +2489,7 @@ class ServedLogRequest(TypedDict):
 
 
 class StudyChanges(TypedDict):
-    """Changes of a study's budget; what is left out stays."""
+    """Changes of a study's budget; omitted fields stay."""
 
     trials: NotRequired[int | None]
     """Trials at most"""
@@ -2633,7 +2633,7 @@ class UserModel(TypedDict):
 
 
 class SimulateClicksRequest(TypedDict):
-    """Draw a click log on judged documents, by known propensities."""
+    """Simulate a click log on judged documents, with known propensities."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs of a higher one go first; among equals, keys take turns"""
@@ -2691,7 +2691,7 @@ Validation: TypeAlias = HeldOutDataset | RandomFolds | FoldColumn | HeldOutFract
 
 
 class WebhookChange(TypedDict):
-    """A request to change a webhook; what is left out stays."""
+    """A request to change a webhook; omitted fields stay."""
 
     url: NotRequired[str | None]
     events: NotRequired[list[Literal["job.ended", "study.concluded", "gate.refused", "alias.moved", "dataset.ready", "drift.found", "schedule.ran", "schedule.failed", "worker.lost"]] | None]
@@ -2960,7 +2960,7 @@ class EvaluateRequest(TypedDict):
 
 
 class ScheduledTrainRequest(TypedDict):
-    """A training whose datasets are named: each run takes the newest ready dataset of a name."""
+    """A training with datasets by name: each run uses the newest ready dataset of each name."""
 
     priority: NotRequired[Literal["low", "normal", "high"]]
     """Jobs of a higher one go first; among equals, keys take turns"""
@@ -3053,7 +3053,7 @@ class ScheduledTrainRequest(TypedDict):
 
 
 class StudyBaseRequest(TypedDict):
-    """The training that trials vary; with these values it is trial 0, the default."""
+    """The training that trials vary; unchanged, it is trial 0, the default."""
 
     loss: MeanSquaredErrorRequest | RankNetRequest | WeightedRankNetRequest | RankSvmRequest | WeightedRankSvmRequest | RankBoostRequest | WeightedRankBoostRequest | LambdaRankRequest | ArpLoss1Request | ArpLoss2Request | NdcgLoss1Request | NdcgLoss2Request | NdcgLoss2PlusPlusRequest | ListNetRequest | ListMleRequest | WeightedListMleRequest | XeNdcgRequest
     scorer: NotRequired[Scorer]
@@ -3077,7 +3077,7 @@ class StudyBaseRequest(TypedDict):
 
 
 class ScheduledStudyRequest(TypedDict):
-    """A study whose datasets are named: each run takes the newest ready dataset of a name."""
+    """A study with datasets by name: each run uses the newest ready dataset of each name."""
 
     name: str
     """For people; need not be unique"""
@@ -3124,7 +3124,7 @@ class ScheduledStudyRequest(TypedDict):
 
 
 class ScheduleChange(TypedDict):
-    """Changes of a schedule; what is left out stays."""
+    """Changes of a schedule; omitted fields stay."""
 
     name: NotRequired[str | None]
     cron: NotRequired[str | None]
@@ -3139,7 +3139,7 @@ class ScheduleChange(TypedDict):
 
 
 class ScheduleRequest(TypedDict):
-    """A job to queue again and again."""
+    """A job to queue repeatedly at set times."""
 
     name: str
     """For people; need not be unique"""

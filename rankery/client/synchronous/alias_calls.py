@@ -34,7 +34,7 @@ class AliasCalls(Calls):
         """Remove an alias; its history and its gate stay.
 
         Raises:
-            RankeryApiError: There is none.
+            RankeryApiError: The alias does not exist.
         """
         self.transport.request("DELETE", alias_path(name, alias), repeatable=False)
 
@@ -86,7 +86,7 @@ class AliasCalls(Calls):
         """Delete the promotion gate of an alias.
 
         Raises:
-            RankeryApiError: It has no gate.
+            RankeryApiError: The alias has no gate.
         """
         self.transport.request("DELETE", f"{alias_path(name, alias)}/gate", repeatable=False)
 
@@ -97,7 +97,7 @@ def alias_path(name: str, alias: str) -> str:
 
 
 def move_alias(transport: Transport, name: str, alias: str, version: int) -> httpx.Response:
-    """Request to point an alias at a version; the response is the model, or the job of its gate."""
+    """Send a request to point an alias at a version; the response has the model, or the job of its gate."""
     # With a gate each request creates a job.
     return transport.request(
         "PUT", alias_path(name, alias), json={"version": version}, repeatable=False

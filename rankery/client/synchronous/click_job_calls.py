@@ -65,20 +65,20 @@ class ClickJobCalls(JobCalls):
         lists: int | None = None,
         **options: Any,
     ) -> Job:
-        """Draw a click log on judged documents, by known propensities.
+        """Simulate a click log on judged documents with known propensities.
 
         Args:
             dataset: A ready dataset, whose labels decide what is clicked.
             log_name: Name of the log.
             models: Production rankers; each list is ranked by one of them.
-            features: Features that rank in their place, the highest value first.
-            user_model: Name of a published setting, `ultra-pbm` for example, or parameters of the users.
+            features: Features to rank by instead of models, in descending order.
+            user_model: Name of a published user model such as `ultra-pbm`, or its parameters.
             lists: Lists to show; 100,000 when left out.
             **options: `cutoff`, `swaps`, `swap_share`, `users`, `seed` and others of the API.
 
         Returns:
-            The job; `client.click_log(job.result["click_log_id"])` is the log, `truth` of the result its
-            propensities.
+            The job; `client.click_log(job.result["click_log_id"])` returns the log, and `truth` of the result
+            has the propensities.
 
         Raises:
             RankeryApiError: The service refused the request.

@@ -30,11 +30,11 @@ class ClickLog(ClickLogView, Data):
     """A click log, as last fetched from the service."""
 
     def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
-        """Change its name or its project; omitted fields stay.
+        """Change the name or the project; omitted fields stay.
 
         Args:
             name: Display name.
-            project: The project that it belongs to; none if None.
+            project: Project label; no project if None.
 
         Returns:
             This log.
@@ -43,13 +43,13 @@ class ClickLog(ClickLogView, Data):
         return self._take(self._transport.request("PATCH", self._path, json=body).json())
 
     def delete(self, *, permanently: bool = False) -> None:
-        """Move it to the trash, from which `client.restore` brings it back; what was learnt from it stays.
+        """Move the log to the trash; `client.restore` restores it. Results of the log stay.
 
         Args:
-            permanently: Free its bytes immediately instead.
+            permanently: Delete permanently instead of moving to the trash.
 
         Raises:
-            RankeryApiError: A job uses it; the problem lists which.
+            RankeryApiError: Jobs use the log; the problem lists them.
         """
         parameters = {"permanently": permanently or None}
         self._transport.request("DELETE", self._path, parameters=parameters)
@@ -81,18 +81,18 @@ class ClickLogCalls(Calls):
 
         Args:
             data: A file (UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,
-                gzip or Zstandard), which is streamed; a data frame with a row an impression; or addresses
-                that a worker reads.
+                gzip or Zstandard), which is streamed; a data frame with one row for each impression; or
+                    addresses that a worker reads.
             name: Display name; the file's name when left out.
-            queries: UBI's file of queries, where `data` has the events alone.
+            queries: UBI's file of queries, if `data` has only the events.
             files: Pattern of the names of files in a bucket: `part-*.parquet`.
             format: Detected by the content by default.
             columns: Columns of a table by role: `{"document": "sku", "rank": "place"}`; detected by the
                 usual names if left out.
-            actions: Weights of actions, `{"click": 1, "purchase": 5}`; others are counted and left out.
+            actions: Weights of actions, `{"click": 1, "purchase": 5}`; other actions are counted and ignored.
             rank_base: The lowest rank, 0 or 1; detected if None.
-            credentials: Name of credentials that workers have; never a secret.
-            project: Label of the project that it belongs to.
+            credentials: Name of credentials that are configured in workers; never a secret.
+            project: Project label.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 
         Returns:
@@ -134,21 +134,21 @@ class ClickLogCalls(Calls):
         actions: Mapping[str, float] | None = None,
         project: str | None = None,
     ) -> ClickLog:
-        """Make a click log of the rankings that a model served with `keep`, and of the events on them.
+        """Make a click log from the rankings that a model served with `keep`, and from their events.
 
         Args:
             model: A name for all its versions, or one version.
             name: Display name.
-            since: Start of the period, with a time zone; None for all that is kept.
+            since: Start of the period, with a time zone; None for all stored rankings.
             until: End of the period; None for now.
             actions: Weights of actions by name.
-            project: The project that it belongs to.
+            project: Project label.
 
         Returns:
             The log, which a job makes.
 
         Raises:
-            RankeryApiError: There is no such model, or the options do not fit.
+            RankeryApiError: The model does not exist, or the options are invalid.
         """
         period = {"since": since and since.isoformat(), "until": until and until.isoformat()}
         body = {"model": id_of(model), "name": name, "actions": actions, "project": project, **period}
@@ -157,12 +157,12 @@ class ClickLogCalls(Calls):
     def interleaved_clicks(
         self, interleaving: str | HasId, name: str | None = None, *, project: str | None = None
     ) -> ClickLog:
-        """Make a click log of the lists that an interleaving showed, and of the clicks on them.
+        """Make a click log from the lists that an interleaving showed, and from their clicks.
 
         Args:
-            interleaving: Its id, or one of `interleavings`.
-            name: What to call it; the interleaving's name unless given.
-            project: The project that it belongs to; the interleaving's unless given.
+            interleaving: The interleaving, or its id.
+            name: Display name; that of the interleaving when left out.
+            project: Project label; that of the interleaving when left out.
 
         Returns:
             The log, which a job makes.
@@ -177,14 +177,14 @@ class ClickLogCalls(Calls):
     def send_events(
         self, events: Iterable[tuple[str, str] | tuple[str, str, str] | tuple[str, str, str, datetime]]
     ) -> answers.RecordedServedEvents:
-        """Record what users did on rankings that `rank` kept; an event that is sent again changes nothing.
+        """Record events of users on rankings that `rank` kept; sending an event again has no effect.
 
         Args:
-            events: A `ranking_id`, the id of a document, an action, `click` unless given, and its time with a
-                time zone, now unless given; up to 1,000.
+            events: Up to 1,000 tuples of a `ranking_id`, a document id, optionally an action (`click`) and
+                optionally a time with a time zone (now).
 
         Raises:
-            RankeryApiError: The service refused them.
+            RankeryApiError: The service refused the events.
         """
         body = {"events": [_event(*event) for event in events]}
         response = self.transport.request("POST", "/v1/served-rankings/events", json=body)
@@ -211,14 +211,14 @@ class ClickLogCalls(Calls):
         return self._bound(ClickLog, self.transport.get(f"/v1/click-logs/{log_id}"))
 
     def delete_click_log(self, log: str | HasId, *, permanently: bool = False) -> None:
-        """Move a click log to the trash, from which `restore` brings it back.
+        """Move a click log to the trash; `restore` restores it.
 
         Args:
             log: The log, or its id.
-            permanently: Free its bytes immediately instead.
+            permanently: Delete permanently instead of moving to the trash.
 
         Raises:
-            RankeryApiError: A job uses it, or there is none.
+            RankeryApiError: A job uses the log, or it does not exist.
         """
         parameters = {"permanently": permanently or None}
         self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)

@@ -25,23 +25,23 @@ class Dataset(DatasetView, Data):
         """Read the upload of an invalid dataset again, without some columns; `wait` on it.
 
         Args:
-            ignore: Columns to leave out, beside those that the upload named.
+            ignore: Columns to leave out, in addition to those that the upload named.
 
         Returns:
             This dataset, which is being read.
 
         Raises:
-            RankeryApiError: It is not invalid, or its bytes are gone.
+            RankeryApiError: The dataset is not invalid, or its upload was deleted.
         """
         found = self._transport.create(f"{self._path}/read-again", {"ignore": list(ignore)})
         return self._take(found)
 
     def change(self, *, name: str | None = None, project: str | Unset | None = UNSET) -> Self:
-        """Change its name or its project; omitted fields stay.
+        """Change the name or the project; omitted fields stay.
 
         Args:
             name: Display name.
-            project: The project that it belongs to; none if None.
+            project: Project label; no project if None.
 
         Returns:
             This dataset.
@@ -56,13 +56,13 @@ class Dataset(DatasetView, Data):
         *,
         progress: bool | None = None,
     ) -> Path:
-        """Download it into a file; uploaded again, it is the same dataset.
+        """Download the dataset into a file; uploading the file gives the same dataset.
 
-        An interrupted download of Parquet resumes, by this call or by the next one into the
-        same file; one of LETOR, or of categories, restarts.
+        An interrupted download of Parquet resumes, in this call or in the next one with the same file. A
+        download of LETOR, or of a dataset with categories, restarts.
 
         Args:
-            path: The file; it appears when it is complete. Until then a hidden file is beside it.
+            path: Target file, written atomically. Until it is complete, a hidden file is beside it.
             format: `parquet`, or `letor`, which holds neither names of features nor weights.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 
@@ -71,7 +71,7 @@ class Dataset(DatasetView, Data):
 
         Raises:
             FileUnusable: The file cannot be written.
-            RankeryApiError: It is not ready, or LETOR cannot hold it.
+            RankeryApiError: The dataset is not ready, or cannot be written as LETOR.
         """
         target = Path(path)
         with downloaded(f"downloading {target.name}", progress) as on_bytes:
@@ -81,22 +81,22 @@ class Dataset(DatasetView, Data):
         return target
 
     def delete(self, *, permanently: bool = False) -> None:
-        """Move it to the trash, from which `client.restore` brings it back; what was trained on it stays.
+        """Move the dataset to the trash; `client.restore` restores it. Models trained on it stay.
 
         Args:
-            permanently: Free its bytes immediately instead.
+            permanently: Delete permanently instead of moving to the trash.
 
         Raises:
-            RankeryApiError: A job or a gate uses it; the problem lists which.
+            RankeryApiError: Jobs or gates use the dataset; the problem lists them.
         """
         parameters = {"permanently": permanently or None}
         self._transport.request("DELETE", self._path, parameters=parameters)
 
     def queries(self, prefix: str | None = None) -> Pages[QueryEntry]:
-        """List its queries, in its order.
+        """List the queries, in the order of the dataset.
 
         Args:
-            prefix: Only queries whose ids begin so.
+            prefix: Only queries whose ids have this prefix.
         """
         path = f"{self._path}/queries"
         return Pages(self._transport, path, lambda one: read(QueryEntry, one), prefix=prefix)
@@ -106,8 +106,8 @@ class Dataset(DatasetView, Data):
 
         Args:
             query_id: The query.
-            offset: Documents to pass over.
-            limit: Documents to return at most.
+            offset: Number of documents to skip.
+            limit: Largest number of documents to return.
 
         Raises:
             RankeryApiError: There is no such query.
@@ -120,10 +120,10 @@ class Dataset(DatasetView, Data):
         return read(FeatureProfiles, self._transport.get(f"{self._path}/features"))
 
     def corpus(self) -> Corpus:
-        """Return the public corpus that it is, by the counts that papers print.
+        """Identify the public corpus of the dataset by its published counts.
 
         Raises:
-            RankeryApiError: It has not been read yet.
+            RankeryApiError: The dataset has not been read yet.
         """
         return read(Corpus, self._transport.get(f"{self._path}/corpus"))
 

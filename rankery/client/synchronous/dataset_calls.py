@@ -37,15 +37,16 @@ class DatasetCalls(DatasetReferences):
         Args:
             queries: Number of queries.
             seed: Seed of the documents and their noise.
-            polynomial_seed: Seed of the function to be learnt; share it between training and test data.
+            polynomial_seed: Seed of the target function; use the same for training and test data.
             name: Display name.
             generator: `polynomial`, or `sparse` for long lists with few relevant documents (Marcuzzi et al.
                 2023).
-            documents_per_query: 50, or 2,679 of sparse data, if None.
-            features: 50 if None.
+            documents_per_query: Number of documents; if None, 50, or 2,679 for sparse data.
+            features: Number of features; 50 if None.
             noise: Standard deviation of noise on the hidden value, in standard deviations of the polynomial.
             gains: Five increasing numbers that replace the labels 0 to 4.
-            relevant_per_query: Relevant documents of each query, of sparse data; 0.17% of them if None.
+            relevant_per_query: Number of relevant documents of each query in sparse data; if None, 0.17% of
+                the documents.
         """
         body = {
             "queries": queries,
@@ -75,24 +76,25 @@ class DatasetCalls(DatasetReferences):
         repeated_features: Literal["last", "reject"] | None = None,
         feature_names: Mapping[str, str] | Sequence[str] | None = None,
     ) -> Dataset:
-        """Make datasets of the files in a folder of the service, which it reads in place.
+        """Make datasets from files in a folder of the service, read in place without an upload.
 
         Args:
             folder: Below `RANKERY_DATA_ROOTS` of the service: `MSLR-WEB30K/Fold1`, or `s3://bucket/prefix`.
             part: Only this part; all parts that the folder has if None.
             name: Display name, followed by the part where there are several.
             files: Pattern of the names of several files that become one dataset: `part-*.parquet`.
-            columns: Which columns of `files` are what, as in `upload_dataset`; likewise the following.
+            columns: Column roles of `files`; this and the following as in `upload_dataset`.
             format: Detected by the content if None.
             non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
-            repeated_features: Whether a feature that comes twice in a LETOR row counts with its last value.
+            repeated_features: Whether to use the last value of a feature that is repeated in a LETOR row.
             feature_names: Names by feature id, or a list of them.
 
         Returns:
-            The first part's dataset, which is still being read; `wait` on it. Its `parts` names them all.
+            Dataset of the first part, which is still being read; `wait` on it. Its `parts` lists all
+            datasets.
 
         Raises:
-            RankeryApiError: The service may not read the folder, or it has no such part or files.
+            RankeryApiError: The service may not read the folder, or the folder has no such part or files.
 
         Example:
             ```python
@@ -137,7 +139,7 @@ class DatasetCalls(DatasetReferences):
         Args:
             status: Only `pending`, `ready` or `invalid` ones.
             name: Only datasets of this name.
-            sha256: Only datasets whose bytes, as sent, hash to this.
+            sha256: Only datasets whose uploaded bytes have this SHA-256.
             project: Only datasets of this project; `-` for no project.
         """
         return self._pages(
@@ -153,14 +155,14 @@ class DatasetCalls(DatasetReferences):
         return self._bound(Dataset, self.transport.get(f"/v1/datasets/{dataset_id}"))
 
     def delete_dataset(self, dataset: str | HasId, *, permanently: bool = False) -> None:
-        """Move a dataset to the trash, from which `restore` brings it back; what was trained on it stays.
+        """Move a dataset to the trash; `restore` restores it. Models trained on it stay.
 
         Args:
             dataset: The dataset, or its id.
-            permanently: Free its bytes immediately instead.
+            permanently: Delete permanently instead of moving to the trash.
 
         Raises:
-            RankeryApiError: A job or a gate uses it, or there is none.
+            RankeryApiError: A job or a gate uses the dataset, or it does not exist.
         """
         parameters = {"permanently": permanently or None}
         self.transport.request("DELETE", f"/v1/datasets/{id_of(dataset)}", parameters=parameters)

@@ -29,13 +29,13 @@ class DatasetReferences(UploadCalls):
     """Calls that take datasets in any form."""
 
     def find_dataset(self, reference: str) -> Dataset:
-        """Return a dataset by its id, or the newest one of a name that is ready.
+        """Return the dataset with an id, or the newest ready dataset with a name.
 
         Args:
             reference: An id, `ds_…`, or a name.
 
         Raises:
-            NothingFound: No dataset of this name is ready; with the nearest name.
+            NothingFound: No dataset with this name is ready; the message has the nearest name.
             RankeryApiError: The id is unknown.
         """
         if reference.startswith(DATASET_PREFIX):
@@ -55,17 +55,17 @@ class DatasetReferences(UploadCalls):
         return page["items"]
 
     def _dataset_id(self, data: Any, columns: Columns | None = None, name: str | None = None) -> str:
-        """Return the id of a dataset, uploaded and read where it is given as data.
+        """Return the id of a dataset; upload data that are not a dataset yet, and wait until they are read.
 
         Args:
             data: As `train` takes it.
-            columns: Which columns of a file or a frame are what.
+            columns: Column roles of a file or a frame.
             name: Name of a frame.
 
         Raises:
             JobFailed: The data cannot be read.
-            NothingFound: There is no dataset of this name.
-            WrongType: It is something else.
+            NothingFound: No dataset has this name.
+            WrongType: `data` has an unsupported type.
         """
         if isinstance(data, str) and not is_address(data):
             if data.startswith(DATASET_PREFIX):
@@ -85,7 +85,7 @@ class DatasetReferences(UploadCalls):
         return id_of(data, _WANTED)
 
     def _held_out(self, held: Any, columns: Columns | None, name: str) -> Any:
-        """Return the hold-out, with a dataset by its id."""
+        """Return the hold-out as a request field; replace a dataset by its id."""
         if held is None or isinstance(held, Mapping | int | float):
             return held
         return self._dataset_id(held, columns, name)

@@ -25,17 +25,17 @@ class DriftCalls(JobCalls):
         thresholds: Mapping[str, float] | None = None,
         **options: Any,
     ) -> Job:
-        """Compare the score samples of a model with its training data, and with the samples before.
+        """Compare the score samples of a model with its training data, and with earlier samples.
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
-            days: The samples of the last so many days; 7 when left out.
+            days: Period of the samples in days before now; 7 when left out.
             thresholds: `{"psi", "p", "missing"}` from which a feature has drifted.
             **options: `compare_with_previous`, `dataset_id`, `queries_by`, `seed` and others of the
                 API.
 
         Returns:
-            The job; `client.drift_report(job.result["drift_report_id"])` is what it found.
+            The job; `client.drift_report(job.result["drift_report_id"])` returns the drift report.
 
         Raises:
             RankeryApiError: The service refused the request.
@@ -50,7 +50,7 @@ class DriftCalls(JobCalls):
         verdict: Literal["drift", "none", "too_few"] | None = None,
         project: str | None = None,
     ) -> Pages[DriftReportEntryView]:
-        """List reports of drift, newest first.
+        """List drift reports, newest first.
 
         Args:
             model: Only reports of this version; of all versions of a plain name.

@@ -34,19 +34,18 @@ class EventCalls(Calls):
         object: str | HasId | None = None,
         patience_seconds: float = _PATIENCE_SECONDS,
     ) -> Iterator[EventView]:
-        """Iterate over events as they happen, without an end.
+        """Iterate over events as they happen, endlessly.
 
-        Where the connection breaks off, it continues after the last event: none is left out or comes twice.
+        After a lost connection, the iteration resumes after the last event, without gaps or repetitions.
 
         Args:
-            after: Begin after the event of this id, 0 for all that are kept; with what happens from now on
-                if None.
-            kinds: Only these, such as `job.ended`, `gate.refused` or `alias.moved`.
+            after: Id of the event to begin after; 0 for all stored events, None for new events only.
+            kinds: Only these kinds, such as `job.ended`, `gate.refused` or `alias.moved`.
             object: Only events of this object.
-            patience_seconds: How long to try again where the service does not answer.
+            patience_seconds: How long to retry while the service does not respond.
 
         Raises:
-            ServiceUnreachable: The service has not answered for so long.
+            ServiceUnreachable: The service has not responded for `patience_seconds`.
             RankeryApiError: The service refused the request.
 
         Warns:
@@ -89,7 +88,7 @@ class EventCalls(Calls):
         kinds: Sequence[str] | str | None = None,
         object: str | HasId | None = None,
     ) -> Pages[EventView]:
-        """List the events that are kept, newest first.
+        """List the stored events, newest first.
 
         Args:
             after: Only events after the event of this id, oldest first.

@@ -32,9 +32,9 @@ class ExportCalls(Calls):
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
-            format: One of those that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
-            path: The file; it appears when it is complete.
-            archive: Write a zip with the proof and how to install it beside the model.
+            format: A format that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            path: Target file, written atomically.
+            archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
             **options: Options of the format, of `target_version`, `model_name`, `feature_set`, `score_shift`,
                 `never_missing` and `feature_names`; see `rankery.client.ExportOptions`.
@@ -67,12 +67,12 @@ class ExportCalls(Calls):
         dataset: str | HasId | None = None,
         **options: Unpack[ExportOptions],
     ) -> ExportParity:
-        """Return the proof of an export: written, read back and evaluated as the engine does.
+        """Verify the parity of an export: write it, read it back and evaluate it like the engine.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
             format: The export's format.
-            dataset: Documents to compare over; the model's own when left out.
+            dataset: Documents to compare scores on; the model's test or training data when left out.
             **options: As in the export.
 
         Raises:

@@ -28,12 +28,12 @@ class InterleavingCalls(JobCalls):
         rankings: Sequence[str] | None = None,
         **options: Any,
     ) -> InterleavingView:
-        """Compare rankers by lists that they share.
+        """Create an interleaving, which compares rankers by clicks on interleaved lists.
 
         Args:
             name: Display name.
             models: Two or more models; or `rankings`.
-            rankings: Names of two or more rankers whose rankings you make.
+            rankings: Names of two or more rankers whose rankings the caller provides.
             **options: `method`, `length`, `seed`, `unit`, `error`, `miss`, `difference`,
                 `click_window_seconds` and `project`.
 
@@ -69,14 +69,14 @@ class InterleavingCalls(JobCalls):
         documents: Sequence[Mapping[str, Any]] | None = None,
         rankings: Mapping[str, Sequence[str]] | None = None,
     ) -> answers.ShownList:
-        """Return a list to show; the same user and query keep theirs.
+        """Return an interleaved list to show; it is the same for the same user and query.
 
         Args:
-            interleaving: Its id, or one of `interleavings`.
+            interleaving: The interleaving, or its id.
             query: Id of the query.
-            user: Any text that tells users apart; only its hash is stored.
+            user: Any text that identifies the user; only its hash is stored.
             documents: Candidates for the models, `{"id", "features"}`.
-            rankings: Documents of each ranker, best first, for rankings of your own.
+            rankings: Documents of each ranker, best first, for an interleaving with `rankings`.
 
         Raises:
             RankeryApiError: The service refused the request.
@@ -90,14 +90,14 @@ class InterleavingCalls(JobCalls):
     def send_clicks(
         self, interleaving: str | HasId, clicks: Iterable[tuple[str, str]]
     ) -> answers.RecordedEvents:
-        """Record clicks on lists; one that is sent again changes nothing.
+        """Record clicks on interleaved lists; sending a click again has no effect.
 
         Args:
-            interleaving: Its id, or one of `interleavings`.
-            clicks: Pairs of a list's `ranking_id` and the id of a document, up to 1,000.
+            interleaving: The interleaving, or its id.
+            clicks: Up to 1,000 pairs of the `ranking_id` of a list and a document id.
 
         Raises:
-            RankeryApiError: The service refused them.
+            RankeryApiError: The service refused the clicks.
         """
         events = [{"ranking_id": ranking, "document_id": document} for ranking, document in clicks]
         path = f"{_PATH}/{id_of(interleaving)}/events"
@@ -105,19 +105,19 @@ class InterleavingCalls(JobCalls):
         return read(answers.RecordedEvents, response.json())
 
     def interleaving_verdict(self, interleaving: str | HasId) -> InterleavingVerdictView:
-        """Return which ranker users prefer; looking often does not raise the error.
+        """Return which ranker users prefer; repeated checks do not raise the error rate.
 
         Args:
-            interleaving: Its id, or one of `interleavings`.
+            interleaving: The interleaving, or its id.
         """
         path = f"{_PATH}/{id_of(interleaving)}/verdict"
         return read(InterleavingVerdictView, self.transport.get(path))
 
     def delete_interleaving(self, interleaving: str | HasId) -> None:
-        """Delete an interleaving with its lists and clicks, for good.
+        """Delete an interleaving with its lists and clicks permanently.
 
         Args:
-            interleaving: Its id, or one of `interleavings`.
+            interleaving: The interleaving, or its id.
         """
         self.transport.request("DELETE", f"{_PATH}/{id_of(interleaving)}")
 

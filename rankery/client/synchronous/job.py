@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 
 _LONGEST_INTERVAL_SECONDS = 2.0
 _SLOWER = 1.1
-_INTERVAL_SECONDS = 0.5  # between two questions about all jobs of a list
+_INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 
 
 class Job(JobView, Deletable):
     """A job, as last fetched from the service.
 
-    `refresh` and `wait` bring it up to date in place.
+    `refresh` and `wait` update the object in place.
 
     Example:
         ```python
@@ -74,22 +74,22 @@ class Job(JobView, Deletable):
         interval_seconds: float = 0.2,
         progress: bool | None = None,
     ) -> Self:
-        """Wait until the job has ended; a bar shows its iterations, time left and validation metric.
+        """Wait until the job has ended; a progress bar shows iterations, time left and validation metric.
 
         Interrupted from the keyboard, the job continues.
 
         Args:
-            on_progress: Called with the job each time it was asked for.
-            timeout_seconds: Give up after so long; None waits for ever.
-            interval_seconds: The first pause between two questions; later ones grow, to 2 s.
+            on_progress: Called with the job after each poll.
+            timeout_seconds: Timeout in seconds; None waits forever.
+            interval_seconds: First interval between polls; it grows to 2 s.
             progress: Whether to draw the bar; where standard error is a terminal or a notebook if None.
 
         Returns:
             This job, which has succeeded.
 
         Raises:
-            JobFailed: It failed or was cancelled; `JobRefused` where a gate refused the version.
-            TimeoutError: It has not ended in time.
+            JobFailed: The job failed or was cancelled; `JobRefused` if a gate refused the version.
+            TimeoutError: The timeout has expired.
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         interval = interval_seconds
@@ -109,13 +109,13 @@ class Job(JobView, Deletable):
                 interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
 
     def cancel(self) -> Self:
-        """Cancel the job; a queued one stops immediately, a running one within a second or so.
+        """Cancel the job: immediately if queued, within about a second if running.
 
         Returns:
             This job.
 
         Raises:
-            RankeryApiError: It has ended already.
+            RankeryApiError: The job has already ended.
         """
         path = f"{self._path}/cancel"
         response = self._transport.request("POST", path, repeatable=False)
@@ -129,12 +129,12 @@ class Job(JobView, Deletable):
         tags: Mapping[str, str | None] | None = None,
         project: str | Unset | None = UNSET,
     ) -> Self:
-        """Change its labels; omitted fields stay.
+        """Change the labels of the job; omitted fields stay.
 
         Args:
-            name: Title; the usual one if None.
-            notes: Whatever they note.
-            tags: Tags to set; those that are None go, all others stay.
+            name: Title; the default title if None.
+            notes: Free text.
+            tags: Tags to set; None removes a tag, other tags stay.
             project: The project of the job and its results; none if None.
 
         Returns:
@@ -148,7 +148,7 @@ class Job(JobView, Deletable):
         """Return a training's learning curves.
 
         Args:
-            after: Leave out iterations up to this one.
+            after: Only iterations after this one.
         """
         return read(History, self._transport.get(f"{self._path}/history", after=after))
 
@@ -156,8 +156,8 @@ class Job(JobView, Deletable):
         """Return the candidates of an automatic training, also while it runs.
 
         Returns:
-            A row a candidate, the best first: `name`, `status`, `value` with its `interval`, `seconds`,
-            `weight` in the model and others.
+            One row for each candidate, the best first: `name`, `status`, `value` with its `interval`,
+            `seconds`, `weight` in the model and others.
 
         Raises:
             RankeryApiError: The job is not an automatic training.
@@ -174,7 +174,7 @@ class Job(JobView, Deletable):
         return Model.of(self._made("model_id", "models"), self._transport)
 
     def evaluation(self) -> Evaluation:
-        """Return the evaluation that the job made; a training makes one where it has a test dataset.
+        """Return the evaluation that the job made; a training with a test dataset makes one.
 
         Raises:
             NothingMade: There is none (yet).
@@ -206,7 +206,7 @@ class Job(JobView, Deletable):
         return read(Inspection, self._made("inspection_id", "inspections"))
 
     def _made(self, field: str, collection: str, **parameters: Any) -> Document:
-        """Fetch the result of the job, by the field that has its id."""
+        """Fetch the result of the job, whose id is in a field of the job."""
         if not self.has_ended:
             self.refresh()
         return self._transport.get(f"/v1/{collection}/{self.made(field)}", **parameters)
@@ -228,7 +228,7 @@ class Model(ModelView, Deletable):
         return self._take(self._transport.get(self._path))
 
     def importance(self) -> Importance:
-        """Return the gains and split counts of its features."""
+        """Return the gains and split counts of the features."""
         return read(Importance, self._transport.get(f"{self._path}/importance"))
 
     def predict(
@@ -247,28 +247,28 @@ class Model(ModelView, Deletable):
 
         Raises:
             DataUnusable: The candidates cannot be sent.
-            RankeryApiError: They do not fit the model.
+            RankeryApiError: The candidates do not match the model.
         """
         return ScoringCalls(self._transport).score(
             self, candidates, columns=columns, allow_absent_features=allow_absent_features
         )
 
     def tree(self, index: int, *, root: int | None = None, depth: int | None = None) -> ModelTree:
-        """Return one of its trees, nested.
+        """Return a tree of the model as nested nodes.
 
         Args:
-            index: Which, from 0.
-            root: The node to begin at.
-            depth: Levels to show.
+            index: Index of the tree, from 0.
+            root: Node to begin at.
+            depth: Number of levels.
 
         Raises:
-            RankeryApiError: There is no such tree.
+            RankeryApiError: The tree does not exist.
         """
         path = f"{self._path}/trees/{index}"
         return read(ModelTree, self._transport.get(path, root=root, depth=depth))
 
     def inspections(self) -> Pages[InspectionEntry]:
-        """List its inspections, newest first."""
+        """List the inspections of the model, newest first."""
         path = f"{self._path}/inspections"
         return Pages(self._transport, path, lambda one: read(InspectionEntry, one))
 
@@ -280,13 +280,14 @@ class Model(ModelView, Deletable):
         tags: Mapping[str, str | None] | None = None,
         project: str | Unset | None = UNSET,
     ) -> Self:
-        """Change its description and tags; omitted fields stay.
+        """Change title, description, tags and project of the version; omitted fields stay.
 
         Args:
             title: Display name of this version; none if None.
-            description: In the place of the one that it has.
-            tags: Tags to set; those that are None go, all others stay. `keep` holds it against retention.
-            project: The project of all versions of its name; none if None.
+            description: New description; none if None.
+            tags: Tags to set; None removes a tag, other tags stay. `keep` protects the version from
+                retention.
+            project: Project label of all versions of the model name; none if None.
 
         Returns:
             This model.
@@ -315,7 +316,7 @@ class Model(ModelView, Deletable):
         return self._take(response.json())
 
     def reproduce(self) -> Job:
-        """Reproduce its training; see `client.reproduce`."""
+        """Train the model again from its lineage; see `client.reproduce`."""
         path = f"/v1/models/{address_of(self)}/reproduce"
         return Job.of(self._transport.create(path), self._transport)
 
@@ -328,12 +329,12 @@ class Model(ModelView, Deletable):
         progress: bool | None = None,
         **options: Unpack[ExportOptions],
     ) -> Path:
-        """Export it to a file for another engine.
+        """Export the model to a file for another engine.
 
         Args:
-            format: One of those that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
-            path: The file; it appears when it is complete.
-            archive: Write a zip with the proof and how to install it beside the model.
+            format: A format that the service lists: `lightgbm`, `solr`, `elasticsearch`, `onnx`, …
+            path: Target file, written atomically.
+            archive: Write a zip of the model with parity files and installation instructions.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
             **options: Options of the format; see `client.export`.
 
@@ -351,11 +352,11 @@ class Model(ModelView, Deletable):
     def parity(
         self, format: str, *, dataset: str | HasId | None = None, **options: Unpack[ExportOptions]
     ) -> ExportParity:
-        """Return the proof of an export: written, read back and evaluated as the engine does.
+        """Verify the parity of an export: write it, read it back and evaluate it like the engine.
 
         Args:
             format: The export's format.
-            dataset: Documents to compare over; the model's own when left out.
+            dataset: Documents to compare scores on; the model's test or training data when left out.
             **options: As in the export.
 
         Raises:

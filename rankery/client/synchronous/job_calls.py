@@ -26,17 +26,17 @@ class Grid(GridView[Job]):
     """
 
     def wait(self, *, timeout_seconds: float | None = None, progress: bool | None = None) -> Self:
-        """Wait until all trainings have ended, well or not, with a bar for each.
+        """Wait until all trainings have ended, whatever their status, with a progress bar for each.
 
         Args:
-            timeout_seconds: Give up after so long; None waits for ever.
+            timeout_seconds: Timeout in seconds; None waits forever.
             progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
 
         Returns:
             This grid.
 
         Raises:
-            TimeoutError: They have not all ended in time.
+            TimeoutError: A job has not ended in time.
         """
         wait_all(self.jobs, timeout_seconds=timeout_seconds, progress=progress)
         return self
@@ -59,15 +59,15 @@ class JobCalls(Calls):
     def submit_all(
         self, jobs: Sequence[Mapping[str, Any]], *, repeats: int | RepeatsRequest | None = None
     ) -> Listing[Job]:
-        """Submit several jobs, such as the trainings of a grid: all of them, or none where one is refused.
+        """Submit several jobs, such as the trainings of a grid; if one is refused, none is queued.
 
         Args:
-            jobs: Each as `submit` takes it.
-            repeats: Submit each training so many times, on bootstrap samples of its queries by one seed after
-                the other; or `{"count", "by"}`.
+            jobs: Jobs in the form of `submit`.
+            repeats: Number of submissions of each training, on bootstrap samples of its queries with
+                consecutive seeds; or `{"count", "by"}`.
 
         Raises:
-            RankeryApiError: The service refused one; the sentence names it by its place, `/jobs/0`.
+            RankeryApiError: The service refused a job; the message names it by its position, `/jobs/0`.
         """
         asked = {"count": repeats} if isinstance(repeats, int) else repeats
         batch = given({"jobs": [dict(job) for job in jobs], "repeats": asked})
@@ -108,17 +108,17 @@ class JobCalls(Calls):
         timeout_seconds: float | None = None,
         progress: bool | None = None,
     ) -> Listing[Job]:
-        """Wait until all jobs have ended, well or not, with a bar for each.
+        """Wait until all jobs have ended, whatever their status, with a progress bar for each.
 
         Args:
             jobs: The jobs.
-            timeout_seconds: Give up after so long; None waits for ever.
+            timeout_seconds: Timeout in seconds; None waits forever.
             progress: Whether to draw the bars; where standard error is a terminal or a notebook if None.
 
         Returns:
-            The same jobs; what failed has a `problem`.
+            The same jobs; failed jobs have a `problem`.
 
         Raises:
-            TimeoutError: They have not all ended in time.
+            TimeoutError: A job has not ended in time.
         """
         return wait_all(jobs, timeout_seconds=timeout_seconds, progress=progress)

@@ -32,7 +32,7 @@ class LifecycleCalls(Calls):
     """Calls that label, delete and restore objects, and measure storage."""
 
     def projects(self) -> Listing[ProjectView]:
-        """Return the projects, in alphabetical order, with how much each has."""
+        """Return the projects with the number of their objects, in alphabetical order."""
         answer = self.transport.get("/v1/projects")
         return Listing(read(ProjectView, one) for one in answer["items"])
 
@@ -48,15 +48,17 @@ class LifecycleCalls(Calls):
     ) -> DeletionView:
         """Delete several objects of a kind, by their ids or by a filter.
 
-        What something else needs is left; `refused` of the answer lists it with what holds it.
+        Objects that others depend on are not deleted; `refused` of the result lists them with their
+        dependents.
 
         Args:
             kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings`, `inspections`, `experiments` or
                 `studies`.
-            ids: Those to delete; of models also references such as `web:3`.
-            where: A filter instead: that of the kind's list, `older_than_days` and `created_before`.
-            with_results: Delete what they made as well.
-            permanently: Free their bytes immediately, without the trash.
+            ids: Ids to delete; for models also references such as `web:3`.
+            where: Filter instead: the filters of the list of this kind, `older_than_days` and
+                `created_before`.
+            with_results: Also delete the results of these objects.
+            permanently: Delete permanently instead of moving to the trash.
             dry_run: Only return what would be deleted.
 
         Raises:
@@ -85,14 +87,15 @@ class LifecycleCalls(Calls):
     ) -> LabelledView:
         """Change the tags and the project of several jobs or models, by their ids or by a filter.
 
-        What a job made moves with it to another project; all versions of a model's name move together.
+        Results of a job move with it to another project; all versions of a model name move together.
 
         Args:
             kind: `jobs` or `models`.
-            ids: Those to label; of models also references such as `web:3`.
-            where: A filter instead: that of the kind's list, `older_than_days` and `created_before`.
-            tags: Tags to set; those that are None are removed, all others stay.
-            project: The project that they move to, none if None; without it they stay.
+            ids: Ids to label; for models also references such as `web:3`.
+            where: Filter instead: the filters of the list of this kind, `older_than_days` and
+                `created_before`.
+            tags: Tags to set; None removes a tag, other tags stay.
+            project: New project label, none if None; the project stays when left out.
             dry_run: Only return what would change.
 
         Raises:
@@ -127,7 +130,7 @@ class LifecycleCalls(Calls):
         """Restore objects from the trash, with those deleted with them.
 
         Args:
-            *things: Their ids, or the objects.
+            *things: Objects or ids.
         """
         body = {"ids": [id_of(one) for one in things]}
         return read(RestoredView, self._post("/v1/trash/restore", body))
@@ -140,13 +143,13 @@ class LifecycleCalls(Calls):
         everything: bool = False,
         dry_run: bool = False,
     ) -> DeletionView:
-        """Free the bytes of objects in the trash; they cannot be restored.
+        """Purge objects from the trash permanently and free their storage.
 
         Args:
-            ids: Only these.
-            older_than_days: Only what has been in the trash for so long.
-            everything: All of it.
-            dry_run: Only return what would go.
+            ids: Only these ids.
+            older_than_days: Only objects that were deleted at least so many days ago.
+            everything: All objects in the trash.
+            dry_run: Only return what would be purged.
 
         Raises:
             InvalidArgument: Not exactly one of ids, older_than_days and everything is given.
@@ -161,7 +164,7 @@ class LifecycleCalls(Calls):
         return self._delete("/v1/trash/empty", given(wanted) | {"dry_run": dry_run})
 
     def storage(self, *, refresh: bool = False) -> StorageView:
-        """Return the bytes by kind, those of the trash, and those that retention would free.
+        """Return the storage in bytes by kind, that of the trash, and what retention would free.
 
         Args:
             refresh: Measure now; else the measurement of the last minute is returned.
@@ -169,7 +172,7 @@ class LifecycleCalls(Calls):
         return read(StorageView, self.transport.get("/v1/storage", refresh=refresh or None))
 
     def _delete(self, path: str, body: Mapping[str, Any]) -> DeletionView:
-        """Repeat a deletion until it is complete or deletes nothing more; send a dry run once."""
+        """Repeat a deletion request until it is complete or deletes nothing; send a dry run once."""
         found = latest = read(DeletionView, self._post(path, body))
         while latest.deleted and not (latest.complete or latest.dry_run):
             latest = read(DeletionView, self._post(path, body))
@@ -179,7 +182,7 @@ class LifecycleCalls(Calls):
     def retention(self, *, refresh: bool = False) -> RetentionView:
         """Return how long objects of each kind are kept, and what retention would move to the trash now.
 
-        The settings `RANKERY_RETENTION_…_DAYS` of the service decide.
+        The retention times are the settings `RANKERY_RETENTION_…_DAYS` of the service.
 
         Args:
             refresh: Measure now; else the measurement of the last minute is returned.
@@ -187,7 +190,7 @@ class LifecycleCalls(Calls):
         return read(RetentionView, self.transport.get("/v1/storage", refresh=refresh or None))
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Any:
-        # A repetition finds nothing left to do.
+        # Idempotent: a repetition has no effect.
         return self.transport.request("POST", path, json=dict(body)).json()
 
 

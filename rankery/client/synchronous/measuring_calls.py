@@ -51,11 +51,11 @@ class MeasuringCalls(JobCalls, SystemCalls):
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             diagnostics: Compute diagnostics of a loss at the model's scores: `{"loss", "cutoff"}`.
-            label_map: Labels to replace, as text, and what by.
+            label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of the bootstrap intervals.
-            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
-            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
@@ -99,23 +99,23 @@ class MeasuringCalls(JobCalls, SystemCalls):
 
         Args:
             dataset: Dataset to compare them on, in any form that `train` takes.
-            systems: Two or more; each later one is held against each earlier one. A model (id, name,
+            systems: Two or more; each later one is compared with each earlier one. A model (id, name,
                 `name:version`, `name@alias`) or a ranking (`rnk_…`); a `Booster` or `LGBMRanker`, which is
                 imported; a file of a TREC run; scores as `upload_run` takes them: an array in the order of
-                the dataset's rows, a frame, or `{query: {document: score}}`. By name where they are a
-                dictionary: `{"champion": "web@champion", "neural": scores}`.
-            reference: Place of the system, from 0, that all others are held against instead.
-            correction: Correction of the p-values for their number: `holm`, or `none` for one test planned
-                before.
-            pool_folds: Rank each query by the model of a cross-validation that has not seen it.
-            metrics: Spellings; the first one decides.
+                the dataset's rows, a frame, or `{query: {document: score}}`. A dictionary
+                    gives them names: `{"champion": "web@champion", "neural": scores}`.
+            reference: Index of the system, from 0, that all others are compared with instead.
+            correction: Correction of p-values for multiple comparisons: `holm`, or `none` for a single
+                planned test.
+            pool_folds: Rank each query with the cross-validation model that was trained without its fold.
+            metrics: Spellings such as `ndcg@10`; the first one decides the verdict.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
             permutations: Random assignments of Fisher's randomisation test.
-            label_map: Labels to replace, as text, and what by.
+            label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of the resampling.
-            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
-            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
@@ -155,9 +155,9 @@ class MeasuringCalls(JobCalls, SystemCalls):
         Args:
             model: Id, name, `name:version` or `name@alias`.
             dataset: Dataset to rank, in any form that `train` takes.
-            allow_absent_features: Go on where the dataset lacks more than half of the features in use.
+            allow_absent_features: Continue if the dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
-            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
@@ -194,17 +194,17 @@ class MeasuringCalls(JobCalls, SystemCalls):
 
         Args:
             model: Id, name, `name:version` or `name@alias`.
-            dataset: Where to look, in any form that `train` takes.
+            dataset: Dataset to measure on, in any form that `train` takes.
             metric: Metric whose drop is measured when a feature is shuffled; `ndcg@10` when left out.
-            repeats: How often each feature is shuffled.
-            within: Shuffle over the `dataset`, or within the `query`.
+            repeats: Number of shuffles of each feature.
+            within: Shuffle within the whole `dataset` or within each `query`.
             partial_dependence: `{"features", "grid", "sample"}`.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
-            label_map: Labels to replace, as text, and what by.
+            label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of the shuffling.
-            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
-            columns: Which columns of a file or a frame are what, as in `upload_dataset`.
+            columns: Column roles of a file or a frame, as in `upload_dataset`.
             **labels: `name`, `notes`, `tags` and `project` of the job.
 
         Raises:
@@ -236,7 +236,7 @@ class MeasuringCalls(JobCalls, SystemCalls):
         return self._bound(Evaluation, self.transport.get(f"/v1/evaluations/{evaluation_id}"))
 
     def comparisons(self) -> Pages[ComparisonEntry]:
-        """List comparisons, newest first; `client.comparison` has all of one."""
+        """List comparisons, newest first; `client.comparison` returns one with all its fields."""
         return Pages(self.transport, "/v1/comparisons", lambda one: read(ComparisonEntry, one))
 
     def comparison(self, comparison_id: str) -> Comparison:
@@ -261,8 +261,8 @@ class MeasuringCalls(JobCalls, SystemCalls):
         """List stored rankings, newest first.
 
         Args:
-            dataset: Only rankings of its queries.
-            uploaded: Only rankings of other systems, or only rankings of models.
+            dataset: Only rankings of the queries of this dataset.
+            uploaded: True for only uploaded runs, False for only rankings of models.
         """
         dataset_id = None if dataset is None else id_of(dataset)
         return self._pages(Ranking, "/v1/rankings", dataset_id=dataset_id, uploaded=uploaded)

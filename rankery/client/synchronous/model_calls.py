@@ -42,24 +42,24 @@ class ModelCalls(AliasCalls):
             reference: Id, name (its latest version), `name:version` or `name@alias`.
 
         Raises:
-            RankeryApiError: There is none.
+            RankeryApiError: The model does not exist.
         """
         return self._bound(Model, self.transport.get(f"/v1/models/{address_of(reference)}"))
 
     def reproduce(self, reference: str | HasId) -> Job:
-        """Train a model again; the job's result has whether the bytes are equal.
+        """Train a model again from its lineage; the result of the job has whether the bytes are equal.
 
         Args:
             reference: Id, name, `name:version` or `name@alias`.
 
         Raises:
-            RankeryApiError: It cannot be made again, as where its data are gone.
+            RankeryApiError: The model cannot be reproduced, for example because its data were deleted.
         """
         path = f"/v1/models/{address_of(reference)}/reproduce"
         return self._bound(Job, self.transport.create(path))
 
     def distil(self, reference: str | HasId, **options: Unpack[DistilRequest]) -> Job:
-        """Train a forest on the scores of a model, for engines that read forests alone.
+        """Distil a model into a forest, for engines that read only forests.
 
         Its finding `distilled` has the value of both models on test queries, and the difference.
 
@@ -69,7 +69,7 @@ class ModelCalls(AliasCalls):
                 `features`, and the `priority`, `limits` and labels of the job; each has a default.
 
         Raises:
-            RankeryApiError: The service refused it; the sentence names each place.
+            RankeryApiError: The service refused the request; the message names the location of each error.
 
         Example:
             ```python
@@ -85,15 +85,15 @@ class ModelCalls(AliasCalls):
 
         Args:
             name: The model's name.
-            alias: The alias, made where it is new.
-            version: Where it is to point.
+            alias: The alias, which is created if new.
+            version: Version that the alias is to point at.
 
         Returns:
-            The model; or, where the alias has a gate, the job of kind `promote` that compares the two
-            versions and moves it.
+            The model; or, if the alias has a gate, the job of kind `promote` that compares the two versions
+            and moves the alias.
 
         Raises:
-            RankeryApiError: There is no such version.
+            RankeryApiError: The version does not exist.
         """
         response = move_alias(self.transport, name, alias, version)
         document = response.json()
@@ -105,9 +105,9 @@ class ModelCalls(AliasCalls):
         """Undo the last move of an alias that is not undone yet, without its gate.
 
         Returns:
-            The model that it points at then.
+            The model that the alias then points at.
 
         Raises:
-            RankeryApiError: There is no move to undo.
+            RankeryApiError: The alias has no move to undo.
         """
         return self._bound(Model, self.transport.create(f"{alias_path(name, alias)}/rollback"))

@@ -44,7 +44,7 @@ class Pages(Generic[Item]):
                 return
 
     def first(self, count: int = 20) -> Listing[Item]:
-        """Return the first of the list.
+        """Return the first items of the list.
 
         Args:
             count: Largest number of items.
@@ -61,7 +61,7 @@ class Pages(Generic[Item]):
         return found
 
     def all(self) -> Listing[Item]:
-        """Return the whole list, over all its pages."""
+        """Return all items, from all pages."""
         found: Listing[Item] = Listing()
         for item in self:
             found.append(item)

@@ -24,7 +24,7 @@ class Resource(BaseModel):
         """Build the resource from a response.
 
         Raises:
-            AnswerNotUnderstood: It is something else.
+            AnswerNotUnderstood: The response does not have the expected fields.
         """
         made = read(cls, document)
         made._transport = transport
@@ -47,17 +47,17 @@ class Deletable(Resource):
     def _path(self) -> str: ...
 
     def delete(self, *, with_results: bool = False, permanently: bool = False) -> DeletionView:
-        """Move it to the trash, from which `client.restore` brings it back.
+        """Move the object to the trash; `client.restore` restores it.
 
         Args:
-            with_results: Delete what it made as well.
-            permanently: Free its bytes immediately instead.
+            with_results: Also delete the results of the object.
+            permanently: Delete permanently instead of moving to the trash.
 
         Returns:
-            What was deleted.
+            The deleted objects.
 
         Raises:
-            RankeryApiError: Something else needs it; the problem lists what.
+            RankeryApiError: Other objects depend on it; the problem lists them.
         """
         parameters = {"with_results": with_results or None, "permanently": permanently or None}
         response = self._transport.request("DELETE", self._path, parameters=parameters)
@@ -71,7 +71,7 @@ class Calls:
     """Base of the calls on one resource.
 
     Args:
-        transport: Sends the requests.
+        transport: Transport of the requests.
     """
 
     def __init__(self, transport: Transport) -> None:

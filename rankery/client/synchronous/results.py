@@ -66,12 +66,12 @@ class Evaluation(EvaluationView, Deletable, Tabular):
         most: float | None = None,
         segment: str | None = None,
     ) -> Pages[QueryValues]:
-        """List each query's values; None where a metric is undefined.
+        """List the metric values of each query; None if a metric is undefined.
 
         Args:
             sort: Sort by this metric; in the dataset's order when left out.
-            order: Ascending when left out.
-            least: Only queries whose value is at least this, of `sort` or else the first metric.
+            order: Sort order; ascending when left out.
+            least: Only queries whose value of `sort`, or else of the first metric, is at least this.
             most: Only queries whose value is at most this.
             segment: Only the queries of a segment, such as `market: de`.
         """
@@ -80,7 +80,7 @@ class Evaluation(EvaluationView, Deletable, Tabular):
         return Pages(self._transport, path, lambda one: read(QueryValues, one), **selection)
 
     def to_arrow(self) -> "pa.Table":
-        """Ask for the values of all queries: `query_id` and a column a metric, null where undefined."""
+        """Fetch the values of all queries: `query_id` and one column per metric, null if undefined."""
         from rankery.client.frames.arrow import pa
 
         rows = self.queries().all()
@@ -110,12 +110,13 @@ class Comparison(ComparisonView, Deletable, Tabular):
         b: int = 1,
         metric: str | None = None,
     ) -> Pages[ComparedQuery]:
-        """List each query's values, one a system; None where undefined.
+        """List the values of each query, one for each system; None if undefined.
 
         Args:
-            sort: Sort by the difference B − A or by the values of a system; else in the dataset's order.
-            order: Ascending when left out.
-            least: Only queries whose value is at least this, of `sort` or else the difference.
+            sort: Sort by the difference B − A or by the values of a system; in the dataset's order when left
+                out.
+            order: Sort order; ascending when left out.
+            least: Only queries whose value of `sort`, or else whose difference, is at least this.
             most: Only queries whose value is at most this.
             segment: Only the queries of a segment, such as `market: de`.
             a: Place of system A in `systems`, from 0.
@@ -142,11 +143,11 @@ class Comparison(ComparisonView, Deletable, Tabular):
         return read(Differences, self._transport.get(path, a=a, b=b, metric=metric))
 
     def rankings(self, query_id: str, top: int | None = None) -> QueryRankings:
-        """Return one query as every system ranks it.
+        """Return the rankings of one query by all systems.
 
         Args:
             query_id: The query.
-            top: Documents of each ranking.
+            top: Number of documents of each ranking.
 
         Raises:
             RankeryApiError: There is no such query.
@@ -172,7 +173,7 @@ class Comparison(ComparisonView, Deletable, Tabular):
         return plots.differences(found, self.systems[a].name, self.systems[b].name, metric or self.metrics[0])
 
     def to_arrow(self) -> "pa.Table":
-        """Ask for the values of all queries: `query_id` and columns such as `ndcg@10 web:3`."""
+        """Fetch the values of all queries: `query_id` and columns such as `ndcg@10 web:3`."""
         from rankery.client.frames.arrow import pa
 
         rows = self.queries().all()
@@ -202,10 +203,10 @@ class Ranking(RankingView, Deletable, Tabular):
         *,
         progress: bool | None = None,
     ) -> Path:
-        """Write all of it into a file.
+        """Download the ranking into a file.
 
         Args:
-            path: The file; it appears when it is complete.
+            path: Target file, written atomically.
             format: `parquet`, or `trec` for a run that any evaluation tool reads.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
 
@@ -223,7 +224,7 @@ class Ranking(RankingView, Deletable, Tabular):
         return target
 
     def to_arrow(self) -> "pa.Table":
-        """Ask for all of it: `query_id`, `document_id`, `rank`, `score` and `label`, best first."""
+        """Fetch the whole ranking: `query_id`, `document_id`, `rank`, `score` and `label`, best first."""
         from rankery.client.frames.arrow import pq
 
         with tempfile.TemporaryDirectory(prefix="rankery-") as folder:

@@ -39,7 +39,7 @@ _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
 # The default limits of a service.
 _ROWS, _CELLS, _BYTES, _EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
-_JSON_GROWTH = 4  # bytes of a number in JSON, with its name, by those in Arrow, about
+_JSON_GROWTH = 4  # approximate size of a named number in JSON, relative to Arrow
 
 
 class ScoringCalls(Calls):
@@ -96,37 +96,37 @@ class ScoringCalls(Calls):
         session: str | None = None,
         interleaving: str | HasId | None = None,
     ) -> Any:
-        """Order candidate documents by a model.
+        """Rank candidate documents with a model.
 
         Args:
             reference: The model: id, name, `name:version` or `name@alias`.
             queries: `{"id", "documents": [{"id", "features": {name: value} or [values]}]}` each; or documents
-                of one query as `{name: value}`; or a data frame with a row a document, in any order:
-                `query_id` where there are several queries, `document_id` where that is to be in the answer,
-                and a column a feature; or an array of one query's features in the model's order.
+                of one query as `{name: value}`; or a data frame with one row per document, in any order, and
+                columns `query_id` (for several queries), `document_id` (optional) and one per feature; or an
+                array of one query's features in the model's order.
             top_k: Documents to return of each query; all when None.
-            explain: Return what each feature contributes to each score.
+            explain: Whether to return the contribution of each feature to each score.
             columns: Other names of a data frame's columns: `{"query", "document", "ignore"}`.
-            order: Order of the answer to a data frame: by query and `rank`, or that of its `rows`, with the
-                index of pandas, so that `frame["score"] = ranked["score"]` is right.
+            order: Order of the resulting data frame: by query and `rank`, or that of the input `rows` with
+                the pandas index, so that `frame["score"] = ranked["score"]` is right.
             allow_absent_features: Count features without a column in a data frame as missing values.
-            keep: Whether users see the rankings, so that the service keeps its share of them. A kept one has
-                a `ranking_id` for `send_events`, a column of the answer to a data frame.
-            user: Any text that tells users apart; only its keyed hash is stored.
-            session: Any text that tells their visits apart; only its keyed hash is stored.
+            keep: Whether users see the rankings, so that the service stores a sample of them. A stored
+                ranking has a `ranking_id` for `send_events`, which is a column of a resulting data frame.
+            user: Any text that identifies the user; only its keyed hash is stored.
+            session: Any text that identifies the session; only its keyed hash is stored.
             interleaving: An interleaving of models, whose list is returned for each query. Its `ranking_id`
                 is for `send_clicks`.
 
         Returns:
-            The queries with their documents, best first. Where a data frame was given, one of the same kind:
-            `query_id` and `document_id` as they came, `row` of the frame, `rank` from 1 and `score`; and,
-            where `explain` is set, `base` and `contribution.…` of each feature, which add up to the score.
+            The queries with their documents, best first. For a data frame, one of the same library with
+            `query_id` and `document_id` unchanged, `row` of the frame, `rank` from 1 and `score`; with
+            `explain` also `base` and `contribution.…` of each feature, which add up to the score.
 
         Raises:
-            DataUnusable: The candidates cannot be sent; the sentence names the row or the document, and the
-                column or the feature.
+            DataUnusable: The candidates cannot be sent; the message names the row or document, and the column
+                or feature.
             InvalidArgument: The order is unknown, or an interleaved list is to be explained or reordered.
-            WrongType: They are of another type.
+            WrongType: `queries` has an unsupported type.
             RankeryApiError: There is no such model, or the candidates do not fit it.
 
         Warns:
@@ -178,8 +178,8 @@ class ScoringCalls(Calls):
 
         Args:
             reference: The model: id, name, `name:version` or `name@alias`.
-            candidates: A data frame with a row a document and a column a feature, a dictionary of such
-                columns, or an array in the model's order of features.
+            candidates: A data frame with one row per document and one column per feature, a dictionary of
+                such columns, or an array in the model's order of features.
             columns: Other names of a data frame's columns: `{"query", "document", "ignore"}`.
             allow_absent_features: Count features without a column in a data frame as missing values.
 
@@ -215,7 +215,7 @@ class ScoringCalls(Calls):
         session: str | None = None,
         interleaving: str | HasId | None = None,
     ) -> "dict[str, np.ndarray[Any, Any]]":
-        """Order candidate documents given as arrays of numpy by a model.
+        """Rank candidate documents in numpy arrays with a model.
 
         Args:
             reference: The model: id, name, `name:version` or `name@alias`.
@@ -223,18 +223,19 @@ class ScoringCalls(Calls):
             top_k: Documents to return of each query; all when None.
             query_sizes: (n_queries,) documents of each query, in order; or `query_ids`; one query if neither.
             query_ids: (n_documents,), in any order.
-            document_ids: (n_documents,), where they are to be in the answer.
-            keep: As of `rank`, like the three that follow; they need `query_ids` and `document_ids`.
-            user: Any text that tells users apart.
-            session: Any text that tells their visits apart.
+            document_ids: (n_documents,), optional; returned in the result.
+            keep: As in `rank`, like the three following arguments; all need `query_ids` and `document_ids`.
+            user: Any text that identifies the user.
+            session: Any text that identifies the session.
             interleaving: An interleaving of models.
 
         Returns:
             Arrays by name: `row` of the features, `rank` from 1 and `score`, ordered by query and rank; and
-            `query_id` and `document_id` where they were given, and `ranking_id` of lists that users see.
+            `query_id` and `document_id` where they were given, and `ranking_id` of stored or interleaved
+            lists.
 
         Raises:
-            DataUnusable: The shapes do not fit each other, or ids are missing.
+            DataUnusable: The shapes do not match, or ids are missing.
             RankeryApiError: There is no such model, or the candidates do not fit it.
         """
         if not (hasattr(features, "__array__") or isinstance(features, Sequence)) or isinstance(
@@ -264,7 +265,7 @@ class ScoringCalls(Calls):
     def _rank_shown(
         self, model_id: str, table: "pa.Table", top_k: int | None, shown_to: Mapping[str, Any]
     ) -> "pa.Table":
-        """Return the answer to a table whose rankings users may see, kept or interleaved."""
+        """Return rankings for a table of candidates, stored or interleaved if users see them."""
         if "interleaving" in shown_to:
             check_ids(table)
             return self._interleaved(model_id, table, top_k, shown_to)
@@ -295,7 +296,7 @@ class ScoringCalls(Calls):
             part = pa.ipc.open_stream(response.content).read_all()
             rows = pa.array(part.column("row").to_numpy() + first)
             part = part.set_column(part.column_names.index("row"), "row", rows)
-            if entries is not None and "ranking_id" not in part.column_names:  # of a part that is not kept
+            if entries is not None and "ranking_id" not in part.column_names:  # this part was not stored
                 part = part.append_column("ranking_id", pa.nulls(len(part), pa.string()))
             parts.append(part)
         return pa.concat_tables(parts).replace_schema_metadata(None)
@@ -303,7 +304,7 @@ class ScoringCalls(Calls):
     def _interleaved(
         self, model_id: str, table: "pa.Table", top_k: int | None, shown_to: Mapping[str, Any]
     ) -> "pa.Table":
-        """Return interleaved lists, which requests in JSON alone may ask for."""
+        """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
         for first, end in cuts(table, min(_ROWS, _CELLS // table.num_columns), _BYTES // _JSON_GROWTH):
             queries = as_queries(table.slice(first, end - first))
@@ -315,7 +316,7 @@ class ScoringCalls(Calls):
     def _explained(
         self, model_id: str, features: Sequence[str], candidates: Candidates, answer: "pa.Table"
     ) -> "pa.Table":
-        """Return an answer with the feature contributions of each of its scores."""
+        """Return a result with the feature contributions of each score."""
         explanations = Explanations(candidates.table, features, answer.column("row").to_numpy())
         batch_size = _EXPLAINED
         while not explanations.complete:
@@ -334,7 +335,7 @@ class ScoringCalls(Calls):
 def _shown_to(
     keep: bool, user: str | None, session: str | None, interleaving: str | HasId | None
 ) -> dict[str, Any]:
-    """Return the members of a scoring request whose rankings users see."""
+    """Return the fields of a scoring request whose rankings users see."""
     named = None if interleaving is None else id_of(interleaving)
     return given({"keep": keep or None, "user": user, "session": session, "interleaving": named})
 

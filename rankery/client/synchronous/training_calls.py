@@ -77,42 +77,42 @@ class TrainingCalls(JobCalls, DatasetReferences):
 
         Args:
             model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
-            dataset: Training data: a dataset, its id or its name (the newest that is ready), a file, a
-                data frame, `(X, y, group)` or an address. Data are uploaded and read first; the same bytes
-                are not uploaded again.
+            dataset: Training data: a dataset, its id or name (the newest ready one), a file, a data frame,
+                `(X, y, group)` or an address. Data are uploaded and read first; the same bytes are not
+                uploaded again.
             loss: A loss by its name, or with its hyperparameters: `{"name": "ndcg-loss2++", "mu": 10.0}`;
-                None for a sum of models, which has none.
-            validation: Data that pick the best iteration: a dataset in any of these forms, a share of the
+                None for a sum of models.
+            validation: Data that select the best iteration: a dataset in any of these forms, a share of the
                 queries such as 0.2, or folds or a column of the training data as a dictionary.
-            folds: Instead, cross-validate by so many folds, or by those that a column of the queries names;
-                the model is then trained on all of them.
-            test: Data that the model is measured on at the end, in the same forms.
+            folds: Number of cross-validation folds, or a query column with the folds, instead of
+                `validation`; the final model is trained on all queries.
+            test: Data to evaluate the final model on, in the same forms.
             scorer: Scorer to train, by its kind or with its hyperparameters: "linear", or
                 `{"kind": "mlp", "hidden": [128, 64], "epochs": 50}`, or the sum of models by
                 `{"kind": "sum", "models": ["web:3", "net:1"]}`; trees when left out.
             hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`; "auto" chooses
-                them by the size of the dataset, and so does `{"auto": True}` what is not given beside it.
+                them by the size of the dataset; `{"auto": True}` chooses those that are not given.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
-            early_stopping: Stop after so many iterations in which validation's first metric got no better;
-                or `{"metric", "rounds"}`.
+            early_stopping: Number of iterations without improvement of the first metric on validation data
+                that ends the training; or `{"metric", "rounds"}`.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
-            label_map: Labels to replace, as text, and what by.
-            features: Those that the model has: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
+            label_map: Replacement of labels, `{"label": value}` with labels as text.
+            features: Features of the model: `{"use": ["bm25"]}` or `{"leave_out": ["clicks"]}`.
             init_model: A model whose trees come first, by its reference; training continues from its scores.
-            tags: Tags of the model; those of a grid name what varies.
+            tags: Tags of the model.
             diagnostics: Compute diagnostics of the loss: `{"interval": 10}`.
-            seed: Decides every random choice.
-            distribution: Grow the trees on several ranks together, at most so many; or
-                `{"ranks": {"at_least": 2, "at_most": 8}, "threads_per_rank": 4}`.
-            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            seed: Seed of every random choice.
+            distribution: Largest number of ranks of a distributed training; or `{"ranks": {"at_least": 2,
+                "at_most": 8}, "threads_per_rank": 4}`.
+            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             limits: `{"seconds", "memory_bytes"}` after which it fails.
-            columns: Which columns of files and frames are what, as in `upload_dataset`.
+            columns: Column roles of files and frames, as in `upload_dataset`.
             **fields: `name`, `notes` and `project` of the job, and the fields of `TrainingOptions`, such as
                 `bootstrap=True`.
 
         Raises:
-            RankeryApiError: The service refused it; the sentence names each place.
+            RankeryApiError: The service refused the request; the message names the location of each error.
 
         Example:
             ```python
@@ -169,27 +169,28 @@ class TrainingCalls(JobCalls, DatasetReferences):
         columns: Columns | None = None,
         **labels: Unpack[TrainingLabels],
     ) -> Job:
-        """Find the best model that a dataset supports, and train it as a new version.
+        """Select the best model by automatic training, and train it as a new version.
 
-        A portfolio of trees, linear scorers and networks is cross-validated. One of them or a weighted sum is
-        trained on all queries.
+        A portfolio of trees, linear scorers and networks is cross-validated. The best candidate or a weighted
+        sum of candidates is trained on all queries.
 
         Args:
             model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
             dataset: Training data, as in `train`.
             budget_seconds: Running time to plan for, from 10 seconds to a day; 300 when left out.
-            metric: Metric that candidates are selected by; `ndcg@10` when left out.
-            test: Other data that the model is measured on once, at the end, in the same ways.
-            prefer: `simple`: one candidate unless a sum is shown to be better; `best`: what measured best.
+            metric: Metric that selects candidates; `ndcg@10` when left out.
+            test: Other data to evaluate the final model on once, in the same forms.
+            prefer: `simple`: one candidate unless a sum is shown to be better; `best`: the candidate or sum
+                with the best value.
             candidates: Names of the candidates to try, as a leaderboard has them; all when left out.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
-            label_map: Labels to replace, as text, and what by.
+            label_map: Replacement of labels, `{"label": value}` with labels as text.
             tags: Tags of the model.
-            seed: Decides every random choice.
-            allow_absent_features: Go on where a dataset lacks more than half of the features in use.
+            seed: Seed of every random choice.
+            allow_absent_features: Continue if a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
             limits: `{"seconds", "memory_bytes"}` after which it fails.
-            columns: Which columns of files and frames are what, as in `upload_dataset`.
+            columns: Column roles of files and frames, as in `upload_dataset`.
             **labels: `name`, `notes` and `project` of the job.
 
         Returns:
@@ -197,7 +198,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             quality of the model, and `model` the model.
 
         Raises:
-            RankeryApiError: The service refused it; the sentence names each place.
+            RankeryApiError: The service refused the request; the message names the location of each error.
 
         Example:
             ```python
@@ -235,23 +236,23 @@ class TrainingCalls(JobCalls, DatasetReferences):
         repeats: int | RepeatsRequest | None = None,
         **training: Any,
     ) -> Grid:
-        """Train a model for each point of a grid; all trainings are queued, or none where one is refused.
+        """Train a model for each point of a grid; if one training is refused, none is queued.
 
         Args:
-            model_name: The model that they become versions of.
+            model_name: Model name of which the models become versions.
             dataset: Training data, as in `train`.
             parameters: Values by hyperparameter: `{"num_leaves": [31, 63], "loss": ["listnet", "mse"]}`; also
                 `loss.mu` for an option of the loss, `scorer`, `scorer.dropout` and `seed`.
-            loss: The loss where the grid has none.
-            repeats: Trainings of each point on bootstrap samples, by consecutive seeds.
-            **training: Everything else that `train` takes.
+            loss: Loss of all points if the grid has no losses.
+            repeats: Number of trainings of each point, on bootstrap samples with consecutive seeds.
+            **training: Other arguments of `train`.
 
         Returns:
-            The trainings; `wait` on them, and see `best`.
+            The trainings; `wait` for them, then `best` is the best one.
 
         Raises:
             InvalidArgument: A parameter has no values.
-            RankeryApiError: The service refused one; the sentence names it by its place, `/jobs/0`.
+            RankeryApiError: The service refused a job; the message names it by its position, `/jobs/0`.
 
         Example:
             ```python
@@ -298,7 +299,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
         columns: Columns | None = None,
         **fields: Unpack[TrainingFields],
     ) -> dict[str, Any]:
-        """Return the fields of a training, with its data uploaded."""
+        """Upload the data of a training, and return the fields of its request."""
         held_validation = self._held_out(validation, columns, f"{model_name} validation")
         held_test = self._held_out(test, columns, f"{model_name} test")
         spec = {

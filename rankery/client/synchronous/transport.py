@@ -18,19 +18,19 @@ from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
 
 _UPLOAD_SECONDS = 3600.0
-_SILENCE_SECONDS = 60.0  # four times that between two signs of life
+_SILENCE_SECONDS = 60.0  # four times the interval of keep-alive messages
 
 
 class Transport:
     """Send requests to one service, with retries.
 
     Args:
-        base_url: Where the service is; RANKERY_URL where None.
-        api_key: The secret of a key; that of RANKERY_API_KEY where None.
-        timeout_seconds: How long to wait for one answer. Uploads may take an hour.
-        retries: How often a request is sent again.
-        resumable_bytes: Larger files are uploaded in pieces.
-        transport: Another httpx transport.
+        base_url: URL of the service; RANKERY_URL if None.
+        api_key: Secret of an API key; RANKERY_API_KEY if None.
+        timeout_seconds: Timeout of one response. Uploads may take an hour.
+        retries: Number of retries of a request.
+        resumable_bytes: Larger files are uploaded in chunks.
+        transport: Custom httpx transport.
     """
 
     def __init__(
@@ -69,9 +69,9 @@ class Transport:
         """POST a creation from files as one form.
 
         Args:
-            path: Where to.
+            path: Path of the creation.
             upload: The files, read from the start at each attempt.
-            on_bytes: Called with the bytes sent since; with the negative of what is sent again.
+            on_bytes: Called with the bytes sent since the last call; negative for bytes to send again.
         """
         sent = 0
 
@@ -112,12 +112,12 @@ class Transport:
 
         Args:
             method: GET, POST, …
-            path: Where to, under the service's address; it may have a query string.
-            parameters: Parameters of the query, besides; those that are None are left out.
-            json: The body.
-            content: The body as bytes, instead.
-            headers: Further headers.
-            repeatable: Whether the service does the same however often it is asked.
+            path: Path below the URL of the service; it may have a query string.
+            parameters: Additional query parameters; None values are left out.
+            json: Body as JSON.
+            content: Body as bytes, instead of `json`.
+            headers: Additional headers.
+            repeatable: Whether the request is idempotent, so that it may be retried.
 
         Raises:
             RankeryApiError: The service refused the request.
@@ -165,16 +165,16 @@ class Transport:
 
         Args:
             method: GET or POST.
-            path: Where from.
-            target: The file.
-            parameters: Parameters of the query; those that are None are left out.
-            json: The body.
-            on_bytes: Called with the bytes written so far and those in all, None where they are unknown.
+            path: Path of the download.
+            target: Target file.
+            parameters: Query parameters; None values are left out.
+            json: Body as JSON.
+            on_bytes: Called with the number of bytes so far and the total, None if unknown.
 
         Raises:
             FileUnusable: The file cannot be written.
             RankeryApiError: The service refused the request.
-            ServiceUnreachable: Nothing has got through any more.
+            ServiceUnreachable: No more bytes arrived, after all retries.
         """
         attempts = RetryPolicy(self.retries, repeatable=True)
         url = with_query(path, parameters or {})
@@ -189,16 +189,16 @@ class Transport:
     def lines(
         self, path: str, parameters: Mapping[str, Any], last_event_id: str | None
     ) -> Iterator[str]:
-        """Stream the lines of server-sent events, once; nothing is sent again.
+        """Yield the lines of a stream of server-sent events, without retries.
 
         Args:
-            path: Where from.
-            parameters: Parameters of the query; those that are None are left out.
-            last_event_id: The event after which the stream begins.
+            path: Path of the stream.
+            parameters: Query parameters; None values are left out.
+            last_event_id: Id of the event after which the stream begins.
 
         Raises:
             RankeryApiError: The service refused the request.
-            ServiceUnreachable: It did not answer, or the stream broke off.
+            ServiceUnreachable: The service did not respond, or the connection was lost.
         """
         headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
         headers |= {} if last_event_id is None else {"Last-Event-ID": last_event_id}
@@ -227,7 +227,7 @@ class Transport:
         into: tuple[PartialFile, Callable[[int, int | None], None]] | None = None,
         **options: Any,
     ) -> httpx.Response | None:
-        """Send the request once; return None after a pause if it should be retried."""
+        """Send the request once; if it should be retried, pause and return None."""
         try:
             response = self._answer(method, url, into, options)
         except httpx.HTTPError as error:
