@@ -1,6 +1,8 @@
 """The application on a fresh store, without broker and worker, and rows to start from."""
 
+import functools
 import hashlib
+import json
 import logging
 import shutil
 import threading
@@ -18,6 +20,7 @@ from httpx2 import Response as Answer  # what the test client answers with
 from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
+from app.http import openapi
 from app.http.services import Services, registered
 from core.scorers import Network, Sum, write_network, write_sum
 from core.store import Model, Store
@@ -30,6 +33,23 @@ __all__ = ["Answer", "TestClient"]
 NO_BROKER = "redis://127.0.0.1:1/0"
 MAX_UPLOAD_BYTES = 200_000
 FEATURE_NAMES = ["bm25", "pagerank", "age/days"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _shared_document() -> Iterator[None]:
+    """Generate the OpenAPI document of equal routes once: it takes longer than most tests."""
+    generate, generated = openapi.get_openapi, {}
+
+    def get_openapi(**described: Any) -> Any:
+        routes = [(route.path, route.name) for route in described["routes"]]
+        key = json.dumps([described["servers"], routes])
+        if key not in generated:
+            generated[key] = json.dumps(generate(**described))
+        return json.loads(generated[key])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(openapi, "get_openapi", get_openapi)
+        yield
 
 
 @pytest.fixture
@@ -159,8 +179,13 @@ def train_request(ready_dataset: Callable[[], str]) -> dict[str, Any]:
 
 
 def _settings(places: Places) -> ApiSettings:
+    return _usual_settings().model_copy(update=places)
+
+
+@functools.cache
+def _usual_settings() -> ApiSettings:
+    """Read the settings once: a hundred fields of each test's own would take a tenth of its time."""
     return ApiSettings(
-        **places,
         broker_url=NO_BROKER,
         max_upload_bytes=MAX_UPLOAD_BYTES,
         max_json_bytes=20_000,
