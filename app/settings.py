@@ -40,7 +40,7 @@ _OWN_PATHS = frozenset(
         *("aliases", "click-logs", "interleavings"),
     }
 )
-_LONGEST_RETRY_SECONDS = 7 * 24 * 3_600
+_MAX_RETRY_SECONDS = 7 * 24 * 3_600
 MEBIBYTE = 2**20
 GIBIBYTE = 2**30
 
@@ -58,7 +58,7 @@ class ApiSettings(StoreSettings):
     )
     log_format: Literal["console", "json"] = Field("console", description="Format of log lines")
     compile_ahead: bool = Field(
-        True, description="Compile kernels ahead of jobs and requests; false: when one needs them"
+        True, description="Compile kernels at the start; false: when a job or request needs them"
     )
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
         [], description="Host names of the service, in addition to this machine's, separated by commas"
@@ -70,8 +70,8 @@ class ApiSettings(StoreSettings):
     )
     trusted_proxies: Annotated[list[IPvAnyNetwork], NoDecode] = Field(
         [],
-        description="Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count,"
-        " separated by commas",
+        description="Addresses or networks of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are"
+        " trusted, separated by commas",
     )
     session_hours: float = Field(12, gt=0, le=8_760, description="Hours that a browser stays signed in")
     wrong_keys_per_minute: int = Field(20, ge=1, description="Wrong API keys allowed per address and minute")
@@ -83,18 +83,26 @@ class ApiSettings(StoreSettings):
         description="Hours after which a resumable upload is removed if nothing more arrives",
     )
     max_open_uploads: int = Field(
-        20, ge=0, description="Most resumable uploads of a key that are not used yet"
+        20, ge=0, description="Maximum number of unused resumable uploads of an API key"
     )
     max_json_bytes: int = Field(MEBIBYTE, ge=1, description="Largest JSON body accepted")
     max_rank_bytes: int = Field(16 * MEBIBYTE, ge=1, description="Largest body of a scoring request")
-    max_rank_queries: int = Field(1_000, ge=1, description="Most queries of a scoring request")
-    max_rank_documents: int = Field(10_000, ge=1, description="Most documents of a scoring request")
-    max_rank_cells: int = Field(
-        2**24, ge=1, description="Most cells of a scoring request: its documents times the model's features"
+    max_rank_queries: int = Field(1_000, ge=1, description="Maximum number of queries in a scoring request")
+    max_rank_documents: int = Field(
+        10_000, ge=1, description="Maximum number of documents in a scoring request"
     )
-    max_explained_documents: int = Field(200, ge=1, description="Most explained documents of a request")
+    max_rank_cells: int = Field(
+        2**24,
+        ge=1,
+        description="Maximum number of cells of a scoring request: its documents times the model's features",
+    )
+    max_explained_documents: int = Field(
+        200, ge=1, description="Maximum number of documents of a request with explanations"
+    )
     max_explained_steps: int = Field(
-        MAX_STEPS, ge=1, description="Most steps of about 5 ns to explain the scores of a request"
+        MAX_STEPS,
+        ge=1,
+        description="Maximum number of steps of about 5 ns for the explanations of a request",
     )
     model_cache_bytes: int = Field(GIBIBYTE, ge=0, description="Memory for cached models")
     score_log_share: float = Field(
@@ -107,8 +115,8 @@ class ApiSettings(StoreSettings):
     score_log_bytes: int = Field(
         GIBIBYTE,
         ge=1,
-        description="Space for stored scoring requests: in the data folder,"
-        " and as much in the artifact storage",
+        description="Space for stored scoring requests in the data folder,"
+        " and the same amount in the artifact storage",
     )
     score_log_seconds: float = Field(
         60, gt=0, le=3600, description="Seconds after which drift jobs can read stored scoring requests"
@@ -117,7 +125,7 @@ class ApiSettings(StoreSettings):
         0,
         ge=0,
         le=1,
-        description="Share of the rankings with `keep` that are kept for click logs, whole users at a time",
+        description="Share of users whose rankings are stored for click logs, if the request sets `keep`",
     )
     reads_per_second: float = Field(
         500, ge=0, allow_inf_nan=False, description="Reads per second and caller; 0 for no limit"
@@ -131,7 +139,7 @@ class ApiSettings(StoreSettings):
     expensive_reads_per_caller: int = Field(
         8,
         ge=1,
-        description="Concurrent exports, downloads and model inspections of a caller",
+        description="Maximum number of concurrent exports, downloads and model inspections of a caller",
     )
     burst_seconds: float = Field(
         2, gt=0, le=3600, description="Largest burst of requests, in seconds of the rate limit"
@@ -144,14 +152,16 @@ class ApiSettings(StoreSettings):
     keep_alive_seconds: int = Field(
         75,
         ge=0,
-        description="Idle timeout of a connection; longer than that of its clients",
+        description="Idle timeout of a connection; set it longer than the idle timeout of clients",
     )
-    body_idle_seconds: float = Field(30, gt=0, description="Idle timeout of a body in transfer")
+    body_idle_seconds: float = Field(30, gt=0, description="Idle timeout while a request body is received")
     min_body_bytes_per_second: int = Field(
-        1024, ge=0, description="Lowest transfer rate of a body after that timeout"
+        1024,
+        ge=0,
+        description="Minimum transfer rate of a request body after `RANKERY_BODY_IDLE_SECONDS`",
     )
     max_stored_bytes: int | None = Field(
-        None, ge=0, description="Default limit of the bytes of a key's uploaded datasets"
+        None, ge=0, description="Default limit for the total bytes of the datasets of an API key"
     )
     encryption_keys: Annotated[list[SecretStr], NoDecode] = Field(
         [],
@@ -178,9 +188,7 @@ class ApiSettings(StoreSettings):
                 "must be a path such as /rankery: letters, digits, '-', '_' and '.' between slashes"
             )
         if path.partition("/")[2].partition("/")[0] in _OWN_PATHS:
-            raise ValueError(
-                f"must not begin with a folder of the service's own: {', '.join(sorted(_OWN_PATHS))}"
-            )
+            raise ValueError(f"must not begin with a path of the service: {', '.join(sorted(_OWN_PATHS))}")
         return path
 
     @field_validator("encryption_keys", mode="after")
@@ -198,8 +206,8 @@ class ApiSettings(StoreSettings):
     @classmethod
     def _waits(cls, value: list[float]) -> list[float]:
         """Refuse delays that are negative or longer than the retention of events."""
-        if not all(0 <= seconds <= _LONGEST_RETRY_SECONDS for seconds in value):
-            raise ValueError(f"must be seconds from 0 to {_LONGEST_RETRY_SECONDS:,}")
+        if not all(0 <= seconds <= _MAX_RETRY_SECONDS for seconds in value):
+            raise ValueError(f"must be seconds from 0 to {_MAX_RETRY_SECONDS:,}")
         return value
 
     @field_validator(

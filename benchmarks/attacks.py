@@ -172,16 +172,16 @@ def small_model(n_features: int) -> str:
 
 
 def measured(
-    ports: Sequence[int], rate: float, seconds: float, beside: int | None, database: Path
+    ports: Sequence[int], rate: float, seconds: float, attack: int | None, database: Path
 ) -> tuple[Scorer, str]:
     """Measure for some time during an attack; return the measurements and the counts of its responses."""
     scorer = Scorer(ports, scoring_message())
-    if beside is None:
+    if attack is None:
         asyncio.run(scorer.run(rate, seconds))
         return scorer, ""
     context = multiprocessing.get_context("spawn")
     begun, outcomes = context.Event(), context.Queue()
-    arguments = (beside, ports, database, seconds + 2, begun, outcomes)
+    arguments = (attack, ports, database, seconds + 2, begun, outcomes)
     attacker = context.Process(target=attack, args=arguments, daemon=True)
     attacker.start()
     begun.wait()
@@ -197,9 +197,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=20.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=20.0, help="duration of each measurement")
     parser.add_argument("--rate", type=float, default=RATE, help="scoring requests a second")
-    parser.add_argument("--trees", type=int, default=500, help="of 64 leaves each, in the model that scores")
+    parser.add_argument(
+        "--trees", type=int, default=500, help="number of trees of 64 leaves in the scored model"
+    )
     options = parser.parse_args()
     console = Console()
     with console.status("training"):
@@ -209,7 +211,7 @@ def main() -> None:
             "wide": (small_model(WIDE_FEATURES), wide),
             "colliding": (small_model(COLLIDING_FEATURES), colliding_names()),
         }
-    table = Table("beside", "requests", "failed", "p50 ms", "p99 ms", "the attack was answered")
+    table = Table("attack", "requests", "failed", "p50 ms", "p99 ms", "responses to the attack")
     with (
         tempfile.TemporaryDirectory() as name,
         # All requests come from one client, so rate limits are off.
@@ -217,10 +219,10 @@ def main() -> None:
     ):
         database = Path(name) / "rankery.db"
         measured(ports, options.rate / 10, 3.0, None, database)  # until everything is warm
-        for beside in (None, *range(len(ATTACKS))):
-            label = "nothing" if beside is None else ATTACKS[beside].name
-            with console.status(f"measuring beside {label}"):
-                scorer, answers = measured(ports, options.rate, options.seconds, beside, database)
+        for attack in (None, *range(len(ATTACKS))):
+            label = "nothing" if attack is None else ATTACKS[attack].name
+            with console.status(f"measuring with attack: {label}"):
+                scorer, answers = measured(ports, options.rate, options.seconds, attack, database)
             table.add_row(label, *_row(scorer), answers)
             time.sleep(REST_SECONDS)
     console.print(table)

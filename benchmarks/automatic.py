@@ -159,9 +159,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--loss", default="lambdarank")
-    parser.add_argument("--draws", type=int, default=10, help="of the random search; 0 for none")
-    parser.add_argument("--repetitions", type=int, default=4, help="of the folds, and polynomials")
-    parser.add_argument("--queries", type=int, nargs="*", default=QUERIES, help="of synthetic data")
+    parser.add_argument("--draws", type=int, default=10, help="draws of the random search; 0 for none")
+    parser.add_argument(
+        "--repetitions", type=int, default=4, help="repetitions of the folds, and number of polynomials"
+    )
+    parser.add_argument(
+        "--queries", type=int, nargs="*", default=QUERIES, help="numbers of synthetic queries"
+    )
     given = parser.parse_args()
     warm_up()
     console = Console(width=130)

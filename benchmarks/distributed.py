@@ -104,7 +104,7 @@ def ms(outcome: Outcome) -> float:
 def times_and_memory(one: Outcome, of_ranks: Mapping[int, Outcome]) -> Iterator[Table]:
     """Yield tables of times and memory of one process and of ranks."""
     times = _table("measured", "ms an iteration", "tree", "objective", "exchange", "first tree after, s")
-    memory = _table("most memory, MiB", "with mapped files", "its own", "of the driver, its own")
+    memory = _table("peak memory, MiB", "with mapped files", "private", "driver, private")
     own = one.anonymous_bytes["process"]
     times.add_row("one process", *_times(one))
     memory.add_row("one process", f"{one.peak_bytes / _MEBIBYTE:,.0f}", f"{own / _MEBIBYTE:,.0f}")
@@ -135,7 +135,7 @@ def traffic(volume: Volume, of_ranks: Mapping[int, Outcome]) -> Table:
         "ranks",
         "MB an iteration and rank",
         "formula",
-        "of it histograms",
+        "histograms",
         "difference",
         "exchange, share of time",
     )
@@ -156,7 +156,7 @@ def traffic(volume: Volume, of_ranks: Mapping[int, Outcome]) -> Table:
 
 def recoveries(outcomes: Mapping[tuple[str, str], Outcome]) -> Table:
     """Return a table of the seconds that a training pauses when a rank is lost."""
-    table = _table("3 ranks, one of them is struck", "seconds to the next tree", "of them until noticed")
+    table = _table("fault of one of 3 ranks", "seconds to the next tree", "seconds until detection")
     for (name, signal), outcome in outcomes.items():
         noticed = _SILENCE_SECONDS if signal == "SIGSTOP" else 0.0
         table.add_row(
@@ -192,7 +192,7 @@ def against_measured(
     measured: Sequence[tuple[int, float | None, Outcome]],
 ) -> Table:
     """Return a table of predictions and measurements on this machine."""
-    table = _table("ranks here", "bandwidth of each", "predicted, s", "measured, s", "of it exchange, s")
+    table = _table("ranks here", "bandwidth of each", "predicted, s", "measured, s", "exchange, s")
     for number, gigabits, outcome in measured:
         predicted = predicted_seconds(computation, volume, exchange, number, gigabits)
         table.add_row(
@@ -256,8 +256,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--times", type=int, default=4, help="of the documents of load W, 240,000")
-    parser.add_argument("--iterations", type=int, default=10, help="of each training")
+    parser.add_argument("--times", type=int, default=4, help="multiple of the 240,000 documents of load W")
+    parser.add_argument("--iterations", type=int, default=10, help="iterations of each training")
     parser.add_argument("--no-strikes", action="store_true", help="lose no ranks")
     options = parser.parse_args()
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())  # no log lines between the tables

@@ -21,7 +21,7 @@ from worker.ranks.mesh import Mesh
 _MODULE = "benchmarks.exchange"
 _SIZES = (256, 2**16, 2**18, 2**20)  # bytes of a block
 _ROUNDS = 200
-_MOST_RANKS = 5
+_MAX_RANKS = 5
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def measure() -> Exchange:
     """Measure exchanges of 2 to 5 ranks on this machine."""
     of_two = _swaps(2, _SIZES)
     byte_seconds, round_seconds = np.polyfit(_SIZES, [wall for wall, _ in of_two], 1)
-    numbers = range(2, _MOST_RANKS + 1)
+    numbers = range(2, _MAX_RANKS + 1)
     # Ranks share the processors here, so their processor time is the better measure.
     busy = [_swaps(number, _SIZES[:1])[0][1] for number in numbers]
     return Exchange(float(round_seconds), float(np.polyfit(list(numbers), busy, 1)[0]), float(byte_seconds))

@@ -161,7 +161,7 @@ def _kill_campaign(console: Console, folder: Path, numbers: Numbers, kills: int)
     with console.status(f"recording {numbers.jobs:,} jobs for each of {kills} kills"):
         store, _ = _filled(folder / "prepared", numbers)
         store.close()
-    table = Table("kill", "after s", "jobs left", "of the young", "in the trash", "faults")
+    table = Table("kill", "after s", "jobs left", "recent jobs left", "in the trash", "faults")
     for number in range(kills):
         shutil.copytree(folder / "prepared", folder / "killed")
         table.add_row(str(number + 1), *_kill(folder / "killed", numbers, to_trash=number % 3 == 2))

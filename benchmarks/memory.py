@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=220)
     parser.add_argument("--limit-gib", type=float, default=8.0)
     parser.add_argument(
-        "--folder", help="where the file and the service's data go; needs four times the floats"
+        "--folder", help="folder of the file and the service's data; needs four times the size of the floats"
     )
     arguments = parser.parse_args()
     console = Console()

@@ -1,6 +1,6 @@
 """Epoch times of networks compared with a plain PyTorch loop, and growth of RankNet with the query length.
 
-For each number of threads, a separate process is pinned to so many processors. Measurements of both tools
+For each number of threads, a separate process is pinned to that many processors. Measurements of both tools
 alternate and the fastest epoch counts, since other work only adds time. PyTorch is left out if it is not
 installed.
 """
@@ -65,7 +65,7 @@ def ours(load: Load, scheme: str, epochs: int, threads: int) -> dict[str, float]
 
 
 def measured(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:
-    """Measure a tool in a process on so many processors; return None if it is not installed."""
+    """Measure a tool in a process on this many processors; return None if it is not installed."""
     command = [sys.executable, "-m", "benchmarks.neural", "--tool", tool, "--scheme", scheme]
     command += ["--threads", str(threads), "--epochs", str(epochs)]
     # As in a worker: waiting OpenMP threads do not take processors from the threads of XLA.
@@ -76,7 +76,7 @@ def measured(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, flo
 
 
 def measure_here(tool: str, scheme: str, epochs: int, threads: int) -> dict[str, float] | None:
-    """Measure a tool in this process, pinned to so many processors."""
+    """Measure a tool in this process, pinned to this many processors."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
     load = next(load for load in LOADS if load.name == "W")
     if tool == "ours":
@@ -174,8 +174,10 @@ def figure_1(scale: str) -> Table:
 def main() -> None:
     """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=6, help="of which the fastest after the first counts")
-    parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="of figure 1")
+    parser.add_argument(
+        "--epochs", type=int, default=6, help="number of epochs; the fastest after the first counts"
+    )
+    parser.add_argument("--scale", choices=("quick", "paper"), default="quick", help="scale of figure 1")
     parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
     parser.add_argument("--scheme", choices=SCHEMES, default=SCHEMES[0], help=argparse.SUPPRESS)
     parser.add_argument(

@@ -147,7 +147,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=200.0, help="requests a second, over all pollers")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--pollers", type=int, default=50)
-    parser.add_argument("--queries", type=int, default=500, help="of the training")
+    parser.add_argument("--queries", type=int, default=500, help="queries of the training")
     arguments = parser.parse_args()
     console = Console()
     with (

@@ -1,4 +1,4 @@
-"""Own estimates of automatic trainings beside the truth, and verdicts on labels without signal.
+"""Estimates of automatic trainings compared with the true values, and verdicts on labels without signal.
 
 Usage: python -m benchmarks.portfolio_estimates [--draws N] [--queries N] [--first N]
 

@@ -11,7 +11,7 @@ from core.autotrain import AutoSpec, Candidate, Trials, Tried
 from core.data import RankingDataset
 from core.scorers import read_model
 from core.studies import search_space
-from core.studies.sampling import Ask, PastTrial, sample
+from core.studies.sampling import PastTrial, TrialPosition, sample
 from core.types import Float64Array
 
 _TRIALS = 50
@@ -40,8 +40,8 @@ def study_scores(trials: Trials, test: RankingDataset) -> Float64Array:
     past: list[PastTrial] = []
     found: list[tuple[float, Candidate, int]] = []
     for number in range(_TRIALS):
-        ask = Ask(trials.spec.seed, number, number, higher_is_better=True)
-        parameters = sample("tpe", _SPACE, _BASE, ask, past)
+        position = TrialPosition(trials.spec.seed, number, number, higher_is_better=True)
+        parameters = sample("tpe", _SPACE, _BASE, position, past)
         values = _SPACE.applied(_BASE, parameters)
         candidate = Candidate(f"trial {number}", 2, values["loss"], hyperparameters=values["hyperparameters"])
         folds = trials.held_out.n_folds

@@ -20,7 +20,7 @@ class Volume:
     Attributes:
         bins: Number of bins of all features with a histogram.
         leaves: Leaves of the tree.
-        max_cat_threshold: Hyperparameter; each transmitted split has space for so many categories.
+        max_cat_threshold: Hyperparameter; each transmitted split has space for this many categories.
     """
 
     bins: int
@@ -68,7 +68,7 @@ class Computation:
         return cls(float(slope), float(level))
 
     def scaled(self, documents: float, features: float) -> "Computation":
-        """Return the computation for so many times the documents and features."""
+        """Return the computation for multiples of the documents and features."""
         return Computation(self.compute_seconds * documents * features, self.fixed_seconds * features)
 
     def seconds(self, n_ranks: int) -> float:

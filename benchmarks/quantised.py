@@ -20,7 +20,7 @@ from rich.table import Table
 from benchmarks.loads import LOADS
 from benchmarks.training import judged
 from core.data import RankingDataset, read_dataset
-from core.data.fitting import fit_features
+from core.data.fitting import align_features
 from core.evaluation.randomisation import randomisation_p_values
 from core.metrics import parse_metric
 from core.scoring import Forest
@@ -143,7 +143,7 @@ def main() -> None:
             console.print(measure(f"{load.name} ({load.like})", data, asked, given.seeds, given.threads))
     for train_file, test_file in zip(given.files[::2], given.files[1::2], strict=True):
         training = read_dataset(train_file)
-        data = training, fit_features(read_dataset(test_file), training.feature_names)
+        data = training, align_features(read_dataset(test_file), training.feature_names)
         asked = {"num_iterations": given.iterations, "num_leaves": 15, "min_data_in_leaf": 5}
         console.print(measure(str(train_file.parent.name), data, asked, 10 * given.seeds, given.threads))
 

@@ -96,8 +96,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=40, help="of 20 requests of each form")
-    parser.add_argument("--beside", type=Path, help="another checkout, whose API is measured, too")
+    parser.add_argument("--rounds", type=int, default=40, help="rounds of 20 requests of each form")
+    parser.add_argument("--beside", type=Path, help="another checkout whose API is measured as well")
     options = parser.parse_args()
     console = Console()
     with console.status("training"):

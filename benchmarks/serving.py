@@ -196,7 +196,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=5.0, help="duration of each measurement")
     parser.add_argument("--rounds", type=int, default=5, help="measurements of each row")
     options = parser.parse_args()
     console = Console()
@@ -215,7 +215,7 @@ def main() -> None:
         for _ in track(range(options.rounds), "measuring", console=console):
             for load, figures in zip(rows, measured, strict=True):
                 figures.append(measure(load, options.seconds))
-    table = Table("server and form", "KB", "requests/s", "p50 ms", "p99 ms", "times 1st", "its p99")
+    table = Table("server and form", "KB", "requests/s", "p50 ms", "p99 ms", "times 1st", "p99 times 1st")
     base = _medians(measured[0])
     for load, figures in zip(rows, measured, strict=True):
         found = _medians(figures)

@@ -82,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--requests", type=int, default=3_000, help="of each row")
+    parser.add_argument("--requests", type=int, default=3_000, help="requests of each row")
     parser.add_argument("--trees", type=int, default=500)
     options = parser.parse_args()
     console = Console()

@@ -37,7 +37,7 @@ _POLL_SECONDS = 0.1
 def main() -> None:
     """Print a table of medians."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=5, help="how often each is measured")
+    parser.add_argument("--times", type=int, default=5, help="number of measurements of each start")
     times = parser.parse_args().times
     subprocess.run([sys.executable, "-P", "-m", "rankery", "warm-up"], check=True, capture_output=True)
     runs: dict[str, list[float]] = {}

@@ -217,8 +217,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--loads", default="WXY", help="which of the loads")
-    parser.add_argument("--iterations", type=int, default=21, help="of each training")
+    parser.add_argument("--loads", default="WXY", help="loads to measure")
+    parser.add_argument("--iterations", type=int, default=21, help="iterations of each training")
     parser.add_argument("--turns", type=int, default=3, help="trainings of each row")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()

@@ -57,7 +57,7 @@ def write_folds(folder: Path, megabytes: float) -> None:
 
 
 def write_web30k_like(path: Path, megabytes: float, seed: int = 0, first_query: int = 1) -> int:
-    """Write about so many megabytes of text: labels 0 to 4, counts, and numbers of six digits.
+    """Write about this many megabytes of text: labels 0 to 4, counts, and numbers of six digits.
 
     Args:
         path: The file.

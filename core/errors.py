@@ -159,8 +159,9 @@ class ScoreNotFinite(ModelError):
         self.score = score
         place = document or f"document {row}, counted from 0"
         super().__init__(
-            f"{model} computes {score} as the score of {place}: its features are too large for the weights of"
-            " the model. Correct them, or train the model again with inputs that are rank-gauss"
+            f"{model} computes the score {score} for {place}: the features of the document are too large for"
+            " the weights of the model. Correct them, or train the model again with inputs that are"
+            " rank-gauss"
         )
 
     def of(self, model: str, document: str | None) -> "ScoreNotFinite":
@@ -239,10 +240,12 @@ class AddressRefused(RankeryError):
         self.host = host
         self.address = address
         self.reason = reason
-        what = f"the address is {reason}"
+        problem = f"the address is {reason}"
         if host != address:
-            what = f"its address, which is in the log of the server, is {reason}"
-        super().__init__(f"{host} is refused: {what}; RANKERY_OUTBOUND_ALLOWED allows addresses")
+            problem = f"its address (see the log of the server) is {reason}"
+        super().__init__(
+            f"{host} is refused: {problem}; the operator can allow addresses with RANKERY_OUTBOUND_ALLOWED"
+        )
 
 
 class RanksLost(RankeryError):
@@ -262,7 +265,10 @@ class JobQuotaExceeded(RankeryError):
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
-        super().__init__(f"at most {bound:,} jobs may wait or run at a time; try again when one has ended")
+        super().__init__(
+            f"at most {bound:,} jobs may wait or run at a time; submit the job again after another job"
+            " has ended"
+        )
 
 
 class ByteQuotaExceeded(RankeryError):
@@ -270,7 +276,7 @@ class ByteQuotaExceeded(RankeryError):
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
-        super().__init__(f"at most {bound:,} bytes of datasets may be stored; delete some first")
+        super().__init__(f"at most {bound:,} bytes of datasets may be stored; delete datasets first")
 
 
 class UploadQuotaExceeded(RankeryError):
@@ -278,7 +284,9 @@ class UploadQuotaExceeded(RankeryError):
 
     def __init__(self, bound: int) -> None:
         self.bound = bound
-        super().__init__(f"at most {bound:,} uploads may be open at a time; use or delete some first")
+        super().__init__(
+            f"at most {bound:,} uploads may be open at a time; finish or delete an open upload first"
+        )
 
 
 class UploadTakenOver(RankeryError):
@@ -286,7 +294,7 @@ class UploadTakenOver(RankeryError):
 
     def __init__(self, upload_id: str) -> None:
         self.upload_id = upload_id
-        super().__init__(f"another request goes on with upload {upload_id}, or it was deleted")
+        super().__init__(f"another request has taken over upload {upload_id}, or the upload was deleted")
 
 
 class KernelsNotReady(RankeryError):
@@ -304,10 +312,10 @@ class ClusterUnavailable(StoreUnavailable):
 class ExtraMissing(RankeryError):
     """An optional package that the request needs is not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
+    def __init__(self, feature: str, extra: str) -> None:
         self.extra = extra
-        command = f'pip install "rankery-server[{extra}]", or make extras in a clone'
-        super().__init__(f"{what} needs an optional package: {command}")
+        command = f'install it with pip install "rankery-server[{extra}]", or with make extras in a clone'
+        super().__init__(f"{feature} needs an optional package; {command}")
 
 
 class ArtifactDamaged(RankeryError):

@@ -19,11 +19,11 @@ EVENT_KINDS: Mapping[str, str] = MappingProxyType(
         STUDY_CONCLUDED: "A study succeeded, failed or was cancelled",
         GATE_REFUSED: "A promotion gate refused a version",
         ALIAS_MOVED: "An alias was set, promoted, rolled back or removed",
-        DATASET_READY: "A dataset can be used",
-        DRIFT_FOUND: "Scored data differ from the training data",
+        DATASET_READY: "A dataset is ready for use",
+        DRIFT_FOUND: "A drift check found a difference between scored data and training data",
         SCHEDULE_RAN: "A run of a schedule ended with a result",
         SCHEDULE_FAILED: "A run of a schedule failed",
-        WORKER_LOST: "A worker stopped answering",
+        WORKER_LOST: "A worker stopped sending heartbeats",
     }
 )
 # Sent to one webhook on request; never listed.

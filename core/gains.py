@@ -33,16 +33,16 @@ def gains(gain: Gain | Sequence[float], labels: FloatArray, pointer: str = "/los
     """
     values = np.asarray(labels, np.float64)
     if not np.isfinite(values).all() or values.min(initial=0.0) < 0.0:
-        raise InvalidInput.at("/label_map", "labels must be finite and at least 0; map those that are not")
+        raise InvalidInput.at("/label_map", "labels must be finite and at least 0; map all other labels")
     if gain == "linear":
         return values.copy()
     if gain == "exp2":
         if values.max(initial=0.0) > LARGEST_EXP2_LABEL:
             raise InvalidInput.at(
                 pointer,
-                f"2^y − 1 is a gain for labels up to {LARGEST_EXP2_LABEL:g}, as in LightGBM; these go up to"
-                f" {values.max():g}. Use a linear gain or a list of gains where the loss has them, or map the"
-                " labels to grades",
+                f"the gain 2^y − 1 is limited to labels up to {LARGEST_EXP2_LABEL:g}, as in LightGBM; the"
+                f" largest label is {values.max():g}. Use a linear gain or a list of gains if the loss has"
+                " them, or map the labels to grades",
             )
         return np.exp2(values) - 1.0
     return _listed(np.asarray(gain, np.float64), values)
@@ -64,7 +64,7 @@ def _listed(table: Float64Array, labels: Float64Array) -> Float64Array:
     if (places != labels).any() or places.max(initial=0) >= len(table):
         raise InvalidInput.at(
             "/loss/gain",
-            f"a list of {len(table)} gains needs whole labels from 0 to {len(table) - 1}; add gains, or map"
-            " the labels",
+            f"a list of {len(table)} gains needs labels that are whole numbers from 0 to {len(table) - 1};"
+            " add gains, or map the labels",
         )
     return table[places]

@@ -32,8 +32,8 @@ _DIGEST_LETTERS = 16
 def kernel_cache() -> Path:
     """Return the folder of compiled kernels.
 
-    It is NUMBA_CACHE_DIR, or without this variable a folder beside these sources. If that folder is neither
-    writable nor complete for this processor, it is the cache folder of the user, if writable.
+    By default it is NUMBA_CACHE_DIR or, without this variable, a folder next to these sources. If that folder
+    is neither writable nor complete for this processor, it is the cache folder of the user, if writable.
     """
     configured = os.environ.get("NUMBA_CACHE_DIR")
     preferred = Path(configured) if configured else _CORE / "__pycache__" / "kernels"

@@ -60,16 +60,16 @@ def available_cpus(groups: ControlGroups | None = None) -> int:
     return max(1, math.ceil(min(allowed, limit)))
 
 
-def limit_threads(environment: MutableMapping[str, str] = os.environ, wanted: int | None = None) -> None:
+def limit_threads(environment: MutableMapping[str, str] = os.environ, requested: int | None = None) -> None:
     """Limit the threads of OpenMP, kernels, BLAS and Arrow to the available processors.
 
     These libraries read the limit once, when they are imported. Variables that are set already stay.
 
     Args:
         environment: Environment of this process, or of one to start.
-        wanted: Number of requested threads, which may exceed the processors.
+        requested: Number of threads, which may exceed the processors.
     """
-    threads = str(max(available_cpus(), wanted or 1))
+    threads = str(max(available_cpus(), requested or 1))
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment.setdefault(variable, threads)
 

@@ -228,7 +228,7 @@ def _unfit_list(declared: Parameter, value: Any) -> str | None:
 
 def _unfit_mapping(declared: Parameter, value: Any) -> str | None:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        return "must be an object of numbers by name"
+        return "must be an object with a number for each name"
     entry = dataclasses.replace(declared, type=_BY_NAME[declared.type], optional=False)
     faults = ((name, _fault(entry, number)) for name, number in value.items())
     return next((f"{name[:40]!r} {fault}" for name, fault in faults if fault), None)
@@ -239,7 +239,7 @@ def _unfit_groups(value: Any) -> str | None:
     are_lists = all(isinstance(group, list | tuple) and group for group in groups)
     if are_lists and all(isinstance(name, str) for group in groups for name in group):
         return None
-    return "must be a list of lists of names, none empty"
+    return "must be a list of non-empty lists of names"
 
 
 def _out_of_bounds(declared: Parameter, value: Any) -> str | None:

@@ -17,9 +17,11 @@ import numpy.typing as npt
 from core.machine import available_cpus
 from core.types import Float64Array, Int64Array
 
-_LEAST_WORK = 8_192  # documents; waking a thread takes as long as a kernel for this many
-_RANGES_A_THREAD = 4  # so that other threads take over the ranges of a delayed thread
-_MOST_THREADS = 256
+_MIN_PARALLEL_WORK = (
+    8_192  # documents; waking a thread takes about as long as a kernel for this many documents
+)
+_RANGES_PER_THREAD = 4  # so that other threads take over the ranges of a delayed thread
+_MAX_THREADS = 256
 
 _Number = TypeVar("_Number", bound=np.generic)
 
@@ -30,8 +32,8 @@ def _default_threads() -> int:
 
 
 class _Threads(threading.local):
-    most = _default_threads()  # also the default of LightGBM
-    count = most
+    maximum = _default_threads()  # also the default of LightGBM
+    count = maximum
 
 
 _threads = _Threads()
@@ -52,7 +54,7 @@ class _Pool:
     def executor(self) -> ThreadPoolExecutor:
         with self._lock:
             if self._executor is None:
-                self._executor = ThreadPoolExecutor(_MOST_THREADS, "kernels")
+                self._executor = ThreadPoolExecutor(_MAX_THREADS, "kernels")
             return self._executor
 
 
@@ -64,7 +66,7 @@ def use_threads(threads: int) -> None:
 
     The default is the number of threads of OpenMP.
     """
-    _threads.count = min(threads, _threads.most)
+    _threads.count = min(threads, _threads.maximum)
 
 
 def over_ranges(kernel: Callable[..., Any], n: int, *arguments: Any, work: int | None = None) -> None:
@@ -76,12 +78,12 @@ def over_ranges(kernel: Callable[..., Any], n: int, *arguments: Any, work: int |
         arguments: Arguments of the kernel, with the arrays that it fills.
         work: Work of all items, such as documents; n by default. Little work runs on the calling thread only.
     """
-    least = _LEAST_WORK if _threads.count > 1 else n
+    least = _MIN_PARALLEL_WORK if _threads.count > 1 else n
     if n < 2 or (n if work is None else work) <= least:
         if n:
             kernel(0, n, *arguments)
         return
-    n_ranges = min(n, _threads.count * _RANGES_A_THREAD)
+    n_ranges = min(n, _threads.count * _RANGES_PER_THREAD)
     numbers = count()
 
     def take_ranges() -> None:

@@ -7,8 +7,8 @@ from core.types import Float64Array, Int64Array, UInt64Array
 
 _SHORT = 64  # documents up to which counting is faster than buckets
 _BLOCK = 32  # documents that are counted at a time, a multiple of LLVM's unrolled vectors
-_MOVES_A_DOCUMENT = 4  # with more moves, insertion sort is slower than merge sort
-_DEEPEST = 24  # for a larger depth, the maxima of groups exclude too few documents
+_MAX_MOVES_PER_DOCUMENT = 4  # beyond that, insertion sort is slower than merge sort
+_MAX_SELECTION_DEPTH = 24  # at a larger depth, the maxima of groups exclude too few documents
 
 SORT_PADDING = _SHORT
 
@@ -79,7 +79,7 @@ def _distribute(
 @bare
 def _mend(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
     """Sort documents within buckets by insertion; return False if that takes too many moves."""
-    left = n * _MOVES_A_DOCUMENT
+    left = n * _MAX_MOVES_PER_DOCUMENT
     for i in range(1, n):
         score = sorted_scores[i]
         if sorted_scores[i - 1] >= score:
@@ -230,6 +230,6 @@ def rank_highest(
     `depth` is at least 1 and at most `stop - start`; the other arguments are those of `rank_descending`.
     """
     n = stop - start
-    is_selective = n > _SHORT and depth <= _DEEPEST
+    is_selective = n > _SHORT and depth <= _MAX_SELECTION_DEPTH
     if not (is_selective and _select_highest(scores, start, n, depth, order, spare, keys, counters)):
         rank_descending(scores, start, stop, order, spare, keys, counters)

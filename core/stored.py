@@ -102,7 +102,7 @@ def read_as(kind: type[T], stored: Any) -> T:
     """Convert a part of the stored JSON to its type; unknown entries are ignored.
 
     Raises:
-        InvalidInput: It does not fit.
+        InvalidInput: It cannot be converted.
     """
     from cattrs.errors import CattrsError
 

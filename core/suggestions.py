@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-_LEAST_SIMILARITY = 0.6
-_MOST_LETTERS = 100  # longest compared name; difflib takes quadratic time
+_MIN_SIMILARITY = 0.6
+_MAX_COMPARED_LENGTH = 100  # of a name; difflib takes quadratic time
 
 
 def did_you_mean(name: str, known: Mapping[str, str]) -> str | None:
@@ -12,7 +12,7 @@ def did_you_mean(name: str, known: Mapping[str, str]) -> str | None:
 
     Args:
         name: The wrong name.
-        known: Known names by name and by alias.
+        known: Canonical names, keyed by each accepted spelling.
 
     Example:
         >>> known = {"num_leaves": "num_leaves", "num_iterations": "num_iterations"}
@@ -23,6 +23,6 @@ def did_you_mean(name: str, known: Mapping[str, str]) -> str | None:
         >>> did_you_mean("objective", known)
     """
     spellings = {spelling.lower(): meant for spelling, meant in known.items()}
-    written = name[:_MOST_LETTERS].lower()
-    near = get_close_matches(written, spellings, n=1, cutoff=_LEAST_SIMILARITY)
-    return f"did you mean {spellings[near[0]]}?" if near else None
+    written = name[:_MAX_COMPARED_LENGTH].lower()
+    matches = get_close_matches(written, spellings, n=1, cutoff=_MIN_SIMILARITY)
+    return f"did you mean {spellings[matches[0]]}?" if matches else None

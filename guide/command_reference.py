@@ -14,17 +14,17 @@ _INTRODUCTION = """\
 
 Rules for all commands; each command has a page.
 
-**Grammar.** `rankery VERB` for everyday work, such as `rankery train`; `rankery NOUN VERB` for what a service
-keeps: `list`, `show`, `label`, `describe`, `delete` and the verbs of one noun. Spellings of earlier versions
-work in this release, and print the new spelling on standard error.
+**Grammar.** `rankery VERB` for everyday work, such as `rankery train`; `rankery NOUN VERB` for objects
+of a service: `list`, `show`, `label`, `describe`, `delete` and the verbs of one noun.
+Spellings of earlier versions work in this release, and print the new spelling on standard error.
 
 **Service.** A command uses the service at `--url` (`RANKERY_URL`). Without one, it uses the running
-service of the data folder (`--data-dir`, `RANKERY_DATA_DIR`), such as `rankery serve`. Where none runs,
-it ends within a second and names the command that starts one. Only `rankery train FILE` and `rankery
-demo` start a service for their own time. If the service has keys, set `RANKERY_API_KEY`.
+service of the data folder (`--data-dir`, `RANKERY_DATA_DIR`), such as `rankery serve`. If no service runs,
+it fails within a second with the command that starts one. Only `rankery train FILE` and `rankery
+demo` start a temporary service. If the service has keys, set `RANKERY_API_KEY`.
 
 **Programs.** With `--json` standard output is JSON only; progress and warnings go to standard error, and
-`--quiet` leaves them out. Exit codes: 0 success; 1 refused or failed, with one sentence; 2 invalid command
+`--quiet` suppresses them. Exit codes: 0 success; 1 refused or failed, with one sentence; 2 invalid command
 line; 130 interrupted.
 
 **Completion.** `rankery --install-completion` installs completion for the current shell (bash, zsh, fish or

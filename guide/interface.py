@@ -122,7 +122,7 @@ def _answer(response: dict[str, Any]) -> str:
 
 
 def _objects(schemas: dict[str, Any]) -> str:
-    lines = ["# Objects\n", "The bodies of requests and answers. A star marks required fields.\n"]
+    lines = ["# Objects\n", "The bodies of requests and responses. A star marks required fields.\n"]
     for name in sorted(schemas, key=str.lower):
         schema = schemas[name]
         lines += [f"## {name} {{ #{name.lower()} }}\n", schema.get("description", ""), "", table(schema)]

@@ -32,18 +32,18 @@ _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$")
 _LIBRARY = """\
 # Python library
 
-Functions that compute in the process that calls them, without a service. They need the server's package,
+Functions that compute in the calling process, without a service. They need the server's package,
 `pip install rankery-server`. Guides: [in LightGBM](../how-to/lightgbm.md),
-[in scikit-learn](../how-to/scikit-learn.md), [to measure and compare](../how-to/in-memory.md). Arguments
-that do not fit raise `rankery.errors.InvalidArgument`, a `ValueError`.
+[in scikit-learn](../how-to/scikit-learn.md), [to measure and compare](../how-to/in-memory.md). Invalid
+arguments raise `rankery.errors.InvalidArgument`, a `ValueError`.
 
 """
 _INTRODUCTION = """\
 # Python client
 
-`rankery.Client` talks to a service; `rankery.AsyncClient` has the same methods to be awaited, and lists
-to be iterated with `async for`. What they return are typed objects: `mypy --strict` knows their fields,
-and fields that a newer service adds are ignored.
+`rankery.Client` calls a service. `rankery.AsyncClient` has the same methods as coroutines, and lists for
+`async for`. Methods return typed objects, which `mypy --strict` checks; fields that a newer service adds
+are ignored.
 
 """
 
@@ -91,7 +91,7 @@ def _class(cls: type) -> Iterator[str]:
         "Comparison",
         "Ranking",
     ):
-        yield f"Its fields are those of [{cls.__name__}]({_OBJECTS}#{cls.__name__.lower()}).\n\n"
+        yield f"The fields are those of [{cls.__name__}]({_OBJECTS}#{cls.__name__.lower()}).\n\n"
     for name, member in _methods(cls):
         anchor = f"{cls.__name__}-{name}".lower().replace("_", "-")
         yield f"### `{name}` {{ #{anchor} }}\n\n"
@@ -157,7 +157,7 @@ def _item(found: re.Match[str]) -> str:
 
 
 def _errors() -> Iterator[str]:
-    yield "## Errors\n\nAll are a `rankery.errors.UserError`, whose text is one sentence for people.\n\n"
+    yield "## Errors\n\nAll errors derive from `rankery.errors.UserError`; the text is one sentence.\n\n"
     yield "| error | when |\n| --- | --- |\n"
     for name, error in vars(errors).items():
         if inspect.isclass(error) and issubclass(error, errors.UserError) and error is not errors.UserError:

@@ -44,7 +44,7 @@ def _from_json(path: Path) -> list[Query]:
     try:
         content = json.loads(path.read_bytes())
     except ValueError as error:
-        raise FilesUnusable(f"{path.name} is no JSON: {error}") from None
+        raise FilesUnusable(f"{path.name} is not valid JSON: {error}") from None
     queries = content.get("queries", [content]) if isinstance(content, dict) else content
     if not all(isinstance(query, dict) and "documents" in query for query in queries):
         raise FilesUnusable(
@@ -65,8 +65,8 @@ def _from_documents(
     with one_sentence():
         file = JudgedFile(path, path.name, sizes)
         dataset = read_unjudged(file, features, reading_options({"columns": columns}).columns).dataset
-    wanted = set(features)
-    known = [column for column, name in enumerate(dataset.feature_names) if name in wanted]
+    used = set(features)
+    known = [column for column, name in enumerate(dataset.feature_names) if name in used]
     if not known:
         raise FilesUnusable(
             f"{path.name} has none of the model's features, {_some(features)};"

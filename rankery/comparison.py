@@ -127,12 +127,12 @@ def compare(
     from core.evaluation import compare_systems
 
     first, second = _values(a, metric, "a"), _values(b, metric, "b")
-    query_ids, rows = _matched(first, second)
-    decisive = [name for name in first.by_metric if metric is None or name == _ours(metric)]
+    query_ids, rows = _match_queries(first, second)
+    decisive = [name for name in first.by_metric if metric is None or name == _rankery_name(metric)]
     if not decisive or set(first.by_metric) != set(second.by_metric):
         raise InvalidArgument(
             f"metric: a has {', '.join(first.by_metric)}, b has {', '.join(second.by_metric)}"
-            + (f"; {metric} is asked for" if metric else "; both must have the same")
+            + (f"; the requested metric is {metric}" if metric else "; both must have the same")
         )
     ordered = dict.fromkeys([decisive[0], *first.by_metric])
     compared = compare_systems(
@@ -157,10 +157,10 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"{argument}: must be an evaluation, a frame or numbers: {error}") from None
     if values.ndim != 1 or not len(values):
-        raise InvalidArgument(f"{argument}: must hold one value a query; found the shape {values.shape}")
+        raise InvalidArgument(f"{argument}: must have one value per query; found the shape {values.shape}")
     is_series = type(system).__module__.startswith("pandas")
-    ids = _different(_spelled(argument, system.index), argument) if is_series else None
-    return _Values(ids, {_ours(metric) if metric else "value": values})
+    ids = _check_unique(_spelled(argument, system.index), argument) if is_series else None
+    return _Values(ids, {_rankery_name(metric) if metric else "value": values})
 
 
 def _of_frame(frame: Any, argument: str) -> _Values:
@@ -176,10 +176,10 @@ def _of_frame(frame: Any, argument: str) -> _Values:
         and (pa.types.is_floating(t := table.schema.field(column).type) or pa.types.is_integer(t))
     ]
     if not numbers or not len(table):
-        raise InvalidArgument(f"{argument}: must have a row a query, and a column of numbers a metric")
+        raise InvalidArgument(f"{argument}: must have one row per query, and one numeric column per metric")
     ids = _spelled(argument, table.column(_QUERY))
-    values = {_ours(name): table.column(name).cast(pa.float64()).to_numpy() for name in numbers}
-    return _Values(_different(ids, argument), values)
+    values = {_rankery_name(name): table.column(name).cast(pa.float64()).to_numpy() for name in numbers}
+    return _Values(_check_unique(ids, argument), values)
 
 
 def _spelled(argument: str, query_ids: Any) -> list[str]:
@@ -187,15 +187,15 @@ def _spelled(argument: str, query_ids: Any) -> list[str]:
     return texts
 
 
-def _different(query_ids: list[str], argument: str) -> list[str]:
+def _check_unique(query_ids: list[str], argument: str) -> list[str]:
     found = Counter(query_ids)
     if len(found) < len(query_ids):
         twice = next(query for query, count in found.items() if count > 1)
-        raise InvalidArgument(f"{argument}: has query {twice!r} twice; there must be one row a query")
+        raise InvalidArgument(f"{argument}: has query {twice!r} twice; give one row per query")
     return query_ids
 
 
-def _matched(first: _Values, second: _Values) -> "tuple[list[str], np.ndarray[Any, Any]]":
+def _match_queries(first: _Values, second: _Values) -> "tuple[list[str], np.ndarray[Any, Any]]":
     """Return the queries of A, and the row of each in B."""
     import numpy as np
 
@@ -211,12 +211,12 @@ def _matched(first: _Values, second: _Values) -> "tuple[list[str], np.ndarray[An
     if different := sorted(places.keys() ^ set(first.query_ids)):
         shown = ", ".join(map(repr, different[:_SHOWN_IDS])) + (", …" if len(different) > _SHOWN_IDS else "")
         raise InvalidArgument(
-            f"b: must have the queries of a; {len(different):,} are in one of them only: {shown}"
+            f"b: must have the queries of a; {len(different):,} are in only one of them: {shown}"
         )
     return first.query_ids, np.array([places[query] for query in first.query_ids])
 
 
-def _ours(name: str) -> str:
+def _rankery_name(name: str) -> str:
     """Return the Rankery name of a metric, or the name itself if unknown."""
     from core.errors import InvalidInput
     from core.metrics import metric_name
@@ -237,7 +237,7 @@ def _direction(name: str, given: Mapping[str, bool]) -> bool:
         parsed = parse_metric(name)
     except InvalidInput as unknown:
         raise InvalidArgument(
-            f"{unknown.problems[0].detail}; or say higher_is_better={{{name!r}: True}}"
+            f"{unknown.problems[0].detail}; or pass higher_is_better={{{name!r}: True}}"
         ) from None
     with invalid_arguments():
         check_differences(name)

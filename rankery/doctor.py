@@ -123,7 +123,7 @@ def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Ex
         found = DataRoots([folder]).look(".")
     if not found.parts:
         below = f"; folders in it: {', '.join(found.folders[:10])}" if found.folders else ""
-        raise FilesUnusable(f"{folder} holds no file called train, vali or test{below}")
+        raise FilesUnusable(f"{folder} has no file named train, vali or test{below}")
     first, *others = (folder / name for name in found.parts.values())
     examination = examine_files([first], others, options)
     parts = {}
@@ -178,20 +178,24 @@ def examine_files(
             several_spellings=reading.several_spellings,
         )
         statistics = dataset_statistics(reading.dataset)
-        side = sizes.name if sizes and reading.format == "lightgbm" else None
+        query_file = sizes.name if sizes and reading.format == "lightgbm" else None
         examined.append(
             ExaminedFile(
-                str(path), reading.format, side, statistics, [asdict(finding) for finding in report.findings]
+                str(path),
+                reading.format,
+                query_file,
+                statistics,
+                [asdict(finding) for finding in report.findings],
             )
         )
-    beside = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
+    compared = [(train, test) for train in files for test in tests] or list(combinations(files, 2))
     pairs = [
         ExaminedPair(
             str(train),
             str(test),
             [asdict(finding) for finding in compare(datasets[train], datasets[test], "test")],
         )
-        for train, test in beside
+        for train, test in compared
         if train != test
     ]
     return Examination(examined, pairs)

@@ -95,8 +95,8 @@ class RankeryApiError(UserError):
             f"{error.get('pointer', '')}: {error.get('detail', '')}".removeprefix(": ")
             for error in self.problem.get("errors") or ()
         ]
-        unsaid = [place for place in places if place not in detail]
-        return f"{detail.rstrip('.')} ({'; '.join(unsaid)})" if unsaid else detail
+        unmentioned = [place for place in places if place not in detail]
+        return f"{detail.rstrip('.')} ({'; '.join(unmentioned)})" if unmentioned else detail
 
 
 @dataclass
@@ -104,7 +104,7 @@ class KeyRefused(RankeryApiError):
     """The service requires an API key, or refuses this one.
 
     Attributes:
-        has_key: Whether one was sent.
+        has_key: Whether a key was sent.
     """
 
     has_key: bool
@@ -112,7 +112,7 @@ class KeyRefused(RankeryApiError):
     def __str__(self) -> str:
         """Return the problem and a solution in one sentence."""
         if not self.has_key:
-            return "the service wants an API key: pass api_key, or set RANKERY_API_KEY to its secret"
+            return "the service requires an API key: pass api_key, or set RANKERY_API_KEY to its secret"
         return f"the service did not accept the API key: {super().__str__()}"
 
 
@@ -173,7 +173,7 @@ class StudyFailed(ResourceFailed):
     study: EndedResource
 
     def __str__(self) -> str:
-        """Return why, in one sentence."""
+        """Return the reason of the failure as a sentence."""
         return self._sentence("study", self.study)
 
 
@@ -188,7 +188,7 @@ class JobFailed(ResourceFailed):
     job: EndedJob
 
     def __str__(self) -> str:
-        """Return why, in one sentence."""
+        """Return the reason of the failure as a sentence."""
         return self._sentence(f"{self.job.kind} job", self.job)
 
 
@@ -208,5 +208,5 @@ class ExperimentFailed(ResourceFailed):
     experiment: EndedResource
 
     def __str__(self) -> str:
-        """Return why, in one sentence."""
+        """Return the reason of the failure as a sentence."""
         return self._sentence("experiment", self.experiment, "its running trainings are being stopped")

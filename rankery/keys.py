@@ -68,13 +68,13 @@ def create_key(
         StoreUnusable: The database cannot be used.
     """
     if not name.strip() or not name.isprintable() or len(name) > 200:
-        raise KeyRejected("a key's name is up to 200 printable characters")
-    expires_at = None if expires_in is None else _moment_in(expires_in)
+        raise KeyRejected("a key's name must have 1 to 200 printable characters")
+    expires_at = None if expires_in is None else _expiry_after(expires_in)
     with open_store(data_dir) as store, store.begin() as tx:
         key, secret = tx.api_keys.create(name, scopes, expires_at=expires_at, projects=projects)
     until = "" if key.expires_at is None else f", until {key.expires_at:%Y-%m-%d %H:%M}"
     within = "" if projects is None else f" within {', '.join(projects)}"
-    sentence = f"{key.id} may {', '.join(key.scopes)}{within}{until}; its secret is shown this once"
+    sentence = f"{key.id} may {', '.join(key.scopes)}{within}{until}; its secret is shown only once"
     return CreatedKey(_shown_key(key), secret, sentence)
 
 
@@ -121,7 +121,7 @@ def require_key_beyond_loopback(host: str, data_dir: Path) -> None:
         if tx.api_keys.any_exists():
             return
     raise KeyMissing(
-        f"without an API key the service listens on loopback only, not on {host}: make one first with"
+        f"without an API key the service listens on loopback only, not on {host}: create one first with"
         " `rankery keys create NAME --scope admin`"
         " (in a container: `docker compose run --rm api keys create NAME --scope admin`)"
     )
@@ -156,10 +156,10 @@ def open_store(data_dir: Path) -> "Iterator[Store]":
         raise StoreUnusable(str(error)) from error
 
 
-def _moment_in(duration: str) -> datetime:
+def _expiry_after(duration: str) -> datetime:
     found = re.fullmatch(r"([1-9][0-9]{0,5})([mhdw])", duration.strip())
     if found is None:
-        raise KeyRejected(f"{duration!r} is no length of time: give minutes, hours, days or weeks as in 90d")
+        raise KeyRejected(f"{duration!r} is not a duration: give minutes, hours, days or weeks as in 90d")
     try:
         return datetime.now(UTC) + int(found[1]) * _UNITS[found[2]]
     except OverflowError:

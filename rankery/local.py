@@ -127,7 +127,7 @@ def evaluate_runs(
         dataset = read_file(judged, reading_options({"columns": columns})).dataset
     joined = []
     for path in runs:
-        with one_sentence(f"{path.name} beside {qrels.name}"):
+        with one_sentence(f"{path.name} with {qrels.name}"):
             joined.append(join_run(dataset, read_run(path)))
     with one_sentence():
         values = [_values(measure(run.scores, run, metrics, held), run, only_retrieved) for run in joined]

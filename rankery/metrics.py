@@ -83,7 +83,7 @@ def evaluate(
         scores: (n_documents,) scores; NaN where a judged document was not retrieved.
         labels: (n_documents,) graded relevance; NaN where a retrieved document was not judged.
         query_ids: (n_documents,) the query of each document.
-        metrics: Such as `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
+        metrics: Names such as `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
         contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
         document_ids: (n_documents,) ids, by which `trec_eval` orders equal scores; row numbers in each query
             when left out.
@@ -114,7 +114,7 @@ def evaluate(
     if is_retrieved.any() and not (is_retrieved & (judged == judged)).any():
         raise InvalidArgument(
             f"labels: 0 of {int(is_retrieved.sum()):,} retrieved documents are judged, so that every metric"
-            " would be 0; join scores and labels by ids that are spelled alike"
+            " would be 0; join scores and labels by the same ids"
         )
     with invalid_arguments():
         names = list(dict.fromkeys(map(metric_name, metrics)))
@@ -138,8 +138,8 @@ def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64A
     except (TypeError, ValueError) as error:
         raise InvalidArgument(f"{argument}: must be numbers: {error}") from None
     if numbers.ndim != 1 or not len(numbers) or (length is not None and len(numbers) != length):
-        wanted = "one a document" if length is None else f"one a document, {length:,}"
-        raise InvalidArgument(f"{argument}: must be {wanted}; found the shape {numbers.shape}")
+        expected = "one number per document" if length is None else f"one number per document, {length:,}"
+        raise InvalidArgument(f"{argument}: must be {expected}; found the shape {numbers.shape}")
     return numbers
 
 

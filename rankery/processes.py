@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from core.warm_up import Part
 
 # Shorter than the grace period of the embedded service, so that a slow upload does not cause a kill.
-_OPEN_REQUESTS_SECONDS = 5
+_GRACEFUL_SHUTDOWN_SECONDS = 5
 # Commands and tests with an embedded service have mostly ended by then.
-_EXPORTS_AFTER_SECONDS = 30.0
-_OWN_FILES = 0o077  # other users cannot read labels, models, or the secrets of webhooks
-_SWITCH_SECONDS = 0.0005  # a tenth of Python's default
+_EXPORT_PROCESS_DELAY_SECONDS = 30.0
+_PRIVATE_UMASK = 0o077  # other users cannot read labels, models, or the secrets of webhooks
+_GIL_SWITCH_SECONDS = 0.0005  # a tenth of Python's default
 _PREFIX, _TEST_PREFIX = "RANKERY_", "RANKERY_TEST_"
 _CLIENT_VARIABLES = ("api_key", "url")
 # A rank worker runs code of jobs and does not need these credentials.
-_WITHHELD = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
+_WITHHELD_VARIABLES = ("RANKERY_DATABASE_URL", "RANKERY_BROKER_URL", "RANKERY_ENCRYPTION_KEYS", "PGPASSWORD")
 
 
 def run_api(host: str, port: int, data_dir: Path) -> None:
@@ -52,12 +52,12 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         from app.settings import ApiSettings
         from core.store import Store
 
-    with _readable_settings():
+    with _convert_settings_errors():
         settings = ApiSettings(data_dir=data_dir.absolute(), host=host, port=port)
     configure_logging(settings.log_level, settings.log_format)
     _warn_of_unknown_variables()
-    _warn_of_readers(settings.data_dir)
-    with _reported_errors():
+    _warn_of_readable_data_folder(settings.data_dir)
+    with _convert_store_errors():
         Store.open(settings).close()  # opening does not connect yet
         application = create_app(settings)
     _start_later(LOW_PRIORITY.start)
@@ -65,7 +65,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     gc.collect()
     gc.freeze()
     # The event loop waits up to this long for the GIL for each running thread.
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(_GIL_SWITCH_SECONDS)
     # The application has a structured access log, which replaces that of uvicorn.
     uvicorn.run(
         application,
@@ -74,7 +74,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         access_log=False,
         log_config=None,
         server_header=False,
-        timeout_graceful_shutdown=_OPEN_REQUESTS_SECONDS,
+        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_SECONDS,
         **server_options(settings),
     )
 
@@ -91,7 +91,7 @@ def _garbage_collection_paused() -> Iterator[None]:
 
 
 @contextmanager
-def _reported_errors() -> Iterator[None]:
+def _convert_store_errors() -> Iterator[None]:
     """Raise `ProcessFailed` if a URL is invalid, or a setting needs a package that is not installed."""
     from core.errors import RankeryError
 
@@ -102,7 +102,7 @@ def _reported_errors() -> Iterator[None]:
 
 
 def _start_later(start: Callable[[], None]) -> None:
-    timer = threading.Timer(_EXPORTS_AFTER_SECONDS, start)
+    timer = threading.Timer(_EXPORT_PROCESS_DELAY_SECONDS, start)
     timer.daemon = True
     timer.start()
 
@@ -128,7 +128,7 @@ def run_worker(
 
     options = {"data_dir": data_dir.absolute(), "worker_concurrency": concurrency, "threads": threads}
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    with _readable_settings():
+    with _convert_settings_errors():
         settings = WorkerSettings(**given)
     configure_logging(settings)
     _warn_of_unknown_variables()
@@ -160,10 +160,12 @@ def run_rank_worker(
     from worker.settings import WorkerSettings
 
     given: dict[str, Any] = {} if scheduler is None else {"dask_scheduler": scheduler}
-    with _readable_settings():
+    with _convert_settings_errors():
         settings = WorkerSettings(**given)
     if settings.dask_scheduler is None:
-        raise InvalidSettings("--scheduler or RANKERY_DASK_SCHEDULER must name the Dask scheduler")
+        raise InvalidSettings(
+            "give the address of the Dask scheduler with --scheduler or RANKERY_DASK_SCHEDULER"
+        )
     configure_logging(settings)
     _warn_of_unknown_variables()
     with compilation_progress() as report:
@@ -177,7 +179,7 @@ def run_rank_worker(
 
 def _start_without_credentials(say: Callable[[str], None]) -> None:
     """Restart this process without credentials in its environment, which would stay in its memory."""
-    withheld = [name for name in _WITHHELD if name in os.environ]
+    withheld = [name for name in _WITHHELD_VARIABLES if name in os.environ]
     if not withheld:
         return
     say(f"a rank worker uses no database and no broker: {' and '.join(withheld)} removed")
@@ -263,30 +265,30 @@ def _prepare_environment(threads: int | None = None) -> None:
     from core.machine import limit_threads
     from core.unused_packages import leave_out_unused
 
-    os.umask(_OWN_FILES)
+    os.umask(_PRIVATE_UMASK)
     leave_out_unused()
 
     configured = os.environ.get("RANKERY_THREADS", "")
-    limit_threads(wanted=threads or (int(configured) if configured.isdecimal() else None))
+    limit_threads(requested=threads or (int(configured) if configured.isdecimal() else None))
     # LightGBM and numba may each have an OpenMP pool; spinning idle threads of one would slow the other.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     # libgomp: spinning for microseconds suffices for LightGBM's many short loops. With the default of 300,000
-    # # spins, two processes on the same cores take a hundred times as long.
+    # spins, two processes on the same cores take a hundred times as long.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
-def _warn_of_readers(data_dir: Path) -> None:
+def _warn_of_readable_data_folder(data_dir: Path) -> None:
     """Warn if other users can read the data folder, such as one of an older release."""
     import structlog
 
-    if data_dir.is_dir() and data_dir.stat().st_mode & _OWN_FILES:
+    if data_dir.is_dir() and data_dir.stat().st_mode & _PRIVATE_UMASK:
         structlog.stdlib.get_logger(__name__).warning(
             "data_folder.open_to_others", data_dir=str(data_dir), hint=f"chmod -R go= {data_dir}"
         )
 
 
 @contextmanager
-def _readable_settings() -> Iterator[None]:
+def _convert_settings_errors() -> Iterator[None]:
     from pydantic import ValidationError
 
     try:

@@ -144,6 +144,7 @@ def query_sizes(group: Any, n_documents: int) -> "Int64Array":
     if (total := int(sizes.sum())) != n_documents:
         raise InvalidArgument(
             f"group is {_SIZES}: these {len(sizes):,} add up to {total:,}, and there are {n_documents:,}"
-            " documents" + (", so they look like a query id a document" if len(sizes) == n_documents else "")
+            " documents"
+            + (", so they look like one query id per document" if len(sizes) == n_documents else "")
         )
     return sizes.astype(np.int64)

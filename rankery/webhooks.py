@@ -12,7 +12,7 @@ from typing import Any
 
 from rankery.errors import WebhookNotVerified
 
-SECRET_PREFIX = "whsec_"  # noqa: S105 - what all secrets begin with
+SECRET_PREFIX = "whsec_"  # noqa: S105 - prefix of all secrets
 TOLERANCE_SECONDS = 300.0
 _SECRET_BYTES = 32
 _VERSION = "v1"
@@ -67,14 +67,14 @@ def verify_webhook(
     message_id, signatures = _header(given, "webhook-id"), _header(given, "webhook-signature")
     timestamp = _timestamp(_header(given, "webhook-timestamp"))
     if not abs(time.time() - timestamp) <= tolerance_seconds:
-        raise WebhookNotVerified(f"it was sent more than {tolerance_seconds:g} s from now")
+        raise WebhookNotVerified(f"the timestamp differs from now by more than {tolerance_seconds:g} s")
     expected = sign(secret, message_id, timestamp, sent).encode()
     # Compared in constant time, and as bytes, since a header may hold non-ASCII text.
     if not any(hmac.compare_digest(expected, each.encode()) for each in signatures.split(" ")):
-        raise WebhookNotVerified("no signature is that of this body with this secret")
+        raise WebhookNotVerified("no signature matches this body and this secret")
     content = json.loads(sent)
     if not isinstance(content, dict):
-        raise WebhookNotVerified("the body is no JSON object")
+        raise WebhookNotVerified("the body is not a JSON object")
     return content
 
 
@@ -86,7 +86,7 @@ def _header(headers: Mapping[str, str], name: str) -> str:
 
 def _timestamp(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 20):
-        raise WebhookNotVerified("the header webhook-timestamp is no number of seconds since 1970")
+        raise WebhookNotVerified("the header webhook-timestamp is not a number of seconds since 1970")
     return int(text)
 
 
@@ -94,4 +94,4 @@ def _key_of(secret: str) -> bytes:
     try:
         return base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
     except binascii.Error as error:
-        raise WebhookNotVerified("the secret must be as it was shown: whsec_ and base64") from error
+        raise WebhookNotVerified("the secret must be whsec_ and base64, as shown at its creation") from error

@@ -70,14 +70,14 @@ def generated() -> dict[Path, str]:
     files = {
         CLIENT / "schemas" / "answers.py": _schemas(
             answers,
-            "What the service answers with.",
+            "Models of responses.",
             "--output-model-type=pydantic_v2.BaseModel",
             "--use-annotated",
             "--strict-nullable",
             "--base-class=rankery.client.schemas.base.Answer",
         ),
         CLIENT / "schemas" / "requests.py": _schemas(
-            requests, "What the service is asked, as dictionaries.", "--output-model-type=typing.TypedDict"
+            requests, "Typed dictionaries of requests.", "--output-model-type=typing.TypedDict"
         ),
     }
     files[JOB_NAMES] = _job_names(document)

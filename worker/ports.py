@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ANY_PORT: Sequence[int] = (0,)  # the kernel chooses a free one
-_LARGEST = 65535
+_MAX_PORT = 65535
 
 
 class PortSettings(BaseSettings):
@@ -17,8 +17,8 @@ class PortSettings(BaseSettings):
 
     rank_ports: str | None = Field(
         None,
-        description="Ports at which ranks, rank workers and drivers of a training listen, such as"
-        " `47000-47099`: one a process; unset: any that is free",
+        description="Port range for ranks, rank workers and drivers of distributed trainings, such as"
+        " `47000-47099`, with one port per process; unset: any free port",
     )
 
     @field_validator("rank_ports")
@@ -26,8 +26,8 @@ class PortSettings(BaseSettings):
     def _range(cls, text: str | None) -> str | None:
         """Accept a first and a last port."""
         match = text is not None and re.fullmatch(r"(\d{1,5})-(\d{1,5})", text)
-        if text is not None and not (match and 0 < int(match[1]) <= int(match[2]) <= _LARGEST):
-            raise ValueError(f"must be FIRST-LAST, ports from 1 to {_LARGEST}; found {text}")
+        if text is not None and not (match and 0 < int(match[1]) <= int(match[2]) <= _MAX_PORT):
+            raise ValueError(f"must be FIRST-LAST, ports from 1 to {_MAX_PORT}; found {text}")
         return text
 
     @property

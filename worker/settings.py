@@ -25,9 +25,12 @@ class WorkerSettings(DaskSettings, StoreSettings):
     storage_patience_seconds: float = Field(
         30.0, ge=0, description="Seconds of retries when a remote artifact storage fails"
     )
-    worker_concurrency: int = Field(1, ge=1, le=256, description="Trainings that run at the same time")
+    worker_concurrency: int = Field(1, ge=1, le=256, description="Concurrent jobs in the lane `training`")
     quick_concurrency: int = Field(
-        1, ge=1, le=256, description="Jobs of other kinds that run at the same time, in a separate lane"
+        1,
+        ge=1,
+        le=256,
+        description="Concurrent jobs in the lane `quick`, which has all short jobs",
     )
     threads: int | None = Field(
         None,
@@ -35,22 +38,22 @@ class WorkerSettings(DaskSettings, StoreSettings):
         description="Threads of a job; unset: the cores of the machine or container, divided among trainings",
     )
     compile_ahead: bool = Field(
-        True, description="Compile kernels ahead of jobs and requests; false: when one needs them"
+        True, description="Compile kernels at the start; false: when a job or request needs them"
     )
     lease_seconds: float = Field(8.0, gt=0, description="Seconds until the lease of a silent worker expires")
     heartbeat_seconds: float = Field(
-        2.0, gt=0, description="Interval of the renewal of a running job's lease"
+        2.0, gt=0, description="Interval at which the lease of a running job is renewed"
     )
-    sweep_seconds: float = Field(2.0, gt=0, description="Interval of the search for jobs of lost workers")
+    sweep_seconds: float = Field(2.0, gt=0, description="Interval at which jobs of lost workers are searched")
     wake_seconds: float = Field(
         15.0, gt=0, description="Seconds until workers are notified again of a waiting job"
     )
     events_days: float = Field(30.0, gt=0, le=36_500, description="Days that events are kept")
-    attempts: int = Field(3, ge=1, description="Most attempts of a job whose workers are lost")
+    attempts: int = Field(3, ge=1, description="Maximum number of attempts of a job whose workers are lost")
     retry_seconds: float = Field(
         5.0,
         ge=0,
-        description="First wait of a worker when its store is full or unavailable; doubled with each attempt",
+        description="First retry interval when the store is full or unavailable; doubled with each attempt",
     )
     checkpoint_seconds: float = Field(30.0, ge=0, description="Interval of a training's checkpoints")
     cancel_grace_seconds: float = Field(
@@ -60,7 +63,9 @@ class WorkerSettings(DaskSettings, StoreSettings):
         4.0, ge=0, description="Seconds for a job to save a checkpoint when the worker stops"
     )
     rank_silence_seconds: float = Field(
-        6.0, gt=0, description="Silence after which a process of a distributed training counts as lost"
+        6.0,
+        gt=0,
+        description="Seconds of silence after which a process of a distributed training counts as lost",
     )
     job_seconds: float | None = Field(None, gt=0, description="Time limit of a job; unset: none")
     job_memory_bytes: int | None = Field(
@@ -68,7 +73,7 @@ class WorkerSettings(DaskSettings, StoreSettings):
         ge=1,
         description="Memory limit of a job; unset: 85% of the machine's or container's, divided by lane",
     )
-    report_seconds: float = Field(0.5, ge=0, description="Shortest interval between two reports of progress")
+    report_seconds: float = Field(0.5, ge=0, description="Minimum interval between progress reports")
     array_cache_bytes: int = Field(
         16 * GIBIBYTE, ge=0, description="Disk space for datasets cached as arrays; 0 for no cache"
     )
@@ -76,14 +81,14 @@ class WorkerSettings(DaskSettings, StoreSettings):
         8 * GIBIBYTE, ge=0, description="Disk space for datasets cached in LightGBM's bins; 0 for no cache"
     )
     source_bytes: int = Field(
-        32 * GIBIBYTE, ge=1, description="Largest size of the files that one dataset is imported from"
+        32 * GIBIBYTE, ge=1, description="Maximum total size of the files of one imported dataset"
     )
     source_seconds: float = Field(
         21_600.0, gt=0, description="Time limit for downloading the files of one dataset"
     )
     source_credentials: Path | None = Field(
         None,
-        description="JSON or TOML file of the credentials that imports name, see the guide on addresses",
+        description="JSON or TOML file with named credentials for imports; see the guide on addresses",
     )
     min_free_bytes: int = Field(256 * MEBIBYTE, ge=0, description="Disk space that uploads keep free")
     max_unpacked_bytes: int = Field(
@@ -92,10 +97,10 @@ class WorkerSettings(DaskSettings, StoreSettings):
     max_unpacked_ratio: int = Field(
         MAX_RATIO,
         ge=1,
-        description="Largest growth of a file: unpacked beyond 64 MiB, or in memory beyond 1 GiB",
+        description="Maximum ratio of unpacked to packed size above 64 MiB, of arrays to file above 1 GiB",
     )
-    max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Most documents of a dataset")
-    max_features: int = Field(MAX_FEATURES, ge=1, description="Most features of a dataset")
+    max_documents: int = Field(MAX_DOCUMENTS, ge=1, description="Maximum number of documents in a dataset")
+    max_features: int = Field(MAX_FEATURES, ge=1, description="Maximum number of features in a dataset")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Lowest severity of logged messages"
     )

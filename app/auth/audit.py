@@ -20,8 +20,8 @@ from core.errors import StoreUnavailable
 RECORDED = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _REFUSED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.MISDIRECTED_REQUEST})
 # Unauthenticated requests per address: they must not fill the database; the access log has all of them.
-_STRANGERS_PER_MINUTE = 60
-_ADDRESS_CHARACTERS = 255
+_UNAUTHENTICATED_PER_MINUTE = 60
+_MAX_ADDRESS_LENGTH = 255
 # Thousands of PATCH requests per file are not recorded, but the creation and the use of an upload are.
 _UPLOADS = "/v1/uploads/"
 
@@ -37,7 +37,7 @@ class AuditMiddleware(HttpMiddleware):
 
     def __init__(self, app: ASGIApp) -> None:
         super().__init__(app)
-        self._strangers = Buckets(_STRANGERS_PER_MINUTE / 60, _STRANGERS_PER_MINUTE)
+        self._unauthenticated = Buckets(_UNAUTHENTICATED_PER_MINUTE / 60, _UNAUTHENTICATED_PER_MINUTE)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one HTTP request."""
@@ -82,8 +82,8 @@ class AuditMiddleware(HttpMiddleware):
         if scope["method"] == "PATCH" and scope["path"].startswith(_UPLOADS) and status not in _REFUSED:
             return False
         caller = caller_in(scope)
-        stranger = caller is ANYBODY or (caller.key_id is None and status >= HTTPStatus.BAD_REQUEST)
-        return not stranger or self._strangers.take(caller_of(scope), time.monotonic()) == 0
+        is_unauthenticated = caller is ANYBODY or (caller.key_id is None and status >= HTTPStatus.BAD_REQUEST)
+        return not is_unauthenticated or self._unauthenticated.take(caller_of(scope), time.monotonic()) == 0
 
 
 def _add_entry(scope: Scope, status: int) -> None:
@@ -96,5 +96,5 @@ def _add_entry(scope: Scope, status: int) -> None:
             status=status,
             request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
             key_id=caller_in(scope).key_id,
-            address=address and address[:_ADDRESS_CHARACTERS],
+            address=address and address[:_MAX_ADDRESS_LENGTH],
         )

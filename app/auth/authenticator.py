@@ -9,7 +9,7 @@ from app.auth.key_cache import ApiKeyCache
 from app.auth.rate_limit import Buckets
 from app.http.caller import Caller
 from app.http.services import injected
-from app.http.thread_pools import LOOKUPS, STRANGERS
+from app.http.thread_pools import LOOKUPS, UNKNOWN_CREDENTIALS
 from core.loopback import is_loopback
 
 _MINUTE_SECONDS = 60.0
@@ -48,7 +48,7 @@ class Authenticator:
         """
         if caller := self.key_cache.fresh(credential):
             return caller
-        threads = LOOKUPS if self.key_cache.was_good(credential) else STRANGERS
+        threads = LOOKUPS if self.key_cache.was_accepted(credential) else UNKNOWN_CREDENTIALS
         caller = await threads.run(lambda: self.key_cache.ask(credential))
         if caller is not None:
             return caller
@@ -75,5 +75,5 @@ async def refuse_open_network(host: str, authenticator: Authenticator) -> None:
     if not is_loopback(host) and not await authenticator.keys_exist():
         raise OpenNetwork(
             f"without an API key the service listens on loopback only, not on {host};"
-            " make one with `rankery keys create NAME --scope admin`"
+            " create one with `rankery keys create NAME --scope admin`"
         )

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.auth.origins import is_same_origin
-from app.auth.scopes import READING
+from app.auth.scopes import SAFE_METHODS
 from core.store.repositories.api_keys import secret_sha256
 
 SESSION_COOKIE = "rankery_session"
@@ -36,7 +36,7 @@ def credential_of(request: Request) -> Credential | None:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer":
         return Credential.of_key(secret.strip())
-    return session_of(request) if request.method in READING or is_same_origin(request.headers) else None
+    return session_of(request) if request.method in SAFE_METHODS or is_same_origin(request.headers) else None
 
 
 def session_of(request: Request) -> Credential | None:

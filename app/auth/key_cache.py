@@ -8,10 +8,10 @@ from app.auth.credentials import Credential
 from app.http.caller import Caller
 from core.errors import StoreUnavailable
 from core.store import Store
-from core.store.repositories.api_keys import USE_NOTED_EVERY
+from core.store.repositories.api_keys import LAST_USE_INTERVAL
 
 FRESH_SECONDS = 1.0
-MOST_REMEMBERED = 1_000
+MAX_CACHED = 1_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ApiKeyCache:
         return self._keys_exist if fresh else None
 
     def ask_whether_keys_exist(self) -> bool:
-        """Read from the database whether a key exists; a positive result is cached for good.
+        """Read from the database whether a key exists; a positive result is cached for ever.
 
         Raises:
             StoreUnavailable: The database does not answer.
@@ -57,7 +57,7 @@ class ApiKeyCache:
         answer = self._answers.get(credential)
         return answer.caller if answer and time.monotonic() - answer.asked_at < FRESH_SECONDS else None
 
-    def was_good(self, credential: Credential) -> bool:
+    def was_accepted(self, credential: Credential) -> bool:
         """Return whether a credential was accepted at the last database read."""
         return credential in self._answers
 
@@ -103,10 +103,10 @@ class ApiKeyCache:
     def begin_note(self, key_id: str) -> bool:
         """Return whether to record a use of the key: once per minute, even if recording fails."""
         noted_at, now = self._noted_at.get(key_id), time.monotonic()
-        if noted_at is not None and now - noted_at < USE_NOTED_EVERY.total_seconds():
+        if noted_at is not None and now - noted_at < LAST_USE_INTERVAL.total_seconds():
             return False
         with self._lock:
-            if len(self._noted_at) >= MOST_REMEMBERED:
+            if len(self._noted_at) >= MAX_CACHED:
                 self._noted_at.clear()
             self._noted_at[key_id] = now
         return True
@@ -126,5 +126,5 @@ class ApiKeyCache:
             if caller is None:
                 return
             self._answers[credential] = _Answer(caller, asked_at)
-            if len(self._answers) > MOST_REMEMBERED:
+            if len(self._answers) > MAX_CACHED:
                 del self._answers[next(iter(self._answers))]

@@ -14,7 +14,7 @@ from app.auth.credentials import credential_of
 from app.auth.origins import Hosts, is_foreign
 from app.auth.refusals import Refusal
 from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
-from app.http.caller import ANYBODY, OWNER, Caller, caller_in, caller_of, let_in
+from app.http.caller import ANYBODY, OWNER, Caller, caller_in, caller_of, set_caller
 from app.http.middleware import HttpMiddleware
 from app.http.problems import KINDS, http_problem, problem
 from app.http.services import registered
@@ -66,17 +66,17 @@ class AuthMiddleware(HttpMiddleware):
 
     async def _admit(self, request: Request, authenticator: Authenticator) -> Response | None:
         keys_exist = await authenticator.keys_exist()
-        if not self._hosts.are_named(request.headers, by_address=keys_exist):
+        if not self._hosts.matches_host_header(request.headers, by_address=keys_exist):
             raise refusals.foreign_host()
         if is_foreign(request.headers, request.method):
             raise refusals.foreign_origin()
         rule = rule_of(request.scope["path"])
         needed = rule.scope(request.method) if rule else None
         if rule is not None and needed is None:
-            let_in(request.scope, ANYBODY)
+            set_caller(request.scope, ANYBODY)
             return None
         caller = await _identified(request, authenticator) if keys_exist else _owner(request)
-        let_in(request.scope, caller)
+        set_caller(request.scope, caller)
         if needed is None:
             return http_problem(HTTPStatus.NOT_FOUND)
         if not caller.may(needed):

@@ -13,7 +13,7 @@ _SECURITY_SCHEMES: Mapping[str, dict[str, Any]] = {
         "type": "apiKey",
         "in": "cookie",
         "name": SESSION_COOKIE,
-        "description": "Of a browser that signed in with an API key",
+        "description": "Session of a browser that signed in with an API key",
     },
 }
 

@@ -1,4 +1,4 @@
-"""Host names, origins and networks from which requests are accepted."""
+"""Check the Host, Origin and Sec-Fetch-Site headers of requests."""
 
 import ipaddress
 import re
@@ -23,8 +23,8 @@ class Hosts:
     def __init__(self, allowed: Iterable[str]) -> None:
         self._names = {name.rstrip(".").lower() for name in (*allowed, socket.gethostname())}
 
-    def are_named(self, headers: Headers, *, by_address: bool) -> bool:
-        """Return whether the Host header names this service.
+    def matches_host_header(self, headers: Headers, *, by_address: bool) -> bool:
+        """Return whether the Host header has a name of this service.
 
         Args:
             headers: Headers of the request.

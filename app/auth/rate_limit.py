@@ -13,7 +13,7 @@ from app.http.middleware import HttpMiddleware
 from app.http.problems import http_problem
 from app.settings import ApiSettings
 
-MOST_CALLERS = 10_000
+MAX_CALLERS = 10_000
 
 
 class Buckets:
@@ -26,14 +26,14 @@ class Buckets:
     Args:
         per_second: Tokens that a bucket gains a second.
         burst: Tokens in a full bucket, at least 1.
-        most_callers: Largest number of stored callers.
+        max_callers: Largest number of stored callers.
     """
 
-    def __init__(self, per_second: float, burst: float, most_callers: int = MOST_CALLERS) -> None:
+    def __init__(self, per_second: float, burst: float, max_callers: int = MAX_CALLERS) -> None:
         self.per_second = per_second
         self._interval = 1.0 / per_second
         self._tolerance_seconds = (max(burst, 1.0) - 1.0) / per_second
-        self._most_callers = most_callers
+        self._max_callers = max_callers
         self._full_at: dict[str, float] = {}  # in the order in which they were last seen
 
     def take(self, caller: str, now: float) -> float:
@@ -49,7 +49,7 @@ class Buckets:
         full_at = max(self._full_at.pop(caller, now), now)
         wait_seconds = full_at - now - self._tolerance_seconds
         self._full_at[caller] = full_at if wait_seconds > 0 else full_at + self._interval
-        if len(self._full_at) > self._most_callers:
+        if len(self._full_at) > self._max_callers:
             del self._full_at[next(iter(self._full_at))]
         return max(wait_seconds, 0.0)
 

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from app.http.caller import Caller
 from app.http.problems import ProblemKind, problem
 
-UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is needed")
-FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key may not do this")
+UNAUTHENTICATED = ProblemKind(HTTPStatus.UNAUTHORIZED, "unauthenticated", "An API key is required")
+FORBIDDEN = ProblemKind(HTTPStatus.FORBIDDEN, "forbidden", "The API key lacks a permission")
 FOREIGN_ORIGIN = ProblemKind(HTTPStatus.FORBIDDEN, "foreign-origin", "Cross-origin request")
 FOREIGN_HOST = ProblemKind(HTTPStatus.MISDIRECTED_REQUEST, "foreign-host", "Unknown host name")
 TOO_MANY_WRONG_KEYS = ProblemKind(
@@ -20,7 +20,7 @@ TOO_MANY_WRONG_KEYS = ProblemKind(
 NO_KEY = "send an API key as `Authorization: Bearer rk_…`"
 BAD_KEY = "the API key is unknown, expired or revoked"
 SESSION_ENDED = "the session has ended; sign in again"
-NO_KEY_YET = "there is no API key yet; make one with `rankery keys create NAME --scope admin`"
+NO_KEY_YET = "there is no API key yet; create one with `rankery keys create NAME --scope admin`"
 
 
 class Refusal(Exception):
@@ -51,20 +51,22 @@ def unauthenticated(detail: str) -> Refusal:
 def forbidden(caller: Caller, scope: str) -> Refusal:
     """Refuse a key that lacks the needed scope."""
     held = ", ".join(sorted(caller.scopes))
-    return Refusal(FORBIDDEN, f"this needs the scope {scope}; the key {caller.key_id} has {held}")
+    return Refusal(FORBIDDEN, f"this request needs the scope {scope}; the key {caller.key_id} has {held}")
 
 
 def bound_to_projects(caller: Caller) -> Refusal:
     """Refuse a key that is bound to projects an operation on all projects."""
     names = ", ".join(caller.projects or ())
-    return Refusal(FORBIDDEN, f"this is about all projects; the key {caller.key_id} is bound to {names}")
+    return Refusal(
+        FORBIDDEN, f"this request shows data of all projects; the key {caller.key_id} is bound to {names}"
+    )
 
 
 def foreign_host() -> Refusal:
     """Refuse a request with a foreign Host header."""
     return Refusal(
         FOREIGN_HOST,
-        "the service does not answer to the name in the Host header; add it to RANKERY_ALLOWED_HOSTS",
+        "the name in the Host header is not a name of this service; add it to RANKERY_ALLOWED_HOSTS",
     )
 
 

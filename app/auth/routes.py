@@ -17,11 +17,11 @@ from app.http.services import UseServices
 audit_router = Router(prefix="/v1/audit", tags=["keys"], route_class=JsonRoute)
 
 
-@audit_router.get("", summary="List the audit", responses={**NOT_MODIFIED, **problems(422)})
+@audit_router.get("", summary="List the audit log", responses={**NOT_MODIFIED, **problems(422)})
 def list_audit(
     services: UseServices,
     key_id: Annotated[
-        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only what came with this key")
+        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only requests with this API key")
     ] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
@@ -51,12 +51,12 @@ _EXAMPLES: Any = {
         "summary": "Works within one project",
         "value": {"name": "web search team", "scopes": ["write", "score"], "projects": ["web"]},
     },
-    "reader": {"summary": "Looks, and nothing else", "value": {"name": "dashboard", "scopes": ["read"]}},
+    "reader": {"summary": "Reads only", "value": {"name": "dashboard", "scopes": ["read"]}},
 }
 
 
 @keys_router.post(
-    "", summary="Make a key", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS)
+    "", summary="Create a key", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS)
 )
 def create_key(
     body: Annotated[KeyRequest, Body(openapi_examples=_EXAMPLES)],

@@ -33,12 +33,14 @@ class AuditEntry(ResponseModel):
 
     id: str
     at: datetime
-    key_id: str | None = Field(description="The key that it came with; null where there was none")
+    key_id: str | None = Field(description="API key of the request; null without authentication")
     method: str
-    path: str = Field(description="As it was sent, percent-encoded")
-    status: int = Field(description="Status of the answer; 499 where the caller left before it")
-    request_id: str = Field(description="Its `X-Request-ID`, under which the log has more")
-    address: str | None = Field(description="Where it came from")
+    path: str = Field(description="Path of the request as sent, percent-encoded")
+    status: int = Field(
+        description="Status of the response; 499 if the client disconnected before the response"
+    )
+    request_id: str = Field(description="`X-Request-ID` of the request, by which the log has further details")
+    address: str | None = Field(description="Address of the client")
 
 
 class AuditPage(ResponseModel):
@@ -90,28 +92,36 @@ def _rfc3339(value: Any) -> Any:
 class KeyRequest(RequestModel):
     """A request to create an API key."""
 
-    name: NameForPeople = Field(description="What people call it", examples=["nightly training"])
+    name: NameForPeople = Field(description="Display name of the key", examples=["nightly training"])
     scopes: Annotated[list[KeyScope], AfterValidator(_distinct)] = Field(
         min_length=1,
         max_length=4,
-        description="`read`: all but keys and audit; `write`: also submit, upload, delete; `score`: rank"
+        description="`read`: read everything except keys and audit log; `write`: also submit, upload,"
+        " delete; `score`: rank"
         " documents only; `admin`: everything",
         json_schema_extra={"uniqueItems": True},
     )
     expires_at: Annotated[
         Annotated[AwareDatetime, Field(strict=False, lt=_LAST_MOMENT)] | None, BeforeValidator(_rfc3339)
-    ] = Field(None, description="Until when it is accepted; null for as long as it is not revoked")
+    ] = Field(None, description="Time of expiry; null for a key that is valid until it is revoked")
     max_active_jobs: int | None = Field(
-        None, ge=0, le=2**31 - 1, description="Most jobs that wait or run; null for the service's own bound"
+        None,
+        ge=0,
+        le=2**31 - 1,
+        description="Maximum number of queued and running jobs; null for the default of the service",
     )
     max_stored_bytes: int | None = Field(
-        None, ge=0, le=2**63 - 1, description="Most bytes of its datasets; null for the service's own bound"
+        None,
+        ge=0,
+        le=2**63 - 1,
+        description="Maximum size of the key's datasets in bytes; null for the default of the service",
     )
     projects: Annotated[list[ProjectName], AfterValidator(_each_once)] | None = Field(
         None,
         min_length=1,
         max_length=20,
-        description="Projects that it is restricted to; null for all. Not for keys with `admin`",
+        description="Projects that the key is restricted to; null for all. Not available for keys with"
+        " `admin`",
         json_schema_extra={"uniqueItems": True},
         examples=[["web"]],
     )
@@ -124,16 +134,16 @@ class Key(ResponseModel):
 
     id: str
     name: str
-    hint: str = Field(description="How its secret begins")
+    hint: str = Field(description="First characters of the secret")
     scopes: list[KeyScope]
     created_at: datetime
-    created_by: str | None = Field(description="The key that made it; null for the command line")
+    created_by: str | None = Field(description="API key that created this key; null for the command line")
     expires_at: datetime | None
     revoked_at: datetime | None
-    last_used_at: datetime | None = Field(description="To the minute")
+    last_used_at: datetime | None = Field(description="Time of the last use, to the minute")
     max_active_jobs: int | None
     max_stored_bytes: int | None
-    projects: list[str] | None = Field(description="The projects that it is bound to; null for all")
+    projects: list[str] | None = Field(description="Projects that the key is restricted to; null for all")
 
 
 class NewKey(Key):
@@ -146,7 +156,9 @@ class NewKey(Key):
         },
     )
 
-    secret: str = Field(description="Send it as `Authorization: Bearer …`; it is kept nowhere")
+    secret: str = Field(
+        description="Secret to send as `Authorization: Bearer …`; the service does not store it"
+    )
 
 
 class KeyPage(ResponseModel):

@@ -10,7 +10,7 @@ from starlette.routing import compile_path
 
 from app.http.caller import ADMIN, READ, SCORE, WRITE
 
-READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 # Paths of health probes, which need no key and accept any Host header.
 HEALTH = frozenset({"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"})
@@ -43,7 +43,7 @@ class Rule:
         paths: Patterns of the paths.
         reading: Scope that GET and the other safe methods need; None for a public path.
         writing: Scope that all other methods need.
-        shows_all_projects: Whether a key that is bound to projects is refused.
+        shows_all_projects: Whether the paths show data of all projects; keys bound to projects are refused.
     """
 
     paths: tuple[Pattern[str], ...]
@@ -53,7 +53,7 @@ class Rule:
 
     def scope(self, method: str) -> str | None:
         """Return the scope that a method needs, or None for a public path."""
-        return self.reading if method in READING else self.writing
+        return self.reading if method in SAFE_METHODS else self.writing
 
 
 def _rule(

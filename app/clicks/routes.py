@@ -17,8 +17,8 @@ from core.store.repositories.click_logs import ClickLogs
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
 
 _CHANGE_EXAMPLES: Any = {
-    "rename": {"summary": "Rename it", "value": {"name": "clicks of May"}},
-    "move": {"summary": "Move it to a project", "value": {"project": "web"}},
+    "rename": {"summary": "Rename a click log", "value": {"name": "clicks of May"}},
+    "move": {"summary": "Move a click log to a project", "value": {"project": "web"}},
 }
 _Listing = Annotated[ListQuery, list_query(ClickLog, ClickLogs.columns)]
 
@@ -27,7 +27,9 @@ _Listing = Annotated[ListQuery, list_query(ClickLog, ClickLogs.columns)]
 def list_click_logs(
     services: UseServices,
     listing: _Listing,
-    status: Annotated[Literal["pending", "ready", "invalid"] | None, Query(description="Only these")] = None,
+    status: Annotated[
+        Literal["pending", "ready", "invalid"] | None, Query(description="Only logs with this status")
+    ] = None,
     name: Annotated[DatasetName | None, Query(description="Only logs of this name")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,

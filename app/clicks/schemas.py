@@ -47,24 +47,24 @@ class ClickLog(ResponseModel):
     id: str
     name: str
     status: Literal["pending", "ready", "invalid"] = Field(
-        description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
+        description="`pending` while the log is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(
         description="`kind` is `upload`, `address`, `served`, `interleaved` or `simulation`, with its"
         " parameters"
     )
-    job_id: str | None = Field(description="The job that reads it")
-    size_bytes: int | None = Field(description="Length of the files")
+    job_id: str | None = Field(description="Job that reads or creates the log")
+    size_bytes: int | None = Field(description="Total size of the files")
     sha256: str | None = Field(description="Digest of the uploaded file")
     statistics: dict[str, Any] | None = Field(
         description="Counts of lists, impressions, clicks, queries, documents and users, clicks by rank, and"
-        " the base of ranks that was used"
+        " the lowest rank of the file, 0 or 1"
     )
     findings: list[Finding] | None = Field(
-        description="Findings of the doctor, errors first; null until ready"
+        description="Findings of the data checks, errors first; null until the log is ready"
     )
     problem: FailureReason | None = Field(
-        description="Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"
+        description="Why the log is invalid; `errors` lists up to 100 errors by file, line, column and text"
     )
     project: ShownProject
     created_at: datetime
@@ -82,23 +82,26 @@ class ClickLogChanges(RequestModel):
     """Changes of a click log's name and project; omitted fields stay."""
 
     name: DatasetName | None = Field(None, examples=["clicks of May"])
-    project: ProjectName | None = Field(None, description="Null for none", examples=["web"])
+    project: ProjectName | None = Field(
+        None, description="Name of a project; null for no project", examples=["web"]
+    )
 
 
 _Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
 LogFormat = Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"]
-COLUMNS = f"Names of columns of a table by role: {', '.join(f'`{role}`' for role in ROLES)}"
-ACTIONS = "Weights of actions by name; others are counted and left out. `click` has 1 by default"
-RANK_BASE = "Lowest rank of the file; detected, and shown among the statistics, when left out"
+COLUMNS = f"Column names of a table by role: {', '.join(f'`{role}`' for role in ROLES)}"
+ACTIONS = "Weights of actions by name; other actions are counted and ignored. Default: `click` has weight 1"
+RANK_BASE = "Lowest rank of the file; by default detected, and shown in `statistics`"
 FORMAT_LIST = list(FORMATS)
 
 
 class AddressLogRequest(RequestModel):
-    """Addresses whose files become a click log, below `RANKERY_SOURCES`, or a finished resumable upload."""
+    """URLs of files that become a click log, allowed by `RANKERY_SOURCES`, or a finished resumable upload."""
 
     source: _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
-        description="`s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…`, or `upload:` and an id; with"
-        " `files` a folder",
+        description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or"
+        " `upload:` and an id; with"
+        " `files` the URL of a folder",
         examples=["s3://clicks/2026-05/part-0.parquet"],
     )
     files: str | None = Field(
@@ -108,7 +111,7 @@ class AddressLogRequest(RequestModel):
         description="Pattern of up to 1,000 file names in a bucket or repository",
         examples=["part-*.parquet"],
     )
-    name: DatasetName | None = Field(None, description="For people; the address when left out")
+    name: DatasetName | None = Field(None, description="Display name; by default the URL")
     format: LogFormat = Field("auto", description="`auto` detects it")
     columns: dict[str, str] | None = Field(
         None, max_length=20, description=COLUMNS, examples=[{"document": "sku", "rank": "place"}]
@@ -120,7 +123,7 @@ class AddressLogRequest(RequestModel):
     credentials: str | None = Field(
         None,
         pattern=NAME_PATTERN,
-        description="Name of the credentials that workers use; what they are is set at the workers",
+        description="Name of the credentials for the download, which are configured on the workers",
         examples=["warehouse"],
     )
     project: NewProject = None

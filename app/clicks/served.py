@@ -24,7 +24,7 @@ from core.store.clock import utc_now
 from core.store.served_logs import InterleavedLists, ServedPeriod, queue_served_log
 
 _EXAMPLES: Any = {
-    "all": {"summary": "All that is kept of a model", "value": {"model": "web"}},
+    "all": {"summary": "All stored rankings of a model", "value": {"model": "web"}},
     "period": {
         "summary": "A week of one version, with purchases",
         "value": {
@@ -40,12 +40,14 @@ _EXAMPLES: Any = {
 class ServedLogRequest(RequestModel):
     """Served rankings that become a click log."""
 
-    model: ModelReference = Field(description="A name for all its versions, or one version", examples=["web"])
+    model: ModelReference = Field(
+        description="Name of a model for all its versions, or a reference of one version", examples=["web"]
+    )
     since: AwareDatetime | None = Field(
-        None, strict=False, description="Start of the period; null for all that is kept"
+        None, strict=False, description="Start of the period; null for all stored rankings"
     )
     until: AwareDatetime | None = Field(None, strict=False, description="End of the period; now when null")
-    name: DatasetName | None = Field(None, description="For people; `served by` the model when left out")
+    name: DatasetName | None = Field(None, description="Display name; by default `served by` and the model")
     actions: dict[str, float] | None = Field(
         None, max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]
     )
@@ -66,8 +68,10 @@ class ServedLogRequest(RequestModel):
 class InterleavedLogRequest(RequestModel):
     """An interleaving whose lists become a click log."""
 
-    interleaving_id: Id = Field(description="The interleaving")
-    name: DatasetName | None = Field(None, description="For people; that of the interleaving when left out")
+    interleaving_id: Id = Field(description="Id of the interleaving")
+    name: DatasetName | None = Field(
+        None, description="Display name; by default the name of the interleaving"
+    )
     project: NewProject = None
 
 
@@ -81,7 +85,7 @@ router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonRoute)
 
 @router.post(
     "/served",
-    summary="Make a click log of served rankings",
+    summary="Create a click log from served rankings",
     status_code=ACCEPTED,
     response_model=ClickLog,
     responses=problems(404, 409, *BODY_PROBLEMS),
@@ -115,7 +119,7 @@ def make_served_log(
 
 @router.post(
     "/interleaved",
-    summary="Make a click log of interleaved lists",
+    summary="Create a click log from interleaved lists",
     status_code=ACCEPTED,
     response_model=ClickLog,
     responses=problems(404, 409, *BODY_PROBLEMS),

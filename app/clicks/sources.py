@@ -1,4 +1,4 @@
-"""Create click logs from addresses, which workers read, and from finished resumable uploads."""
+"""Create click logs from URLs, which workers read, and from finished resumable uploads."""
 
 import json
 from typing import Annotated
@@ -28,7 +28,7 @@ from core.errors import InvalidInput
 from core.store import new_id
 from core.store.sources.addresses import AllowedAddresses
 
-_LONGEST_NAME = 180
+_MAX_NAME_LENGTH = 180
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.
 router = Router(prefix="/v1/click-logs", tags=["clicks"], route_class=JsonBodyRoute)
@@ -47,7 +47,7 @@ def import_click_log(
     caller: UseCaller,
     idempotency: UseIdempotency,
 ) -> Response:
-    """Create a click log from files at addresses, which a worker downloads and reads."""
+    """Create a click log from files at URLs, which a worker downloads and reads."""
     if body.is_upload:
         return _of_upload(services, caller.key_id, idempotency, body)
     settings, options = services.settings, body.options()
@@ -67,7 +67,10 @@ def import_click_log(
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         log = tx.click_logs.add(
-            body.name or log_name(first[-_LONGEST_NAME:]), source, key_id=caller.key_id, project=body.project
+            body.name or log_name(first[-_MAX_NAME_LENGTH:]),
+            source,
+            key_id=caller.key_id,
+            project=body.project,
         )
         job = queue_reading(tx, log, caller.key_id, left_bytes)
         created = idempotency.keep(tx, accepted_log(log))
@@ -84,7 +87,7 @@ def _of_upload(
         raise InvalidInput.at("/source", "must be upload:upl_…, the id of a resumable upload")
     for name in ("files", "credentials"):
         if getattr(body, name) is not None:
-            raise InvalidInput.at(f"/{name}", "goes with addresses, not with uploads")
+            raise InvalidInput.at(f"/{name}", "can only be used with URLs, not with uploads")
     log_id = new_id("clk_")
     texts = {"name": body.name, "format": body.format, "project": body.project}
     fields = {name: text for name, text in texts.items() if text is not None}

@@ -32,10 +32,10 @@ from core.store.artifacts.keys import click_log_upload_key
 
 QUERIES = "queries"
 # A text field is short; anything longer is a file sent under the wrong name.
-TEXTS: Mapping[str, int] = MappingProxyType(
+MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
     {"name": 4_096, "format": 64, "columns": 2**16, "actions": 2**16, "rank_base": 8, "project": 400}
 )
-_JSON_TEXTS = ("columns", "actions", "rank_base")
+_JSON_FIELDS = ("columns", "actions", "rank_base")
 ADDRESS_EXAMPLES: Any = {
     "bucket": {
         "summary": "A day of a table in a bucket",
@@ -58,8 +58,12 @@ _PROPERTIES: dict[str, Any] = {
         "description": "UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,"
         " gzip or Zstandard. Or the text `upload:upl_…`, a finished resumable upload",
     },
-    QUERIES: {**_FILE_PART, "description": "UBI's queries, where `file` has the events alone"},
-    "name": {"type": "string", "maxLength": 200, "description": "For people; the file's name when left out"},
+    QUERIES: {**_FILE_PART, "description": "UBI's queries, if `file` has only the events"},
+    "name": {
+        "type": "string",
+        "maxLength": 200,
+        "description": "Display name; by default the name of the file",
+    },
     "project": PROJECT_PART,
     "format": {"type": "string", "enum": FORMAT_LIST, "description": "`auto` detects it"},
     "columns": {"type": "string", "description": f"JSON. {COLUMNS}. Default: detected by the usual names"},
@@ -127,7 +131,7 @@ class LogUpload:
         options: dict[str, Any] = {
             name: value for name, value in received.fields.items() if name not in ("name", "project")
         }
-        for name in _JSON_TEXTS:
+        for name in _JSON_FIELDS:
             if name in options:
                 try:
                     options[name] = parse_json(options[name].encode())
@@ -154,8 +158,8 @@ class LogUpload:
         """Total size of the files."""
         return sum(file.size_bytes for file in self.received.files.values())
 
-    def sha256(self) -> str:
-        """Return a checksum of the upload that does not depend on the order of its parts."""
+    def request_digest(self) -> str:
+        """Return a digest of the upload's files and fields, for idempotency; independent of their order."""
         files = {field: [file.filename, file.sha256] for field, file in self.received.files.items()}
         content = json.dumps([files, self.received.fields], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
@@ -221,8 +225,8 @@ async def upload_click_log(
     """
     log_id = new_id("clk_")
     limit = services.settings.max_upload_bytes
-    upload = await receive_form(request, services, upload_keys(log_id), TEXTS, limit, LogUpload.of)
-    repeatable = idempotency.of(upload.sha256())
+    upload = await receive_form(request, services, upload_keys(log_id), MAX_FIELD_BYTES, limit, LogUpload.of)
+    repeatable = idempotency.of(upload.request_digest())
     return await run_in_threadpool(register_log, services, caller.key_id, repeatable, upload, log_id)
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from app.dashboard.own_files import FOLDER, files_url, own_file
+from app.dashboard.own_files import FOLDER, files_url, static_file
 from app.http.root_path import root_path_of
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def mount_static(app: Starlette) -> None:
     """
     files = Router(
         routes=[
-            Route(f"{files_url().removeprefix('/static')}/{{name:path}}", own_file),
+            Route(f"{files_url().removeprefix('/static')}/{{name:path}}", static_file),
             Mount("/", CachedFiles(FOLDER, REVALIDATE)),
         ]
     )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Listed:
+class NavigationPage:
     """A page that the navigation links.
 
     Attributes:
@@ -28,7 +28,7 @@ class Section:
     """
 
     label: str
-    pages: tuple[Listed, ...]
+    pages: tuple[NavigationPage, ...]
 
     def has(self, name: str) -> bool:
         """Return whether a page belongs to the section."""
@@ -38,41 +38,44 @@ class Section:
 SECTIONS = (
     Section(
         "Data",
-        (Listed("datasets", "/datasets", "Datasets"), Listed("click_logs", "/click-logs", "Click logs")),
+        (
+            NavigationPage("datasets", "/datasets", "Datasets"),
+            NavigationPage("click_logs", "/click-logs", "Click logs"),
+        ),
     ),
     Section(
         "Train",
         (
-            Listed("jobs", "/jobs", "Jobs"),
-            Listed("studies", "/studies", "Studies"),
-            Listed("experiments", "/experiments", "Experiments"),
-            Listed("schedules", "/schedules", "Schedules"),
+            NavigationPage("jobs", "/jobs", "Jobs"),
+            NavigationPage("studies", "/studies", "Studies"),
+            NavigationPage("experiments", "/experiments", "Experiments"),
+            NavigationPage("schedules", "/schedules", "Schedules"),
         ),
     ),
-    Section("Models", (Listed("models", "/models", "Models"),)),
+    Section("Models", (NavigationPage("models", "/models", "Models"),)),
     Section(
         "Results",
         (
-            Listed("evaluations", "/evaluations", "Evaluations"),
-            Listed("comparisons", "/comparisons", "Comparisons"),
-            Listed("rankings", "/rankings", "Rankings"),
+            NavigationPage("evaluations", "/evaluations", "Evaluations"),
+            NavigationPage("comparisons", "/comparisons", "Comparisons"),
+            NavigationPage("rankings", "/rankings", "Rankings"),
         ),
     ),
     Section(
         "Serve",
         (
-            Listed("aliases", "/aliases", "Aliases"),
-            Listed("interleavings", "/interleavings", "Interleavings"),
+            NavigationPage("aliases", "/aliases", "Aliases"),
+            NavigationPage("interleavings", "/interleavings", "Interleavings"),
         ),
     ),
     Section(
         "Settings",
         (
-            Listed("settings", "/settings", "Service"),
-            Listed("keys", "/settings/keys", "API keys"),
-            Listed("audit", "/settings/audit", "Audit log"),
-            Listed("storage", "/settings/storage", "Storage"),
-            Listed("webhooks", "/settings/webhooks", "Webhooks"),
+            NavigationPage("settings", "/settings", "Service"),
+            NavigationPage("keys", "/settings/keys", "API keys"),
+            NavigationPage("audit", "/settings/audit", "Audit log"),
+            NavigationPage("storage", "/settings/storage", "Storage"),
+            NavigationPage("webhooks", "/settings/webhooks", "Webhooks"),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Scripts and styles under a versioned URL: read once, cached by browsers for good."""
+"""Scripts and styles under a versioned URL: read once, cached by browsers for ever."""
 
 import gzip
 import hashlib
@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 FOLDER = Path(__file__).parent / "static"
-FOR_GOOD = f"public, max-age={365 * 24 * 3600}, immutable"
+CACHE_FOREVER = f"public, max-age={365 * 24 * 3600}, immutable"
 STYLES = "styles.css"
 
 _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
-# A JSDoc comment on whole lines: a quarter of the size of a script.
+# A JSDoc comment on whole lines; these comments are about a quarter of a script's size.
 _JSDOC = re.compile(r"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*$", re.MULTILINE | re.DOTALL)
 # The order matters: later style sheets override earlier ones.
 _SHEETS = (
@@ -28,13 +28,13 @@ _SHEETS = (
 
 
 @dataclass(frozen=True)
-class _OwnFile:
+class _StaticFile:
     content: bytes
-    packed: bytes
+    gzipped: bytes
     media_type: str
 
     @classmethod
-    def of(cls, name: str, content: bytes) -> "_OwnFile":
+    def of(cls, name: str, content: bytes) -> "_StaticFile":
         media_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
         if name.endswith(".js"):
             content = without_jsdoc(content.decode()).encode()
@@ -62,7 +62,7 @@ def modules_of(page: str) -> tuple[str, ...]:
     """
     found: set[Path] = set()
     scripts = (FOLDER / "page" / "header.js", FOLDER / "views" / f"{page}.js")
-    waiting = [script for script in scripts if script.is_file()]  # the page of unknown addresses has no view
+    waiting = [script for script in scripts if script.is_file()]  # the 404 page has no view script
     while waiting:
         script = waiting.pop()
         imported = {(script.parent / target).resolve() for target in _IMPORT.findall(script.read_text())}
@@ -76,23 +76,23 @@ def without_jsdoc(script: str) -> str:
     return _JSDOC.sub(lambda comment: "\n" * comment.group().count("\n"), script)
 
 
-async def own_file(request: Request) -> Response:
+async def static_file(request: Request) -> Response:
     """Send one file from memory, compressed where the browser takes gzip."""
     file = _files().get(request.path_params["name"])
     if file is None:
         raise HTTPException(404)
-    headers = {"cache-control": FOR_GOOD, "vary": "accept-encoding"}
+    headers = {"cache-control": CACHE_FOREVER, "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(
-            file.packed, headers=headers | {"content-encoding": "gzip"}, media_type=file.media_type
+            file.gzipped, headers=headers | {"content-encoding": "gzip"}, media_type=file.media_type
         )
     return Response(file.content, headers=headers, media_type=file.media_type)
 
 
 @cache
-def _files() -> Mapping[str, _OwnFile]:
+def _files() -> Mapping[str, _StaticFile]:
     """Read all files and concatenate the style sheets into one."""
     paths = (path for path in FOLDER.rglob("*") if path.is_file())
     contents = {str(path.relative_to(FOLDER)): path.read_bytes() for path in paths}
     contents[STYLES] = b"\n".join(contents[f"styles/{sheet}.css"] for sheet in _SHEETS)
-    return {name: _OwnFile.of(name, content) for name, content in contents.items()}
+    return {name: _StaticFile.of(name, content) for name, content in contents.items()}

@@ -66,7 +66,7 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
 
 _USUAL_NAMES = dict(USUAL_NAMES)
 CLICK_FORMATS = (
-    ("", "by its content (default)"),
+    ("", "detected from the content (default)"),
     ("table", "table: CSV, TSV or Parquet"),
     ("ubi", "User Behavior Insights"),
     ("sessions", "sessions, one JSON line each"),
@@ -94,7 +94,7 @@ def jobs_page(request: Request) -> Response:
 @router.get("/jobs/compare")
 def compare_jobs_page(request: Request) -> Response:
     """Compare the trainings named in the URL."""
-    return page(request, "compare_jobs", "Trainings compared", section="jobs")
+    return page(request, "compare_jobs", "Compare trainings", section="jobs")
 
 
 @router.get("/jobs/{job_id}")
@@ -291,7 +291,7 @@ def webhooks_page(request: Request) -> Response:
 @router.get("/docs")
 def documentation_page(request: Request) -> Response:
     """Show the API documentation, rendered by Swagger UI from an installed package."""
-    return page(request, "docs", "Interface")
+    return page(request, "docs", "API reference")
 
 
 def page(

@@ -17,7 +17,7 @@ from app.auth.refusals import Refusal
 from app.auth.scopes import SIGN_IN, SIGN_OUT
 from app.dashboard.assets import templates
 from app.http.bodies import too_large
-from app.http.caller import READ, Caller, caller_of, let_in
+from app.http.caller import READ, Caller, caller_of, set_caller
 from app.http.root_path import root_path_of
 from app.http.route import Router
 from app.http.services import Services, UseServices
@@ -30,19 +30,19 @@ _MAX_FIELDS = 8
 
 @router.get(SIGN_IN)
 async def sign_in_page(
-    request: Request, authenticator: UseAuthenticator, wanted: Annotated[str, Query(alias="next")] = "/"
+    request: Request, authenticator: UseAuthenticator, target: Annotated[str, Query(alias="next")] = "/"
 ) -> Response:
     """Show the sign-in form if a key is needed."""
     if not await authenticator.keys_exist():
-        return _go_to(wanted)
-    return _form(request, wanted)
+        return _go_to(target)
+    return _form(request, target)
 
 
 @router.post(SIGN_IN)
 async def sign_in(request: Request, services: UseServices, authenticator: UseAuthenticator) -> Response:
     """Start a session for a key with the read scope."""
     fields = await _fields(request)
-    wanted = fields.get("next", "/")
+    target = fields.get("next", "/")
     try:
         caller = await authenticator.identify(
             Credential.of_key(fields.get("key", "").strip()), caller_of(request.scope)
@@ -50,9 +50,9 @@ async def sign_in(request: Request, services: UseServices, authenticator: UseAut
         if not caller.may(READ):
             raise refusals.forbidden(caller, READ)
     except Refusal as refusal:
-        return _form(request, wanted, refusal)
-    let_in(request.scope, caller)
-    return await run_in_threadpool(_begin_session, request, services, authenticator, caller, wanted)
+        return _form(request, target, refusal)
+    set_caller(request.scope, caller)
+    return await run_in_threadpool(_begin_session, request, services, authenticator, caller, target)
 
 
 @router.post(SIGN_OUT)
@@ -60,31 +60,31 @@ async def sign_out(request: Request, services: UseServices, authenticator: UseAu
     """End the browser's session, if there is one."""
     if session := session_of(request):
         with suppress(Refusal):
-            let_in(request.scope, await authenticator.identify(session, caller_of(request.scope)))
+            set_caller(request.scope, await authenticator.identify(session, caller_of(request.scope)))
             await run_in_threadpool(_end_session, services, authenticator, session)
     answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER)
     clear_session(answer, path=_cookie_path(request), https=request.url.scheme == "https")
     return answer
 
 
-def own_address(wanted: str) -> str:
+def same_site_url(target: str) -> str:
     """Return the requested URL if it belongs to this service, else the first page.
 
     This prevents open redirects: browsers read backslashes as slashes and drop control characters, and two
     slashes begin a host.
     """
     try:
-        parts = urlsplit(wanted)
+        parts = urlsplit(target)
     except ValueError:
         return "/"
-    plain = wanted.isascii() and wanted.isprintable() and "\\" not in wanted and " " not in wanted
-    own = wanted.startswith("/") and not wanted.startswith("//") and not parts.scheme and not parts.netloc
+    plain = target.isascii() and target.isprintable() and "\\" not in target and " " not in target
+    own = target.startswith("/") and not target.startswith("//") and not parts.scheme and not parts.netloc
     is_sign_in = parts.path in (SIGN_IN, SIGN_OUT)
-    return wanted if plain and own and not is_sign_in else "/"
+    return target if plain and own and not is_sign_in else "/"
 
 
 def _begin_session(
-    request: Request, services: Services, authenticator: Authenticator, caller: Caller, wanted: str
+    request: Request, services: Services, authenticator: Authenticator, caller: Caller, target: str
 ) -> Response:
     lifetime = timedelta(hours=services.settings.session_hours)
     earlier = session_of(request)
@@ -94,7 +94,7 @@ def _begin_session(
         token = tx.api_keys.begin_session(str(caller.key_id), lifetime)
     if earlier is not None:
         authenticator.key_cache.session_ended(earlier)
-    answer = _go_to(wanted)
+    answer = _go_to(target)
     https = request.url.scheme == "https"
     set_session(answer, token, lifetime, path=_cookie_path(request), https=https)
     return answer
@@ -110,15 +110,15 @@ def _end_session(services: Services, authenticator: Authenticator, session: Cred
     authenticator.key_cache.session_ended(session)
 
 
-def _go_to(wanted: str) -> Response:
-    return RedirectResponse(own_address(wanted), HTTPStatus.SEE_OTHER)
+def _go_to(target: str) -> Response:
+    return RedirectResponse(same_site_url(target), HTTPStatus.SEE_OTHER)
 
 
-def _form(request: Request, wanted: str, refusal: Refusal | None = None) -> Response:
+def _form(request: Request, target: str, refusal: Refusal | None = None) -> Response:
     return templates().TemplateResponse(
         request,
         "sign_in.html",
-        {"next": own_address(wanted), "error": refusal.detail if refusal else None},
+        {"next": same_site_url(target), "error": refusal.detail if refusal else None},
         status_code=int(refusal.kind.status if refusal else HTTPStatus.OK),
         headers={**(refusal.headers or {} if refusal else {}), "cache-control": "no-store"},
     )

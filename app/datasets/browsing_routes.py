@@ -19,7 +19,7 @@ router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 _QRELS_RESPONSE: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A line a judgment",
+        "description": "One line per judgment",
         "content": {"text/plain": {"schema": {"type": "string"}, "example": "10032 0 GX029-35-5894638 2\n"}},
     }
 }
@@ -53,7 +53,9 @@ def get_corpus(dataset_id: str, services: UseServices) -> Corpus:
 def list_queries(
     dataset_id: str,
     services: UseServices,
-    prefix: Annotated[str | None, Query(max_length=200, description="Only ids that start so")] = None,
+    prefix: Annotated[
+        str | None, Query(max_length=200, description="Only queries whose id starts with this text")
+    ] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
 ) -> QueryPage:

@@ -28,7 +28,8 @@ class FeatureProfile(ResponseModel):
         description="NDCG@10 of ranking by this feature alone, on a sample of queries", examples=[0.41]
     )
     direction: str = Field(
-        description="Whether it ranks better `descending` or `ascending`", examples=["descending"]
+        description="Order of the values that ranks better, `descending` or `ascending`",
+        examples=["descending"],
     )
 
 
@@ -57,28 +58,33 @@ class Corpus(ResponseModel):
         },
     )
 
-    corpus: str | None = Field(description="Its name; null where the counts are those of none")
-    fold: int | None = Field(description="The fold, from 1; null where there are none or it is not known")
+    corpus: str | None = Field(description="Name of the corpus; null if the counts match no known corpus")
+    fold: int | None = Field(
+        description="Number of the fold, from 1; null if the corpus has no folds or the fold is unknown"
+    )
     part: PartName | None = Field(
-        description="Of a dataset that is one part, and whose other parts are not datasets here"
+        description="Part of the corpus, if only this part is stored as a dataset; null otherwise"
     )
     as_printed: bool = Field(
-        description="Whether the counts are printed; numbers printed for other data are for orientation only"
+        description="Whether the counts equal the published counts; otherwise published results are only a"
+        " rough guide"
     )
-    sentence: str = Field(description="The answer for people")
-    sources: list[str] = Field(description="Where the counts are printed")
+    sentence: str = Field(description="Description of the result as a sentence")
+    sources: list[str] = Field(description="Publications that contain the counts")
 
 
 class QueryEntry(ResponseModel):
     """One query of a dataset in a list."""
 
     query_id: str = Field(examples=["10032"])
-    documents: int = Field(description="How many it has", examples=[120])
+    documents: int = Field(description="Number of documents of the query", examples=[120])
     relevant: int = Field(description="Documents with a label above 0", examples=[14])
-    min_label: float | None = Field(description="Null where no document has a label", examples=[0.0])
+    min_label: float | None = Field(
+        description="Smallest label; null if no document has a label", examples=[0.0]
+    )
     max_label: float | None = Field(examples=[4.0])
     query_text: str | None = optional_text("What the user searched for", "red shoes")
-    columns: dict[str, str] = Field(description="What else is known of it", examples=[{"market": "de"}])
+    columns: dict[str, str] = Field(description="Other columns of the query", examples=[{"market": "de"}])
 
 
 class QueryPage(ResponseModel):
@@ -92,19 +98,23 @@ class JudgedDocument(ResponseModel):
     """A judged document."""
 
     document_id: str = Field(examples=["GX029-35-5894638"])
-    document_title: str | None = optional_text("Its title", "Red running shoe")
+    document_title: str | None = optional_text("Title of the document", "Red running shoe")
     document_url: str | None = optional_text(
-        "Its address as uploaded; it may be of any scheme", "https://shop.example/sku-1"
+        "URL of the document as uploaded, with any scheme", "https://shop.example/sku-1"
     )
-    label: float | None = Field(description="Null where it was not judged", examples=[2.0])
-    weight: float | None = Field(None, description="Its weight, where documents have weights", examples=[1.0])
+    label: float | None = Field(
+        description="Judged label; null if the document was not judged", examples=[2.0]
+    )
+    weight: float | None = Field(
+        None, description="Weight of the document, if documents have weights", examples=[1.0]
+    )
     columns: dict[str, str] = Field(
         default_factory=dict,
-        description="What else is known of it, from the comments of LETOR text",
+        description="Other columns of the document, such as those from comments of LETOR text",
         examples=[{"inc": "1", "prob": "0.0246906"}],
     )
     features: list[Value] = Field(
-        description="In the order of `feature_names`; null is missing, infinities are text",
+        description="Values in the order of `feature_names`; null is a missing value, infinities are strings",
         examples=[[12.5, 0.3, None]],
     )
 
@@ -114,9 +124,9 @@ class JudgedQuery(ResponseModel):
 
     query_id: str = Field(examples=["10032"])
     query_text: str | None = optional_text("What the user searched for", "red shoes")
-    weight: float | None = Field(description="Its weight, where queries have weights", examples=[None])
-    columns: dict[str, str] = Field(description="What else is known of it", examples=[{"market": "de"}])
-    total: int = Field(description="How many documents it has", examples=[120])
+    weight: float | None = Field(description="Weight of the query, if queries have weights", examples=[None])
+    columns: dict[str, str] = Field(description="Other columns of the query", examples=[{"market": "de"}])
+    total: int = Field(description="Number of documents of the query", examples=[120])
     offset: int = Field(description="Documents before the first one shown", examples=[0])
     feature_names: list[str] = Field(examples=[["bm25", "pagerank", "clicks"]])
     documents: list[JudgedDocument]

@@ -17,7 +17,9 @@ def corpus_of(tx: Transaction, dataset_id: str) -> Corpus:
     """
     dataset = tx.datasets.get(dataset_id)
     if dataset.statistics is None:
-        raise WrongState("dataset", dataset_id, dataset.status, "its counts are known once it has been read")
+        raise WrongState(
+            "dataset", dataset_id, dataset.status, "its counts are available after it has been read"
+        )
     found = recognise(_parts(tx, dataset), dataset.source.get("folder"))
     return Corpus.model_validate(found)
 

@@ -29,11 +29,14 @@ _CONTENT: dict[str, Any] = {
 }
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The whole dataset as a file", "content": _CONTENT},
-    206: {"description": "The range that was asked for", "content": {_PARQUET: _CONTENT[_PARQUET]}},
+    206: {"description": "The requested range", "content": {_PARQUET: _CONTENT[_PARQUET]}},
 }
 Format = Annotated[
     Literal["parquet", "letor"],
-    Query(description="`parquet` holds everything; `letor` no names, weights, categories and titles"),
+    Query(
+        description="`parquet` includes everything; `letor` omits feature names, weights, categories and"
+        " titles"
+    ),
 ]
 
 
@@ -58,7 +61,7 @@ def download_dataset(
 
 @router.head(
     "/{dataset_id}/download",
-    summary="Ask about a download",
+    summary="Show the headers of a download",
     response_class=Response,
     responses={
         200: {"description": "The headers of the download"},
@@ -80,14 +83,14 @@ def _answer(dataset_id: str, request: Request, store: Store, format: str) -> Res
         if format == "parquet":
             ranged = _ranged(store, files.data_key, file)
             if ranged is not None:
-                asked = select(request, ranged)
+                selected = select(request, ranged)
                 return Download(
-                    ranged.blocks(asked.start, asked.stop),
+                    ranged.blocks(selected.start, selected.stop),
                     file,
                     _PARQUET,
                     f"{dataset_id}.parquet",
-                    status=asked.status,
-                    headers=asked.headers,
+                    status=selected.status,
+                    headers=selected.headers,
                 )
         media_type = _PARQUET if format == "parquet" else _LETOR
         blocks: Iterator[bytes] = iter(())

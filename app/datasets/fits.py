@@ -121,13 +121,13 @@ class DatasetFits:
         most: tuple[str, ...] = ()
         for model in self._models:
             absent = AbsentFeatures.among(known, model.used)
-            if absent.are_most:
-                return _lack(model, absent, len(known)), absent.names
+            if absent.are_majority:
+                return _missing_features_reason(model, absent, len(known)), absent.names
             most = max(most, absent.names, key=len)
         return None, most
 
 
-def _lack(model: _MeasuredModel, absent: AbsentFeatures, known: int) -> str:
+def _missing_features_reason(model: _MeasuredModel, absent: AbsentFeatures, known: int) -> str:
     sizes = f"; it has {known:,}" if known < absent.used else ""
     return (
         f"lacks {len(absent.names):,} of the {absent.used:,} features that {model.name} uses"

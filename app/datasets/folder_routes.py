@@ -6,7 +6,7 @@ from fastapi import Body, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from app.datasets.folders import FolderDatasetRequest, asked_datasets
+from app.datasets.folders import FolderDatasetRequest, requested_datasets
 from app.datasets.ingestion import accepted_dataset, queue_ingestion
 from app.datasets.schemas import Dataset
 from app.http.caller import UseCaller
@@ -44,25 +44,29 @@ _FOLDER_EXAMPLES: Any = {
 class FolderPart(ResponseModel):
     """A file of a folder that is the training, validation or test part."""
 
-    file: str = Field(description="Its name", examples=["train.txt"])
-    size_bytes: int = Field(description="Its size", examples=[3_611_842_816])
+    file: str = Field(description="Name of the file", examples=["train.txt"])
+    size_bytes: int = Field(description="Size of the file in bytes", examples=[3_611_842_816])
 
 
 class DataFolder(ResponseModel):
     """A folder below `RANKERY_DATA_ROOTS`."""
 
-    folder: str = Field(description="Its path below a root", examples=["MSLR-WEB30K/Fold1"])
+    folder: str = Field(description="Path of the folder below a data root", examples=["MSLR-WEB30K/Fold1"])
     parts: dict[str, FolderPart] = Field(
-        description="Its judged files by `train`, `validation` and `test`, recognised by their names"
+        description="Judged files by part, `train`, `validation` or `test`, recognised by their names"
     )
-    folders: list[str] = Field(description="Names of the folders in it", examples=[["Fold1", "Fold2"]])
+    folders: list[str] = Field(description="Names of the subfolders", examples=[["Fold1", "Fold2"]])
 
 
 @router.get("/folders", summary="Show a folder", responses={**NOT_MODIFIED, **problems(422)})
 def get_folder(
     services: UseServices,
     folder: Annotated[
-        str, Query(max_length=MAX_FOLDER_LENGTH, description="Its path below a root; `.` is the root")
+        str,
+        Query(
+            max_length=MAX_FOLDER_LENGTH,
+            description="Path of the folder below a data root; `.` is the root itself",
+        ),
     ] = ".",
 ) -> DataFolder:
     """Show which training, validation and test files a folder below `RANKERY_DATA_ROOTS` has.
@@ -95,10 +99,10 @@ def create_folder_datasets(
     settings = services.settings
     with services.store.read() as tx:
         idempotency.replay(tx)
-    asked = asked_datasets(settings, body)  # outside a transaction, as listing a bucket is slow
+    requested = requested_datasets(settings, body)  # outside a transaction, as listing a bucket is slow
     with idempotency.begin(services.store) as tx:
-        asked.allow(tx, settings, caller.key_id)
-        datasets = asked.add(tx, caller.key_id)
+        requested.allow(tx, settings, caller.key_id)
+        datasets = requested.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id) for dataset in datasets]
         created = idempotency.keep(tx, accepted_dataset(datasets[0]))
     services.submitted(*jobs)

@@ -16,8 +16,8 @@ from core.errors import InputProblem, InvalidInput
 from core.store import Dataset, Job, Transaction, new_id
 from core.store.data_files import DataFiles
 
-_LONGEST_NAME = 180  # before the part is appended
-_MOST_OF_A_NAME = 50  # the newest datasets of a name, compared with a request
+_MAX_NAME_LENGTH = 180  # before the part is appended
+_MAX_COMPARED_DATASETS = 50  # the newest datasets of a name, compared with a request
 
 
 class FolderDatasetRequest(RequestModel):
@@ -26,14 +26,18 @@ class FolderDatasetRequest(RequestModel):
     folder: str = Field(
         min_length=1,
         max_length=MAX_FOLDER_LENGTH,
-        description="Path below a root, or absolute; Yahoo's sets are `…/set1` and `…/set2`; with `files`"
+        description="Path below a data root, or absolute path; Yahoo's sets are `…/set1` and `…/set2`; with"
+        " `files`"
         " also `s3://bucket/prefix`",
         examples=["MSLR-WEB30K/Fold1"],
     )
-    part: PartName | None = Field(None, description="Only this part; all that there are when left out")
+    part: PartName | None = Field(
+        None, description="Create a dataset of this part only; of all parts by default"
+    )
     name: DatasetName | None = Field(
         None,
-        description="For people; followed by the part where there are several. The folder when left out",
+        description="Display name, followed by the part if there are several; by default the path of the"
+        " folder",
         examples=["web30k fold 1"],
     )
     project: NewProject = None
@@ -49,19 +53,21 @@ class FolderDatasetRequest(RequestModel):
         None, description="Format of `files`; detected by default"
     )
     non_contiguous_queries: Literal["regroup", "error"] | None = Field(
-        None, description="Gather or refuse queries with non-contiguous rows in `files`"
+        None,
+        description="Non-contiguous rows of a query in `files`: `regroup` groups them, `error` refuses them",
     )
     repeated_features: Literal["last", "reject"] | None = Field(
-        None, description="Whether a feature that comes twice in a LETOR row counts with its last value"
+        None,
+        description="Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row",
     )
     columns: dict[str, str | list[str]] | None = Field(
         None,
         max_length=20,
-        description="The columns of tables by role, as in an upload",
+        description="Column names by role, as in an upload of a table",
         examples=[{"label": "grade", "query": "search"}],
     )
     feature_names: dict[str, str] | list[str] | None = Field(
-        None, description="Names by feature id or column, or a list of them", examples=[{"1": "bm25"}]
+        None, description="Feature names by feature id or column, or as a list", examples=[{"1": "bm25"}]
     )
 
     def options(self) -> dict[str, Any]:
@@ -74,9 +80,9 @@ class FolderDatasetRequest(RequestModel):
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.files is None:
             alone = [*given, *(["format"] if self.format is not None else [])]
-            problems = [InputProblem(f"/{name}", "goes with files, which is missing") for name in alone]
+            problems = [InputProblem(f"/{name}", "requires files, which is missing") for name in alone]
         else:
-            problems = [InputProblem("/part", "goes with a folder without files")] if self.part else []
+            problems = [InputProblem("/part", "cannot be combined with files")] if self.part else []
         if problems:
             raise InvalidInput(*problems)
         reading_options(given)
@@ -117,12 +123,12 @@ class FolderDatasets:
 
     def _known(self, tx: Transaction, part: str) -> Dataset | None:
         source = self._source(part)
-        named = tx.datasets.page(None, _MOST_OF_A_NAME, name=self._name_of(part)).items
+        named = tx.datasets.page(None, _MAX_COMPARED_DATASETS, name=self._name_of(part)).items
         for dataset in named:
             if dataset.project != self._project:
                 continue
             same = {name: dataset.source.get(name) for name in source} | {"format": source["format"]}
-            if same == source and "options" not in dataset.source and _is_of_use(tx, dataset):
+            if same == source and "options" not in dataset.source and _is_reusable(tx, dataset):
                 return dataset
         return None
 
@@ -155,8 +161,8 @@ class FolderDatasets:
     def _name_of(self, part: str) -> str:
         if self._name is not None and len(self.parts) == 1:
             return self._name
-        called = self._name or self._folder.folder.removeprefix(".")
-        return dataset_name(f"{called[-_LONGEST_NAME:]} {part}".strip())
+        base_name = self._name or self._folder.folder.removeprefix(".")
+        return dataset_name(f"{base_name[-_MAX_NAME_LENGTH:]} {part}".strip())
 
 
 class JoinedFiles:
@@ -196,13 +202,13 @@ class JoinedFiles:
         }
         if self._options:
             source["options"] = self._options
-        called = f"{found.folder.removeprefix('.')}/{request.files}".lstrip("/")
-        name = request.name or dataset_name(called[-_LONGEST_NAME:])
+        base_name = f"{found.folder.removeprefix('.')}/{request.files}".lstrip("/")
+        name = request.name or dataset_name(base_name[-_MAX_NAME_LENGTH:])
         size_bytes, project = found.size_bytes, request.project
         return [tx.datasets.add(name, source, size_bytes=size_bytes, key_id=key_id, project=project)]
 
 
-def asked_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> FolderDatasets | JoinedFiles:
+def requested_datasets(settings: ApiSettings, request: FolderDatasetRequest) -> FolderDatasets | JoinedFiles:
     """Check the requested files, and return the datasets to record.
 
     Raises:
@@ -242,7 +248,7 @@ def add_folder(
     }
 
 
-def _is_of_use(tx: Transaction, dataset: Dataset) -> bool:
+def _is_reusable(tx: Transaction, dataset: Dataset) -> bool:
     if dataset.status != "pending" or dataset.job_id is None:
         return dataset.status == "ready"
     return tx.jobs.get(dataset.job_id).status in ("queued", "running")
@@ -250,6 +256,6 @@ def _is_of_use(tx: Transaction, dataset: Dataset) -> bool:
 
 def _lacking(folder: JudgedFolder) -> str:
     if folder.parts:
-        return f"the folder has the parts {', '.join(folder.parts)}"
+        return f"the folder has only the parts {', '.join(folder.parts)}"
     below = f"; folders in it: {', '.join(folder.folders[:10])}" if folder.folders else ""
-    return f"holds no file called train, vali or test, such as train.txt{below}"
+    return f"has no file named train, vali or test, such as train.txt{below}"

@@ -29,23 +29,28 @@ class HeldOutFraction(RequestModel):
 class HeldOutFold(RequestModel):
     """Hold out one of k parts of equal size of the training dataset's queries."""
 
-    folds: int = Field(ge=2, le=10_000, description="Parts, k", examples=[5])
-    fold: int = Field(ge=1, le=10_000, description="The part held out, from 1", examples=[1])
+    folds: int = Field(ge=2, le=10_000, description="Number of parts, k", examples=[5])
+    fold: int = Field(ge=1, le=10_000, description="Number of the held-out part, from 1", examples=[1])
 
 
 class HeldOutColumn(RequestModel):
     """Hold out the queries with certain values in a column of the training dataset."""
 
-    column: str = Field(max_length=200, description="A column of the queries", examples=["split"])
+    column: str = Field(max_length=200, description="Name of a query column", examples=["split"])
     values: list[Annotated[str, Field(max_length=1000)]] = Field(
-        min_length=1, max_length=1000, description="Values of the queries held out", examples=[["test"]]
+        min_length=1,
+        max_length=1000,
+        description="Column values of the queries to hold out",
+        examples=[["test"]],
     )
 
 
 class RandomFolds(RequestModel):
     """Hold out each of k parts of equal size of the training dataset's queries once."""
 
-    folds: int = Field(ge=2, le=MAX_FOLDS, description="Parts, k; each is a training", examples=[5])
+    folds: int = Field(
+        ge=2, le=MAX_FOLDS, description="Number of parts, k; one model is trained for each", examples=[5]
+    )
 
 
 class FoldColumn(RequestModel):
@@ -53,7 +58,7 @@ class FoldColumn(RequestModel):
 
     fold_column: str = Field(
         max_length=200,
-        description=f"A column of the queries with 2 to {MAX_FOLDS} values, one a fold",
+        description=f"Name of a query column with 2 to {MAX_FOLDS} values, one per fold",
         examples=["fold"],
     )
 
@@ -130,7 +135,7 @@ LabelMap = Annotated[
     dict[str, float],
     Field(
         max_length=1000,
-        description="Labels to replace, as text (`nan` is none), and what by",
+        description="New labels by old label, which is written as text; `nan` is a missing label",
         examples=[{"-1": 0, "nan": 0}],
     ),
 ]

@@ -32,7 +32,7 @@ class ReadAgainRequest(RequestModel):
     ignore: list[Annotated[str, Field(min_length=1, max_length=1000)]] = Field(
         min_length=1,
         max_length=1000,
-        description="Columns to leave out, beside those that the upload named",
+        description="Columns to ignore, in addition to those that the upload ignored",
         examples=[["price"]],
     )
 
@@ -63,7 +63,9 @@ def read_again(
         dataset = tx.datasets.read_again(dataset_id, options)
         in_place = dataset.source["kind"] in ("folder", "address")
         if not in_place and not services.store.artifacts.exists(upload_key(dataset_id)):
-            raise WrongState("dataset", dataset_id, "invalid", "its bytes are gone; upload the file again")
+            raise WrongState(
+                "dataset", dataset_id, "invalid", "its uploaded bytes were deleted; upload the file again"
+            )
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         job = queue_ingestion(tx, dataset, caller.key_id)
         created = idempotency.keep(tx, accepted_dataset(dataset))

@@ -23,8 +23,8 @@ from core.store.repositories.datasets import Datasets
 router = Router(prefix="/v1/datasets", tags=["datasets"], route_class=JsonRoute)
 
 _CHANGE_EXAMPLES: Any = {
-    "rename": {"summary": "Rename it", "value": {"name": "web30k fold 1"}},
-    "move": {"summary": "Move it to a project", "value": {"project": "web"}},
+    "rename": {"summary": "Rename a dataset", "value": {"name": "web30k fold 1"}},
+    "move": {"summary": "Move a dataset to a project", "value": {"project": "web"}},
 }
 
 
@@ -35,11 +35,16 @@ _Listing = Annotated[ListQuery, list_query(Dataset, Datasets.columns)]
 def list_datasets(
     services: UseServices,
     listing: _Listing,
-    status: Annotated[Literal["pending", "ready", "invalid"] | None, Query(description="Only these")] = None,
+    status: Annotated[
+        Literal["pending", "ready", "invalid"] | None, Query(description="Only datasets with this status")
+    ] = None,
     name: Annotated[DatasetName | None, Query(description="Only datasets of this name")] = None,
     sha256: Annotated[
         str | None,
-        Query(pattern="^[0-9a-f]{64}$", description="Only those whose bytes, as sent, hash to this"),
+        Query(
+            pattern="^[0-9a-f]{64}$",
+            description="Only datasets whose uploaded bytes have this SHA-256 checksum",
+        ),
     ] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
@@ -48,15 +53,17 @@ def list_datasets(
         Query(
             alias="for",
             max_length=20,
-            description="References of models and ids of rankings: return for each dataset whether they can"
-            " be"
-            " measured on it",
+            description="References of models and ids of rankings; `fit` of each dataset shows whether they"
+            " can be evaluated on it"
+            ""
+            "",
         ),
     ] = [],  # noqa: B006 - FastAPI copies it
 ) -> DatasetPage | SelectedDatasets:
     """List datasets, newest first by default.
 
-    With `for`, `fit` shows whether the systems can be measured on a dataset; `default_id` proposes a dataset.
+    With `for`, `fit` shows whether these models and rankings can be evaluated on a dataset, and `default_id`
+    proposes a dataset on which all of them can be evaluated.
     """
     with services.store.read() as tx:
         page = tx.datasets.page(

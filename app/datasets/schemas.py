@@ -20,8 +20,9 @@ from core.errors import InvalidInput
 _EXAMPLE: dict[str, Any] = {
     "code": "one-label-queries",
     "severity": "info",
-    "title": "1,204 of 18,919 queries have documents of one label only",
-    "advice": "They teach a ranker nothing and may be left out.",
+    "title": "1,204 of 18,919 queries have documents with a single label",
+    "advice": "Such queries prefer no document to another, and most losses learn nothing from them. You"
+    " may keep them.",
     "count": 1204,
     "total": 18_919,
     "unit": "queries",
@@ -35,22 +36,25 @@ class Finding(ResponseModel):
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
 
-    code: str = Field(description="What it is, in a word that stays the same")
+    code: str = Field(description="Stable identifier of the kind of finding")
     severity: Literal["error", "warning", "info"] = Field(
-        description="`error`: nothing can be learnt; `warning`: look before training; `info`: good to know"
+        description="`error`: no model can be trained; `warning`: check before training; `info`: worth"
+        " knowing"
     )
-    title: str = Field(description="One sentence with the numbers")
-    advice: str = Field(description="What to do")
-    count: int = Field(description="How many are concerned")
-    total: int = Field(description="Of how many")
-    unit: str = Field(description="What is counted, such as queries, documents or features")
-    examples: list[str] = Field(description="Up to ten of those concerned")
+    title: str = Field(description="Summary of the finding in one sentence, with counts")
+    advice: str = Field(description="Recommended action")
+    count: int = Field(description="Number of affected items")
+    total: int = Field(description="Number of checked items")
+    unit: str = Field(description="Kind of the counted items, such as queries, documents or features")
+    examples: list[str] = Field(description="Up to ten affected items")
     example_kind: Literal["query", "feature", "document", "pair", "action", "user"] = Field(
-        description="What the examples name; a pair is a query and a document, a user a number"
+        description="Kind of the items in `examples`; a `pair` consists of a query and a document, a `user`"
+        " is a number"
     )
     role: Literal["validation", "test"] | None = Field(
         None,
-        description="Of a job's data, what was looked at beside the training data; queries named are its",
+        description="Part of a job's data that was checked together with the training data, and that has"
+        " the queries in `examples`",
     )
 
 
@@ -60,17 +64,19 @@ PartName = Literal["train", "validation", "test"]
 class DatasetFit(ResponseModel):
     """The result of checking whether systems can be measured on a dataset."""
 
-    fits: bool = Field(description="Whether a job that measures them on it can succeed")
+    fits: bool = Field(description="Whether the systems can be evaluated on the dataset")
     reason: str | None = Field(
-        description="Why not; null where it fits",
+        description="Why the systems cannot be evaluated on the dataset; null if they can",
         examples=["lacks 90 of the 136 features that web:3 uses (f47, f48, f49, …); it has 46"],
     )
     absent_features: list[str] = Field(
-        description="Features that a model uses and the dataset lacks; up to half of them are allowed",
+        description="Features that a model uses and the dataset lacks; at most half of the used features"
+        " may be absent",
         examples=[["f47", "f48"]],
     )
     part: PartName | None = Field(
-        description="Its role in the training of a model; `test` for the dataset of a ranking; null without"
+        description="Role of the dataset in the training of a model; `test` for the dataset of a ranking;"
+        " null without"
         " a role"
     )
 
@@ -107,40 +113,45 @@ class Dataset(ResponseModel):
     id: str
     name: str
     status: Literal["pending", "ready", "invalid"] = Field(
-        description="`pending` while it is read, then `ready`, or `invalid` with a `problem`"
+        description="`pending` while the dataset is read, then `ready`, or `invalid` with a `problem`"
     )
     source: Json = Field(
         description="`kind` is `upload`, `folder`, `address`, `synthetic` or `clicks`, with its parameters"
     )
-    job_id: str | None = Field(description="The job that reads it")
-    size_bytes: int | None = Field(description="Length of the file")
+    job_id: str | None = Field(description="Job that reads or creates the dataset")
+    size_bytes: int | None = Field(description="Size of the file in bytes")
     sha256: str | None = Field(description="Digest of the uploaded file")
-    digest: str | None = Field(
-        description="Digest of all that decides its content; equal contents are stored once"
+    digest: str | None = Field(description="Digest of the dataset's content; equal contents are stored once")
+    parts: dict[str, str] | None = Field(
+        description="Ids of all datasets of the same upload by part, including this dataset"
     )
-    parts: dict[str, str] | None = Field(description="Datasets of one upload, this one among them")
     statistics: dict[str, Any] | None = Field(
-        description="Counts of queries, documents, features and labels; documents a query; values of columns"
+        description="Counts of queries, documents, features and labels; documents per query; values of"
+        " columns"
     )
     findings: list[Finding] | None = Field(
-        description="Findings of the doctor, errors first; null until ready"
+        description="Findings of the data checks, errors first; null until the dataset is ready"
     )
     problem: FailureReason | None = Field(
-        description="Why it is invalid; `errors` has up to 100 mistakes by file, line, column and text"
+        description="Why the dataset is invalid; `errors` lists up to 100 errors by file, line, column and"
+        " text"
     )
     project: ShownProject
     created_at: datetime
     updated_at: datetime
     fit: DatasetFit | None = Field(
-        None, description="Whether the systems of `for` can be measured on it; null without `for`"
+        None,
+        description="Whether the systems in the query parameter `for` can be evaluated on the dataset; null"
+        " without `for`",
     )
 
 
 DefaultDataset = Annotated[
     str | None,
     Field(
-        description="The dataset that most systems of `for` were tested on; null where there is none, or"
-        " none fits"
+        description="Most common test dataset of the systems in the query parameter `for`, on which all of"
+        " them can be evaluated; null if there is none"
+        ""
     ),
 ]
 
@@ -163,7 +174,9 @@ class DatasetChanges(RequestModel):
     """Changes of a dataset's name and project; omitted fields stay."""
 
     name: DatasetName | None = Field(None, examples=["web30k fold 1"])
-    project: ProjectName | None = Field(None, description="Null for none", examples=["web"])
+    project: ProjectName | None = Field(
+        None, description="Name of a project; null for no project", examples=["web"]
+    )
 
 
 _NAME: TypeAdapter[str] = TypeAdapter(DatasetName)

@@ -37,7 +37,7 @@ from core.store import Transaction, new_id
 from core.store.sources.addresses import MAX_ADDRESS_LENGTH, AllowedAddresses
 from core.store.sources.credentials import NAME_PATTERN
 
-_LONGEST_NAME = 180  # before the part is appended
+_MAX_NAME_LENGTH = 180  # before the part is appended
 _OPTIONS = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
 
 _Address = Annotated[str, Field(min_length=1, max_length=MAX_ADDRESS_LENGTH)]
@@ -45,21 +45,22 @@ _Addresses = _Address | Annotated[list[_Address], Field(min_length=1, max_length
 
 
 class AddressDatasetRequest(RequestModel):
-    """Addresses whose files become a dataset, or a dataset for each part.
+    """URLs of files that become one dataset, or one dataset per part.
 
-    The addresses are below `RANKERY_SOURCES`, or all name resumable uploads.
+    The URLs begin with a prefix of `RANKERY_SOURCES`, or all of them refer to resumable uploads.
     """
 
     source: _Addresses | None = Field(
         None,
-        description="`s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/…`, `ir_datasets:…`, or"
-        " `upload:` and an id; with `files` a folder. Several addresses become one dataset",
+        description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`,"
+        " `ir_datasets:`, or"
+        " `upload:` and an id; with `files` the URL of a folder. A list of URLs becomes one dataset",
         examples=["s3://clicks/2026/train.parquet"],
     )
     parts: dict[PartName, _Addresses] | None = Field(
         None,
         min_length=1,
-        description="Instead of `source`: addresses of each part, which becomes a dataset",
+        description="URLs by part, instead of `source`; each part becomes a dataset",
         examples=[{"train": "hf:org/name/train.parquet", "test": "hf:org/name/test.parquet"}],
     )
     files: str | None = Field(
@@ -71,31 +72,33 @@ class AddressDatasetRequest(RequestModel):
     )
     name: DatasetName | None = Field(
         None,
-        description="For people; the address, or the name of the uploaded file, when left out, and with parts"
-        " followed by theirs",
+        description="Display name; by default the URL or the name of the uploaded file. With `parts`, each"
+        " dataset's part"
+        " is appended",
     )
     format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
         "auto", description="`auto` detects it"
     )
     non_contiguous_queries: Literal["regroup", "error"] | None = Field(
-        None, description="Gather or refuse queries with non-contiguous rows"
+        None, description="Non-contiguous rows of a query: `regroup` groups them, `error` refuses them"
     )
     repeated_features: Literal["last", "reject"] | None = Field(
-        None, description="Whether a feature that comes twice in a LETOR row counts with its last value"
+        None,
+        description="Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the row",
     )
     columns: dict[str, str | list[str]] | None = Field(
         None,
         max_length=20,
-        description="The columns of tables by role, as in an upload",
+        description="Column names by role, as in an upload of a table",
         examples=[{"label": "grade", "query": "search"}],
     )
     feature_names: dict[str, str] | list[str] | None = Field(
-        None, description="Names by feature id or column, or a list of them", examples=[{"1": "bm25"}]
+        None, description="Feature names by feature id or column, or as a list", examples=[{"1": "bm25"}]
     )
     credentials: str | None = Field(
         None,
         pattern=NAME_PATTERN,
-        description="Name of the credentials that workers use; what they are is set at the workers",
+        description="Name of the credentials for the download, which are configured on the workers",
         examples=["warehouse"],
     )
     project: NewProject = None
@@ -122,7 +125,7 @@ class AddressDatasetRequest(RequestModel):
             return {}
         found: dict[str, NamedUpload] = {}
         mistakes = [
-            InputProblem(f"/{name}", "goes with addresses, not with uploads")
+            InputProblem(f"/{name}", "can only be used with URLs, not with uploads")
             for name in ("files", "credentials")
             if getattr(self, name) is not None
         ]
@@ -130,9 +133,13 @@ class AddressDatasetRequest(RequestModel):
             pointer = "/source" if part == FILE else f"/parts/{part}"
             reference = UPLOAD_REFERENCE.fullmatch(texts[0])
             if len(texts) > 1:
-                mistakes.append(InputProblem(pointer, "an upload is a dataset by itself; name one"))
+                mistakes.append(
+                    InputProblem(pointer, "must be a single upload, since each upload is one dataset")
+                )
             elif reference is None:
-                mistakes.append(InputProblem(pointer, "must be upload:upl_…, as all where one is an upload"))
+                mistakes.append(
+                    InputProblem(pointer, "must be upload:upl_…; uploads cannot be combined with URLs")
+                )
             else:
                 found[part] = NamedUpload(reference[1], pointer)
         if mistakes:
@@ -148,7 +155,7 @@ class AddressDatasetRequest(RequestModel):
         return given
 
 
-class AskedSources:
+class RequestedSources:
     """The checked addresses of a request, by the part that becomes a dataset.
 
     Args:
@@ -206,8 +213,10 @@ class AskedSources:
 
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
-        called = self._request.name or (f"{first}/{files}" if files else first)
-        return dataset_name(called[-_LONGEST_NAME:] if part is None else f"{called[-_LONGEST_NAME:]} {part}")
+        base_name = self._request.name or (f"{first}/{files}" if files else first)
+        return dataset_name(
+            base_name[-_MAX_NAME_LENGTH:] if part is None else f"{base_name[-_MAX_NAME_LENGTH:]} {part}"
+        )
 
 
 # Matches before the router of uploads, whose description in the OpenAPI document covers both.
@@ -236,7 +245,7 @@ def import_datasets(
     settings = services.settings
     if uploads := body.uploads():
         return _of_uploads(services, caller.key_id, idempotency, body, uploads)
-    asked = AskedSources(body, settings.sources)
+    asked = RequestedSources(body, settings.sources)
     with idempotency.begin(services.store) as tx:
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs, asked.n_datasets)

@@ -36,7 +36,7 @@ class SyntheticDatasetRequest(RequestModel):
 
     name: DatasetName | None = None
     project: NewProject = Field(None, exclude=True)
-    queries: int = Field(ge=1, le=MAX_QUERIES, description="How many queries", examples=[1000])
+    queries: int = Field(ge=1, le=MAX_QUERIES, description="Number of queries", examples=[1000])
     seed: int = Field(0, ge=0, le=MAX_SEED, description="Seed of the documents and their noise")
     polynomial_seed: int = Field(
         0, ge=0, le=MAX_SEED, description="Seed of the hidden function; share it between train and test sets"
@@ -47,9 +47,15 @@ class SyntheticDatasetRequest(RequestModel):
         " documents (Istella-X, 2023)",
     )
     documents_per_query: int | None = Field(
-        None, ge=1, le=100_000, description="50, or 2,679 of `sparse`, when left out", examples=[50]
+        None,
+        ge=1,
+        le=100_000,
+        description="Documents per query; default 50, or 2,679 for `sparse`",
+        examples=[50],
     )
-    features: int | None = Field(None, ge=1, le=500, description="50 when left out", examples=[50])
+    features: int | None = Field(
+        None, ge=1, le=500, description="Number of features; default 50", examples=[50]
+    )
     noise: float | None = Field(
         None,
         ge=0,
@@ -69,8 +75,9 @@ class SyntheticDatasetRequest(RequestModel):
         None,
         ge=1,
         le=100_000,
-        description="Documents of a query with a label above 0, for `sparse`; a fraction is the probability"
-        " of one more; by default 0.17% of the documents",
+        description="Mean number of documents per query with a label above 0, for `sparse`; default 0.17%"
+        " of the documents"
+        "",
         examples=[20],
     )
 
@@ -84,7 +91,7 @@ class SyntheticDatasetRequest(RequestModel):
         documents = self.documents_per_query or (ISTELLA_X_DOCUMENTS if sparse else 50)
         problems = []
         if self.relevant_per_query is not None and not sparse:
-            problems.append(InputProblem("/relevant_per_query", "goes with the generator sparse"))
+            problems.append(InputProblem("/relevant_per_query", "requires the generator sparse"))
         elif self.relevant_per_query is not None and self.relevant_per_query > documents:
             problems.append(
                 InputProblem("/relevant_per_query", f"must be at most the {documents:,} documents")
@@ -96,8 +103,8 @@ class SyntheticDatasetRequest(RequestModel):
             problems.append(
                 InputProblem(
                     "/queries",
-                    f"these are {total:,} documents; at most {MAX_SYNTHETIC_DOCUMENTS:,} are made, with"
-                    f" {MAX_SYNTHETIC_VALUES:,} values of features",
+                    f"these are {total:,} documents; at most {MAX_SYNTHETIC_DOCUMENTS:,} documents with"
+                    f" {MAX_SYNTHETIC_VALUES:,} feature values can be created",
                 )
             )
         if problems:

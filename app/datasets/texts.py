@@ -12,11 +12,11 @@ from core.store import Store
 
 @dataclass(frozen=True)
 class DocumentTexts:
-    """Title and address of a document.
+    """Title and URL of a document.
 
     Attributes:
-        document_title: None where it has none.
-        document_url: None where it has none.
+        document_title: None if the document has none.
+        document_url: None if the document has none.
     """
 
     document_title: str | None = None
@@ -50,7 +50,7 @@ class DatasetTexts:
             return {}
 
     def of_documents(self, query_ids: Sequence[str]) -> dict[str, dict[str, DocumentTexts]]:
-        """Return titles and addresses by query id and document id."""
+        """Return titles and URLs of documents by query id and document id."""
         roles = self._roles & {DOCUMENT_TITLE, DOCUMENT_URL}
         if self._data_key is None or not roles:
             return {}

@@ -31,9 +31,9 @@ from core.store import Dataset, Job, Transaction, new_id
 from core.store.artifacts.keys import query_sizes_key, upload_key
 
 PARTS = ("train", "validation", "test")
-_SIZES = "_query"
+_QUERY_SIZES_SUFFIX = "_query"
 # A text field is short; anything longer is a file sent under the wrong name.
-TEXTS: Mapping[str, int] = MappingProxyType(
+MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
     {
         "name": 4_096,
         "format": 64,
@@ -45,7 +45,7 @@ TEXTS: Mapping[str, int] = MappingProxyType(
     }
 )
 _LABELS = frozenset({"name", "project"})
-_JSON_TEXTS = ("columns", "feature_names")
+_JSON_FIELDS = ("columns", "feature_names")
 IMPORT_EXAMPLES: Any = {
     "bucket": {
         "summary": "Several objects of a bucket as one dataset",
@@ -84,29 +84,32 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         for part in PARTS
     },
     **{
-        f"{part}_query": {**_FILE_PART, "description": f"LightGBM's query file beside `{part}`"}
+        f"{part}_query": {**_FILE_PART, "description": f"LightGBM's query file for `{part}`"}
         for part in (FILE, *PARTS)
     },
     "name": {
         "type": "string",
         "maxLength": 200,
-        "description": "For people; the file's name when left out, and with several parts followed by theirs",
+        "description": "Display name; by default the name of the file. With several parts, each dataset's"
+        " part is appended",
     },
     "project": PROJECT_PART,
     "format": {"type": "string", "enum": list(FORMATS), "description": "`auto` detects it"},
     "non_contiguous_queries": {
         "type": "string",
         "enum": ["regroup", "error"],
-        "description": "Gather or refuse queries with non-contiguous rows",
+        "description": "Non-contiguous rows of a query: `regroup` groups them, `error` refuses them",
     },
     "repeated_features": {
         "type": "string",
         "enum": ["last", "reject"],
-        "description": "Whether a feature that comes twice in a LETOR row counts with its last value",
+        "description": "Repeated features in a LETOR row: `last` uses the last value, `reject` refuses the"
+        " row",
     },
     "columns": {
         "type": "string",
-        "description": "JSON: the columns of a table by name: `label`, `query`, `document`, `query_weight`,"
+        "description": "JSON object with the column names of a table by role: `label`, `query`, `document`,"
+        " `query_weight`,"
         " `document_weight`, `query_text`, `document_title` and `document_url`; as lists `query_columns`,"
         " `document_columns`,"
         " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Default:"
@@ -114,7 +117,7 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
     },
     "feature_names": {
         "type": "string",
-        "description": "JSON, as text or as a file: names by feature id, or a list of them",
+        "description": "JSON, as text or as a file: feature names by feature id, or as a list",
     },
 }
 _UPLOAD_BODY: dict[str, Any] = {
@@ -171,7 +174,10 @@ def upload_keys(ids: Mapping[str, str]) -> UploadKeys:
     by_field = {
         field: key
         for part, dataset_id in ids.items()
-        for field, key in ((part, upload_key(dataset_id)), (part + _SIZES, query_sizes_key(dataset_id)))
+        for field, key in (
+            (part, upload_key(dataset_id)),
+            (part + _QUERY_SIZES_SUFFIX, query_sizes_key(dataset_id)),
+        )
     }
     return UploadKeys(MappingProxyType(by_field), [upload_folder(dataset_id) for dataset_id in ids.values()])
 
@@ -201,7 +207,7 @@ class DatasetUpload:
         """
         problems = [*_contradictions(received.files), *project_problems(received.fields)]
         options = {name: value for name, value in received.fields.items() if name not in _LABELS}
-        for name in _JSON_TEXTS:
+        for name in _JSON_FIELDS:
             if name in options:
                 try:
                     options[name] = parse_json(options[name].encode())
@@ -220,8 +226,8 @@ class DatasetUpload:
             dataset_name(upload.name_of(part))
         return upload
 
-    def sha256(self) -> str:
-        """Return a checksum of the upload that does not depend on the order of its parts."""
+    def request_digest(self) -> str:
+        """Return a digest of the upload's files and fields, for idempotency; independent of their order."""
         files = {field: [file.filename, file.sha256] for field, file in self.received.files.items()}
         content = json.dumps([files, self.received.fields], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()
@@ -254,7 +260,7 @@ class DatasetUpload:
     ) -> Dataset:
         file = self.received.files[part]
         source = {"kind": "upload", "filename": file.filename, "format": self.format, "options": self.options}
-        sizes = self.received.files.get(part + _SIZES)
+        sizes = self.received.files.get(part + _QUERY_SIZES_SUFFIX)
         if sizes is not None:
             source["query_sizes_filename"] = sizes.filename
         return tx.datasets.add(
@@ -275,9 +281,11 @@ def _contradictions(files: Mapping[str, ReceivedFile]) -> list[InputProblem]:
         detail = "required: the dataset, as a part with this name and a filename; or train, validation, test"
         return [InputProblem(f"/{FILE}", detail)]
     problems = [
-        InputProblem(f"/{field}", f"goes with a part {field.removesuffix(_SIZES)}, which is missing")
+        InputProblem(
+            f"/{field}", f"requires a part {field.removesuffix(_QUERY_SIZES_SUFFIX)}, which is missing"
+        )
         for field in files
-        if field.endswith(_SIZES) and field.removesuffix(_SIZES) not in files
+        if field.endswith(_QUERY_SIZES_SUFFIX) and field.removesuffix(_QUERY_SIZES_SUFFIX) not in files
     ]
     if FILE in files and len(judged) > 1:
         problems.append(InputProblem(f"/{FILE}", f"send either file or {', '.join(PARTS)}"))
@@ -305,8 +313,8 @@ async def upload_dataset(
     """
     ids = new_dataset_ids()
     limit = services.settings.max_upload_bytes
-    upload = await receive_form(request, services, upload_keys(ids), TEXTS, limit, DatasetUpload.of)
-    repeatable = idempotency.of(upload.sha256())
+    upload = await receive_form(request, services, upload_keys(ids), MAX_FIELD_BYTES, limit, DatasetUpload.of)
+    repeatable = idempotency.of(upload.request_digest())
     return await run_in_threadpool(register_upload, services, caller.key_id, repeatable, upload, ids)
 
 

@@ -18,7 +18,10 @@ router = Router(prefix="/v1/drift-reports", tags=["results"], route_class=JsonRo
 def list_drift_reports(
     services: UseServices,
     model: Annotated[
-        ModelReference | None, Query(description="Only of this version; of all versions of a plain name")
+        ModelReference | None,
+        Query(
+            description="Only reports on this version, or on all versions if it is a name without a version"
+        ),
     ] = None,
     verdict: Annotated[Verdict | None, Query(description="Only reports with this verdict")] = None,
     project: WantedProject = None,

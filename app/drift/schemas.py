@@ -72,18 +72,21 @@ class DriftReportEntry(ResponseModel):
     id: str
     job_id: str
     model_id: str
-    model: str = Field(description="Reference of the version that was looked at")
-    days: float = Field(description="Samples of so many days were looked at")
+    model: str = Field(description="Reference of the checked model version")
+    days: float = Field(description="Number of days whose samples were checked")
     since: datetime
     until: datetime
     verdict: Verdict = Field(
-        description="Against the training data or the time before; `too_few` queries to tell"
+        description="Drift from the training data or from earlier samples; `too_few`: not enough queries"
+        " for a test"
     )
     sentence: str
-    requests: int = Field(description="Sampled requests of that time")
-    queries: int = Field(description="Different queries in them")
-    documents: int = Field(description="Documents of the queries that were compared")
-    drifted_features: list[str] = Field(description="The most drifted first; `scores` are among them")
+    requests: int = Field(description="Number of sampled requests in the period")
+    queries: int = Field(description="Number of different queries in these requests")
+    documents: int = Field(description="Number of compared documents")
+    drifted_features: list[str] = Field(
+        description="Names of drifted features, or `scores`, the largest drift first"
+    )
     thresholds: DriftThresholds
     project: str | None
     created_at: datetime
@@ -101,11 +104,11 @@ class DriftProfile(ResponseModel):
 
     edges: list[float] | None = Field(
         None,
-        description="Upper edges of all bins of numbers but the last",
+        description="Upper edges of the bins of a numeric feature, except for the last bin",
         exclude_if=lambda edges: edges is None,
     )
     categories: list[str] | None = Field(
-        None, description="The bins of categories", exclude_if=lambda names: names is None
+        None, description="Categories, one per bin", exclude_if=lambda names: names is None
     )
     before: list[float]
     after: list[float]
@@ -116,18 +119,20 @@ class DriftColumn(ResponseModel):
 
     name: str
     kind: Literal["number", "category"]
-    psi: float = Field(description="Population stability index on ten quantile bins of before")
+    psi: float = Field(description="Population stability index on ten quantile bins of the reference")
     distance: float = Field(
-        description="Of numbers the Kolmogorov-Smirnov distance, of categories the total variation; missing"
-        " values count as the least"
+        description="Kolmogorov-Smirnov distance of numbers, or total variation distance of categories;"
+        " missing"
+        " values count as the smallest"
     )
     p: float = Field(
-        description="Probability of such a distance in any feature without drift, by permutations of queries"
+        description="Probability of such a distance in any feature without drift, by a permutation test"
+        " over queries"
     )
-    missing_before: float = Field(description="Share of documents without a value")
+    missing_before: float = Field(description="Share of documents without a value in the reference")
     missing_after: float
     verdict: Literal["drift", "shift", "none"] = Field(
-        description="`shift` where it differs surely, but by less than the thresholds"
+        description="`shift`: a significant difference that is smaller than the thresholds"
     )
     sentence: str
     profile: DriftProfile
@@ -136,11 +141,11 @@ class DriftColumn(ResponseModel):
 class DriftReference(ResponseModel):
     """Reference that samples are compared with."""
 
-    dataset_id: str | None = Field(None, description="What features are compared with")
+    dataset_id: str | None = Field(None, description="Dataset that features are compared with")
     scored_dataset_id: str | None = Field(
-        None, description="The scores on it are what scores are compared with"
+        None, description="Dataset whose scores are compared with the samples' scores"
     )
-    since: datetime | None = Field(None, description="When the samples before begin")
+    since: datetime | None = Field(None, description="Start of the earlier samples")
     until: datetime | None = None
     queries: int
     documents: int
@@ -159,7 +164,7 @@ class DriftComparison(ResponseModel):
     documents: int
     verdict: Verdict
     sentence: str
-    features: list[DriftColumn] = Field(description="Those that drifted first; empty for too few queries")
+    features: list[DriftColumn] = Field(description="Features, drifted ones first; empty for too few queries")
     scores: DriftColumn | None
 
 

@@ -29,7 +29,7 @@ from core.errors import InvalidInput, NotFound
 from core.store import Store
 from core.store.artifacts.keys import comparison_key, comparison_segments_key, ranking_key
 
-MOST_DIFFERENCES = 501
+MAX_DIFFERENCES = 501
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ComparedQueries:
     def __init__(self, store: Store, comparison_id: str) -> None:
         with store.read() as tx:
             self._comparison = tx.comparisons.get(comparison_id)
-            self._asked = tx.jobs.get(self._comparison.job_id).spec
+            self._spec = tx.jobs.get(self._comparison.job_id).spec
         self._artifacts = store.verified
         self._texts = DatasetTexts(store, self._comparison.dataset_id)
         self._key = comparison_key(comparison_id)
@@ -67,9 +67,9 @@ class ComparedQueries:
     def comparison(self) -> Comparison:
         """Return the conclusions, with the texts of the queries that change most."""
         shown = Comparison.model_validate(self._comparison)
-        shown.reference = self._asked.get("reference")
-        shown.correction = self._asked.get("correction") or "holm"
-        shown.pool_folds = bool(self._asked.get("pool_folds"))
+        shown.reference = self._spec.get("reference")
+        shown.correction = self._spec.get("correction") or "holm"
+        shown.pool_folds = bool(self._spec.get("pool_folds"))
         changed = [query for pair in shown.pairs for query in (*pair.most_improved, *pair.most_harmed)]
         texts = self._texts.of_queries([query.query_id for query in changed])
         for query in changed:
@@ -113,7 +113,7 @@ class ComparedQueries:
         with self._artifacts.open(self._key) as file:
             difference = ValuesOf("", metric, b, a).read(pq.read_table(file, columns=[metric]))
         ordered = np.sort(difference[~np.isnan(difference)])
-        picked = np.unique(np.linspace(0, max(len(ordered) - 1, 0), MOST_DIFFERENCES).astype(np.int64))
+        picked = np.unique(np.linspace(0, max(len(ordered) - 1, 0), MAX_DIFFERENCES).astype(np.int64))
         return Differences(queries=len(ordered), differences=ordered[picked].tolist() if len(ordered) else [])
 
     def _check_systems(self, a: int, b: int) -> None:

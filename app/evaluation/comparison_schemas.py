@@ -20,10 +20,10 @@ class ComparedSystem(ResponseModel):
 
     name: str = Field(examples=["web:3"])
     model_id: str | None
-    ranking_id: str = Field(description="The order that it gives the documents")
+    ranking_id: str = Field(description="Stored ranking of the system")
     metrics: dict[str, MetricSummary]
     findings: list[Finding] | None = Field(
-        None, description="What to know of the model on this dataset; null where there is nothing"
+        None, description="Findings about the model on this dataset; null without findings"
     )
 
 
@@ -40,17 +40,22 @@ class MetricDifference(ResponseModel):
     )
     randomisation_p: float = Field(description="Fisher's randomisation test, two-sided")
     adjusted_p: float = Field(
-        description="The same after the `correction` of the comparison over all pairs and metrics"
+        description="`randomisation_p` after the `correction` of the comparison over all pairs and metrics"
     )
-    verdict: Verdict = Field(description="Of B against A, at 0.05 by the adjusted value")
+    verdict: Verdict = Field(
+        description="Verdict on B compared with A, by `adjusted_p` at the significance level 0.05"
+    )
     wins: int = Field(description="Queries on which B has the larger value")
     ties: int
     losses: int = Field(description="Queries on which A has the larger value")
     queries: int = Field(description="Queries that define the metric for both")
     skipped: int
-    effect_size: float | None = Field(description="Difference over the standard deviation of the differences")
+    effect_size: float | None = Field(
+        description="Mean difference divided by the standard deviation of the differences"
+    )
     queries_needed: int | None = Field(
-        description="Queries that show a difference of this size with 80 % power; null for none"
+        description="Number of queries to detect a difference of this size with 80 % power; null without a"
+        " difference"
     )
 
 
@@ -69,13 +74,13 @@ class Pair(ResponseModel):
 
     a: int
     b: int
-    sentence: str = Field(description="Conclusion")
-    verdict: Verdict = Field(description="Of B against A by the first metric")
+    sentence: str = Field(description="Conclusion about the pair")
+    verdict: Verdict = Field(description="Verdict on B compared with A by the first metric")
     metrics: dict[str, MetricDifference | None] = Field(
-        description="Null where no query defines the metric for both"
+        description="Differences by metric; null if no query defines the metric for both"
     )
-    most_improved: list[ChangedQuery] = Field(description="Queries that gain most, the most first")
-    most_harmed: list[ChangedQuery] = Field(description="Queries that lose most, the most first")
+    most_improved: list[ChangedQuery] = Field(description="Queries with the largest improvement first")
+    most_harmed: list[ChangedQuery] = Field(description="Queries with the largest decrease first")
 
 
 _SENTENCE = (
@@ -150,14 +155,18 @@ class Comparison(ResponseModel):
     job_id: str
     dataset_id: str
     sentence: str = Field(description="Conclusion about all systems")
-    metrics: list[str] = Field(description="Spellings; the first one decides")
+    metrics: list[str] = Field(description="Names of the metrics; the first one decides")
     contract: NamedConventions
     permutations: int
     seed: int
     reference: int | None = Field(
-        None, description="Place of the system that is A of all pairs; null where all pairs are compared"
+        None,
+        description="Index in `systems` of the baseline, which is A of all pairs; null if all pairs are"
+        " compared",
     )
-    correction: Literal["holm", "none"] = Field("holm", description="Of the p-values for their number")
+    correction: Literal["holm", "none"] = Field(
+        "holm", description="Multiple-comparison correction of the p-values"
+    )
     pool_folds: bool = Field(
         False, description="Whether a model represents the fold models of its cross-validation"
     )
@@ -174,12 +183,13 @@ class ComparisonEntry(ResponseModel):
     job_id: str
     dataset_id: str
     dataset_name: str | None = Field(
-        None, description="Its name; null where it was deleted", examples=["web30k fold 1"]
+        None, description="Name of the dataset; null if it was deleted", examples=["web30k fold 1"]
     )
     sentence: str
-    systems: list[str] = Field(description="Names", examples=[["web:3", "web:4"]])
+    systems: list[str] = Field(description="Names of the systems", examples=[["web:3", "web:4"]])
     verdict: Verdict | None = Field(
-        None, description="Of the second system against the first; null where there are more than two"
+        None,
+        description="Verdict on the second system compared with the first; null with more than two systems",
     )
     project: ShownProject
     created_at: datetime
@@ -205,7 +215,9 @@ class ComparedQueryPage(ResponseModel):
 
     items: list[ComparedQuery]
     next_cursor: NextCursor
-    summary: QuerySummary | None = Field(None, description="With the first page alone")
+    summary: QuerySummary | None = Field(
+        None, description="Summary of all selected queries; only on the first page"
+    )
 
 
 class Differences(ResponseModel):
@@ -213,7 +225,7 @@ class Differences(ResponseModel):
 
     queries: int = Field(description="Queries that define the metric for both", examples=[6099])
     differences: list[float] = Field(
-        description="In ascending order, evenly picked where there are more than 501",
+        description="Differences in ascending order; an even sample of 501 if there are more",
         examples=[[-0.5, 0.0, 0.7]],
     )
 

@@ -11,24 +11,25 @@ from app.jobs.contract_schemas import Conventions
 class MetricDescription(ResponseModel):
     """A metric in the catalogue."""
 
-    name: str = Field(description="Spelling without a cutoff", examples=["ndcg"])
-    summary: str = Field(description="One line", examples=["Normalised discounted cumulative gain"])
-    formula: str = Field(description="As in its source", examples=["DCG@k / maxDCG@k"])
-    source: str = Field(description="Where it comes from", examples=["Järvelin and Kekäläinen 2002"])
-    higher_is_better: bool = Field(description="Whether more is better", examples=[True])
-    examples: list[str] = Field(description="Spellings that jobs accept", examples=[["ndcg", "ndcg@10"]])
+    name: str = Field(description="Name without a cutoff", examples=["ndcg"])
+    summary: str = Field(description="One-line summary", examples=["Normalised discounted cumulative gain"])
+    formula: str = Field(description="Formula as in the source", examples=["DCG@k / maxDCG@k"])
+    source: str = Field(description="Publication of the metric", examples=["Järvelin and Kekäläinen 2002"])
+    higher_is_better: bool = Field(description="Whether higher values are better", examples=[True])
+    examples: list[str] = Field(description="Names that jobs accept", examples=[["ndcg", "ndcg@10"]])
     trec_eval: str | None = Field(
-        description="trec_eval's spelling, which keeps its conventions whatever the contract; null where it"
-        " has none",
+        description="Name in trec_eval, which always uses trec_eval's conventions; null if trec_eval"
+        " lacks the metric",
         examples=["ndcg_cut_10"],
     )
     ir_measures: str | None = Field(
-        description="ir_measures' spelling, another name of it; null where it has none", examples=["nDCG@10"]
+        description="Name in ir_measures, as an alternative name; null if ir_measures lacks the metric",
+        examples=["nDCG@10"],
     )
     conventions: list[str] = Field(
-        description="Names of the conventions that matter for it", examples=[["gain", "discount", "ties"]]
+        description="Names of the conventions that affect the metric", examples=[["gain", "discount", "ties"]]
     )
-    contract: dict[str, Any] = Field(description="Those conventions as they are by default")
+    contract: dict[str, Any] = Field(description="Default values of these conventions")
 
 
 class DiagnosticDescription(ResponseModel):
@@ -38,7 +39,9 @@ class DiagnosticDescription(ResponseModel):
     title: str = Field(examples=["Queries with an incoherent gradient"])
     summary: str
     source: str = Field(examples=["Marcuzzi et al. 2023, Definition 3.1"])
-    unit: Literal["share", "mean"] = Field(description="A share of queries, 0 to 1, or a mean over queries")
+    unit: Literal["share", "mean"] = Field(
+        description="Whether the value is a share of queries, 0 to 1, or a mean over queries"
+    )
 
 
 class MetricCatalogue(ResponseModel):
@@ -46,6 +49,8 @@ class MetricCatalogue(ResponseModel):
 
     items: list[MetricDescription]
     presets: dict[str, Conventions] = Field(
-        description="Conventions that reproduce a tool, by the name that `contract` takes"
+        description="Conventions that reproduce a tool, by their name in the field `contract` of requests"
     )
-    diagnostics: list[DiagnosticDescription] = Field(description="What `diagnostics` computes")
+    diagnostics: list[DiagnosticDescription] = Field(
+        description="Diagnostics that the field `diagnostics` of requests computes"
+    )

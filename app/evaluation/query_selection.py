@@ -13,7 +13,7 @@ from fastapi import Query
 from app.evaluation.schemas import Histogram, QuerySegment, QuerySummary
 from app.http.parquet_pages import read_rows, row_cursor
 from core.errors import InvalidInput, NotFound
-from core.evaluation import LEAST_QUERIES, StoredSegments
+from core.evaluation import MIN_QUERIES, StoredSegments
 from core.store.verified_artifacts import VerifiedArtifacts
 from core.types import Float64Array, Int64Array
 
@@ -24,11 +24,11 @@ Order = Annotated[
 ]
 Least = Annotated[
     float | None,
-    Query(alias="min", allow_inf_nan=False, description="Only queries whose value is at least this"),
+    Query(alias="min", allow_inf_nan=False, description="Only queries with at least this value"),
 ]
 Most = Annotated[
     float | None,
-    Query(alias="max", allow_inf_nan=False, description="Only queries whose value is at most this"),
+    Query(alias="max", allow_inf_nan=False, description="Only queries with at most this value"),
 ]
 InSegment = Annotated[
     str | None,
@@ -214,17 +214,19 @@ def known_metric(metric: str | None, known: Mapping[str, Any] | list[str], point
     if metric is None:
         return next(iter(known))
     if metric not in known:
-        raise InvalidInput.at(pointer, f"is none of the metrics here: {', '.join(known)}")
+        raise InvalidInput.at(pointer, f"must be one of the metrics of this result: {', '.join(known)}")
     return metric
 
 
 def _members(segments: StoredSegments | None, name: str) -> npt.NDArray[np.bool_]:
     if segments is None:
-        raise InvalidInput.at("/segment", "cannot be used: this result is from before segments were stored")
+        raise InvalidInput.at(
+            "/segment", "cannot be used: this result was created before segments were stored"
+        )
     members = segments.members(name)
     if members is None:
         known = ", ".join(segment.name for segment in segments.all()) or "none"
         raise InvalidInput.at(
-            "/segment", f"is no segment of at least {LEAST_QUERIES} queries; there are: {known}"
+            "/segment", f"is no segment of at least {MIN_QUERIES} queries; there are: {known}"
         )
     return members

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from app.datasets.texts import DatasetTexts
 from app.evaluation.compared_queries import ranked_documents
 from app.evaluation.ranking_schemas import Ranking, RankingEntry, RankingItem, RankingPage
-from app.evaluation.run_uploads import RUN_BODY, RUN_TEXTS, RunUpload, register_run
+from app.evaluation.run_uploads import MAX_RUN_FIELD_BYTES, RUN_BODY, RunUpload, register_run
 from app.http.admission.expensive_reads import Download
 from app.http.caller import UseCaller
 from app.http.idempotency import UseIdempotencyKey
@@ -69,7 +69,7 @@ async def upload_run(
     keys = UploadKeys.single(run_key(upload_id), run_folder(upload_id))
     limit = services.settings.max_upload_bytes
     upload = await receive_form(
-        request, services, keys, RUN_TEXTS, limit, lambda form: RunUpload.of(form, upload_id)
+        request, services, keys, MAX_RUN_FIELD_BYTES, limit, lambda form: RunUpload.of(form, upload_id)
     )
     return await run_in_threadpool(register_run, services, caller.key_id, idempotency, upload)
 
@@ -82,10 +82,10 @@ def list_rankings(
     services: UseServices,
     listing: _Listing,
     dataset_id: Annotated[
-        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only those of its queries")
+        str | None, Query(max_length=64, pattern=PRINTABLE, description="Only rankings of this dataset")
     ] = None,
     uploaded: Annotated[
-        bool | None, Query(description="Only runs from elsewhere, or only the rankings of models")
+        bool | None, Query(description="Whether to list only uploaded runs, or only rankings of models")
     ] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
@@ -115,7 +115,9 @@ def get_ranking(
     services: UseServices,
     format: Annotated[
         Literal["json", "trec", "parquet"],
-        Query(description="`json` pages by queries; `trec` and `parquet` download everything"),
+        Query(
+            description="`json` returns a page of queries; `trec` and `parquet` download the whole ranking"
+        ),
     ] = "json",
     query_id: Annotated[
         str | None, Query(max_length=1024, description="Only this query, as `json`", examples=["10032"])
@@ -135,7 +137,7 @@ def get_ranking(
             queries, next_cursor = (
                 read_queries(file, cursor, limit) if query_id is None else (_only(file, query_id), None)
             )
-        return _shown(ranking, queries, next_cursor, DatasetTexts(services.store, ranking.dataset_id))
+        return _ranking_page(ranking, queries, next_cursor, DatasetTexts(services.store, ranking.dataset_id))
     services.store.verified.check(key)
     file = services.store.artifacts.open(key)
     if format == "trec":
@@ -158,7 +160,7 @@ def _only(file: BinaryIO, query_id: str) -> list[list[dict[str, Any]]]:
     return [documents]
 
 
-def _shown(
+def _ranking_page(
     ranking: RankingRow, queries: list[list[dict[str, Any]]], next_cursor: str | None, texts: DatasetTexts
 ) -> Ranking:
     query_ids = [rows[0]["query_id"] for rows in queries]

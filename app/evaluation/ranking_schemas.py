@@ -15,16 +15,16 @@ class RankingEntry(ResponseModel):
 
     id: str = Field(examples=["rnk_01k9x3b1d5f8g2h4j6m2"])
     job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
-    system: str = Field(description="What ranks", examples=["web:3"])
+    system: str = Field(description="Name of the ranking system", examples=["web:3"])
     model_id: str | None = Field(
-        description="Null for a run from elsewhere", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
+        description="Model of the ranking; null for an uploaded run", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
     )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
     dataset_name: str | None = Field(
-        None, description="Its name; null where it was deleted", examples=["web30k fold 1"]
+        None, description="Name of the dataset; null if it was deleted", examples=["web30k fold 1"]
     )
     queries: int = Field(examples=[6099])
-    documents: int = Field(description="Over all queries", examples=[731880])
+    documents: int = Field(description="Number of documents of all queries", examples=[731880])
     project: ShownProject
     created_at: datetime
 
@@ -45,13 +45,13 @@ class RankedDocument(ResponseModel):
     """A document of a stored ranking."""
 
     document_id: str = Field(examples=["GX029-35-5894638"])
-    document_title: str | None = optional_text("Its title", "Red running shoe")
+    document_title: str | None = optional_text("Title of the document", "Red running shoe")
     document_url: str | None = optional_text(
-        "Its address as uploaded; it may be of any scheme", "https://shop.example/sku-1"
+        "URL of the document as uploaded, with any scheme", "https://shop.example/sku-1"
     )
     rank: int = Field(examples=[1])
     score: float = Field(examples=[2.31])
-    label: float | None = Field(description="Its judged relevance", examples=[2.0])
+    label: float | None = Field(description="Judged label of the document", examples=[2.0])
 
 
 class RankingItem(ResponseModel):
@@ -66,13 +66,13 @@ class Ranking(ResponseModel):
     """A page of a stored ranking, by queries in the dataset's order."""
 
     id: str = Field(examples=["rnk_01k9x3b1d5f8g2h4j6m2"])
-    system: str = Field(description="What ranks", examples=["web:3"])
+    system: str = Field(description="Name of the ranking system", examples=["web:3"])
     model_id: str | None = Field(
-        description="Null for a run from elsewhere", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
+        description="Model of the ranking; null for an uploaded run", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
     )
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
     findings: list[Finding] | None = Field(
-        None, description="What to know of the model on this dataset; null where there is nothing"
+        None, description="Findings about the model on this dataset; null without findings"
     )
     project: ShownProject
     items: list[RankingItem]

@@ -53,14 +53,14 @@ from app.jobs.requests.fields import MetricName
 from core.store.artifacts.keys import evaluation_key, evaluation_segments_key
 from core.store.repositories.results import Comparisons, Evaluations
 
-Wanted = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
+OptionalId = Annotated[str | None, Field(max_length=64, pattern=PRINTABLE)]
 
 comparisons_router = Router(prefix="/v1/comparisons", tags=["results"], route_class=JsonRoute)
 
-PlaceOfA = Annotated[int, Query(ge=0, le=19, description="Place of A in `systems`, from 0")]
-PlaceOfB = Annotated[int, Query(ge=0, le=19, description="Place of B")]
+PlaceOfA = Annotated[int, Query(ge=0, le=19, description="Index of A in `systems`, from 0")]
+PlaceOfB = Annotated[int, Query(ge=0, le=19, description="Index of B in `systems`, from 0")]
 ComparedMetric = Annotated[
-    MetricName | None, Query(description="A metric of the comparison; the first when left out")
+    MetricName | None, Query(description="A metric of the comparison; by default the first one")
 ]
 
 
@@ -71,7 +71,7 @@ _ComparisonListing = Annotated[ListQuery, list_query(ComparisonEntry, Comparison
 def list_comparisons(
     services: UseServices,
     listing: _ComparisonListing,
-    dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
+    dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
 ) -> ComparisonPage | SelectedFields:
@@ -114,7 +114,10 @@ def list_compared_queries(
     services: UseServices,
     sort: Annotated[
         Literal["difference", "a", "b"] | None,
-        Query(description="By `difference`, B − A, or the value of one system; else the dataset's order"),
+        Query(
+            description="Sort key: the `difference` B − A, or the value of one system; by default the"
+            " dataset's order"
+        ),
     ] = None,
     order: Order = "asc",
     minimum: Least = None,
@@ -162,7 +165,7 @@ def get_query_rankings(
     query_id: Annotated[
         str, Query(max_length=1024, description="A query of the dataset", examples=["10032"])
     ],
-    top: Annotated[int, Query(ge=1, le=1000, description="Documents of each ranking")] = 20,
+    top: Annotated[int, Query(ge=1, le=1000, description="Number of top documents of each ranking")] = 20,
 ) -> QueryRankings:
     """Show the top of every system's ranking of one query side by side, with judged labels."""
     return ComparedQueries(services.store, comparison_id).rankings(query_id, top)
@@ -179,13 +182,13 @@ def list_ranked_trainings(
         Query(
             min_length=1,
             max_length=MAX_BATCH_JOBS,
-            description="Trainings, such as those of a grid",
+            description="Ids of trainings, such as those of a grid",
             examples=[["job_01k9x2z4q7c8v5n3b6r1", "job_01k9x2z4q7c8v5n3b6r2"]],
         ),
     ],
     metric: Annotated[
         MetricName | None,
-        Query(description="What to rank by; the main metric of most of them when left out"),
+        Query(description="Metric to rank by; by default the most common main metric of the trainings"),
     ] = None,
 ) -> TrainingRanking:
     """Rank trainings by their validation data, and mark those not significantly worse than the best.
@@ -203,7 +206,7 @@ _EvaluationListing = Annotated[
     list_query(
         EvaluationEntry,
         Evaluations.columns,
-        "What to sort by; `metric` is the mean of `metric`",
+        "Sort key; `metric` is the mean of the metric in the query parameter `metric`",
         MetricName,
     ),
 ]
@@ -213,9 +216,9 @@ _EvaluationListing = Annotated[
 def list_evaluations(
     services: UseServices,
     listing: _EvaluationListing,
-    dataset_id: Annotated[Wanted, Query(description="Only those on its queries")] = None,
-    model_id: Annotated[Wanted, Query(description="Only those of this version of a model")] = None,
-    ranking_id: Annotated[Wanted, Query(description="Only those of this ranking")] = None,
+    dataset_id: Annotated[OptionalId, Query(description="Only results on this dataset")] = None,
+    model_id: Annotated[OptionalId, Query(description="Only evaluations of this model version")] = None,
+    ranking_id: Annotated[OptionalId, Query(description="Only evaluations of this ranking")] = None,
     project: WantedProject = None,
     prefix: Prefix = None,
 ) -> EvaluationPage | SelectedFields:
@@ -245,14 +248,14 @@ def get_evaluation_metrics(
         Query(
             min_length=1,
             max_length=MAX_BATCH_JOBS,
-            description="Evaluations, such as the tests of trainings",
+            description="Ids of evaluations, such as the tests of trainings",
             examples=[["evl_01k9x3b1d5f8g2h4j6k9", "evl_01k9x3b1d5f8g2h4j6ka"]],
         ),
     ],
 ) -> EvaluationMetricsList:
     """Show the means of several evaluations with their 95 % intervals, such as a metric by cutoff.
 
-    Overlapping intervals decide nothing; a comparison tests pairs by query.
+    Overlapping intervals are no test of a difference; a comparison tests pairs by query.
     """
     ids = list(dict.fromkeys(evaluation))
     with services.store.read() as tx:
@@ -285,7 +288,7 @@ def list_evaluation_queries(
     services: UseServices,
     sort: Annotated[
         MetricName | None,
-        Query(description="By this metric of the evaluation; the dataset's order when left out"),
+        Query(description="Metric of the evaluation to sort by; by default the dataset's order"),
     ] = None,
     order: Order = "asc",
     minimum: Least = None,

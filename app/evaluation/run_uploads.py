@@ -23,7 +23,7 @@ from core.store import Job as JobRow
 from core.store import Transaction
 from core.store.repositories.projects import Labels
 
-RUN_TEXTS: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096, "project": 400})
+MAX_RUN_FIELD_BYTES: Mapping[str, int] = MappingProxyType({"dataset_id": 64, "name": 4_096, "project": 400})
 _MAX_NAME = 200
 RUN_BODY = file_body(
     "Lines of `qid Q0 docno rank score tag`; plain, gzip or Zstandard",
@@ -32,7 +32,7 @@ RUN_BODY = file_body(
         "name": {
             "type": "string",
             "maxLength": _MAX_NAME,
-            "description": "What people call the system; the file's name when left out",
+            "description": "Display name of the system; by default the name of the file",
         },
         "project": PROJECT_PART,
     },
@@ -79,7 +79,7 @@ class RunUpload:
         """
         problems = [*missing_file(received.files, "run"), *project_problems(received.fields)]
         if "dataset_id" not in received.fields:
-            problems.append(InputProblem("/dataset_id", "required: the dataset whose queries it ranks"))
+            problems.append(InputProblem("/dataset_id", "required: the dataset whose queries the run ranks"))
         if problems:
             raise InvalidInput(*problems)
         file = received.files["file"]

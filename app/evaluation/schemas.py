@@ -9,7 +9,7 @@ from app.datasets.schemas import Finding
 from app.http.labels import ShownProject
 from app.http.schemas import Json, NextCursor, ResponseModel, optional_text
 from app.jobs.contract_schemas import NamedConventions
-from core.evaluation import LEAST_QUERIES
+from core.evaluation import MIN_QUERIES
 from core.store import Evaluation as EvaluationRow
 
 
@@ -25,12 +25,12 @@ class MetricSummary(Interval):
     """One metric over all queries of a dataset."""
 
     quantiles: dict[str, float] | None = Field(
-        None, description="What that percentage of the queries does not exceed, `p05` to `p95`"
+        None, description="Percentiles of the values over queries, `p05` to `p95`"
     )
-    queries: int = Field(description="Queries counted")
-    skipped: int = Field(description="Queries where the metric is undefined")
-    higher_is_better: bool = Field(True, description="Whether more is better")
-    contract: dict[str, Any] = Field(description="The conventions that matter for the number")
+    queries: int = Field(description="Number of queries where the metric is defined")
+    skipped: int = Field(description="Number of queries where the metric is undefined")
+    higher_is_better: bool = Field(True, description="Whether higher values are better")
+    contract: dict[str, Any] = Field(description="Conventions that affect the metric")
 
 
 class Baseline(ResponseModel):
@@ -44,8 +44,8 @@ class Baseline(ResponseModel):
 class Slice(ResponseModel):
     """A segment of the queries."""
 
-    by: str = Field(description="What they have in common", examples=["documents a query"])
-    value: str = Field(description="Its value", examples=["11 to 20"])
+    by: str = Field(description="Property that defines the segment", examples=["documents a query"])
+    value: str = Field(description="Value of the property", examples=["11 to 20"])
     queries: int
     metrics: dict[str, Interval]
 
@@ -55,7 +55,9 @@ class LossDiagnostics(ResponseModel):
 
     loss: Json
     cutoff: int
-    values: dict[str, float | None] = Field(description="By name, see `diagnostics` of `GET /v1/metrics`")
+    values: dict[str, float | None] = Field(
+        description="Values by diagnostic, as described in `diagnostics` of `GET /v1/metrics`"
+    )
 
 
 _SUMMARY: Json = {"mean": 0.4512, "lower": 0.4467, "upper": 0.4559}
@@ -122,11 +124,15 @@ class Evaluation(ResponseModel):
 
     id: str
     job_id: str | None
-    system: str = Field(description="What ranks: `name:version` of the model, or the name of the ranking")
-    model_id: str | None = Field(description="Null where a ranking was measured")
-    ranking_id: str | None = Field(description="The ranking that was measured, null for a model")
+    system: str = Field(
+        description="Name of the system: `name:version` of the model, or the name of the ranking"
+    )
+    model_id: str | None = Field(description="Evaluated model; null for a ranking")
+    ranking_id: str | None = Field(description="Evaluated ranking; null for a model")
     dataset_id: str
-    contract: NamedConventions | None = Field(description="Conventions asked for; null before they were kept")
+    contract: NamedConventions | None = Field(
+        description="Requested conventions; null for evaluations created before conventions were stored"
+    )
     metrics: dict[str, MetricSummary] = Field(validation_alias="summaries")
     baselines: list[Baseline] | None
     slices: list[Slice] | None = Field(
@@ -134,7 +140,7 @@ class Evaluation(ResponseModel):
     )
     diagnostics: LossDiagnostics | None
     findings: list[Finding] | None = Field(
-        None, description="What to know of the model on this dataset; null where there is nothing"
+        None, description="Findings about the model on this dataset; null without findings"
     )
     project: ShownProject
     created_at: datetime
@@ -143,14 +149,14 @@ class Evaluation(ResponseModel):
     @classmethod
     def _large_enough(cls, slices: list[Slice] | None) -> list[Slice] | None:
         """Leave out the smaller segments that evaluations of earlier releases stored."""
-        return slices and [part for part in slices if part.queries >= LEAST_QUERIES]
+        return slices and [part for part in slices if part.queries >= MIN_QUERIES]
 
 
 class EvaluationMetrics(ResponseModel):
     """The metrics of one of several evaluations."""
 
     id: str = Field(examples=["evl_01k9x3b1d5f8g2h4j6k9"])
-    system: str = Field(description="What ranks, as in the evaluation", examples=["web:3"])
+    system: str = Field(description="Name of the system, as in the evaluation", examples=["web:3"])
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
     metrics: dict[str, Interval] = Field(
         examples=[
@@ -174,16 +180,14 @@ class EvaluationEntry(ResponseModel):
 
     id: str = Field(examples=["evl_01k9x3b1d5f8g2h4j6k9"])
     job_id: str | None = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
-    system: str = Field(description="What ranks", examples=["web:3"])
+    system: str = Field(description="Name of the system", examples=["web:3"])
     model_id: str | None = Field(
-        description="Null where a ranking was measured", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
+        description="Evaluated model; null for a ranking", examples=["mdl_01k9x3a7d5f8g2h4j6k9"]
     )
-    ranking_id: str | None = Field(
-        description="The ranking that was measured, null for a model", examples=[None]
-    )
+    ranking_id: str | None = Field(description="Evaluated ranking; null for a model", examples=[None])
     dataset_id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r7"])
     dataset_name: str | None = Field(
-        None, description="Its name; null where it was deleted", examples=["web30k fold 1"]
+        None, description="Name of the dataset; null if it was deleted", examples=["web30k fold 1"]
     )
     metrics: dict[str, Interval] = Field(
         description="In the requested order",
@@ -209,18 +213,20 @@ class EvaluationPage(ResponseModel):
 class QuerySegment(ResponseModel):
     """A segment of the queries of a result, of at least 5 queries."""
 
-    name: str = Field(description="What `segment` takes", examples=["market: de"])
-    by: str = Field(description="What they have in common", examples=["market"])
-    value: str = Field(description="Its value", examples=["de"])
+    name: str = Field(
+        description="Name of the segment, for the query parameter `segment`", examples=["market: de"]
+    )
+    by: str = Field(description="Property that defines the segment", examples=["market"])
+    value: str = Field(description="Value of the property", examples=["de"])
     queries: int = Field(examples=[412])
 
 
 class Histogram(ResponseModel):
     """Counts of queries by value."""
 
-    of: str = Field(description="What is counted", examples=["ndcg@10"])
+    of: str = Field(description="Name of the values", examples=["ndcg@10"])
     edges: list[float] = Field(
-        description="Limits of the bins, one more than bins; only the last bin includes its upper limit",
+        description="Edges of the bins, one more than bins; only the last bin includes its upper edge",
         examples=[[0.0, 0.5, 1.0]],
     )
     counts: list[int] = Field(description="Queries in each bin", examples=[[3, 7]])
@@ -230,12 +236,12 @@ class Histogram(ResponseModel):
 class QuerySummary(ResponseModel):
     """Statistics of the selected queries."""
 
-    total: int = Field(description="Queries selected, over all pages", examples=[6099])
+    total: int = Field(description="Number of selected queries on all pages", examples=[6099])
     histogram: Histogram = Field(
         description="Values by which queries are sorted and filtered, of all queries of the segment"
     )
     segments: list[QuerySegment] = Field(
-        description="Segments to choose from; none for a result from before they were stored"
+        description="Available segments; empty for results created before segments were stored"
     )
 
 
@@ -252,4 +258,6 @@ class QueryValuesPage(ResponseModel):
 
     items: list[QueryValues]
     next_cursor: NextCursor
-    summary: QuerySummary | None = Field(None, description="With the first page alone")
+    summary: QuerySummary | None = Field(
+        None, description="Summary of all selected queries; only on the first page"
+    )

@@ -44,7 +44,7 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
     higher_is_better = _higher_is_better(metric) if metric else True
     trainings = [_Training(job, models.get((job.result or {}).get("model_id", "")), metric) for job in jobs]
     trainings.sort(key=lambda training: training.place(higher_is_better))
-    found, queries = _against_best(store, trainings, metric, higher_is_better)
+    found, queries = _tests_against_best(store, trainings, metric, higher_is_better)
     items = [
         _ranked(training, shown[training.job.id], tests.get(training.job.id), found.get(training.job.id))
         for training in trainings
@@ -90,7 +90,7 @@ class _Training:
         return dataset.get("digest") or dataset.get("id"), kept["query_ids_sha256"], *judged
 
 
-def _against_best(
+def _tests_against_best(
     store: Store, trainings: Sequence[_Training], metric: str | None, higher_is_better: bool
 ) -> tuple[dict[str, AgainstBest], int | None]:
     """Return tests against the best training by job id, and the number of compared queries.
@@ -145,10 +145,7 @@ def _ranked(
 
 def _sentence(tested: int, trainings: int, queries: int | None) -> str:
     if queries is None:
-        return (
-            "Whether differences are real is not known: no two of them have values of single queries on the"
-            " same validation data."
-        )
+        return "No test was possible: no two trainings have values per query on the same validation data."
     left = trainings - tested
     rest = " could not be tested: still running, of an earlier release, or on other queries."
     return (

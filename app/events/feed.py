@@ -57,18 +57,18 @@ class EventFeed:
 
     Args:
         store: Store of the events.
-        most_streams: Largest number of open streams; further ones are refused to keep connections free.
-        most_of_a_caller: Largest number of open streams of one caller.
+        max_streams: Largest number of open streams; further ones are refused to keep connections free.
+        max_streams_per_caller: Largest number of open streams of one caller.
 
     Attributes:
         changes: Transactions so far that changed objects on pages, at the last poll; 0 before the first.
     """
 
-    def __init__(self, store: Store, most_streams: int, most_of_a_caller: int) -> None:
+    def __init__(self, store: Store, max_streams: int, max_streams_per_caller: int) -> None:
         self.changes = 0
         self._store = store
-        self._most_streams = most_streams
-        self._most_of_a_caller = most_of_a_caller
+        self._max_streams = max_streams
+        self._max_streams_per_caller = max_streams_per_caller
         self._streams: Counter[str] = Counter()
         self._followers: set[Follower] = set()
         self._wanted = asyncio.Event()
@@ -83,11 +83,11 @@ class EventFeed:
                 self._forget()
                 await self._wanted.wait()
             try:
-                await self._look()
+                await self._poll()
             except RankeryError as error:
                 _log.warning("events.database_away", reason=str(error))
                 await asyncio.sleep(1)
-            except Exception:  # noqa: BLE001 - the next look tries again, whatever it was
+            except Exception:  # noqa: BLE001 - the next poll tries again after any error
                 _log.exception("events.not_read")
                 await asyncio.sleep(1)
             if self._store.notifies_immediately:
@@ -110,10 +110,11 @@ class EventFeed:
 
     def refusal(self, caller: str) -> str | None:
         """Return the reason why a caller may open no further stream, or None."""
-        if self._streams[caller] >= self._most_of_a_caller:
-            return f"at most {self._most_of_a_caller} streams of a caller are open at a time"
-        if self._streams.total() >= self._most_streams:
-            return f"at most {self._most_streams} streams are open at a time"
+        if self._streams[caller] >= self._max_streams_per_caller:
+            return f"at most {self._max_streams_per_caller} streams of a caller can be open at the same"
+            " time; close one first"
+        if self._streams.total() >= self._max_streams:
+            return f"at most {self._max_streams} streams can be open at the same time; try again later"
         return None
 
     @contextmanager
@@ -171,7 +172,7 @@ class EventFeed:
 
         return await EVENTS.run(read)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         revision = await self._latest_revision()
         if revision == self._revision:
             return

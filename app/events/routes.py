@@ -33,14 +33,17 @@ _STREAM_EXAMPLE = (
 )
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "A page of events, or with `Accept: text/event-stream` the stream of them",
+        "description": "A page of events, or with `Accept: text/event-stream` a stream of events",
         "content": {MEDIA_TYPE: {"schema": {"type": "string"}, "example": _STREAM_EXAMPLE}},
     }
 }
 After = Annotated[
     int | None, Query(ge=0, le=MAX_ID, description="Only events after this id", examples=[1233])
 ]
-Kinds = Annotated[list[EventKind], Query(alias="kind", description="Only these kinds; repeat it for several")]
+Kinds = Annotated[
+    list[EventKind],
+    Query(alias="kind", description="Only events of this kind; repeat the parameter for several kinds"),
+]
 ObjectId = Annotated[
     str | None,
     Query(
@@ -57,7 +60,7 @@ LastEventId = Annotated[
     BeforeValidator(lambda given: None if given == "" else given),
     Header(
         alias="Last-Event-ID",
-        description="Of a stream: the last event that the client has, before `after`",
+        description="For a stream: id of the last event that the client has; takes precedence over `after`",
     ),
 ]
 
@@ -77,10 +80,11 @@ async def list_events(
     kinds: Kinds = [],  # noqa: B006 - FastAPI copies it
     object_id: ObjectId = None,
     changes: Annotated[
-        bool, Query(description="Of a stream: whether `changed` is sent when anything has changed")
+        bool, Query(description="For a stream: whether to send `changed` when any object has changed")
     ] = True,
     order: Annotated[
-        Literal["asc", "desc"], Query(description="Of a list: the newest or the oldest first")
+        Literal["asc", "desc"],
+        Query(description="For a list: `desc` for newest first, `asc` for oldest first"),
     ] = "desc",
     cursor: Cursor = None,
     limit: Limit = 50,

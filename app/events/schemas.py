@@ -45,7 +45,7 @@ class EventObject(ResponseModel):
     kind: str = Field(
         description="`job`, `study`, `alias`, `dataset`, `drift-report`, `schedule` or `worker`"
     )
-    id: str = Field(description="Its id; `name@alias` of an alias, the name of a worker")
+    id: str = Field(description="Id of the object, `name@alias` of an alias, or name of a worker")
 
 
 class Event(ResponseModel):
@@ -53,14 +53,14 @@ class Event(ResponseModel):
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [EVENT_EXAMPLE]})
 
-    id: int = Field(description="Later events have greater ids")
+    id: int = Field(description="Id of the event; later events have larger ids")
     # Any text: during an upgrade, newer workers may record kinds that `EventKind` lacks.
-    kind: str = Field(description="What happened, such as `job.ended`; later versions may add kinds")
+    kind: str = Field(description="Kind of the event, such as `job.ended`; later versions may add kinds")
     at: datetime
     object: EventObject
-    project: str | None = Field(description="The project of the object")
-    key_id: str | None = Field(description="The API key that caused it")
-    data: Json = Field(description="What happened, by the kind; see the guide on events")
+    project: str | None = Field(description="Project of the object")
+    key_id: str | None = Field(description="API key that caused the event")
+    data: Json = Field(description="Details, which depend on the kind; see the guide on events")
 
     @classmethod
     def of(cls, row: StoredEvent) -> "Event":

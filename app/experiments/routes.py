@@ -88,7 +88,7 @@ def create_experiment(
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs)
         row, jobs = submit_experiment(tx, services.settings, body, caller.key_id)
-        created = idempotency.keep(tx, accepted(_shown(services, tx, row), f"/v1/experiments/{row.id}"))
+        created = idempotency.keep(tx, accepted(_response(services, tx, row), f"/v1/experiments/{row.id}"))
     services.submitted(*jobs)
     return created
 
@@ -124,7 +124,7 @@ def list_experiments(
 def get_experiment(experiment_id: str, services: UseServices) -> Experiment:
     """Show the progress of an experiment, with its report after each complete table and at the end."""
     with services.store.read() as tx:
-        return _shown(services, tx, tx.experiments.get(experiment_id))
+        return _response(services, tx, tx.experiments.get(experiment_id))
 
 
 @polled_router.get(
@@ -168,7 +168,7 @@ def get_experiment_report(
     experiment_id: str,
     services: UseServices,
     format: Annotated[
-        Literal["markdown", "csv", "latex"], Query(description="How it is written")
+        Literal["markdown", "csv", "latex"], Query(description="Format of the report")
     ] = "markdown",
 ) -> Response:
     """Return the latest report as Markdown, CSV with a line per number, or LaTeX tables with booktabs."""
@@ -176,8 +176,8 @@ def get_experiment_report(
         row = tx.experiments.get(experiment_id)
     report = _document(services, row)["report"]
     if report is None:
-        what = "a dry run has no report" if row.dry_run else "no table is complete yet"
-        raise WrongState("experiment", row.id, row.status, what)
+        detail = "a dry run has no report" if row.dry_run else "no table is complete yet"
+        raise WrongState("experiment", row.id, row.status, detail)
     media_type = f"{_MEDIA_TYPES[format]}; charset=utf-8"
     return Response(_WRITERS[format](report), headers={"Content-Type": media_type})
 
@@ -193,11 +193,11 @@ def cancel_experiment(experiment_id: str, services: UseServices) -> Response:
     """Stop an experiment and its trainings, except those that another experiment waits for."""
     with services.store.begin() as tx:
         row, jobs = tx.experiments.cancel(experiment_id)
-        view = _shown(services, tx, row)
-        left = [
+        view = _response(services, tx, row)
+        orphaned = [
             folder for job in jobs if job.status == JobStatus.CANCELLED for folder in orphaned_artifacts(job)
         ]
-    for folder in left:
+    for folder in orphaned:
         services.store.artifacts.delete(folder)
     return accepted(view, f"/v1/experiments/{experiment_id}")
 
@@ -213,7 +213,7 @@ def resume_experiment(experiment_id: str, services: UseServices) -> Response:
     """Continue an experiment: queue failed and cancelled trainings again, and keep the others."""
     with services.store.begin() as tx:
         row = tx.experiments.resume(experiment_id)
-        view = _shown(services, tx, row)
+        view = _response(services, tx, row)
     return accepted(view, f"/v1/experiments/{experiment_id}")
 
 
@@ -246,7 +246,7 @@ def _fields(row: ExperimentRow, counts: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _shown(services: Services, tx: Transaction, row: ExperimentRow) -> Experiment:
+def _response(services: Services, tx: Transaction, row: ExperimentRow) -> Experiment:
     counts = tx.experiments.counts([row.id])[row.id]
     datasets = [ExperimentDataset(**each) for each in row.datasets]
     return Experiment(**_fields(row, counts), datasets=datasets, **_document(services, row))

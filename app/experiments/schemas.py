@@ -28,7 +28,7 @@ class ExperimentDatasets(RequestModel):
 class ExperimentRequest(UndistributedRequest):
     """Tables of a paper to train and measure again."""
 
-    paper: PaperName = Field(description="As `GET /v1/papers` lists them")
+    paper: PaperName = Field(description="Name of a paper, as listed by `GET /v1/papers`")
     tables: list[_TableName] | None = Field(
         None,
         min_length=1,
@@ -45,32 +45,35 @@ class ExperimentRequest(UndistributedRequest):
         min_length=1,
         max_length=1000,
         pattern=r"^[^\x00-\x1f\x7f]+$",
-        description="`synthetic`, `sparse`, or a folder below the data roots; null: drawn data chosen for"
+        description="`synthetic`, `sparse`, or a folder below the data roots; null for the synthetic data"
+        " chosen for"
         " the paper",
         examples=[None],  # with `dataset_ids` it is left out
     )
-    dataset_ids: ExperimentDatasets | None = Field(None, description="Instead of `data`")
+    dataset_ids: ExperimentDatasets | None = Field(
+        None, description="Existing datasets to use instead of `data`"
+    )
     folds: list[_Fold] | None = Field(
         None,
         min_length=1,
         max_length=20,
-        description="Numbers of the folders `Fold1`, `Fold2`, … of the folder; the folder itself when null",
+        description="Numbers of the subfolders `Fold1`, `Fold2`, …; the folder itself when null",
         examples=[None],
     )
     dry_run: bool = Field(
         False,
-        description="Train five trees or epochs of each loss alone, and estimate the time of everything",
+        description="Train only five trees or epochs of each loss, and estimate the total time",
     )
     project: NewProject = None
 
 
 REQUEST_EXAMPLES: dict[str, Any] = {
     "quick": {
-        "summary": "A table on drawn data",
+        "summary": "A table on synthetic data",
         "value": {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse", "scale": "quick"},
     },
     "datasets": {
-        "summary": "How long would all tables take on these datasets?",
+        "summary": "Estimate the time of all tables on given datasets",
         "value": {
             "paper": "lambda-ex-2023",
             "dataset_ids": {
@@ -99,7 +102,9 @@ class PaperEntry(ResponseModel):
     title: str
     authors: str
     year: int = Field(examples=[2018])
-    data: Literal["synthetic", "sparse"] = Field(description="The drawn data of its experiments")
+    data: Literal["synthetic", "sparse"] = Field(
+        description="Default synthetic data of the paper's experiments"
+    )
     tables: list[PaperTableEntry]
 
 
@@ -114,14 +119,14 @@ class PaperMethod(ResponseModel):
 
     row: str = Field(examples=["LambdaMART"])
     loss: Json | None = Field(
-        description="The loss as training requests have it; null where it is printed only"
+        description="Loss, as in a training request; null for methods that are not trained"
     )
-    hyperparameters: Json = Field(description="Of trees; empty for other scorers")
+    hyperparameters: Json = Field(description="Hyperparameters of trees; empty for other scorers")
     scorer: Json = Field(
-        description="What is trained, as training requests have it; its epochs are the protocol's",
+        description="Scorer, as in a training request; the protocol sets its epochs",
         examples=[{"kind": "linear"}],
     )
-    deviations: list[str] = Field(description="Where it differs from the paper's own set-up")
+    deviations: list[str] = Field(description="Differences from the paper's set-up")
 
 
 class PaperClaim(ResponseModel):
@@ -129,7 +134,7 @@ class PaperClaim(ResponseModel):
 
     name: str
     statement: str
-    source: str = Field(description="Place in the paper", examples=["section 5.3, table 5"])
+    source: str = Field(description="Section or table of the paper", examples=["section 5.3, table 5"])
 
 
 class PaperTable(PaperTableEntry):
@@ -138,13 +143,13 @@ class PaperTable(PaperTableEntry):
     rows: list[str]
     columns: list[str]
     unit: str = Field(examples=["percent"])
-    protocol: str = Field(description="How the paper trains and measures")
-    test: str | None = Field(description="The paper's own test of significance")
+    protocol: str = Field(description="The paper's protocol of training and evaluation")
+    test: str | None = Field(description="The paper's significance test")
     methods: list[PaperMethod]
     claims: list[PaperClaim]
     deviations: list[str]
     printed: dict[str, dict[str, dict[str, Json]]] = Field(
-        description="Printed numbers by corpus, row and column: `value`, `mark` and `half_width`",
+        description="Published numbers by corpus, row and column: `value`, `mark` and `half_width`",
         examples=[{"WEB30K": {"LambdaMART": {"NDCG@5": {"value": 46.0, "mark": "", "half_width": None}}}}],
     )
 
@@ -157,28 +162,30 @@ class Paper(ResponseModel):
     authors: str
     year: int
     data: Literal["synthetic", "sparse"]
-    corpora: list[str] = Field(description="The corpora of the printed numbers")
-    deviations: list[str] = Field(description="Where our set-up differs in all tables")
+    corpora: list[str] = Field(description="Corpora of the published numbers")
+    deviations: list[str] = Field(description="Differences from the paper's set-up in all tables")
     tables: list[PaperTable]
 
 
 class ExperimentCounts(ResponseModel):
     """Trainings of an experiment by the status of their jobs."""
 
-    planned: int = Field(0, description="Not queued yet; few wait in the queue at a time")
+    planned: int = Field(0, description="Trainings that are not queued yet; only a few are queued at a time")
     queued: int = 0
     running: int = 0
     succeeded: int = 0
     failed: int = 0
     cancelled: int = 0
-    shared: int = Field(0, description="How many of them were there already, of this or another experiment")
+    shared: int = Field(
+        0, description="Number of these trainings that are reused from this or another experiment"
+    )
 
 
 class ExperimentDataset(ResponseModel):
     """A dataset of an experiment."""
 
-    fold: int = Field(description="0 without folds")
-    name: str = Field(description="Its name in the plan", examples=["main"])
+    fold: int = Field(description="Number of the fold; 0 without folds")
+    name: str = Field(description="Name of the dataset in the plan", examples=["main"])
     part: Literal["train", "validation", "test"]
     dataset_id: str
 
@@ -193,14 +200,16 @@ class ExperimentEntry(ResponseModel):
     tables: list[str]
     scale: Scale
     data: str = Field(description="`synthetic`, `sparse`, a folder, or `datasets`")
-    corpus: str | None = Field(description="The corpus that the data is by its counts; null for other data")
-    folds: list[int] = Field(description="Empty for a single split")
+    corpus: str | None = Field(
+        description="Public corpus that the data is recognised as by its counts; null for other data"
+    )
+    folds: list[int] = Field(description="Numbers of the folds; empty for a single split")
     dry_run: bool
     status: Status
     counts: ExperimentCounts
-    sentence: str | None = Field(description="Its result in a sentence; null before it has ended")
-    problem: FailureReason | None = Field(description="Why it failed")
-    report_job_id: str | None = Field(description="The latest job that writes the report")
+    sentence: str | None = Field(description="Result in one sentence; null before the experiment has ended")
+    problem: FailureReason | None = Field(description="Why the experiment failed")
+    report_job_id: str | None = Field(description="Latest job that writes the report")
     project: ShownProject
     created_at: datetime
     finished_at: datetime | None
@@ -218,11 +227,12 @@ class Experiment(ExperimentEntry):
 
     datasets: list[ExperimentDataset]
     report: Json | None = Field(
-        description="The tables with ours, printed and difference, and the claims with their verdicts;"
+        description="Tables with reproduced and published numbers and differences, and claims with verdicts;"
         " `complete` is false while trainings are missing. Null before the first table is complete"
     )
     estimate: Json | None = Field(
-        description="Of a dry run: `runs`, `trees`, `epochs` and `hours` of one worker, and what was measured"
+        description="Estimate of a dry run: `runs`, `trees`, `epochs`, `hours` of one worker, and the"
+        " measured times"
     )
 
 
@@ -231,18 +241,18 @@ class ExperimentTraining(ResponseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    digest: str = Field(description="Digest of the run, as the cells of the report name it in `run`")
+    digest: str = Field(description="Digest of the run, as in the field `run` of the report's cells")
     fold: int
     method: str = Field(examples=["LambdaMART"])
     loss: Json
-    hyperparameters: Json = Field(description="Of trees; empty for other scorers")
+    hyperparameters: Json = Field(description="Hyperparameters of trees; empty for other scorers")
     scorer: Json | None = Field(
         description="A linear scorer or network with its hyperparameters; null for trees"
     )
     status: Literal["planned", "queued", "running", "succeeded", "failed", "cancelled"]
-    shared: bool = Field(description="Whether the job was there already")
-    job_id: str | None = Field(description="Null until it is queued")
-    evaluation_job_id: str | None = Field(description="The evaluation on the training data, if one is needed")
+    shared: bool = Field(description="Whether an existing job is reused")
+    job_id: str | None = Field(description="Job of the training; null until it is queued")
+    evaluation_job_id: str | None = Field(description="Job of the evaluation on the training data, if needed")
     value: float | None = Field(description="Latest value of the job's main metric")
     problem: FailureReason | None
 

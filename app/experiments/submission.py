@@ -15,7 +15,7 @@ from core.experiments import Plan, plan
 from core.experiments.paper import MAIN, Part
 from core.store import Dataset, Experiment, Job, Transaction
 
-_DRAWN = ("synthetic", "sparse")
+_SYNTHETIC = ("synthetic", "sparse")
 FOLDER = "folder"
 DATASETS = "datasets"
 
@@ -41,7 +41,7 @@ def submit_experiment(
         JobQuotaExceeded: The key exceeds its quota of jobs.
     """
     if request.data is not None and request.dataset_ids is not None:
-        raise InvalidInput.at("/dataset_ids", "comes instead of data; leave one of them out")
+        raise InvalidInput.at("/dataset_ids", "cannot be combined with data; send only one of them")
     project = _project(tx, request)
     planned = plan(request.paper, request.tables, request.scale, _kind_of_data(request))
     jobs: list[Job] = []
@@ -84,12 +84,12 @@ def _kind_of_data(request: ExperimentRequest) -> str | None:
     """Return the kind of data of a plan, None where the paper chooses."""
     if request.data is None and request.dataset_ids is None:
         return None
-    return request.data if request.data in _DRAWN else FOLDER
+    return request.data if request.data in _SYNTHETIC else FOLDER
 
 
 def _refuse_folds(request: ExperimentRequest) -> None:
     if request.folds is not None:
-        raise InvalidInput.at("/folds", "go with a folder that has folders Fold1, Fold2, …")
+        raise InvalidInput.at("/folds", "can only be used with a folder that has subfolders Fold1, Fold2, …")
 
 
 def _read(

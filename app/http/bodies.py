@@ -94,7 +94,7 @@ def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> An
 
     Python's own parser accepts `NaN`, half a surrogate pair, any number of digits and any nesting up to the
     stack limit. These would fail later as an internal error. Pydantic's parser refuses more than 200 levels
-    and 4,300 digits. Of members of one name the last counts, as everywhere in Python.
+    and 4,300 digits. Of duplicate members of an object the last counts, as everywhere in Python.
 
     Args:
         content: Body of the request.
@@ -114,6 +114,4 @@ def parse_json(content: bytes | str, max_containers: int = MAX_CONTAINERS) -> An
 
 def too_large(max_bytes: int) -> HTTPException:
     """Return the 413 exception for a body that exceeds its size limit."""
-    return HTTPException(
-        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the largest size accepted here is {max_bytes} bytes"
-    )
+    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the body must have at most {max_bytes} bytes")

@@ -36,8 +36,8 @@ def matches(if_none_match: str | None, etag: str) -> bool:
     return any(candidate == "*" or candidate.removeprefix("W/") == etag for candidate in candidates)
 
 
-MOST_ANSWERS = 512
-MOST_BYTES = 2**16
+MAX_CACHED_RESPONSES = 512
+MAX_CACHED_BYTES = 2**16
 
 # Path and query of a request, and the projects that its key is bound to.
 Address = tuple[str, bytes, tuple[str, ...] | None]
@@ -68,9 +68,9 @@ class ResponseCache:
 
     def keep(self, address: Address, revision: str, body: bytes) -> None:
         """Cache a response and evict the least recently used one."""
-        if len(body) > MOST_BYTES:
+        if len(body) > MAX_CACHED_BYTES:
             return
         self._bodies[address] = (revision, body)
         self._bodies.move_to_end(address)
-        if len(self._bodies) > MOST_ANSWERS:
+        if len(self._bodies) > MAX_CACHED_RESPONSES:
             self._bodies.popitem(last=False)

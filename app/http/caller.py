@@ -61,7 +61,7 @@ OWNER = Caller(None, None, frozenset({ADMIN}))
 ANYBODY = Caller(None, None, frozenset())
 
 
-def let_in(scope: AsgiScope, caller: Caller) -> None:
+def set_caller(scope: AsgiScope, caller: Caller) -> None:
     """Set the caller of a request as `request.state.key` and in its log lines."""
     scope.setdefault("state", {})["key"] = caller
     if caller.key_id is not None:

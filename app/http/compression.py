@@ -4,7 +4,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder, IdentityResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MIN_BYTES = 1_000  # below, a response fits into one packet either way
+MIN_BYTES = 1_000  # a smaller response fits into one packet without compression
 _LEVEL = 4  # level 6: JSON a few per cent smaller, 50% more time
 _THREAD_BYTES = 2**15  # compressed in a thread from here on: 0.5 ms would delay scoring
 

@@ -32,8 +32,8 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
     class Bounded(TimeoutProtocol):
         head_seconds = settings.head_seconds
         stall_seconds = settings.body_idle_seconds
-        most_connections = settings.max_connections + _REFUSED
-        most_of_one_address = settings.max_connections_per_address
+        max_connections = settings.max_connections + _REFUSED
+        max_per_address = settings.max_connections_per_address
         proxies = settings.trusted_proxies
         by_address: ClassVar[Counter[str]] = Counter()
         on_shutdown: ClassVar[set[Callable[[], None]]] = set()
@@ -57,8 +57,8 @@ class TimeoutProtocol(H11Protocol):
     Attributes:
         head_seconds: Timeout for the head of a request, or for a body that no handler reads.
         stall_seconds: Timeout for a client that reads nothing of its response.
-        most_connections: Largest number of connections; further connections are closed.
-        most_of_one_address: Largest number per address; a few further connections get 429, others are closed.
+        max_connections: Largest number of connections; further connections are closed.
+        max_per_address: Largest number per address; a few further connections get 429, others are closed.
         proxies: Networks of proxies, which may have any number of connections.
         by_address: Number of connections of each address.
         on_shutdown: Functions that end endless responses, called when the server stops.
@@ -66,8 +66,8 @@ class TimeoutProtocol(H11Protocol):
 
     head_seconds: ClassVar[float]
     stall_seconds: ClassVar[float]
-    most_connections: ClassVar[int]
-    most_of_one_address: ClassVar[int]
+    max_connections: ClassVar[int]
+    max_per_address: ClassVar[int]
     proxies: ClassVar[Sequence[Network]]
     by_address: ClassVar[Counter[str]]
     on_shutdown: ClassVar[set[Callable[[], None]]]
@@ -82,12 +82,12 @@ class TimeoutProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
         """Start the timeout of the first request."""
         super().connection_made(transport)
-        beyond = self._count() - self.most_of_one_address
-        if len(self.connections) > self.most_connections or beyond > _REFUSED_EACH:
+        beyond = self._count() - self.max_per_address
+        if len(self.connections) > self.max_connections or beyond > _REFUSED_EACH:
             transport.abort()
             return
         if beyond > 0:
-            self.app = _too_many(self.most_of_one_address)
+            self.app = _too_many(self.max_per_address)
         self._await_client()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -173,9 +173,10 @@ class TimeoutProtocol(H11Protocol):
             self._stall.cancel()
 
 
-def _too_many(most: int) -> Response:
+def _too_many(limit: int) -> Response:
     detail = (
-        f"at most {most} connections of one address are answered at a time; RANKERY_TRUSTED_PROXIES names"
-        " proxies, which may have more"
+        f"at most {limit} concurrent connections of an address are accepted; list proxies, which may have"
+        " more, in"
+        " RANKERY_TRUSTED_PROXIES"
     )
     return http_problem(HTTPStatus.TOO_MANY_REQUESTS, detail, {"Connection": "close", "Retry-After": "1"})

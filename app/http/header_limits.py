@@ -34,7 +34,7 @@ class HeaderLimits(HttpMiddleware):
 def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
     target = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
     if target > MAX_TARGET_BYTES:
-        return HTTPStatus.REQUEST_URI_TOO_LONG, f"the longest address accepted is {MAX_TARGET_BYTES} bytes"
+        return HTTPStatus.REQUEST_URI_TOO_LONG, f"the URL must have at most {MAX_TARGET_BYTES} bytes"
     headers = scope["headers"]
     if {name for name, _ in headers} >= _FRAMING:
         return HTTPStatus.BAD_REQUEST, "send either Content-Length or Transfer-Encoding"
@@ -42,6 +42,6 @@ def _refusal(scope: Scope) -> tuple[HTTPStatus, str] | None:
         detail = f"at most {MAX_HEADERS} headers are accepted"
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail
     if sum(len(name) + len(value) + _SEPARATORS for name, value in headers) > MAX_HEADER_BYTES:
-        detail = f"headers of at most {MAX_HEADER_BYTES} bytes together are accepted"
+        detail = f"the headers must have at most {MAX_HEADER_BYTES} bytes in total"
         return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, detail
     return None

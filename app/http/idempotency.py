@@ -26,8 +26,8 @@ IdempotencyHeader = Annotated[
         min_length=1,
         max_length=255,
         pattern=PRINTABLE,
-        description="Any text that is unique to what you want created; repeating it within 24 hours "
-        "returns the first answer and creates nothing",
+        description="Any unique text for this request; a repeated request with the same key within 24 hours "
+        "returns the first response and creates nothing",
         examples=["6f1c2a9e-nightly-2026-01-05"],
     ),
 ]

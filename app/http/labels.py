@@ -22,7 +22,7 @@ TagChanges = Annotated[
     Field(
         max_length=MAX_TAGS,
         json_schema_extra=_OTHER_TAGS,
-        description="Tags to set; those that are null go, all others stay",
+        description="Tags to set; a null value removes the tag, and all other tags stay",
         examples=[{"team": "search", "draft": None}],
     ),
 ]
@@ -30,12 +30,15 @@ TagChanges = Annotated[
 ShownTags = Annotated[
     dict[str, str],
     BeforeValidator(lambda tags: {} if tags is None else tags),
-    Field(description="What its owners mark it with", examples=[{"team": "search"}]),
+    Field(description="Tags of the object", examples=[{"team": "search"}]),
 ]
 _WantedTag = Annotated[str, Field(max_length=400, pattern=rf"^{TAG_NAME}(:{TAG_LINE})?$")]
 WantedTags = Annotated[
     list[_WantedTag],
-    Query(max_length=8, description="Only those with this tag: `team`, or `team:search` with this value"),
+    Query(
+        max_length=8,
+        description="Only items with this tag: `team` for any value, or `team:search` for one value",
+    ),
 ]
 
 
@@ -59,15 +62,15 @@ ProjectName = Annotated[
 NewProject = Annotated[
     ProjectName | None,
     Field(
-        description="The project that it belongs to. Left out, it is that of the model's name or the dataset"
-        " for jobs and studies, and that of the API key where it is bound to one"
+        description="Project of the new object. By default the project of the model's name or the dataset"
+        " for jobs and studies, and the project of an API key that is bound to one"
     ),
 ]
 # Field of a multipart body.
 PROJECT_PART = {
     "type": "string",
     "pattern": PROJECT_NAME,
-    "description": "The project that it belongs to; that of its dataset or its model's name where left out",
+    "description": "Project of the new object; by default the project of its dataset or its model's name",
 }
 
 
@@ -81,7 +84,7 @@ def _wanted_project(name: str) -> str:
     return name if name == NO_PROJECT else _project_name(name)
 
 
-WANTED_PROJECT = "Only those of this project; `-` for those of none"
+WANTED_PROJECT = "Only items of this project; `-` for items without a project"
 WantedProjectName = Annotated[
     str,
     Field(json_schema_extra={"pattern": f"{PROJECT_NAME}|^{NO_PROJECT}$"}, examples=["web"]),
@@ -89,7 +92,7 @@ WantedProjectName = Annotated[
 ]
 WantedProject = Annotated[WantedProjectName | None, Query(description=WANTED_PROJECT)]
 ShownProject = Annotated[
-    str | None, Field(description="The project that it belongs to; null for none", examples=["web"])
+    str | None, Field(description="Project of the object; null for none", examples=["web"])
 ]
 # Several lines, such as notes on a job.
 PARAGRAPHS = rf"^([^{INVISIBLE}]|[\t\n\r])*$"

@@ -14,7 +14,8 @@ from core.metrics import metric_name
 Direction = Annotated[
     Literal["asc", "desc"] | None,
     Query(
-        description="By default texts ascend, numbers and times descend. Items without a value come last",
+        description="Sort direction. By default texts ascend, numbers and times descend. Items without a"
+        " value come last",
     ),
 ]
 Prefix = Annotated[
@@ -23,7 +24,7 @@ Prefix = Annotated[
         min_length=1,
         max_length=200,
         pattern=r"^[^\x00-\x1f\x7f]+$",
-        description="Only items whose name or id begins so, whatever its case",
+        description="Only items whose name or id begins with this text, ignoring case",
         examples=["web"],
     ),
 ]
@@ -32,8 +33,9 @@ Fields = Annotated[
     Query(
         max_length=1000,
         pattern=r"^[a-z][a-z0-9_]*(\.[^.,\x00-\x1f\x7f]+)?(,[a-z][a-z0-9_]*(\.[^.,\x00-\x1f\x7f]+)?)*$",
-        description="Only these fields of each item, apart by commas, and its id; `statistics.queries` is one"
-        " member of an object, or of each object of a list. All fields where it is left out",
+        description="Fields of each item to return besides its id, separated by commas;"
+        " `statistics.queries` is one"
+        " member of an object, or of each object of a list. All fields by default",
         examples=["id,created_at"],
     ),
 ]
@@ -91,7 +93,7 @@ class ListQuery:
 def list_query(
     item: type[ResponseModel] | None,
     columns: Iterable[str],
-    description: str = "What to sort by",
+    description: str = "Sort key",
     metric: Any = None,
 ) -> Any:
     """Return the dependency that parses the sorting, page and fields of a list, for its route.
@@ -117,7 +119,7 @@ def list_query(
         "sort": (Annotated[names, Query(description=description)], "created")
     }
     if metric is not None:
-        by_metric = Annotated[metric | None, Query(description="The metric that `sort=metric` sorts by")]
+        by_metric = Annotated[metric | None, Query(description="Metric to sort by; only with `sort=metric`")]
         declared["metric"] = by_metric, None
     declared["order"] = Direction, None
     if item is not None:
@@ -163,7 +165,7 @@ def check_fields(item: type[ResponseModel], fields: str | None) -> None:
     known = list(item.model_fields)
     asked = [path.partition(".")[0] for path in fields.split(",")] if fields else []
     if unknown := next((name for name in asked if name not in known), None):
-        raise InvalidInput.at("/fields", f"there is no field {unknown!r}; there are {', '.join(known)}")
+        raise InvalidInput.at("/fields", f"unknown field {unknown!r}; the fields are {', '.join(known)}")
 
 
 def check_metric(sort: str, metric: str | None) -> str:
@@ -173,7 +175,7 @@ def check_metric(sort: str, metric: str | None) -> str:
         InvalidInput: `sort=metric` has no metric, a metric has no `sort=metric`, or it is unknown.
     """
     if (sort == "metric") != (metric is not None):
-        needed = "is needed with sort=metric" if metric is None else "has no effect without sort=metric"
+        needed = "required with sort=metric" if metric is None else "has no effect without sort=metric"
         raise InvalidInput.at("/metric", needed)
     try:
         return "" if metric is None else metric_name(metric)

@@ -22,62 +22,65 @@ Train, evaluate and serve learning-to-rank models.
 
 Upload or generate judged data, submit training jobs, and serve the models. Slow requests create a job, `202
 Accepted`. Polled resources carry an `ETag`; send it back as `If-None-Match` and an unchanged answer costs a
-`304` without a body. Every `POST` that creates takes an `Idempotency-Key`, but for keys. Send an API key as
-`Authorization: Bearer rk_…`; until one is made, this machine alone needs none. Callers above their rate limit
-get `429` with `Retry-After`. Of members of one name in a JSON object the last counts.
-Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each mistake in a payload.
+`304` without a body. Every `POST` that creates objects takes an `Idempotency-Key`, except for API keys. Send
+an API key as `Authorization: Bearer rk_…`; until a key exists, requests from this machine need none. Callers
+above their rate limit get `429` with `Retry-After`. Of duplicate members of a JSON object the last counts.
+Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each invalid value in a payload.
 """
 TAGS = (
     {"name": "datasets", "description": "Judged query-document data"},
-    {"name": "clicks", "description": "Click logs, and what is learnt from them"},
-    {"name": "uploads", "description": "Large files in pieces, by the tus protocol 1.0.0; resumable"},
-    {"name": "jobs", "description": "Training, evaluation and ranking as work for the workers"},
-    {"name": "studies", "description": "Tuning: trials over a search space, and what they conclude"},
-    {"name": "schedules", "description": "Jobs that are queued again and again by the clock"},
+    {"name": "clicks", "description": "Click logs, propensities and click models"},
+    {"name": "uploads", "description": "Resumable uploads of large files, by the tus protocol 1.0.0"},
+    {"name": "jobs", "description": "Trainings, evaluations and other jobs, which workers run"},
+    {"name": "studies", "description": "Hyperparameter tuning: trials over a search space, and a conclusion"},
+    {"name": "schedules", "description": "Jobs that are queued repeatedly at set times"},
     {"name": "models", "description": "Trained rankers, their versions and aliases; scoring and export"},
     {
         "name": "inference",
-        "description": "The Open Inference Protocol, version 2: models as KServe and Triton serve them",
+        "description": "Scoring by the Open Inference Protocol, version 2, as in KServe and Triton",
     },
-    {"name": "interleavings", "description": "Rankers that share lists, and which one users prefer"},
-    {"name": "results", "description": "Evaluations and rankings that jobs made"},
-    {"name": "experiments", "description": "Papers, and their tables trained and measured again"},
-    {"name": "lifecycle", "description": "What is stored, and what was deleted and can be restored"},
-    {"name": "events", "description": "What happened, as a list and as a stream, and webhooks"},
-    {"name": "overview", "description": "Who works, how much there is, which models are in use"},
-    {"name": "keys", "description": "What lets callers in, and what they changed"},
-    {"name": "catalogue", "description": "What a job may name"},
+    {"name": "interleavings", "description": "Comparisons of rankers by clicks on interleaved lists"},
+    {"name": "results", "description": "Evaluations, comparisons, rankings and inspections of jobs"},
+    {"name": "experiments", "description": "Reproductions of tables of papers"},
+    {"name": "lifecycle", "description": "Storage usage, and the trash"},
+    {"name": "events", "description": "Events as a list and as a stream, and webhooks"},
+    {"name": "overview", "description": "Workers, counts of objects, and models in use"},
+    {"name": "keys", "description": "API keys and the audit log"},
+    {"name": "catalogue", "description": "Losses, scorers, metrics and other options of jobs"},
     {"name": "health", "description": "Whether the service is alive and ready"},
 )
 _PROBLEM_SCHEMA: dict[str, Any] = {
     "title": "Problem",
-    "description": "An error, as RFC 9457 describes it.",
+    "description": "A problem, as defined in RFC 9457.",
     "type": "object",
     "required": ["type", "title", "status"],
     "properties": {
         "type": {
             "type": "string",
             "format": "uri-reference",
-            "description": "Stable name of the kind of problem",
+            "description": "Stable identifier of the kind of problem",
         },
-        "title": {"type": "string", "description": "The kind of problem in words"},
+        "title": {"type": "string", "description": "Summary of the kind of problem"},
         "status": {"type": "integer", "description": "The HTTP status"},
-        "detail": {"type": "string", "description": "What happened this time"},
+        "detail": {"type": "string", "description": "Explanation of this occurrence"},
         "errors": {
             "type": "array",
-            "description": "Each mistake in the payload",
+            "description": "Invalid values in the payload",
             "items": {
                 "type": "object",
                 "required": ["pointer", "detail"],
                 "properties": {
-                    "pointer": {"type": "string", "description": "Where, as a JSON pointer (RFC 6901)"},
-                    "detail": {"type": "string", "description": "What is wrong and what would be right"},
+                    "pointer": {
+                        "type": "string",
+                        "description": "JSON pointer to the invalid value (RFC 6901)",
+                    },
+                    "detail": {"type": "string", "description": "Reason, and how to correct the value"},
                 },
             },
         },
         "holders": {
             "type": "array",
-            "description": "What needs the object that was to be deleted, the first 100",
+            "description": "The first 100 dependents that prevent a deletion",
             "items": {"$ref": "#/components/schemas/Holder"},
         },
     },
@@ -85,15 +88,15 @@ _PROBLEM_SCHEMA: dict[str, Any] = {
 _EXAMPLES: Mapping[int, dict[str, Any]] = {
     401: {
         "type": "/problems/unauthenticated",
-        "title": "An API key is needed",
+        "title": "An API key is required",
         "status": 401,
         "detail": "the API key is unknown, expired or revoked",
     },
     403: {
         "type": "/problems/forbidden",
-        "title": "The API key may not do this",
+        "title": "The API key lacks a permission",
         "status": 403,
-        "detail": "this needs the scope write; the key key_01k9x2m4q7c8v5n3b6r1 has read",
+        "detail": "this request needs the scope write; the key key_01k9x2m4q7c8v5n3b6r1 has read",
     },
     404: {
         "type": "/problems/not-found",
@@ -103,7 +106,7 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
     },
     409: {
         "type": "/problems/wrong-state",
-        "title": "The present state does not allow this",
+        "title": "The current state does not allow this",
         "status": 409,
         "detail": "dataset ds_01k9x2m4q7c8v5n3b6r1 is pending: a job needs it to be ready",
     },
@@ -111,7 +114,7 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
         "type": "/problems/too-slow",
         "title": "The request arrives too slowly",
         "status": 408,
-        "detail": "nothing of the body has arrived for 30 s",
+        "detail": "no bytes of the body have arrived for 30 s",
     },
     400: {
         "type": "/problems/bad-request",
@@ -121,7 +124,7 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
     },
     410: {
         "type": "/problems/gone",
-        "title": "It was used or has expired",
+        "title": "The upload was used or has expired",
         "status": 410,
         "detail": "upload upl_01k9x2m4q7c8v5n3b6r1 was used; upload the file again",
     },
@@ -133,9 +136,9 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
     },
     423: {
         "type": "/problems/upload-taken-over",
-        "title": "Another request goes on with the upload",
+        "title": "Another request has taken over the upload",
         "status": 423,
-        "detail": "another request goes on with upload upl_01k9x2m4q7c8v5n3b6r1, or it was deleted",
+        "detail": "another request has taken over upload upl_01k9x2m4q7c8v5n3b6r1, or the upload was deleted",
     },
     416: {
         "type": "/problems/no-such-range",
@@ -145,21 +148,21 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
     },
     460: {
         "type": "/problems/checksum-mismatch",
-        "title": "The bytes are not those that were sent",
+        "title": "The checksum does not match",
         "status": 460,
-        "detail": "the sha1 of the body is not that of Upload-Checksum",
+        "detail": "the sha1 of the body differs from Upload-Checksum",
     },
     413: {
         "type": "/problems/too-large",
         "title": "The request is too large",
         "status": 413,
-        "detail": "the largest size accepted here is 8589934592 bytes",
+        "detail": "the body must have at most 8589934592 bytes",
     },
     414: {
         "type": "/problems/address-too-long",
-        "title": "The address is too long",
+        "title": "The URL is too long",
         "status": 414,
-        "detail": "the longest address accepted is 8192 bytes",
+        "detail": "the URL must have at most 8192 bytes",
     },
     415: {
         "type": "/problems/unsupported-media-type",
@@ -169,10 +172,10 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
     },
     421: {
         "type": "/problems/foreign-host",
-        "title": "The service does not go by this name",
+        "title": "Unknown host name",
         "status": 421,
-        "detail": "the name in the Host header is none of this service's; RANKERY_ALLOWED_HOSTS lists those"
-        " beyond this machine's own",
+        "detail": "the name in the Host header is not a name of this service; add it to"
+        " RANKERY_ALLOWED_HOSTS",
     },
     422: {
         "type": "/problems/invalid-input",
@@ -183,7 +186,7 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
     },
     429: {
         "type": "/problems/too-many-requests",
-        "title": "There are too many requests",
+        "title": "Too many requests",
         "status": 429,
         "detail": "you may read 500 times a second; try again in 1 s",
     },
@@ -195,13 +198,13 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
     },
     501: {
         "type": "/problems/extra-missing",
-        "title": "This service was installed without that",
+        "title": "An optional package is not installed",
         "status": 501,
         "detail": 'an export to ONNX needs an optional package: pip install "rankery-server[onnx]"',
     },
     507: {
         "type": "/problems/insufficient-storage",
-        "title": "There is no room for this",
+        "title": "Not enough free space",
         "status": 507,
         "detail": "the disk that uploads go to is full",
     },
@@ -214,26 +217,26 @@ _EXAMPLES: Mapping[int, dict[str, Any]] = {
 }
 _DESCRIPTIONS: Mapping[int, str] = {
     400: "A header is missing or malformed",
-    401: "No API key, or none that is accepted; not while there is no key at all",
-    403: "The API key lacks the scope, or a page of another site asks",
-    404: "Something named does not exist",
-    409: "The present state does not allow it",
+    401: "No valid API key; not while no API key exists",
+    403: "The API key lacks the scope, or the request is cross-origin",
+    404: "A referenced object does not exist",
+    409: "The current state does not allow the request",
     408: "The body arrives too slowly",
-    410: "It was used up",
+    410: "The upload was used or has expired",
     412: "The version of the protocol is not supported",
-    416: "The range begins behind the end of the file",
+    416: "The range begins after the end of the file",
     413: "The body is too large",
-    414: "The address is too long",
-    415: "The body is of the wrong media type",
-    421: "The service does not go by the name in the Host header",
+    414: "The URL is too long",
+    415: "The media type of the body is not accepted",
+    421: "The name in the Host header is not a name of the service",
     422: "The request is not valid",
-    423: "Another request goes on with it",
-    429: "The caller asks too often, or has too many jobs; retry after `Retry-After`",
+    423: "Another request has taken over the upload",
+    429: "The caller sends too many requests, or has too many jobs; retry after `Retry-After`",
     431: "The headers are too large",
-    460: "The checksum of the body is wrong",
-    501: "The service was installed without the package for this",
-    503: "A part of the service cannot be reached, or it has too many connections",
-    507: "There is no room to store it",
+    460: "The checksum of the body does not match",
+    501: "An optional package is not installed",
+    503: "A component of the service cannot be reached, or it has too many connections",
+    507: "Not enough free space",
 }
 
 _FRAMEWORK_SCHEMAS = ("HTTPValidationError", "ValidationError")

@@ -23,7 +23,7 @@ def row_cursor(cursor: str | None, n_rows: int) -> int:
     if cursor is None:
         return 0
     if not (cursor.isascii() and cursor.isdecimal() and len(cursor) < 16 and int(cursor) < n_rows):
-        raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+        raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
     return int(cursor)
 
 

@@ -81,25 +81,25 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
             HTTPStatus.UNPROCESSABLE_ENTITY, "unfit-model", "The model cannot be used for this"
         ),
         NotFound: ProblemKind(HTTPStatus.NOT_FOUND, "not-found", "Not found"),
-        WrongState: ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The present state does not allow this"),
+        WrongState: ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The current state does not allow this"),
         AddressRefused: ProblemKind(
-            HTTPStatus.UNPROCESSABLE_ENTITY, "address-refused", "The address may not be connected to"
+            HTTPStatus.UNPROCESSABLE_ENTITY, "address-refused", "Connections to the address are not allowed"
         ),
-        StillNeeded: ProblemKind(HTTPStatus.CONFLICT, "still-needed", "Something still needs this"),
+        StillNeeded: ProblemKind(HTTPStatus.CONFLICT, "still-needed", "Other objects depend on this"),
         LeaseLost: ProblemKind(HTTPStatus.CONFLICT, "lease-lost", "Another worker has taken the job over"),
         JobCancelled: ProblemKind(HTTPStatus.CONFLICT, "job-cancelled", "The job was cancelled"),
         JobQuotaExceeded: ProblemKind(
-            HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many jobs wait or run"
+            HTTPStatus.TOO_MANY_REQUESTS, "too-many-jobs", "Too many queued and running jobs"
         ),
         UploadQuotaExceeded: ProblemKind(
             HTTPStatus.TOO_MANY_REQUESTS, "too-many-uploads", "Too many uploads are open"
         ),
         UploadTakenOver: ProblemKind(
-            HTTPStatus.LOCKED, "upload-taken-over", "Another request goes on with the upload"
+            HTTPStatus.LOCKED, "upload-taken-over", "Another request has taken over the upload"
         ),
         ByteQuotaExceeded: ProblemKind(HTTPStatus.CONFLICT, "quota-exceeded", "Too much is stored"),
         ExtraMissing: ProblemKind(
-            HTTPStatus.NOT_IMPLEMENTED, "extra-missing", "This service was installed without that"
+            HTTPStatus.NOT_IMPLEMENTED, "extra-missing", "An optional package is not installed"
         ),
         ArtifactDamaged: ProblemKind(
             HTTPStatus.INTERNAL_SERVER_ERROR, "artifact-damaged", "Stored bytes are damaged"
@@ -111,7 +111,7 @@ KINDS: Mapping[type[RankeryError], ProblemKind] = MappingProxyType(
             HTTPStatus.INTERNAL_SERVER_ERROR, "ranks-lost", "Processes of a training were lost"
         ),
         StoreFull: ProblemKind(
-            HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "There is no room for this"
+            HTTPStatus.INSUFFICIENT_STORAGE, "insufficient-storage", "Not enough free space"
         ),
         StoreUnavailable: ProblemKind(
             HTTPStatus.SERVICE_UNAVAILABLE, "store-unavailable", "Storage cannot be reached"
@@ -126,25 +126,27 @@ _HTTP_KINDS: Mapping[int, ProblemKind] = MappingProxyType(
         for kind in (
             ProblemKind(HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be understood"),
             ProblemKind(HTTPStatus.NOT_FOUND, "no-such-path", "There is nothing at this path"),
-            ProblemKind(HTTPStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "The path has no such method"),
+            ProblemKind(
+                HTTPStatus.METHOD_NOT_ALLOWED, "method-not-allowed", "The path does not support the method"
+            ),
             ProblemKind(HTTPStatus.REQUEST_TIMEOUT, "too-slow", "The request arrives too slowly"),
-            ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The present state does not allow this"),
-            ProblemKind(HTTPStatus.GONE, "gone", "It was used or has expired"),
+            ProblemKind(HTTPStatus.CONFLICT, "wrong-state", "The current state does not allow this"),
+            ProblemKind(HTTPStatus.GONE, "gone", "The upload was used or has expired"),
             ProblemKind(HTTPStatus.PRECONDITION_FAILED, "unknown-version", "The version is not supported"),
             ProblemKind(
                 HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, "no-such-range", "The file has no such range"
             ),
-            ProblemKind(460, "checksum-mismatch", "The bytes are not those that were sent"),
+            ProblemKind(460, "checksum-mismatch", "The checksum does not match"),
             ProblemKind(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "The request is too large"),
-            ProblemKind(HTTPStatus.REQUEST_URI_TOO_LONG, "address-too-long", "The address is too long"),
+            ProblemKind(HTTPStatus.REQUEST_URI_TOO_LONG, "address-too-long", "The URL is too long"),
             ProblemKind(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported-media-type", "The media type is not accepted"
             ),
-            ProblemKind(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", "There are too many requests"),
+            ProblemKind(HTTPStatus.TOO_MANY_REQUESTS, "too-many-requests", "Too many requests"),
             ProblemKind(
                 HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers-too-large", "The headers are too large"
             ),
-            ProblemKind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal-error", "Something failed on our side"),
+            ProblemKind(HTTPStatus.INTERNAL_SERVER_ERROR, "internal-error", "Internal error"),
             ProblemKind(HTTPStatus.SERVICE_UNAVAILABLE, "not-ready", "The service is not ready"),
         )
     }

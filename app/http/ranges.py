@@ -18,7 +18,7 @@ RANGE_PARAMETERS: list[dict[str, Any]] = [
         "name": "Range",
         "in": "header",
         "required": False,
-        "description": "One range of bytes; several are answered with the whole file",
+        "description": "A single range of bytes; for several ranges the whole file is returned",
         "schema": {"type": "string"},
         "example": "bytes=1048576-",
     },
@@ -26,8 +26,9 @@ RANGE_PARAMETERS: list[dict[str, Any]] = [
         "name": "If-Range",
         "in": "header",
         "required": False,
-        "description": "The `ETag` of the bytes that are there already; if another one holds, the whole file"
-        " is sent",
+        "description": "`ETag` of the bytes that the client already has; if the file has changed, the whole"
+        " file"
+        " is returned",
         "schema": {"type": "string"},
         "example": '"0f5a4d1c0be58a5f2a3e2e0a0f0b6c1d"',
     },

@@ -35,12 +35,18 @@ class ProblemCause(ResponseModel):
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
     cause: str = Field(examples=["not_a_number"])
-    title: str = Field(description="The cause in words", examples=["Not a number"])
-    column: str | None = Field(None, description="Null where rows are meant", examples=["price"])
-    count: int = Field(description="How many there are", examples=[1240])
-    at_least: bool = Field(False, description="Whether there may be more: reading stopped early")
-    lines: list[int] = Field(default_factory=list, description="Of the first few", examples=[[3, 9]])
-    texts: list[str] = Field(default_factory=list, description="Some of what was found", examples=[["n/a"]])
+    title: str = Field(description="Description of the cause", examples=["Not a number"])
+    column: str | None = Field(
+        None, description="Column of the problems; null for problems of whole rows", examples=["price"]
+    )
+    count: int = Field(description="Number of problems", examples=[1240])
+    at_least: bool = Field(False, description="Whether `count` is a lower bound, since reading stopped early")
+    lines: list[int] = Field(
+        default_factory=list, description="Line numbers of the first problems", examples=[[3, 9]]
+    )
+    texts: list[str] = Field(
+        default_factory=list, description="Examples of invalid texts", examples=[["n/a"]]
+    )
     can_ignore: bool = Field(
         False, description="Whether the upload may be read again without the column", examples=[True]
     )
@@ -52,15 +58,15 @@ class FailureReason(ResponseModel):
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
     title: str = Field(description="Short summary", examples=["The dataset cannot be read"])
-    detail: str | None = Field(None, description="What exactly was found", examples=["line 7, column 3: …"])
+    detail: str | None = Field(None, description="Details of the failure", examples=["line 7, column 3: …"])
     errors: list[dict[str, Any]] | None = Field(
         None,
-        description="Each mistake, where there are places: `file`, `line`, `column`, `text` and `detail`",
+        description="Errors with their position: `file`, `line`, `column`, `text` and `detail`",
         exclude_if=lambda errors: errors is None,
     )
     causes: list[ProblemCause] | None = Field(
         None,
-        description="Of a table that cannot be read: mistakes by cause and column, the most frequent first",
+        description="Errors of a table that cannot be read, by cause and column, the most frequent first",
         exclude_if=lambda causes: causes is None,
     )
 
@@ -99,7 +105,7 @@ ModelName = Annotated[
 
 def _visible(name: str) -> str:
     if not is_visible(name):
-        raise ValueError("must hold no control or invisible characters")
+        raise ValueError("must not contain control or invisible characters")
     return name
 
 
@@ -109,13 +115,14 @@ NameForPeople = Annotated[
     Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),
     AfterValidator(_visible),
 ]
-DatasetName = Annotated[NameForPeople, Field(description="For people; need not be unique")]
+DatasetName = Annotated[NameForPeople, Field(description="Display name; need not be unique")]
 Json = dict[str, Any]
 NextCursor = Annotated[
-    str | None, Field(description="Pass it as `cursor` for the next page; null on the last", examples=[None])
+    str | None,
+    Field(description="Value of `cursor` for the next page; null on the last page", examples=[None]),
 ]
 
 Cursor = Annotated[
-    str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the page before")
+    str | None, Query(max_length=200, pattern=PRINTABLE, description="`next_cursor` of the previous page")
 ]
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Items a page")]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Number of items per page")]

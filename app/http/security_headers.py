@@ -33,8 +33,8 @@ HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
 }
 # Browsers apply the others to documents only; a page has up to 50 scripts.
-_OF_PARTS = ("x-content-type-options", "cross-origin-resource-policy")
-_PARTS = ("text/javascript", "text/css")
+_ASSET_HEADERS = ("x-content-type-options", "cross-origin-resource-policy")
+_ASSET_TYPES = ("text/javascript", "text/css")
 
 
 class SecurityHeaders(HttpMiddleware):
@@ -46,8 +46,8 @@ class SecurityHeaders(HttpMiddleware):
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                is_part = headers.get("content-type", "").startswith(_PARTS)
-                headers.update({name: HEADERS[name] for name in _OF_PARTS} if is_part else HEADERS)
+                is_asset = headers.get("content-type", "").startswith(_ASSET_TYPES)
+                headers.update({name: HEADERS[name] for name in _ASSET_HEADERS} if is_asset else HEADERS)
                 if scope["scheme"] == "https":
                     headers["strict-transport-security"] = f"max-age={_YEAR_SECONDS}"
             await send(message)

@@ -63,7 +63,7 @@ LOOKUPS = ThreadPool("lookups", 8, "Known API keys and references to models, loo
 # Mostly Python code, each thread of which delays the event loop.
 EXPENSIVE = ThreadPool("expensive", 2, "Expensive reads: inspection of models, measurement of storage")
 EXPORTS = ThreadPool("exports", 1, "Exports, whose threads wait for the low-priority process")
-STRANGERS = ThreadPool("strangers", 2, "Credentials that were never seen, mostly wrong ones")
+UNKNOWN_CREDENTIALS = ThreadPool("strangers", 2, "Credentials that were never seen, mostly wrong ones")
 AUDIT = ThreadPool("audit", 4, "Entries of the audit log that responses wait for")
 EVENTS = ThreadPool("events", 2, "Events read for streams and lists")
 WEBHOOKS = ThreadPool("webhooks", 2, "Deliveries to webhooks: claims and outcomes")
@@ -72,5 +72,5 @@ NOTES = ThreadPool("notes", 1, "Writes after the response, such as the last use 
 
 POOLS = (
     *(SCORING, EXPLANATIONS, MODELS, LOOKUPS, EXPENSIVE, EXPORTS),
-    *(STRANGERS, AUDIT, EVENTS, WEBHOOKS, NOTES),
+    *(UNKNOWN_CREDENTIALS, AUDIT, EVENTS, WEBHOOKS, NOTES),
 )

@@ -39,12 +39,16 @@ class ListRoute(JsonRoute):
         row = await scoring.interleavings.get(request.path_params["interleaving_id"])
         if row.model_ids is None:
             if documents is not None:
-                raise InvalidInput.at("/query/documents", "the rankers have no models; give their rankings")
+                raise InvalidInput.at(
+                    "/query/documents",
+                    "must be absent: the rankers have no models; send their rankings instead",
+                )
             shown = await list_of_rankings(row, body.rankings, body.query.id, body.user, scoring)
         else:
             if body.rankings is not None or not documents:
                 raise InvalidInput.at(
-                    "/query/documents", "the models need candidate documents, and no rankings"
+                    "/query/documents",
+                    "required: the models rank candidate documents; send documents without rankings",
                 )
             if not isinstance(documents, list):
                 raise InvalidInput.at("/query/documents", "must be an array of documents")
@@ -80,7 +84,7 @@ router = Router(prefix="/v1/interleavings", tags=["interleavings"], route_class=
 
 @router.post(
     "/{interleaving_id}/lists",
-    summary="Make an interleaved list",
+    summary="Create an interleaved list",
     response_model=ShownList,
     responses=problems(404, *BODY_PROBLEMS),
 )

@@ -61,11 +61,13 @@ async def list_of_rankings(
     """
     given = rankings or {}
     if set(given) != set(row.rankers):
-        raise InvalidInput.at("/rankings", f"must give a ranking for each of {', '.join(row.rankers)}")
+        raise InvalidInput.at(
+            "/rankings", f"must have exactly one ranking for each of {', '.join(row.rankers)}"
+        )
     numbers: dict[str, int] = {}
     for name, ids in given.items():
         if not ids or len(set(ids)) < len(ids):
-            problem = "holds a document twice" if ids else "must hold a document"
+            problem = "has a document twice" if ids else "must have at least one document"
             raise InvalidInput.at(f"/rankings/{name}", problem)
         for document in ids:
             numbers.setdefault(document, len(numbers))

@@ -59,7 +59,7 @@ def create_interleaving(
     list, and send the clicks. The verdict may be read at any time.
     """
     if (body.models is None) == (body.rankings is None):
-        raise InvalidInput.at("/models", "give either models or rankings")
+        raise InvalidInput.at("/models", "must be given unless rankings is given; send only one of them")
     names = body.models or body.rankings or []
     check_rankers(body.method, len(names))
     with idempotency.begin(services.store) as tx:

@@ -36,7 +36,7 @@ CREATE_EXAMPLES: Any = {
         "value": {"name": "new features", "models": ["web:3", "web:4"]},
     },
     "rankings": {
-        "summary": "Rankings that the caller makes, by four rankers",
+        "summary": "Rankings that the client sends, of four rankers",
         "value": {"name": "four engines", "rankings": ["bm25", "dense", "hybrid", "ltr"], "difference": 0.1},
     },
 }
@@ -55,7 +55,7 @@ LIST_EXAMPLES: Any = {
         },
     },
     "rankings": {
-        "summary": "Rankings of the caller, by ranker",
+        "summary": "Rankings that the client sends, by ranker",
         "value": {
             "user": "u-17",
             "query": {"id": "q1"},
@@ -83,18 +83,21 @@ class InterleavingRequest(RequestModel):
 
     name: NameForPeople = Field(examples=["new features"])
     models: list[ModelReference] | None = Field(
-        None, min_length=2, max_length=10, description="Two or more models; versions are fixed now"
+        None,
+        min_length=2,
+        max_length=10,
+        description="References of two or more models; resolved to versions immediately",
     )
     rankings: list[RankerName] | None = Field(
         None,
         min_length=2,
         max_length=10,
-        description="Names of two or more rankers whose rankings each list request holds",
+        description="Names of two or more rankers whose rankings are sent with each list request",
     )
     method: Method = Field(
-        "team_draft", description="`balanced` and `optimised` take two rankers, the others more"
+        "team_draft", description="Interleaving method; `balanced` and `optimised` support only two rankers"
     )
-    length: int = Field(10, ge=1, le=100, description="Documents of a list at most")
+    length: int = Field(10, ge=1, le=100, description="Maximum number of documents of a list")
     seed: int = Field(42, ge=0, le=2**31 - 1)
     unit: Literal["user", "list"] = Field(
         "user",
@@ -102,24 +105,32 @@ class InterleavingRequest(RequestModel):
         " credits differ; `list` takes all lists",
     )
     error: float = Field(
-        0.05, gt=0, lt=0.5, description="Largest probability to name a better ranker where there is none"
+        0.05,
+        gt=0,
+        lt=0.5,
+        description="Maximum probability of a winner if the rankers are equal (type I error)",
     )
     miss: float = Field(
-        0.2, gt=0, lt=0.5, description="Largest probability to call rankers equal that differ by `difference`"
+        0.2,
+        gt=0,
+        lt=0.5,
+        description="Maximum probability of the conclusion `equal` if the rankers differ by `difference`"
+        " (type II error)",
     )
     difference: float = Field(
         0.05,
         gt=0,
         lt=0.5,
-        description="Smallest difference of interest: by how much the share of decided units that prefer the"
-        " better ranker exceeds one half",
+        description="Minimum difference of interest: excess over one half of the share of decided units"
+        " that prefer the"
+        " better ranker",
     )
     click_window_seconds: int = Field(
         1_800,
         ge=0,
         le=604_800,
-        description="Clicks count this long after a list is shown, and the list counts from then on; with 0,"
-        " clicks always count, immediately",
+        description="Time after a list is shown in which clicks count; the list counts afterwards. With 0,"
+        " clicks always count immediately",
     )
     project: NewProject = None
 
@@ -131,8 +142,8 @@ class Interleaving(ResponseModel):
 
     id: str
     name: str
-    rankers: list[str] = Field(description="Names of the rankers; references of models")
-    model_ids: list[str] | None = Field(description="Null where callers send the rankings")
+    rankers: list[str] = Field(description="Names of the rankers, or references of the models")
+    model_ids: list[str] | None = Field(description="Ids of the models; null if clients send the rankings")
     method: Method
     length: int
     seed: int
@@ -140,7 +151,9 @@ class Interleaving(ResponseModel):
     error: float
     miss: float
     difference: float
-    sample_size: int = Field(description="Decided units that a test with a fixed number would need")
+    sample_size: int = Field(
+        description="Number of decided units that a test with a fixed sample size would need"
+    )
     click_window_seconds: int
     project: ShownProject
     created_at: datetime
@@ -171,9 +184,11 @@ class InterleavingPage(ResponseModel):
 class InterleavedQuery(RequestModel):
     """A query, with its candidate documents where models rank them."""
 
-    id: CallerId = Field(description="Users keep the list of a query", examples=["q1"])
+    id: CallerId = Field(
+        description="Id of the query; each user always gets the same list for it", examples=["q1"]
+    )
     documents: list[CandidateDocument] | None = Field(
-        None, description="Candidates as of `/rank`; none with `rankings`"
+        None, description="Candidate documents, as in `/rank`; omitted with `rankings`"
     )
 
 
@@ -182,13 +197,16 @@ class ListRequest(RequestModel):
 
     user: CallerId | None = Field(
         None,
-        description="Any text that tells users apart; only its hash is stored. Without it each request has a"
+        description="Any text that identifies the user; only its hash is stored. Without it each request"
+        " gets a"
         " new list",
         examples=["u-17"],
     )
     query: InterleavedQuery
     rankings: dict[RankerName, Annotated[list[CallerId], Field(max_length=10_000)]] | None = Field(
-        None, max_length=10, description="Documents of each ranker, best first; for rankings of the caller"
+        None,
+        max_length=10,
+        description="Ids of documents by ranker, best first; only for an interleaving without models",
     )
 
 
@@ -201,10 +219,10 @@ class ShownList(ResponseModel):
         }
     )
 
-    ranking_id: str = Field(description="Events name it")
+    ranking_id: str = Field(description="Id of the list, for its click events")
     query: str
     documents: list[str] = Field(description="Ids of the documents to show, best first")
-    kept: bool = Field(description="Whether the user has seen this list for the query before")
+    kept: bool = Field(description="Whether this list was stored for the user and query before")
 
 
 class ClickEvent(RequestModel):
@@ -241,8 +259,9 @@ class SequentialLook(ResponseModel):
     decided: int
     preferring_first: int
     winning_share: float | None = Field(
-        description="Share of the units with which a ranker would be called better; null where these are too"
-        " few for any share"
+        description="Share of the units at which a ranker is concluded to be better; null if the units are"
+        " too"
+        " few for a conclusion"
     )
 
 
@@ -255,16 +274,21 @@ class PairVerdict(ResponseModel):
     losses: int = Field(description="Lists on which the second has more credit")
     ties: int = Field(description="Lists with a click and equal credit")
     delta: float | None = Field(description="(wins + ½ ties) / all − ½; null without clicks")
-    delta_lower: float | None = Field(description="95% interval, by bootstrap over users")
+    delta_lower: float | None = Field(
+        description="Lower end of the 95% interval of `delta`, by bootstrap over users"
+    )
     delta_upper: float | None
     decided: int = Field(description="Units that prefer one ranker")
     preferring_first: int
-    sign_p: float = Field(description="Exact sign test, for one look at a number of units fixed ahead")
-    sequential_p: float = Field(description="Bound of the p-value that holds at any time")
+    sign_p: float = Field(
+        description="p-value of the exact sign test, valid for a single test with a sample size fixed in"
+        " advance"
+    )
+    sequential_p: float = Field(description="Sequential p-value, valid at any number of repeated reads")
     conclusion: Literal["first", "second", "equal", "undecided"]
-    needed: int | None = Field(description="Further decided units that an undecided test may need")
+    needed: int | None = Field(description="Number of further decided units that an undecided test may need")
     path: list[SequentialLook] = Field(
-        description="The test after up to 50 numbers of decided units, in the order of their lists"
+        description="State of the test after up to 50 numbers of decided units, in the order of their lists"
     )
 
 
@@ -311,9 +335,11 @@ class InterleavingVerdict(ResponseModel):
     )
 
     sentence: str
-    winner: str | None = Field(description="The ranker that is better than all others")
+    winner: str | None = Field(description="Ranker that is better than all others; null if there is none")
     lists: int = Field(description="Lists that were shown")
     clicked_lists: int = Field(description="Lists with a click whose window is over")
     waiting_lists: int = Field(description="Lists with a click whose window is open; they do not count yet")
-    sample_size: int = Field(description="Decided units that a test with a fixed number would need")
+    sample_size: int = Field(
+        description="Number of decided units that a test with a fixed sample size would need"
+    )
     pairs: list[PairVerdict]

@@ -30,24 +30,27 @@ class AutoTrainBaseline(ResponseModel):
     """A ranking that the model of an automatic training is compared with."""
 
     name: str = Field(examples=["LightGBM's default trees"])
-    value: float = Field(description="Its mean of the metric", examples=[0.4310])
-    difference: float = Field(description="The model's mean less this one", examples=[0.0202])
+    value: float = Field(description="Mean of the metric for this ranking", examples=[0.4310])
+    difference: float = Field(description="Mean of the model minus mean of this ranking", examples=[0.0202])
     p_value: float = Field(
         description="Fisher's randomisation test, two-sided, corrected for all baselines (Holm)",
         examples=[0.002],
     )
-    verdict: Verdict = Field(description="Of the model against it, at 0.05")
+    verdict: Verdict = Field(
+        description="Verdict on the model compared with this ranking, at the significance level 0.05"
+    )
 
 
 class AutoTrainQuality(ResponseModel):
     """The quality of a model on some queries, compared with baselines."""
 
-    sentence: str = Field(description="All of it in words", examples=[_SENTENCE])
+    sentence: str = Field(description="Summary of the result in one sentence", examples=[_SENTENCE])
     value: float = Field(description="Mean of the metric", examples=[0.4512])
     interval: list[float] | None = Field(description="95% interval of the mean", examples=[_INTERVAL])
     data: Literal["held-out", "test"] = Field(
-        description="`held-out` queries of the training data, each measured by models and a choice without"
-        " it; or those of the `test` data"
+        description="`held-out` queries of the training data, each evaluated by models trained and selected"
+        " without"
+        " it; or queries of the `test` data"
     )
     baselines: list[AutoTrainBaseline]
 
@@ -68,15 +71,15 @@ class AutoTrainCandidate(ResponseModel):
     number: int = Field(description="Position in the portfolio", examples=[0])
     name: str = Field(examples=["trees by lambdarank"])
     loss: Json = Field(examples=[{"name": "lambdarank"}])
-    scorer: Json = Field(description="As of a training", examples=[{"kind": "trees"}])
+    scorer: Json = Field(description="Scorer, as in a training request", examples=[{"kind": "trees"}])
     hyperparameters: Json | None = Field(
-        description="Of trees; null for others", examples=[{"num_leaves": 31}]
+        description="Hyperparameters of trees; null for other scorers", examples=[{"num_leaves": 31}]
     )
     status: Literal["queued", "running", "complete", "stopped", "out-of-time", "not-tried"] = Field(
-        description="`stopped` where it was shown to be worse than the best before its last fold"
+        description="`stopped`: significantly worse than the best candidate before its last fold"
     )
     reason: str | None = Field(
-        description="Why it was stopped or not tried", examples=["the budget of time was used up"]
+        description="Why the candidate was stopped or not tried", examples=["the time budget was used up"]
     )
     value: float | None = Field(
         description="Mean of the metric over the queries held out; null before the first fold",
@@ -84,16 +87,25 @@ class AutoTrainCandidate(ResponseModel):
     )
     interval: list[float] | None = Field(description="95% interval of the value", examples=[[0.38, 0.44]])
     tied_with_best: bool | None = Field(
-        description="Whether the best candidate is not shown to be better; null until all are tried"
+        description="Whether the best candidate is not significantly better than this one; null until all"
+        " are tried"
     )
-    folds: int = Field(description="Folds held out", examples=[7])
+    folds: int = Field(description="Number of evaluated folds", examples=[7])
     planned_folds: int = Field(
-        description="Folds to hold out; 0 before the first candidate has shown its time", examples=[15]
+        description="Number of folds to evaluate; 0 until the running time of the first candidate is known",
+        examples=[15],
     )
-    iterations: int | None = Field(description="Trees or epochs that are best over all folds", examples=[240])
-    seconds: float = Field(description="Running time of its trainings", examples=[12.3])
-    size_bytes: int | None = Field(description="Of members: size of the file", examples=[81234])
-    weight: float = Field(description="Weight of its scaled scores in the model; 0 without", examples=[0.5])
+    iterations: int | None = Field(
+        description="Best number of trees or epochs over all folds", examples=[240]
+    )
+    seconds: float = Field(description="Running time of the candidate's trainings", examples=[12.3])
+    size_bytes: int | None = Field(
+        description="File size of a candidate that is in the model; null for others", examples=[81234]
+    )
+    weight: float = Field(
+        description="Weight of the candidate's scaled scores in the model; 0 if it is not in the model",
+        examples=[0.5],
+    )
 
 
 class AutoTrainCandidates(ResponseModel):
@@ -120,12 +132,12 @@ def candidates_of(tx: Transaction, job_id: str) -> AutoTrainCandidates:
     return AutoTrainCandidates(
         metric=metric,
         higher_is_better=parse_metric(metric).higher_is_better,
-        items=[AutoTrainCandidate.model_validate(_shown(row)) for row in tx.candidates.of(job_id)],
+        items=[AutoTrainCandidate.model_validate(_candidate_values(row)) for row in tx.candidates.of(job_id)],
         conclusion=(job.result or {}).get("conclusion"),
     )
 
 
-def _shown(row: CandidateRow) -> dict[str, Any]:
+def _candidate_values(row: CandidateRow) -> dict[str, Any]:
     columns = {column.key: getattr(row, column.key) for column in CandidateRow.__table__.columns}
     training = row.training
     return columns | {

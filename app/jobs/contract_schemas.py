@@ -30,30 +30,32 @@ class ContractRequest(RequestModel):
             Discriminator(_gain_form),
         ]
         | None
-    ) = Field(None, description="What a label is worth: 2^y − 1, y, or a list by label")
-    discount: Discount | None = Field(None, description="D(r): log2(1 + r), LETOR's, or r")
-    relevance_threshold: float | None = Field(None, description="Relevant is a label above it")
+    ) = Field(None, description="Gain of a label y: 2^y − 1, y, or a list of gains by label")
+    discount: Discount | None = Field(None, description="Discount of rank r: log2(1 + r), LETOR's, or r")
+    relevance_threshold: float | None = Field(None, description="Labels above this value are relevant")
     ties: Ties | None = Field(
         None, description="Equal scores: input order, larger document id first, or the mean over their orders"
     )
     queries_without_relevant: EmptyQueries | None = Field(
-        None, description="Left out of means, or the value that they count with"
+        None,
+        description="`skip` omits these queries from means; otherwise the value that they are counted with",
     )
     short_lists: ShortLists | None = Field(
         None, description="NDCG@k of queries with fewer than k documents: as it is, or 0"
     )
     precision_sum_over: PrecisionSumOver | None = Field(
-        None, description="Average precision@k divides by the relevant documents, or by min(that, k)"
+        None, description="Divisor of average precision@k: the number of relevant documents, or at most k"
     )
     max_label: int | None = Field(None, ge=1, le=1000, description="Label of a perfect document, for ERR")
     max_documents: int | None = Field(
         None,
         ge=1,
         le=2**31 - 1,
-        description="Only so many documents of each query's ranking count, all when null: trec_eval's -M",
+        description="Number of top documents of each query to evaluate; all when null (trec_eval's -M)",
     )
     judged_only: bool | None = Field(
-        None, description="Leave documents that are not judged, or below 0, out of rankings: trec_eval's -J"
+        None,
+        description="Omit documents without a label, or with a label below 0, from rankings (trec_eval's -J)",
     )
 
 
@@ -65,7 +67,7 @@ Contract = Annotated[
     Annotated[Preset, Tag("preset")] | Annotated[ContractRequest, Tag("conventions")],
     Discriminator(_contract_form),
     Field(
-        description="What the metrics agree on: a preset that reproduces a tool, or one with changes",
+        description="Conventions of the metrics: a preset that reproduces a tool, or a preset with changes",
         examples=["trec_eval", {"preset": "lightgbm", "gain": [0, 1, 3, 7]}],
     ),
 ]
@@ -74,23 +76,28 @@ Contract = Annotated[
 class Conventions(ResponseModel):
     """The conventions in which two tools may differ on the same metric."""
 
-    gain: Gain = Field(description="What a label is worth: 2^y − 1, y, or a list by label")
-    discount: Discount = Field(description="D(r): log2(1 + r), LETOR's, or r")
-    relevance_threshold: float = Field(description="Relevant is a label above it")
+    gain: Gain = Field(description="Gain of a label y: 2^y − 1, y, or a list of gains by label")
+    discount: Discount = Field(description="Discount of rank r: log2(1 + r), LETOR's, or r")
+    relevance_threshold: float = Field(description="Labels above this value are relevant")
     ties: Ties = Field(description="Order of equal scores")
-    queries_without_relevant: EmptyQueries = Field(description="Left out of means, or what they count with")
+    queries_without_relevant: EmptyQueries = Field(
+        description="`skip` omits these queries from means; otherwise the value that they are counted with"
+    )
     short_lists: ShortLists = Field(description="NDCG@k of queries with fewer than k documents")
-    precision_sum_over: PrecisionSumOver = Field(description="What average precision@k is divided by")
+    precision_sum_over: PrecisionSumOver = Field(description="Divisor of average precision@k")
     max_label: int = Field(description="Label of a perfect document, for ERR")
     max_documents: int | None = Field(
-        None, description="So many documents of each query's ranking count, all when null"
+        None, description="Number of top documents of each query to evaluate; all when null"
     )
     judged_only: bool = Field(
-        False, description="Whether documents that are not judged, or below 0, are left out of rankings"
+        False,
+        description="Whether documents without a label, or with a label below 0, are omitted from rankings",
     )
 
 
 class NamedConventions(Conventions):
     """Conventions, with the name of the preset that has exactly these conventions."""
 
-    preset: Preset | None = Field(description="Null where they are none")
+    preset: Preset | None = Field(
+        description="Name of the preset with these conventions; null if there is none"
+    )

@@ -7,24 +7,24 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 
 from app.http.schemas import RequestModel, ResponseModel
-from core.training.distribution import DEFAULT_MOST_RANKS, LEAST_RANKS, MOST_RANKS, MOST_THREADS
+from core.training.distribution import DEFAULT_MAX_RANKS, MAX_RANKS, MAX_THREADS, MIN_RANKS
 
 
 class RanksRequest(RequestModel):
     """Number of processes that train a model together."""
 
     at_least: int = Field(
-        LEAST_RANKS,
-        ge=LEAST_RANKS,
-        le=MOST_RANKS,
-        description="Fewer do not start, and do not go on when others are lost",
+        MIN_RANKS,
+        ge=MIN_RANKS,
+        le=MAX_RANKS,
+        description="Minimum number of ranks: with fewer, the training does not start or continue",
         examples=[2],
     )
     at_most: int = Field(
-        DEFAULT_MOST_RANKS,
-        ge=LEAST_RANKS,
-        le=MOST_RANKS,
-        description="Of the processes that are free, no more take part; at least `at_least`",
+        DEFAULT_MAX_RANKS,
+        ge=MIN_RANKS,
+        le=MAX_RANKS,
+        description="Maximum number of ranks, not below `at_least`",
         examples=[8],
     )
 
@@ -33,14 +33,14 @@ class DistributionRequest(RequestModel):
     """Train on several machines or processes, the ranks; their number does not change the model."""
 
     ranks: RanksRequest = Field(default_factory=RanksRequest)
-    threads_per_rank: int = Field(1, ge=1, le=MOST_THREADS, description="Threads of each rank", examples=[4])
+    threads_per_rank: int = Field(1, ge=1, le=MAX_THREADS, description="Threads of each rank", examples=[4])
 
 
 def _refuse_distribution(value: Any) -> None:
     if value is not None:
         raise PydanticCustomError(
             "not_distributed",
-            "is for single trainings: studies and experiments train many models, each in one process",
+            "can only be used for single trainings; studies and experiments train each model in one process",
         )
 
 
@@ -56,17 +56,17 @@ class RankProgress(ResponseModel):
     """Progress of one rank of a distributed training."""
 
     rank: int = Field(description="From 0", examples=[0])
-    host: str = Field(description="Machine that it runs on", examples=["10.0.0.12"])
-    queries: int | None = Field(None, description="Training queries that it holds", examples=[3784])
-    documents: int | None = Field(None, description="Their documents", examples=[453_120])
-    memory_bytes: int | None = Field(None, description="Memory that it takes", examples=[412_090_368])
+    host: str = Field(description="Machine that the rank runs on", examples=["10.0.0.12"])
+    queries: int | None = Field(None, description="Training queries that the rank stores", examples=[3784])
+    documents: int | None = Field(None, description="Documents of these queries", examples=[453_120])
+    memory_bytes: int | None = Field(None, description="Current memory of the rank", examples=[412_090_368])
     peak_memory_bytes: int | None = Field(
-        None, description="Most memory that its process had, with what it shares", examples=[498_073_600]
+        None, description="Peak memory of the rank's process, including shared memory", examples=[498_073_600]
     )
     sent_bytes: int | None = Field(
-        None, description="Bytes that it has sent to the other ranks", examples=[31_457_280]
+        None, description="Bytes that the rank has sent to other ranks", examples=[31_457_280]
     )
     waiting_share: float | None = Field(
-        None, description="Share of its time that it waited for other ranks, from 0 to 1", examples=[0.12]
+        None, description="Share of time that the rank waited for other ranks, from 0 to 1", examples=[0.12]
     )
-    stage: str = Field("", description="What it is doing", examples=["training"])
+    stage: str = Field("", description="Current stage of the rank", examples=["training"])

@@ -24,7 +24,7 @@ _TYPE_NAMES = {
     tuple: "list",
     dict: "object",
 }
-_MOST_LETTERS = 1_024  # maximum length of a feature name
+_MAX_NAME_LENGTH = 1_024  # maximum length of a feature name
 
 
 class ParameterDescription(ResponseModel):
@@ -32,16 +32,20 @@ class ParameterDescription(ResponseModel):
 
     name: str = Field(description="As written in requests", examples=["truncation_level"])
     type: str = Field(description="number, integer, boolean, text, list or object", examples=["integer"])
-    optional: bool = Field(description="Whether null is allowed, for not used", examples=[True])
-    default: Any = Field(description="Value when left out", examples=[None])
+    optional: bool = Field(
+        description="Whether null is allowed; null disables the parameter", examples=[True]
+    )
+    default: Any = Field(description="Default value", examples=[None])
     minimum: float | None = Field(description="Lower bound", examples=[1])
     exclusive_minimum: bool = Field(
         description="Whether the lower bound itself is excluded", examples=[False]
     )
     maximum: float | None = Field(description="Inclusive upper bound", examples=[None])
-    choices: list[str] = Field(description="Allowed values of a text; empty for others", examples=[[]])
+    choices: list[str] = Field(
+        description="Allowed values of a text parameter; empty for other types", examples=[[]]
+    )
     description: str = Field(
-        description="What it does", examples=["Keep pairs with a document in the top τ."]
+        description="Effect of the parameter", examples=["Keep pairs with a document in the top τ."]
     )
 
 
@@ -108,7 +112,7 @@ def describe(cls: type) -> list[ParameterDescription]:
     ]
 
 
-FeatureName = Annotated[str, Field(max_length=_MOST_LETTERS)]
+FeatureName = Annotated[str, Field(max_length=_MAX_NAME_LENGTH)]
 
 
 def _annotation(parameter: Parameter) -> Any:
@@ -187,11 +191,11 @@ class LossDescription(ResponseModel):
     """A loss in the catalogue."""
 
     name: str = Field(description="As written in requests", examples=["ndcg-loss2++"])
-    summary: str = Field(description="One line", examples=["Tighter bound on the NDCG cost"])
+    summary: str = Field(description="One-line summary", examples=["Tighter bound on the NDCG cost"])
     formula: str = Field(description="The loss as computed", examples=["Σ w ln(1 + e^{−σ(s_i − s_j)})"])
-    source: str = Field(description="Where it was published", examples=["Wang et al. 2018, eq. 19"])
-    choose: str = Field(description="When to choose it", examples=["NDCG counts"])
-    parameters: list[ParameterDescription] = Field(description="Its hyperparameters")
+    source: str = Field(description="Publication of the loss", examples=["Wang et al. 2018, eq. 19"])
+    choose: str = Field(description="When to choose it", examples=["NDCG is the target metric"])
+    parameters: list[ParameterDescription] = Field(description="Hyperparameters of the loss")
 
 
 class LossCatalogue(ResponseModel):
@@ -204,13 +208,16 @@ class ScorerDescription(ResponseModel):
     """A kind of scorer in the catalogue."""
 
     kind: str = Field(description="As written in requests", examples=["mlp"])
-    summary: str = Field(description="One line", examples=["Feed-forward network"])
+    summary: str = Field(description="One-line summary", examples=["Feed-forward network"])
     is_network: bool = Field(
-        description="Whether its hyperparameters are in `scorer`, and an iteration is an epoch; trees have"
-        " theirs in `hyperparameters`",
+        description="Whether an iteration is an epoch, and the hyperparameters are in `scorer`; those of"
+        " trees are"
+        " in `hyperparameters`",
         examples=[True],
     )
-    parameters: list[ParameterDescription] = Field(description="Its hyperparameters in `scorer`")
+    parameters: list[ParameterDescription] = Field(
+        description="Hyperparameters of the scorer, set in `scorer`"
+    )
 
 
 class ScorerCatalogue(ResponseModel):

@@ -27,7 +27,7 @@ class JobSchemas(ResponseModel):
         description="The schema of each kind's request, by name", examples=[{"train": "TrainRequest"}]
     )
     schemas: dict[str, Any] = Field(
-        description="These schemas and all that they refer to, as `#/components/schemas/…`, written out",
+        description="These schemas and all schemas that they reference as `#/components/schemas/…`",
         examples=[{"TrainRequest": {"type": "object"}}],
     )
 
@@ -56,7 +56,7 @@ def _submits(route: APIRoute) -> bool:
 
 
 def _closure(names: Iterable[str], schemas: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the named schemas and all that they refer to."""
+    """Return the named schemas and all schemas that they reference."""
     closure: dict[str, Any] = {}
     waiting = list(names)
     while waiting:

@@ -22,7 +22,7 @@ from app.jobs.learning_curves import best_iteration_of, histories, learning_curv
 from app.jobs.requests import JobBatchRequest, JobRequest
 from app.jobs.requests.examples import BATCH_EXAMPLES, REQUEST_EXAMPLES
 from app.jobs.schemas import (
-    ORDER_WORDS,
+    ORDER_DESCRIPTION,
     CancelledJobs,
     Job,
     JobBatch,
@@ -93,7 +93,7 @@ def create_jobs(
     return created
 
 
-_Listing = Annotated[ListQuery, list_query(Job, [*Jobs.columns, *ORDERS], ORDER_WORDS)]
+_Listing = Annotated[ListQuery, list_query(Job, [*Jobs.columns, *ORDERS], ORDER_DESCRIPTION)]
 
 
 @polled_router.get("", summary="List jobs", responses={**NOT_MODIFIED, **problems(422)})
@@ -111,12 +111,12 @@ def list_jobs(
             min_length=1,
             max_length=200,
             pattern=r"^[^\x00-\x1f\x7f]+$",
-            description="Only jobs with this in their name, or of this id",
+            description="Only jobs whose name contains this text, or with this id",
         ),
     ] = None,
     prefix: Prefix = None,
     id: Annotated[
-        list[Id] | None, Query(min_length=1, max_length=MAX_HISTORIES, description="Only these jobs")
+        list[Id] | None, Query(min_length=1, max_length=MAX_HISTORIES, description="Only jobs with these ids")
     ] = None,
     folded: Annotated[
         bool,
@@ -152,7 +152,7 @@ def get_job_histories(
         Query(
             min_length=1,
             max_length=MAX_HISTORIES,
-            description="Ids of jobs; `id:120` asks for the iterations above 120 alone",
+            description="Ids of jobs; `id:120` returns only the iterations above 120",
             examples=[["job_01k9x2z4q7c8v5n3b6r1:120", "job_01k9x2z4q7c8v5n3b6r2"]],
         ),
     ],
@@ -236,8 +236,8 @@ def cancel_jobs(
     A job that has already ended stays as it is, so that the request may be sent again.
     """
     with services.store.begin() as tx:
-        items, left = cancel_all(tx, body.ids)
-    for folder in left:
+        items, orphaned = cancel_all(tx, body.ids)
+    for folder in orphaned:
         services.store.artifacts.delete(folder)
     return CancelledJobs(items=items)
 
@@ -254,7 +254,7 @@ def cancel_job(job_id: str, services: UseServices) -> Response:
     with services.store.begin() as tx:
         job = tx.jobs.request_cancel(job_id)
         view = Job.of(tx, job)
-        left = orphaned_artifacts(job) if view.status == JobStatus.CANCELLED else []
-    for folder in left:
+        orphaned = orphaned_artifacts(job) if view.status == JobStatus.CANCELLED else []
+    for folder in orphaned:
         services.store.artifacts.delete(folder)
     return accepted(view, f"/v1/jobs/{job_id}")

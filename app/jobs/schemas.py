@@ -14,10 +14,10 @@ from core.jobs import PRIORITIES, JobKind, JobStatus, main_metric_of, title_of
 from core.store import Job as JobRow
 from core.store import Transaction
 
-ORDER_WORDS = (
-    "What to sort by. `duration` is the time from the first start to the end; `metric` the latest value of"
-    " the main metric, of trainings on the validation data where there is some. `newest`, `oldest` and"
-    " `longest` are whole orders, which `order` does not change"
+ORDER_DESCRIPTION = (
+    "Sort key. `duration` is the time from the first start to the end; `metric` is the latest value of"
+    " the main metric, for trainings on the validation data if there is any. `newest`, `oldest` and"
+    " `longest` include the direction and ignore `order`"
 )
 
 
@@ -26,32 +26,32 @@ class Progress(ResponseModel):
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
-    phase: str = Field(description="What it is doing", examples=["training"])
+    phase: str = Field(description="Current phase of the job", examples=["training"])
     iteration: int | None = Field(
-        None, description="Steps of the phase done: trees, or epochs of a network", examples=[120]
+        None, description="Completed steps of the phase: trees, or epochs of a network", examples=[120]
     )
-    total: int | None = Field(None, description="Steps of the phase in all", examples=[500])
+    total: int | None = Field(None, description="Total number of steps of the phase", examples=[500])
     batch: int | None = Field(
         None,
-        description="Batches of the epoch under way that are done; left out except in long epochs",
+        description="Completed batches of the current epoch; omitted unless epochs are long",
         examples=[12],
         exclude_if=lambda batch: batch is None,
     )
     batches: int | None = Field(
         None,
-        description="Batches of an epoch in all",
+        description="Total number of batches of an epoch",
         examples=[60],
         exclude_if=lambda batches: batches is None,
     )
-    eta_seconds: float | None = Field(None, description="Estimated time to the end", examples=[41.5])
+    eta_seconds: float | None = Field(None, description="Estimated remaining time", examples=[41.5])
     ranks: list[RankProgress] | None = Field(
         None,
-        description="The ranks of a distributed training; left out for others",
+        description="Ranks of a distributed training; omitted for other jobs",
         exclude_if=lambda ranks: ranks is None,
     )
     restarts: int | None = Field(
         None,
-        description="How often this attempt started its ranks again after one was lost; left out where there"
+        description="Number of restarts of the ranks in this attempt after one was lost; omitted if there"
         " are none",
         examples=[0],
         exclude_if=lambda restarts: restarts is None,
@@ -62,10 +62,10 @@ class Phase(ResponseModel):
     """A phase of an attempt, with its duration and memory."""
 
     phase: str = Field(examples=["training"])
-    seconds: float = Field(description="How long it took so far", examples=[41.2])
+    seconds: float = Field(description="Duration of the phase so far", examples=[41.2])
     peak_memory_bytes: int | None = Field(
-        description="Most memory that the job had meanwhile, sampled, as its memory limit counts it;"
-        " null where it is unknown",
+        description="Peak memory of the job in the phase, sampled, as its memory limit counts it;"
+        " null if unknown",
         examples=[1_288_490_188],
     )
 
@@ -74,7 +74,8 @@ class Attempt(ResponseModel):
     """One claim of a job by a worker."""
 
     number: int = Field(
-        validation_alias="attempt", description="1 for the first; one that was handed back does not count"
+        validation_alias="attempt",
+        description="Number of the attempt, from 1; attempts handed back to the queue are not counted",
     )
     worker: str = Field(description="Machine and process", examples=["trainer-2:41/57"])
     started_at: datetime
@@ -82,8 +83,8 @@ class Attempt(ResponseModel):
     ending: Literal["succeeded", "refused", "failed", "cancelled", "lost", "handed_back"] | None = Field(
         description="Null while it runs"
     )
-    detail: str | None = Field(description="Why it ended so, if known")
-    resumed_from: int | None = Field(description="Iteration of the checkpoint that it went on from")
+    detail: str | None = Field(description="Reason of the ending, if known")
+    resumed_from: int | None = Field(description="Iteration of the checkpoint that the attempt resumed from")
     phases: list[Phase] = Field(
         [], description="In the order in which they began; none for attempts of earlier releases"
     )
@@ -99,8 +100,8 @@ class MainMetric(ResponseModel):
 
     name: str = Field(examples=["ndcg@10"])
     data: Literal["test", "validation", "held-out", "train"] = Field(
-        description="`validation` for trainings that have such data, so that choosing among them leaves the"
-        " test data unseen; else `test`, else `held-out` queries of an automatic training, else `train`"
+        description="`validation` for trainings with validation data, so that choosing among them leaves the"
+        " test data unseen; otherwise `test`, `held-out` queries of an automatic training, or `train`"
     )
     value: float = Field(description="Latest mean over queries", examples=[0.4310])
 
@@ -152,34 +153,36 @@ class Job(ResponseModel):
     kind: JobKind
     kind_label: str = Field("", description="Label of the kind", examples=["Training"])
     title: str = Field(
-        "", description="Its name, or what it makes, measures or moves", examples=["web:3 for @champion"]
+        "",
+        description="Name of the job, or a default title by what it creates, measures or moves",
+        examples=["web:3 for @champion"],
     )
     name: str | None = Field(None, description="Name of the job; null without one")
-    notes: str | None = Field(description="Notes on it")
+    notes: str | None = Field(description="Notes on the job")
     tags: ShownTags
     project: ShownProject
     status: JobStatus
     spec: Json = Field(description="The request with all defaults and resolved references")
-    progress: Progress | None = Field(description="Null before it starts")
+    progress: Progress | None = Field(description="Progress of the job; null before it starts")
     metrics: dict[str, dict[str, float | None]] | None = Field(description="Latest values by data and metric")
-    main_metric: MainMetric | None = Field(None, description="Null before there is one")
+    main_metric: MainMetric | None = Field(None, description="Main metric; null until it is measured")
     dataset_names: dict[str, str] = Field(
         {},
-        description="Names of the datasets that it reads or makes by id, without those that were deleted",
+        description="Names by id of the datasets that the job reads or creates, without deleted ones",
     )
     result: Json | None = Field(
-        description="Ids of what it made: dataset, model, evaluation, ranking, comparison, inspection;"
-        " or what it found"
+        description="Ids of created objects: dataset, model, evaluation, ranking, comparison, inspection;"
+        " or the findings of the job"
     )
-    problem: FailureReason | None = Field(description="Why it failed")
+    problem: FailureReason | None = Field(description="Why the job failed")
     findings: list[Finding] | None = Field(
         description="Findings about a training and its datasets; null until known"
     )
     priority: Literal["low", "normal", "high"]
-    key_id: str | None = Field(description="The API key that submitted it; null where none was needed")
-    attempt: int = Field(description="How often a worker has claimed it")
+    key_id: str | None = Field(description="API key that submitted the job; null without authentication")
+    attempt: int = Field(description="Number of times that a worker claimed the job")
     resumable_from: int | None = Field(
-        validation_alias="checkpoint", description="Iteration that a later attempt would go on from"
+        validation_alias="checkpoint", description="Iteration that a later attempt would resume from"
     )
     cancel_requested: bool
     created_at: datetime
@@ -200,7 +203,7 @@ class Job(ResponseModel):
 
     @field_validator("priority", mode="before")
     @classmethod
-    def _in_a_word(cls, value: Any) -> Any:
+    def _priority_name(cls, value: Any) -> Any:
         words = {number: word for word, number in PRIORITIES.items()}
         return words.get(value, value)
 
@@ -240,7 +243,9 @@ Curves = dict[str, dict[str, list[float | None]]]
 
 class _LearningCurves(ResponseModel):
     job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
-    best_iteration: int | None = Field(description="Set once the job has made its model", examples=[2])
+    best_iteration: int | None = Field(
+        description="Best iteration; null until the job has created its model", examples=[2]
+    )
     iterations: list[int] = Field(description="1-based, in order", examples=[[1, 2, 3]])
     curves: Curves = Field(
         description="By data and metric, a value for each of the iterations",
@@ -248,9 +253,10 @@ class _LearningCurves(ResponseModel):
     )
     milliseconds: dict[str, list[float | None]] = Field(
         {},
-        description="Mean wall time of an iteration since the one listed before, by part: `objective` is the"
-        " loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the measuring, `diagnostics`"
-        " their computation; null where it was not recorded",
+        description="Mean wall time per iteration since the previously listed one, by part: `objective` is"
+        " the"
+        " loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation, `diagnostics`"
+        " the diagnostics; null if not recorded",
         examples=[{"objective": [14.2, 8.1, 8.0], "tree": [131.0, 92.4, 91.8], "metrics": [6.1, 4.2, 4.1]}],
     )
 
@@ -263,7 +269,8 @@ class JobCurves(_LearningCurves):
     """The learning curves of one of several jobs; `milliseconds` is empty without `times`."""
 
     attempt: int = Field(
-        description="Start again without `after` when it is another one: the curves may have restarted",
+        description="Number of the attempt; if it changes, request all iterations again, since curves may"
+        " have restarted",
         examples=[1],
     )
     status: JobStatus
@@ -281,10 +288,11 @@ class CancelledJob(ResponseModel):
 
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"] = Field(
-        description="`cancelled` where it was queued; `stopping` where it runs, within moments;"
-        " `already_ended` where nothing was left to stop; `missing` where there is no such job"
+        description="`cancelled`: the job was queued; `stopping`: the job is running and stops within"
+        " moments;"
+        " `already_ended`: the job had ended before; `missing`: there is no such job"
     )
-    status: JobStatus | None = Field(description="Its status now; null where it is missing")
+    status: JobStatus | None = Field(description="Current status; null if the job is missing")
 
 
 class CancelledJobs(ResponseModel):
@@ -300,11 +308,11 @@ def _columns(row: JobRow) -> Json:
 def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
     label = JobKind(row.kind).specification.label
     # Specifications of earlier releases do not list the datasets: use the job's dataset.
-    made = title_of(row.kind, row.spec)
+    default_title = title_of(row.kind, row.spec)
     return {
         "kind_label": label,
-        "title": row.title or made or ", ".join(dataset_names.values()) or label,
-        "name": row.title if row.title != made else None,
+        "title": row.title or default_title or ", ".join(dataset_names.values()) or label,
+        "name": row.title if row.title != default_title else None,
         "main_metric": main_metric_of(row.kind, row.spec, row.metrics),
         "dataset_names": dataset_names,
     }

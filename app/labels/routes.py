@@ -21,11 +21,11 @@ _MANY = problems(*BODY_PROBLEMS)
 def _examples(filter: dict[str, Any], object_id: str) -> Any:
     return {
         "preview": {
-            "summary": "Answer how many would move to a project, and change nothing",
+            "summary": "Count the objects that would move to a project, without moving them",
             "value": {"filter": filter, "project": "web"},
         },
         "label": {
-            "summary": "Set one tag and take another away",
+            "summary": "Set one tag and remove another",
             "value": {"ids": [object_id], "tags": {"team": "search", "draft": None}, "dry_run": False},
         },
     }

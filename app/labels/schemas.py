@@ -17,10 +17,10 @@ class LabelRequest(Selection[F], Generic[F]):
     tags: TagChanges = Field(default_factory=dict)
     project: ProjectName | None = Field(
         None,
-        description="The project that they move to; null for none; left out, they stay",
+        description="Project to move the objects to; null for no project; omit it to keep the project",
         examples=["web"],
     )
-    dry_run: bool = Field(True, description="Whether only to answer what would change")
+    dry_run: bool = Field(True, description="Whether only to count the changes, without changing anything")
 
     @property
     def moves(self) -> bool:
@@ -34,14 +34,14 @@ class LabelRequest(Selection[F], Generic[F]):
             InvalidInput: Neither tags nor a project are given.
         """
         if not self.tags and not self.moves:
-            raise InvalidInput.at("", "tags, a project or both are needed")
+            raise InvalidInput.at("", "must have tags, a project, or both")
 
 
 class UnlabelledObject(ResponseModel):
     """An object that keeps its labels."""
 
     id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
-    reason: str = Field(examples=["would make 65 tags; there are at most 64"])
+    reason: str = Field(examples=["would result in 65 tags; the maximum is 64"])
 
 
 class Labelled(ResponseModel):
@@ -56,9 +56,9 @@ class Labelled(ResponseModel):
     )
     missing: list[str] = Field(description="Ids that do not exist", examples=[[]])
     refused: list[UnlabelledObject] = Field(description="The first 100 objects that keep their labels")
-    refused_count: int = Field(description="How many objects keep them", examples=[0])
+    refused_count: int = Field(description="Number of objects that keep their labels", examples=[0])
     complete: bool = Field(
-        description="False where the request stopped after a minute; send it again for the rest"
+        description="False if the request stopped after a minute; send it again for the rest"
     )
 
     @classmethod

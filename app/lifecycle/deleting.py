@@ -17,8 +17,8 @@ from core.store.lifecycle.sizes import FolderSizes
 from core.store.trash.kinds import KINDS, MODEL
 from core.store.trash.trash import Refused
 
-_ADDRESS_CHARACTERS = 255
-_WAYS_OUT = {
+_MAX_ADDRESS_LENGTH = 255
+_REQUIRED_STEPS = {
     "alias": "move or remove the alias",
     "comparison": "delete the comparison",
     "gate": "change or delete the gate",
@@ -34,7 +34,7 @@ def actor_of(request: Request, action: str = DELETED) -> Actor:
     return Actor(
         key_id=caller_in(request.scope).key_id,
         request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
-        address=address and address[:_ADDRESS_CHARACTERS],
+        address=address and address[:_MAX_ADDRESS_LENGTH],
         action=action,
     )
 
@@ -69,8 +69,8 @@ def delete_one(
     if deletion.missing:
         raise NotFound(kind, object_id)
     for refused in deletion.refused:
-        raise StillNeeded(kind, object_id, refused.holders, _way_out(refused))
-    _deleted(request, deletion.counts)
+        raise StillNeeded(kind, object_id, refused.holders, _required_steps(refused))
+    _invalidate_deleted(request, deletion.counts)
     return Deletion.of(deletion, dry_run=False)
 
 
@@ -84,19 +84,19 @@ def delete_many(request: Request, kind: str, body: DeleteRequest) -> Deletion:  
         sizes = FolderSizes(store.artifacts)
         return Deletion.of(preview(store, KINDS[kind], object_ids, mode, set(), sizes), dry_run=True)
     deletion = delete_objects(store, KINDS[kind], object_ids, mode, actor_of(request))
-    _deleted(request, deletion.counts)
+    _invalidate_deleted(request, deletion.counts)
     return Deletion.of(deletion, dry_run=False)
 
 
-def _deleted(request: Request, counts: Iterable[str]) -> None:
+def _invalidate_deleted(request: Request, counts: Iterable[str]) -> None:
     """Invalidate references to deleted models, so that none is scored."""
     if KINDS[MODEL].plural in counts:
         registered(request.app, ModelReferences).invalidate()
 
 
-def _way_out(refused: Refused) -> str:
+def _required_steps(refused: Refused) -> str:
     if refused.has_results:
-        return "delete that first, or all together with with_results=true"
+        return "delete its results first, or delete all together with with_results=true"
     steps = dict.fromkeys(_step(holder, refused) for holder in refused.holders)
     return f"first {', '.join(steps)}"
 
@@ -104,4 +104,4 @@ def _way_out(refused: Refused) -> str:
 def _step(holder: Holder, refused: Refused) -> str:
     if holder.id == refused.node.id:
         return f"cancel the {holder.kind} or wait for its end"
-    return _WAYS_OUT.get(holder.kind, f"delete the {holder.kind}")
+    return _REQUIRED_STEPS.get(holder.kind, f"delete the {holder.kind}")

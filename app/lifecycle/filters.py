@@ -27,12 +27,17 @@ class Filter(RequestModel):
     """The filters that all kinds have in common; all given filters must match."""
 
     all: Literal[True] | None = Field(None, description="All objects of the kind")
-    older_than_days: float | None = Field(None, ge=0, le=36_500, description="Made so many days ago")
+    older_than_days: float | None = Field(
+        None, ge=0, le=36_500, description="Only objects created at least this number of days ago"
+    )
     created_before: AwareDatetime | None = Field(
-        None, strict=False, description="Made before this moment", examples=["2026-01-05T10:00:00Z"]
+        None,
+        strict=False,
+        description="Only objects created before this time",
+        examples=["2026-01-05T10:00:00Z"],
     )
     project: WantedProjectName | None = Field(None, description=WANTED_PROJECT)
-    prefix: _Text | None = Field(None, description="Only those whose name or id begins so")
+    prefix: _Text | None = Field(None, description="Only objects whose name or id begins with this text")
 
     renamed: ClassVar[dict[str, str]] = {}
 
@@ -55,10 +60,12 @@ class Filter(RequestModel):
 class JobFilter(Filter):
     """The filters of jobs."""
 
-    status: Annotated[JobStatus, Field(strict=False)] | None = Field(None, description="Only those in it")
-    kind: Annotated[JobKind, Field(strict=False)] | None = Field(None, description="Only those of this kind")
-    dataset: Id | None = Field(None, description="Only those that read or make this dataset")
-    text: _Text | None = Field(None, description="Only those with this in their name, or of this id")
+    status: Annotated[JobStatus, Field(strict=False)] | None = Field(
+        None, description="Only objects in this status"
+    )
+    kind: Annotated[JobKind, Field(strict=False)] | None = Field(None, description="Only jobs of this kind")
+    dataset: Id | None = Field(None, description="Only jobs that read or create this dataset")
+    text: _Text | None = Field(None, description="Only jobs whose name contains this text, or with this id")
     tag: _Tags | None = None
 
     renamed: ClassVar[dict[str, str]] = {"dataset": "dataset_id"}
@@ -71,46 +78,48 @@ class ModelFilter(Filter):
         None, description="Only versions of this name"
     )
     tag: _Tags | None = None
-    kind: Literal["trees", "linear", "mlp", "sum"] | None = Field(None, description="Only of this kind")
+    kind: Literal["trees", "linear", "mlp", "sum"] | None = Field(
+        None, description="Only models of this kind"
+    )
     latest: bool | None = Field(None, description="Only the latest version of each name")
 
 
 class EvaluationFilter(Filter):
     """The filters of evaluations."""
 
-    dataset_id: Id | None = Field(None, description="Only those on its queries")
-    model_id: Id | None = Field(None, description="Only those of this version of a model")
-    ranking_id: Id | None = Field(None, description="Only those of this ranking")
+    dataset_id: Id | None = Field(None, description="Only results on this dataset")
+    model_id: Id | None = Field(None, description="Only results of this model version")
+    ranking_id: Id | None = Field(None, description="Only evaluations of this ranking")
 
 
 class ComparisonFilter(Filter):
     """The filters of comparisons."""
 
-    dataset_id: Id | None = Field(None, description="Only those on its queries")
+    dataset_id: Id | None = Field(None, description="Only results on this dataset")
 
 
 class RankingFilter(Filter):
     """The filters of rankings."""
 
-    dataset_id: Id | None = Field(None, description="Only those of its queries")
-    uploaded: bool | None = Field(None, description="Only runs from elsewhere, or only those of models")
+    dataset_id: Id | None = Field(None, description="Only rankings of this dataset")
+    uploaded: bool | None = Field(None, description="Whether to select uploaded runs, or rankings of models")
 
 
 class InspectionFilter(Filter):
     """The filters of inspections."""
 
-    dataset_id: Id | None = Field(None, description="Only those on its queries")
-    model_id: Id | None = Field(None, description="Only those of this version of a model")
+    dataset_id: Id | None = Field(None, description="Only results on this dataset")
+    model_id: Id | None = Field(None, description="Only results of this model version")
 
 
 class ExperimentFilter(Filter):
     """The filters of experiments."""
 
     status: Annotated[ExperimentStatus, Field(strict=False)] | None = Field(
-        None, description="Only those in it"
+        None, description="Only objects in this status"
     )
     paper: Annotated[str, Field(max_length=100, pattern=PRINTABLE)] | None = Field(
-        None, description="Only those of this paper"
+        None, description="Only experiments of this paper"
     )
 
 
@@ -118,9 +127,9 @@ class StudyFilter(Filter):
     """The filters of studies."""
 
     status: Literal["running", "paused", "concluding", "succeeded", "failed", "cancelled"] | None = Field(
-        None, description="Only those in it"
+        None, description="Only objects in this status"
     )
-    dataset_id: Id | None = Field(None, description="Only those on this dataset")
+    dataset_id: Id | None = Field(None, description="Only studies on this dataset")
 
 
 F = TypeVar("F", bound=Filter)
@@ -141,7 +150,7 @@ class Selection(RequestModel, Generic[F]):
             InvalidInput: Not exactly one of ids and filter is given, or the filter is empty.
         """
         if (self.ids is None) == (self.filter is None):
-            raise InvalidInput.at("", "exactly one of ids and filter is needed")
+            raise InvalidInput.at("", "must have exactly one of ids and filter")
         if self.filter is None:
             return _resolved(store, kind, dict.fromkeys(self.ids or ()))
         if not self.filter.model_dump(exclude_none=True):
@@ -154,9 +163,9 @@ class Selection(RequestModel, Generic[F]):
 class DeleteRequest(Selection[F], Generic[F]):
     """Objects to delete, and options."""
 
-    with_results: bool = Field(False, description="Whether what was made by or of them goes as well")
+    with_results: bool = Field(False, description="Whether to delete the results of the objects as well")
     permanently: bool = Field(False, description="Whether to free the bytes immediately, without the trash")
-    dry_run: bool = Field(True, description="Whether only to answer what would go")
+    dry_run: bool = Field(True, description="Whether only to list the objects, without deleting them")
 
 
 def _resolved(store: Store, kind: Kind, object_ids: Iterable[str]) -> Iterator[str]:

@@ -36,7 +36,7 @@ from core.store.trash.kinds import (
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
-WithResults = Annotated[bool, Query(description="Delete what was made by it or of it as well")]
+WithResults = Annotated[bool, Query(description="Delete the results of the object as well")]
 Permanently = Annotated[bool, Query(description="Free the bytes immediately, without the trash")]
 _ONE = problems(404, 409, 422)
 _MANY = problems(*BODY_PROBLEMS)
@@ -53,7 +53,7 @@ _DATASETS_EXAMPLES: Any = {
 def _examples(filter: dict[str, Any], prefix: str) -> Any:
     return {
         "preview": {
-            "summary": "Answer what would go with all results, and change nothing",
+            "summary": "List the objects to delete with all results, without deleting them",
             "value": {"filter": filter, "with_results": True},
         },
         "delete": {

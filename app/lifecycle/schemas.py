@@ -30,10 +30,15 @@ KindName = Literal[
 class Holder(ResponseModel):
     """A dependent of an object, which prevents its deletion."""
 
-    kind: str = Field(description="Kind of what needs it", examples=["alias"])
-    id: str = Field(description="Its id, or the reference of an alias", examples=["web@champion"])
+    kind: str = Field(description="Kind of the dependent", examples=["alias"])
+    id: str = Field(
+        description="Id of the dependent, or the reference of an alias", examples=["web@champion"]
+    )
     name: str = Field(examples=["web@champion"])
-    reason: str = Field(description="Why, after its kind and name", examples=["points at web:3"])
+    reason: str = Field(
+        description="Reason that prevents the deletion, as a phrase that follows kind and name",
+        examples=["points at web:3"],
+    )
 
 
 class RefusedObject(ResponseModel):
@@ -42,7 +47,7 @@ class RefusedObject(ResponseModel):
     kind: KindName = Field(examples=["model"])
     id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
     name: str = Field(examples=["web:3"])
-    holders: list[Holder] = Field(description="The first 100")
+    holders: list[Holder] = Field(description="The first 100 dependents")
 
     @classmethod
     def of(cls, refused: Refused) -> "RefusedObject":
@@ -63,17 +68,17 @@ class Deletion(ResponseModel):
     )
     ids: list[str] = Field(
         [],
-        description="Requested objects that were deleted; restoring them brings back the results that went"
+        description="Requested objects that were deleted. Restoring them also restores the results deleted"
         " with them. Empty in a dry run",
         examples=[["job_01k9x2z4q7c8v5n3b6r1"]],
     )
-    size_bytes: int = Field(description="Bytes of their artifacts", examples=[184_320])
-    purge_at: datetime | None = Field(description="When these bytes are freed; null for immediately")
+    size_bytes: int = Field(description="Bytes of the artifacts of deleted objects", examples=[184_320])
+    purge_at: datetime | None = Field(description="Time when these bytes are freed; null for immediately")
     missing: list[str] = Field(description="Ids that do not exist", examples=[[]])
-    refused: list[RefusedObject] = Field(description="The first 100 objects that stay")
-    refused_count: int = Field(description="How many objects stay", examples=[0])
+    refused: list[RefusedObject] = Field(description="The first 100 objects that were not deleted")
+    refused_count: int = Field(description="Number of objects that were not deleted", examples=[0])
     complete: bool = Field(
-        description="False where the request stopped after a minute; send it again for the rest"
+        description="False if the request stopped after a minute; send it again for the rest"
     )
 
     @classmethod
@@ -106,15 +111,17 @@ class DeletedDataset(ResponseModel):
 
     id: str = Field(examples=["ds_01k9x2m4q7c8v5n3b6r1"])
     outcome: Literal["deleted", "in_use", "missing"] = Field(
-        description="`in_use` where a job or the gate of an alias needs it, so that it stays"
+        description="`in_use`: not deleted, because a job or a promotion gate uses the dataset"
     )
-    detail: str | None = Field(None, description="What uses it; null otherwise", examples=[None])
+    detail: str | None = Field(
+        None, description="Dependents of a dataset in use; null otherwise", examples=[None]
+    )
 
 
 class DeletedDatasets(ResponseModel):
     """Outcomes of the deletion of several datasets."""
 
-    items: list[DeletedDataset] = Field(description="In the order in which they were named")
+    items: list[DeletedDataset] = Field(description="In the requested order")
 
 
 class TrashedObject(ResponseModel):
@@ -124,13 +131,14 @@ class TrashedObject(ResponseModel):
     id: str = Field(examples=["mdl_01k9x3a7d5f8g2h4j6k9"])
     name: str = Field(examples=["web:3"])
     project: str | None = Field(examples=[None])
-    size_bytes: int = Field(description="Bytes of its artifacts", examples=[61_440])
+    size_bytes: int = Field(description="Bytes of the object's artifacts", examples=[61_440])
     deleted_at: datetime
     deleted_by: str | None = Field(
-        description="The API key; null where none was needed, and where retention deleted it",
+        description="API key that deleted the object; null without authentication, and for deletion by"
+        " retention",
         examples=["key_01k9x2m4q7c8v5n3b6r1"],
     )
-    purge_at: datetime = Field(description="When its bytes are freed")
+    purge_at: datetime = Field(description="Time when the object's bytes are freed")
 
     @classmethod
     def of(cls, trashed: Trashed, size_bytes: int, trash_days: float) -> "TrashedObject":
@@ -171,7 +179,7 @@ class Restored(ResponseModel):
     """Restored objects."""
 
     restored: dict[str, int] = Field(
-        description="Number of objects by kind, with those that went along or are needed",
+        description="Number of objects by kind, including results deleted with them and jobs that they need",
         examples=[{"jobs": 1, "models": 2}],
     )
     missing: list[str] = Field(description="Ids that are not in the trash", examples=[[]])
@@ -187,25 +195,34 @@ class EmptyTrashRequest(RequestModel):
         description="Ids of objects in the trash",
         examples=[["job_01k9x2z4q7c8v5n3b6r1"]],
     )
-    all: Literal[True] | None = Field(None, description="All that is in the trash")
+    all: Literal[True] | None = Field(None, description="All objects in the trash")
     older_than_days: float | None = Field(
-        None, ge=0, le=36_500, description="What has been in the trash for so many days"
+        None,
+        ge=0,
+        le=36_500,
+        description="Objects that have been in the trash for at least this number of days",
     )
-    dry_run: bool = Field(False, description="Whether only to answer what would be freed")
+    dry_run: bool = Field(False, description="Whether only to list what would be freed")
 
 
 class StorageKind(ResponseModel):
     """The number of objects of one kind, and their bytes."""
 
     kind: str = Field(examples=["models"])
-    label: str = Field(description="The kind for people", examples=["Models"])
-    objects: int = Field(description="Without those in the trash", examples=[12])
-    size_bytes: int = Field(description="Bytes of their artifacts", examples=[737_280])
+    label: str = Field(description="Display name of the kind", examples=["Models"])
+    objects: int = Field(description="Number of objects, without those in the trash", examples=[12])
+    size_bytes: int = Field(description="Bytes of the artifacts of these objects", examples=[737_280])
     trash_objects: int = Field(examples=[1])
     trash_bytes: int = Field(examples=[61_440])
-    retention_days: float | None = Field(description="Null where they are kept for ever", examples=[30])
-    retention_objects: int = Field(description="How many retention would move to the trash now", examples=[3])
-    retention_bytes: int = Field(description="Bytes of those", examples=[184_320])
+    retention_days: float | None = Field(
+        description="Retention period; null if objects are kept for ever", examples=[30]
+    )
+    retention_objects: int = Field(
+        description="Number of objects that retention would move to the trash now", examples=[3]
+    )
+    retention_bytes: int = Field(
+        description="Bytes of the artifacts that retention would move to the trash", examples=[184_320]
+    )
 
 
 class Storage(ResponseModel):
@@ -214,10 +231,12 @@ class Storage(ResponseModel):
     measured_at: datetime
     total_bytes: int = Field(description="Bytes of all artifacts, the trash included", examples=[1_048_576])
     free_bytes: int | None = Field(
-        description="Free space of the disk; null where artifacts are on an object storage",
+        description="Free space of the disk; null if artifacts are on an object storage",
         examples=[107_374_182_400],
     )
-    trash_days: float = Field(description="Days that deleted objects can be restored", examples=[7])
+    trash_days: float = Field(
+        description="Number of days for which deleted objects can be restored", examples=[7]
+    )
     kinds: list[StorageKind]
 
     @classmethod

@@ -42,12 +42,18 @@ from core.store.visibility import projects
 router = Router(prefix="/v1", tags=["lifecycle"], route_class=JsonRoute)
 
 _RESTORE_EXAMPLES: Any = {
-    "job": {"summary": "A job, with what went with it", "value": {"ids": ["job_01k9x2z4q7c8v5n3b6r1"]}},
+    "job": {
+        "summary": "A job with the results deleted with it",
+        "value": {"ids": ["job_01k9x2z4q7c8v5n3b6r1"]},
+    },
     "dataset": {"summary": "A dataset", "value": {"ids": ["ds_01k9x2m4q7c8v5n3b6r1"]}},
 }
 _EMPTY_EXAMPLES: Any = {
     "all": {"summary": "Free all bytes of the trash", "value": {"all": True}},
-    "old": {"summary": "Answer what two days would free", "value": {"older_than_days": 2, "dry_run": True}},
+    "old": {
+        "summary": "List objects that have been in the trash for two days",
+        "value": {"older_than_days": 2, "dry_run": True},
+    },
 }
 
 
@@ -99,19 +105,23 @@ def empty(
     return Deletion.of(emptied, dry_run=False)
 
 
-@router.get("/storage", summary="Show what is stored", responses={**NOT_MODIFIED, **problems(403, 422)})
+@router.get("/storage", summary="Show storage usage", responses={**NOT_MODIFIED, **problems(403, 422)})
 async def get_storage(
     services: UseServices,
     storage: UseStorage,
     expensive: UseExpensive,
-    refresh: Annotated[bool, Query(description="Measure now, instead of at most once a minute")] = False,
+    refresh: Annotated[
+        bool, Query(description="Measure again now; by default the measurement is up to a minute old")
+    ] = False,
 ) -> Storage:
     """Show the bytes of all artifacts by kind, and the bytes that retention would free now.
 
     This lists all artifacts, which takes seconds for hundreds of thousands of them.
     """
     if projects() is not None:
-        raise HTTPException(HTTPStatus.FORBIDDEN, "a key that is bound to projects cannot see all bytes")
+        raise HTTPException(
+            HTTPStatus.FORBIDDEN, "a key that is bound to projects cannot see the storage of all projects"
+        )
     measured = await expensive.answer(("storage", refresh), lambda: storage.measured(refresh=refresh))
     return Storage.of(measured, services.settings.trash_days)
 
@@ -119,7 +129,7 @@ async def get_storage(
 def _emptied(store: Store, body: EmptyTrashRequest) -> Iterator[str]:
     given = [each for each in (body.ids, body.all, body.older_than_days) if each is not None]
     if len(given) != 1:
-        raise InvalidInput.at("", "exactly one of ids, all and older_than_days is needed")
+        raise InvalidInput.at("", "must have exactly one of ids, all and older_than_days")
     return iter(body.ids) if body.ids is not None else _trashed(store, body.older_than_days or 0.0)
 
 

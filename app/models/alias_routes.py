@@ -27,7 +27,7 @@ Name = Annotated[str, Path(description="The model's name", examples=["web"])]
 AliasName = Annotated[str, Path(description="The alias", examples=["champion"])]
 _EXAMPLES: Any = {"promote": {"summary": "Promote version 3", "value": {"version": 3}}}
 _JOB_RESPONSE: dict[int | str, dict[str, Any]] = {
-    ACCEPTED: {"model": Job, "description": "The job that moves it, if its gate lets the version pass"}
+    ACCEPTED: {"model": Job, "description": "The job that moves the alias if the version passes its gate"}
 }
 
 
@@ -95,7 +95,9 @@ def remove_alias(
 
 
 @router.get(
-    "/{alias}/history", summary="Show what was done with it", responses={**NOT_MODIFIED, **problems(404, 422)}
+    "/{alias}/history",
+    summary="Show the history of an alias",
+    responses={**NOT_MODIFIED, **problems(404, 422)},
 )
 def list_alias_moves(
     name: Name, alias: AliasName, services: UseServices, cursor: Cursor = None, limit: Limit = 50
@@ -137,7 +139,7 @@ gates_router = Router(prefix="/v1/models/{name}/aliases/{alias}/gate", tags=["mo
 
 _GATE_EXAMPLES: Any = {
     "not-worse": {
-        "summary": "Not worse by NDCG@10, and no group of queries falls by more than 0.02",
+        "summary": "Not worse by NDCG@10, and no segment of the queries is worse by more than 0.02",
         "value": {
             "dataset_id": "ds_01k9x2m4q7c8v5n3b6r3",
             "metric": "ndcg@10",

@@ -63,8 +63,8 @@ class Alias(ResponseModel):
     alias: str
     version: int
     model_id: str
-    gated: bool = Field(description="Whether it has a gate")
-    updated_at: datetime = Field(description="When it was moved last")
+    gated: bool = Field(description="Whether the alias has a promotion gate")
+    updated_at: datetime = Field(description="Time of the last move")
 
     @classmethod
     def of(cls, row: ModelAlias, gated: bool) -> "Alias":
@@ -112,13 +112,13 @@ class AliasMove(ResponseModel):
 
     id: str
     kind: Literal["moved", "promoted", "refused", "rolled_back", "removed"] = Field(
-        description="`promoted` and `refused` by a gate, the others past it"
+        description="`promoted` and `refused` are decisions of a gate; the other moves bypass the gate"
     )
-    from_version: int | None = Field(description="Where it pointed; null for nowhere")
-    to_version: int | None = Field(description="Where it was to point; null for nowhere")
-    key_id: str | None = Field(description="The API key that asked for it; null where none was needed")
+    from_version: int | None = Field(description="Version before the move; null for none")
+    to_version: int | None = Field(description="Requested version; null for none")
+    key_id: str | None = Field(description="API key that requested the move; null without authentication")
     job_id: str | None = Field(
-        description="The job that compared the two versions, where a gate asked for it"
+        description="Job that compared the two versions for a gate; null without a gate"
     )
     report: Json | None = Field(
         description="The gate's report: `admitted`, `sentence`, `paired` (B is the challenger), `slices`,"
@@ -141,8 +141,9 @@ class CounterfactualRule(EstimationRequest):
         0.0,
         ge=0,
         le=1e12,
-        description="The 95% interval of the difference must lie above −`margin`: 0 asks for a better"
-        " version, more for one that is not worse by so much",
+        description="Non-inferiority margin: the 95% interval of the difference must lie above −`margin`; 0"
+        " requires a better"
+        " version",
         examples=[0.01],
     )
 
@@ -156,7 +157,7 @@ class GateRequest(RequestModel):
     )
     metric: MetricName | None = Field(
         None,
-        description="A spelling as `GET /v1/metrics` lists them; goes with the dataset",
+        description="Name of a metric as listed by `GET /v1/metrics`; required with `dataset_id`",
         examples=["ndcg@10"],
     )
     require: Literal["not_worse", "better"] = Field(
@@ -168,17 +169,21 @@ class GateRequest(RequestModel):
         0.05,
         gt=0,
         le=1,
-        description="A difference is shown where Fisher's randomisation test gives a p-value below this",
+        description="Significance level: differences are significant if Fisher's randomisation test has a"
+        " lower p-value",
     )
     max_slice_drop: float | None = Field(
         None,
         ge=0,
         le=1_000_000,
-        description="How much worse the mean of a slice of the queries may get; null for any amount",
+        description="Maximum deterioration of the mean in a segment of the queries; null for no limit",
         examples=[0.02],
     )
     min_slice_queries: int = Field(
-        30, ge=1, le=1_000_000_000, description="Smaller slices are not held against a version"
+        30,
+        ge=1,
+        le=1_000_000_000,
+        description="Minimum number of queries of a segment; smaller segments are ignored",
     )
     better_than_baselines: bool = Field(
         False,
@@ -192,8 +197,9 @@ class GateRequest(RequestModel):
     )
     counterfactual: CounterfactualRule | None = Field(
         None,
-        description="An estimate from a click log that the version must pass; too little support by the log"
-        " refuses it",
+        description="Counterfactual estimate that the version must pass. A version with too little support"
+        " in the log"
+        " is refused",
     )
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
@@ -208,7 +214,7 @@ class Gate(ResponseModel):
 
     name: str
     alias: str
-    dataset_id: str | None = Field(description="Null where clicks alone decide")
+    dataset_id: str | None = Field(description="Dataset of the comparison; null where clicks alone decide")
     metric: str | None
     require: Literal["not_worse", "better"]
     p: float
@@ -221,7 +227,7 @@ class Gate(ResponseModel):
     label_map: dict[str, float]
     permutations: int
     seed: int
-    key_id: str | None = Field(description="The API key that set it; null where none was needed")
+    key_id: str | None = Field(description="API key that set the gate; null without authentication")
     updated_at: datetime
 
     @classmethod

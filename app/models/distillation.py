@@ -12,33 +12,37 @@ from core.store import Model, Transaction
 from core.stored import Json
 from core.training.distillation import PREFIX
 
-_SUFFIX, _MOST_LETTERS = "-distilled", 90  # limit of the teacher's name before the suffix
+_SUFFIX, _MAX_NAME_LENGTH = "-distilled", 90  # limit of the teacher's name before the suffix
 _HELD_OUT, _SEED = {"fraction": 0.2}, 42
 # Many small trees approximate a smooth teacher more closely than fewer large trees.
-_LEAVES, _ITERATIONS, _LEAST_DOCUMENTS = 15, 1_000, 5
+_LEAVES, _ITERATIONS, _MIN_DOCUMENTS = 15, 1_000, 5
 
 
 class DistilRequest(QueuedRequest):
     """Train a forest on the scores of a model; all fields have defaults."""
 
     model_name: ModelName | None = Field(
-        None, description="The model that it becomes a version of; the teacher's with `-distilled` when null"
+        None, description="Name of the new model; the teacher's name with `-distilled` when null"
     )
     dataset_id: Id | None = Field(
-        None, description="Documents that the teacher scores, judged or not; its own dataset when null"
+        None,
+        description="Dataset with documents for the teacher to score, judged or not; the teacher's training"
+        " dataset when null",
     )
     test_dataset_id: Id | None = Field(
         None,
-        description="Judged queries on which both are measured; when null those of the teacher, or else a"
+        description="Judged dataset to evaluate both models on; when null the teacher's test data, or else a"
         " fifth of the queries",
     )
-    leaves: int = Field(_LEAVES, ge=2, le=4_096, description="Leaves of a tree at most")
-    iterations: int = Field(_ITERATIONS, ge=1, le=10_000, description="Trees")
+    leaves: int = Field(_LEAVES, ge=2, le=4_096, description="Maximum number of leaves per tree")
+    iterations: int = Field(_ITERATIONS, ge=1, le=10_000, description="Number of trees")
     metrics: MetricNames | None = Field(
-        None, description="The first one measures what is lost", examples=[None]
+        None,
+        description="Metrics of the evaluation; the first one measures the loss of quality",
+        examples=[None],
     )
     features: FeatureChoiceRequest | None = Field(
-        None, description="The features of the forest; those of the teacher when null"
+        None, description="Features of the forest; the teacher's features when null"
     )
 
 
@@ -50,7 +54,7 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
     """
     dataset_id = body.dataset_id or teacher.dataset_id
     if dataset_id is None:
-        raise InvalidInput.at("/dataset_id", f"is needed: {teacher.reference} was imported without a dataset")
+        raise InvalidInput.at("/dataset_id", f"required: {teacher.reference} was imported without a dataset")
     own: Json = teacher.lineage["spec"] if teacher.lineage else tx.jobs.get(teacher.job_id).spec
     asked: dict[str, Any] = {name: getattr(body, name) for name in QueuedRequest.model_fields}
     metrics = body.metrics or own.get("metrics") or [own.get("metric") or DEFAULT_METRICS[-1]]
@@ -59,14 +63,14 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
         {
             **asked,
             "kind": "train",
-            "model_name": body.model_name or f"{teacher.name[:_MOST_LETTERS]}{_SUFFIX}",
+            "model_name": body.model_name or f"{teacher.name[:_MAX_NAME_LENGTH]}{_SUFFIX}",
             "dataset_id": dataset_id,
             "labels_from": PREFIX + teacher.reference,
             "loss": {"name": "mse"},
             "hyperparameters": {
                 "num_leaves": body.leaves,
                 "num_iterations": body.iterations,
-                "min_data_in_leaf": _LEAST_DOCUMENTS,
+                "min_data_in_leaf": _MIN_DOCUMENTS,
             },
             "features": features,
             "metrics": metrics,

@@ -23,7 +23,7 @@ from app.models.export_schemas import (
     ParityQuery,
     ParityRequest,
 )
-from app.models.exports import ExportedFile, made_archive, made_file, made_parity, model_of
+from app.models.exports import ExportedFile, archive_file, made_file, made_parity, model_of
 from app.models.routes import Reference
 from core.export import FORMATS
 from core.export.options import OPTIONS
@@ -38,17 +38,17 @@ formats_router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
 _NAMES = {"bm25": "bm25(title)", "price": "attribute(price)"}
 _EXAMPLES: Any = {
     "vespa": {
-        "summary": "Features as Vespa computes them",
+        "summary": "With the feature names of Vespa",
         "value": {"format": "vespa", "feature_names": _NAMES},
     },
     "solr": {
-        "summary": "For Solr's model store, no score below 0",
+        "summary": "For Solr's model store, without negative scores",
         "value": {"format": "solr", "target_version": "9.6", "feature_set": "web", "score_shift": True},
     },
 }
 _FILE: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The model in the format asked for, as a file",
+        "description": "The model as a file in the requested format",
         "content": {
             "text/plain": {"schema": {"type": "string"}, "example": "tree\nversion=v4\n…"},
             "application/json": {"schema": {"type": "object"}},
@@ -65,7 +65,7 @@ _ARCHIVE: dict[int | str, dict[str, Any]] = {
 _WITHOUT_DATA, _WITH_DATA = (404, 422, 501), (404, 409, 422, 501)
 KindOfScorer = Annotated[
     Literal["trees", "linear", "mlp", "sum"],
-    Query(description="`kind` of the models"),
+    Query(description="Kind of the models, as in their field `kind`"),
 ]
 Asked = Annotated[ExportQuery, Query()]
 AskedWithData = Annotated[ParityQuery, Query()]
@@ -89,7 +89,7 @@ async def export(ref: Reference, services: UseServices, expensive: UseExpensive,
 
 @router.get(
     "/{ref}/export/archive",
-    summary="Export a model with its proof",
+    summary="Export a model with a parity report",
     response_class=Response,
     responses={**_ARCHIVE, **problems(*_WITH_DATA)},
 )
@@ -102,7 +102,7 @@ async def export_archive(
 
 @router.get(
     "/{ref}/export/parity",
-    summary="Prove an export",
+    summary="Compare an export with its model",
     response_model=ExportParity,
     responses={**NOT_MODIFIED, **problems(*_WITH_DATA)},
 )
@@ -120,7 +120,7 @@ async def get_export_parity(
 
 @router.post(
     "/{ref}/export",
-    summary="Export under other names",
+    summary="Export with other names",
     response_class=Response,
     responses={**_FILE, **problems(404, 501, *BODY_PROBLEMS)},
 )
@@ -133,7 +133,7 @@ async def export_named(
 
 @router.post(
     "/{ref}/export/archive",
-    summary="Export under other names, with proof",
+    summary="Export with other names and a parity report",
     response_class=Response,
     responses={**_ARCHIVE, **problems(404, 409, 501, *BODY_PROBLEMS)},
 )
@@ -146,7 +146,7 @@ async def export_named_archive(
 
 @router.post(
     "/{ref}/export/parity",
-    summary="Prove an export under other names",
+    summary="Compare an export with other names",
     response_model=ExportParity,
     responses=problems(404, 409, 501, *BODY_PROBLEMS),
 )
@@ -179,23 +179,23 @@ def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue
 
 
 async def _file(services: Services, expensive: CallersReads, reference: str, asked: ExportQuery) -> Response:
-    return _download(await _made(made_file, services, expensive, reference, asked))
+    return _download(await _in_worker(made_file, services, expensive, reference, asked))
 
 
 async def _archive(
     services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
 ) -> Response:
-    return _download(await _made(made_archive, services, expensive, reference, asked))
+    return _download(await _in_worker(archive_file, services, expensive, reference, asked))
 
 
 async def _parity(
     services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
 ) -> Response:
-    content = await _made(made_parity, services, expensive, reference, asked)
+    content = await _in_worker(made_parity, services, expensive, reference, asked)
     return Response(content, media_type="application/json")
 
 
-async def _made(
+async def _in_worker(
     make: Callable[[AskedFor, Model, Store], Made],
     services: Services,
     expensive: CallersReads,

@@ -6,14 +6,17 @@ from pydantic import ConfigDict, Field
 
 from app.http.schemas import Id, RequestModel, ResponseModel
 from core.export import FORMAT_NAMES, ExportOptions
-from core.export.options import MAX_NAME, NAME, OPTIONS, VERSION
+from core.export.options import MAX_NAME_LENGTH, NAME, OPTIONS, VERSION
 
 _FeatureNames = Annotated[
-    dict[Annotated[str, Field(max_length=1000)], Annotated[str, Field(min_length=1, max_length=MAX_NAME)]],
+    dict[
+        Annotated[str, Field(max_length=1000)],
+        Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)],
+    ],
     Field(
         default_factory=dict,
         max_length=100_000,
-        description="What the engine calls a feature, by the model's name of it; others keep theirs",
+        description="The engine's feature names by the model's feature names; other names are not changed",
         examples=[{"title bm25": "bm25(title)", "price": "attribute(price)"}],
     ),
 ]
@@ -27,36 +30,37 @@ class ExportQuery(RequestModel):
     format: str = Field(
         "lightgbm",
         max_length=100,
-        description="One of `GET /v1/export-formats?scorer=…` for the model's kind, which lists the options"
-        " that each takes",
+        description="A format of `GET /v1/export-formats?scorer=…` for the model's kind, which lists the"
+        " options"
+        " of each format",
         examples=["solr"],
         json_schema_extra={"enum": list(FORMAT_NAMES)},
     )
     target_version: str | None = Field(
         None,
         pattern=VERSION,
-        description="The engine's version, the newest where left out: what missing values do depends on it",
+        description="Version of the engine, by default the newest; it determines the handling of missing"
+        " values",
         examples=["9.6"],
     )
     model_name: str | None = Field(
         None,
         pattern=NAME,
-        description="Name in the engine; name and version where left out",
+        description="Name of the model in the engine; by default its name and version",
         examples=["web"],
     )
     feature_set: str | None = Field(
         None,
         pattern=NAME,
-        description="Feature set of Elasticsearch or OpenSearch, feature store of Solr; `rankery` where left"
-        " out",
+        description="Feature set of Elasticsearch or OpenSearch, feature store of Solr; default `rankery`",
         examples=["web-features"],
     )
     score_shift: bool = Field(
-        False, description="Raise all scores by one number so that none is below 0, as Lucene demands"
+        False, description="Add a constant to all scores so that none is negative, as Lucene requires"
     )
     never_missing: bool = Field(
         False,
-        description="Every document has every feature, so the engine's lack of missing values is irrelevant",
+        description="Assert that no document lacks a feature, for engines that do not support missing values",
     )
 
     def options(self) -> ExportOptions:
@@ -96,12 +100,12 @@ class ExportFormat(ResponseModel):
 
     name: str = Field(description="As written in requests", examples=["solr"])
     summary: str = Field(
-        description="One line", examples=["MultipleAdditiveTreesModel for Solr's model store"]
+        description="One-line summary", examples=["MultipleAdditiveTreesModel for Solr's model store"]
     )
-    reader: str = Field(description="What reads it", examples=["Solr's Learning to Rank"])
-    filename: str = Field(description="The file", examples=["model.json"])
-    media_type: str = Field(description="Its media type", examples=["application/json"])
-    options: list[str] = Field(description="The options that it takes", examples=[["target_version"]])
+    reader: str = Field(description="Software that reads the format", examples=["Solr's Learning to Rank"])
+    filename: str = Field(description="Name of the file", examples=["model.json"])
+    media_type: str = Field(description="Media type of the file", examples=["application/json"])
+    options: list[str] = Field(description="Options of the format", examples=[["target_version"]])
     limits: list[str] = Field(
         description="Limits of the format: such models are refused", examples=[["categorical splits"]]
     )
@@ -124,63 +128,72 @@ class ExportedModel(ResponseModel):
 class DataParity(ResponseModel):
     """Parity of an export over documents."""
 
-    queries: int = Field(description="Queries", examples=[82])
+    queries: int = Field(description="Number of queries", examples=[82])
     documents: int = Field(description="Documents that were scored", examples=[9937])
     leaves: int = Field(
-        description="Leaves looked up: documents times trees; 0 of networks and sums", examples=[4_968_500]
+        description="Evaluated leaves: documents times trees; 0 for networks and sums", examples=[4_968_500]
     )
-    differing_leaves: int = Field(description="Leaves that are not LightGBM's", examples=[0])
+    differing_leaves: int = Field(description="Leaves that differ from LightGBM's", examples=[0])
     differing_documents: int = Field(
-        description="Documents with such a leaf; of networks and sums, with a difference beyond rounding",
+        description="Documents with a differing leaf; for networks and sums, with a score difference beyond"
+        " rounding",
         examples=[0],
     )
     largest_score_difference: float = Field(
-        description="Between the engine's and the model's score, `score_shift` added", examples=[1.4e-6]
+        description="Largest difference between the engine's and the model's score, after adding"
+        " `score_shift`",
+        examples=[1.4e-6],
     )
     adjacent_pairs: int = Field(
         description="Neighbours in the model's rankings whose scores differ", examples=[9800]
     )
     swapped_pairs: int = Field(
-        description="Of them, those that the engine ranks the other way round", examples=[0]
+        description="Adjacent pairs that the engine ranks in reverse order", examples=[0]
     )
-    tied_pairs: int = Field(description="Of them, those with equal scores in the engine", examples=[1])
+    tied_pairs: int = Field(description="Adjacent pairs with equal scores in the engine", examples=[1])
     ndcg_at_10: float | None = Field(
-        description="The model's NDCG@10, null where no query has a relevant document", examples=[0.4512]
+        description="The model's NDCG@10; null if no query has a relevant document", examples=[0.4512]
     )
-    ndcg_at_10_difference: float | None = Field(description="The engine's less the model's", examples=[0.0])
-    largest_ndcg_at_10_difference: float | None = Field(description="Of a single query", examples=[0.0])
+    ndcg_at_10_difference: float | None = Field(
+        description="The engine's NDCG@10 minus the model's", examples=[0.0]
+    )
+    largest_ndcg_at_10_difference: float | None = Field(
+        description="Largest absolute difference for a single query", examples=[0.0]
+    )
 
 
 class Difference(ResponseModel):
     """A value for which the engine takes another branch."""
 
-    tree: int = Field(description="From 0", examples=[0])
-    feature: str = Field(description="As the engine calls it", examples=["ctr"])
-    threshold: float | None = Field(description="LightGBM's; null where infinite", examples=[4.2e-7])
-    loaded: float | None = Field(description="What the engine makes of it", examples=[4.2e-7])
-    value: str = Field(description="The value, or `missing`", examples=["4.2e-07"])
-    lightgbm: str = Field(description="Where LightGBM sends it, `left` or `right`", examples=["left"])
+    tree: int = Field(description="Index of the tree, from 0", examples=[0])
+    feature: str = Field(description="Name of the feature in the engine", examples=["ctr"])
+    threshold: float | None = Field(description="Threshold in LightGBM; null if infinite", examples=[4.2e-7])
+    loaded: float | None = Field(description="Threshold as loaded by the engine", examples=[4.2e-7])
+    value: str = Field(description="Value of the feature, or `missing`", examples=["4.2e-07"])
+    lightgbm: str = Field(description="Branch in LightGBM, `left` or `right`", examples=["left"])
 
 
 class NeighbourParity(ResponseModel):
     """Parity of an export at every split, over the neighbours of its threshold."""
 
-    splits: int = Field(description="Splits of the model; 0 of networks", examples=[31_500])
+    splits: int = Field(description="Number of splits of the model; 0 for networks", examples=[31_500])
     decisions: int = Field(
         description="Compared decisions: at each split the threshold, its neighbours, zeros, extreme"
         " numbers, infinities, missing",
         examples=[724_500],
     )
-    differing_decisions: int = Field(description="Decisions that are not LightGBM's", examples=[0])
-    differing_splits: int = Field(description="Splits with such a decision", examples=[0])
-    examples: list[Difference] = Field(description="The first of them, 10 at most")
+    differing_decisions: int = Field(description="Decisions that differ from LightGBM's", examples=[0])
+    differing_splits: int = Field(description="Splits with a differing decision", examples=[0])
+    examples: list[Difference] = Field(description="The first 10 differing decisions")
 
 
 class SlackResidue(ResponseModel):
     """Thresholds that Solr cannot represent, as it adds 1e-6 in float32 to each."""
 
     splits: int = Field(
-        description="How many: thresholds under about 1e-6, and some powers of two below 0", examples=[0]
+        description="Number of such splits, with thresholds under about 1e-6 or with some negative powers"
+        " of two",
+        examples=[0],
     )
     widest_range: float = Field(
         description="The longest range of values between LightGBM's threshold and Solr's", examples=[0.0]
@@ -193,31 +206,36 @@ class EdgeParity(ResponseModel):
     The documents have missing features, zeros, and the extreme and infinite values that the engine supports.
     """
 
-    documents: int = Field(description="Documents", examples=[512])
+    documents: int = Field(description="Number of synthetic documents", examples=[512])
     differing_documents: int = Field(
-        description="Those whose score is farther from the model's than rounding explains", examples=[0]
+        description="Documents whose score differs from the model's score by more than rounding errors",
+        examples=[0],
     )
     largest_score_difference: float = Field(
-        description="Between the engine's and the model's score", examples=[3.6e-15]
+        description="Largest difference between the engine's and the model's score", examples=[3.6e-15]
     )
     largest_relative_difference: float = Field(
-        description="The same as a share of the model's score, of 1 where that is less", examples=[8.9e-16]
+        description="Largest difference relative to the model's score, or to 1 if the score is smaller",
+        examples=[8.9e-16],
     )
 
 
 class EngineParity(ResponseModel):
     """Parity of an export in the arithmetic of one engine."""
 
-    engine: str = Field(description="Whose", examples=["Solr 9.2 and later"])
+    engine: str = Field(description="Name and version of the engine", examples=["Solr 9.2 and later"])
     arithmetic: str = Field(
-        description="How it decides and adds up",
-        examples=["x <= threshold + 1e-6 in float32; missing features go where the split says; …"],
+        description="The engine's arithmetic of decisions and sums",
+        examples=["x <= threshold + 1e-6 in float32; missing features follow the split; …"],
     )
-    data: DataParity | None = Field(description="Over documents; null where there were none")
-    neighbours: NeighbourParity = Field(description="Over the neighbours of every threshold")
-    slack_residue: SlackResidue | None = Field(description="Of Solr")
+    data: DataParity | None = Field(description="Parity over documents; null if no dataset could be read")
+    neighbours: NeighbourParity = Field(description="Parity over the neighbours of every threshold")
+    slack_residue: SlackResidue | None = Field(
+        description="Thresholds that Solr cannot represent; null for other engines"
+    )
     edge_cases: EdgeParity | None = Field(
-        None, description="Over made-up documents, of linear scorers, networks and sums; null of trees"
+        None,
+        description="Parity over synthetic documents, for linear scorers, networks and sums; null for trees",
     )
 
 
@@ -226,20 +244,22 @@ class ExportParity(ResponseModel):
 
     model: ExportedModel
     dataset_id: str | None = Field(
-        description="What was compared over; null where nothing could be read",
+        description="Dataset of the comparison; null if no dataset could be read",
         examples=["ds_01k9x2m4q7c8v5n3b6r1"],
     )
     format: str = Field(examples=["solr"])
-    options: dict[str, Any] = Field(description="As given", examples=[{"score_shift": True}])
+    options: dict[str, Any] = Field(description="Options of the request", examples=[{"score_shift": True}])
     scorer: str = Field(
         "trees", description="Kind of the model: `trees`, `linear`, `mlp` or `sum`", examples=["trees"]
     )
     exact: bool = Field(
-        description="Of trees: no decision differs, neither over data nor over neighbours. Of linear scorers"
-        " and networks: rounding explains all differences of scores, over data and edge cases. Of sums: both",
+        description="Trees: no decision differs, neither over data nor over neighbours. Linear scorers"
+        " and networks: rounding explains all score differences, over data and edge cases. Sums: both",
         examples=[True],
     )
-    trees: int = Field(description="Trees of the export; 0 of networks", examples=[500])
-    score_shift: float = Field(description="Added to all scores", examples=[0.0])
-    engines: list[EngineParity] = Field(description="One for each arithmetic that the format meets")
-    notes: list[str] = Field(description="What to know of this export", examples=[[]])
+    trees: int = Field(description="Number of trees of the export; 0 for networks", examples=[500])
+    score_shift: float = Field(description="Constant that is added to all scores", examples=[0.0])
+    engines: list[EngineParity] = Field(
+        description="Parity for each arithmetic of the engines that read the format"
+    )
+    notes: list[str] = Field(description="Notes on this export", examples=[[]])

@@ -7,7 +7,7 @@ from app.datasets.browsing import DatasetFiles
 from app.http.services import Services
 from app.models.export_schemas import ExportParity, ExportQuery, ParityQuery
 from core.data import RankingDataset
-from core.data.fitting import AbsentFeatures, fit_features
+from core.data.fitting import AbsentFeatures, align_features
 from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState
 from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
 from core.scorers import ScoringModel, categories_by_name
@@ -17,8 +17,8 @@ from core.store.artifacts.keys import model_key
 MAX_DOCUMENTS = 10_000
 _MAX_CELLS = 20_000_000  # documents times features: 80 MB
 _NO_DATA = (
-    "There was no dataset to compare over: the model's own are gone or cannot be read. The golden vectors are"
-    " made up; name a dataset_id to have them of yours."
+    "No dataset was compared: the model's datasets are deleted or cannot be read. The golden vectors are"
+    " synthetic; set dataset_id to use your own documents."
 )
 
 
@@ -57,7 +57,7 @@ class Proof:
         """Return the report as a response."""
         return {**self.about, **asdict(self.report)}
 
-    def packed(self) -> bytes:
+    def zipped(self) -> bytes:
         """Return the archive."""
         return archive(self.export, self.report, self.about, golden_vectors(self.export, self.dataset))
 
@@ -80,10 +80,10 @@ def made_file(asked: ExportQuery, model: Model, store: Store) -> ExportedFile:
     )
 
 
-def made_archive(asked: ParityQuery, model: Model, store: Store) -> ExportedFile:
+def archive_file(asked: ParityQuery, model: Model, store: Store) -> ExportedFile:
     """Export a model as an archive with its parity report; raises as `proven`."""
     filename = f"{model.name}-{model.version}-{asked.format}.zip"
-    return ExportedFile(proven(store, model, asked).packed(), "application/zip", filename)
+    return ExportedFile(proven(store, model, asked).zipped(), "application/zip", filename)
 
 
 def made_parity(asked: ParityQuery, model: Model, store: Store) -> bytes:
@@ -152,5 +152,5 @@ def _documents(
 def _read(store: Store, model: Model, scorer: ScoringModel, dataset_id: str) -> RankingDataset:
     limit = max(1, min(MAX_DOCUMENTS, _MAX_CELLS // len(model.feature_names)))
     dataset, names = DatasetFiles(store, dataset_id).first_queries(limit), tuple(model.feature_names)
-    AbsentFeatures.of(dataset, names).refuse_most("/dataset_id", f"dataset {dataset_id}", model.reference)
-    return fit_features(dataset, names, categories_by_name(scorer, names))
+    AbsentFeatures.of(dataset, names).refuse_majority("/dataset_id", f"dataset {dataset_id}", model.reference)
+    return align_features(dataset, names, categories_by_name(scorer, names))

@@ -15,7 +15,7 @@ from app.models.inspection_schemas import Inspection, InspectionPage, ModelImpor
 from app.models.routes import Reference
 from app.models.stored_models import UseStoredModels
 from app.models.trees import InspectedModel
-from core.inspection import MOST_DEPTH
+from core.inspection import MAX_DEPTH
 
 router = Router(prefix="/v1", route_class=JsonRoute)
 
@@ -76,12 +76,12 @@ async def get_importance(
 )
 async def get_tree(
     ref: Reference,
-    index: Annotated[int, Path(ge=0, le=2**31 - 1, description="Which tree, from 0", examples=[0])],
+    index: Annotated[int, Path(ge=0, le=2**31 - 1, description="Index of the tree, from 0", examples=[0])],
     services: UseServices,
     stored_models: UseStoredModels,
     expensive: UseExpensive,
-    root: Annotated[int, Query(ge=0, le=2**31 - 1, description="The split to begin with")] = 0,
-    depth: Annotated[int, Query(ge=1, le=MOST_DEPTH, description="Levels of splits")] = 16,
+    root: Annotated[int, Query(ge=0, le=2**31 - 1, description="Index of the split to start from")] = 0,
+    depth: Annotated[int, Query(ge=1, le=MAX_DEPTH, description="Maximum number of levels of splits")] = 16,
 ) -> ModelTree:
     """Show one tree as nested splits, or the subtree of one split; 409 for a model without trees."""
     model = await run_in_threadpool(model_of, services, ref)

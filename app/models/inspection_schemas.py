@@ -19,10 +19,11 @@ class FeaturePermutation(ResponseModel):
 
     feature: str = Field(examples=["bm25"])
     mean: float | None = Field(
-        description="Mean loss of the metric; 0 for what no tree looks at, null where no query defines it"
+        description="Mean decrease of the metric; 0 if the model does not use the feature, null if no query"
+        " defines the metric"
     )
     standard_error: float | None = Field(
-        description="Of the mean, from one shuffle to the next; null where there was one only"
+        description="Standard error of the mean over shuffles; null with a single shuffle"
     )
     lower: float | None = Field(description="Lower end of the 95 % interval over queries")
     upper: float | None = Field(description="Upper end of the interval")
@@ -32,8 +33,8 @@ class Response(ResponseModel):
     """Scores of the sampled documents when all have the same value."""
 
     mean: float
-    lower: float = Field(description="What a tenth of the documents does not exceed")
-    upper: float = Field(description="What nine tenths do not exceed")
+    lower: float = Field(description="10th percentile of the scores")
+    upper: float = Field(description="90th percentile of the scores")
 
 
 class DependencePoint(Response):
@@ -41,26 +42,28 @@ class DependencePoint(Response):
 
     value: float
     text: str | None = Field(
-        None, description="Of a category, whose `value` is its code", exclude_if=lambda text: text is None
+        None,
+        description="Text of a category, whose `value` is its code",
+        exclude_if=lambda text: text is None,
     )
-    share: float = Field(description="Share of the documents with a finite value that have no larger one")
+    share: float = Field(description="Share of the documents with finite values whose value is not larger")
 
 
 class MissingResponse(Response):
     """The scores where the feature is missing."""
 
-    share: float = Field(description="Share of the documents where it is")
+    share: float = Field(description="Share of the documents without a value")
 
 
 class FeatureDependence(ResponseModel):
     """The partial dependence on one feature."""
 
     feature: str = Field(examples=["bm25"])
-    points: list[DependencePoint] = Field(description="By ascending value")
-    missing: MissingResponse | None = Field(description="Null where it never is")
-    percentiles: list[float] = Field(
-        description="The finite values in the data from the smallest to the largest, in steps of one per cent"
+    points: list[DependencePoint] = Field(description="Points by ascending value")
+    missing: MissingResponse | None = Field(
+        description="Scores for missing values; null if no value is missing"
     )
+    percentiles: list[float] = Field(description="Percentiles 0 to 100 of the finite values in the data")
 
 
 class InspectionEntry(ResponseModel):
@@ -70,11 +73,13 @@ class InspectionEntry(ResponseModel):
     job_id: str
     model_id: str
     dataset_id: str
-    metric: str = Field(description="What was measured", examples=["ndcg@10"])
-    repeats: int = Field(description="How often each feature was shuffled")
-    within: Within = Field(description="Among the documents of the whole dataset, or of the same query")
+    metric: str = Field(description="Metric of the inspection", examples=["ndcg@10"])
+    repeats: int = Field(description="Number of shuffles per feature")
+    within: Within = Field(
+        description="Whether values were shuffled within the whole dataset or within each query"
+    )
     seed: int
-    sample: int = Field(description="Documents that a partial dependence is the mean over, at most")
+    sample: int = Field(description="Maximum number of documents to average a partial dependence over")
     project: ShownProject
     created_at: datetime
 
@@ -127,11 +132,11 @@ class Inspection(InspectionEntry):
     )
 
     contract: NamedConventions
-    baseline: MetricSummary = Field(description="The metric of the model as it is")
+    baseline: MetricSummary = Field(description="The metric without shuffled features")
     importance: list[FeaturePermutation] = Field(description="Every feature, the most important first")
     partial_dependence: list[FeatureDependence]
     findings: list[Finding] | None = Field(
-        None, description="What to know of the model on this dataset; null where there is nothing"
+        None, description="Findings about the model on this dataset; null without findings"
     )
 
 
@@ -139,10 +144,10 @@ class FeatureImportance(ResponseModel):
     """The split count and gain of one feature."""
 
     feature: str = Field(examples=["bm25"])
-    gain: float = Field(description="Sum of the gains of its splits", examples=[1830.5])
-    gain_share: float = Field(description="Of the gains of all splits", examples=[0.31])
-    split: int = Field(description="Number of its splits", examples=[417])
-    split_share: float = Field(description="Of all splits", examples=[0.11])
+    gain: float = Field(description="Sum of the gains of the feature's splits", examples=[1830.5])
+    gain_share: float = Field(description="Share of the gains of all splits", examples=[0.31])
+    split: int = Field(description="Number of splits on the feature", examples=[417])
+    split_share: float = Field(description="Share of all splits", examples=[0.11])
 
 
 class ModelImportance(ResponseModel):
@@ -157,41 +162,47 @@ class LinearLeaf(ResponseModel):
     """The linear function of a leaf, for documents without missing features."""
 
     constant: float
-    coefficients: dict[str, float] = Field(description="By feature")
+    coefficients: dict[str, float] = Field(description="Coefficients by feature")
 
 
 class TreeLeaf(ResponseModel):
     """A leaf of a tree."""
 
     kind: Literal["leaf"]
-    leaf: int = Field(description="Its number in the tree")
-    value: float = Field(description="What it adds to a score")
-    documents: int | None = Field(description="Training documents that ended here; null where unknown")
-    linear: LinearLeaf | None = Field(description="What it adds instead; null for a constant leaf")
+    leaf: int = Field(description="Number of the leaf in the tree")
+    value: float = Field(description="Contribution of the leaf to a score")
+    documents: int | None = Field(description="Training documents in the leaf; null if unknown")
+    linear: LinearLeaf | None = Field(
+        description="Linear function that replaces `value`; null for a constant leaf"
+    )
 
 
 class TreeSplit(ResponseModel):
     """A split on one feature."""
 
     kind: Literal["split"]
-    split: int = Field(description="Its number in the tree, 0 for the root")
+    split: int = Field(description="Number of the split in the tree, 0 for the root")
     feature: str
-    decision: Literal["<=", "in"] = Field(description="Goes left what is `<=` threshold or `in` categories")
+    decision: Literal["<=", "in"] = Field(
+        description="Documents go left if the value is `<=` threshold or `in` categories"
+    )
     threshold: float | None = Field(
-        description="Null for categories, and where infinite: it separates missing values from all others"
+        description="Threshold; null for categories, and for a split that separates missing from other values"
     )
     categories: list[int | str] | None = Field(
-        description="Those that go left, by text where the model has it; null where there is a threshold"
+        description="Categories that go left, as text if the model has texts; null for a threshold"
     )
     missing: Literal["none", "zero", "nan"] = Field(
-        description="What is missing: `nan`, `zero` (NaN included), or `none` where NaN counts as 0"
+        description="Values treated as missing: `nan`, `zero` (including NaN), or `none` if NaN counts as 0"
     )
-    missing_goes: Literal["left", "right"] | None = Field(description="Null where nothing is missing")
-    gain: float = Field(description="By how much it reduced the training loss")
-    documents: int | None = Field(description="Training documents that came through; null where unknown")
-    leaves: int = Field(description="Leaves below")
-    left: "TreeNode | None" = Field(description="Null below the depth that was asked for")
-    right: "TreeNode | None" = Field(description="The same")
+    missing_goes: Literal["left", "right"] | None = Field(
+        description="Branch of missing values; null if no values are treated as missing"
+    )
+    gain: float = Field(description="Reduction of the training loss by the split")
+    documents: int | None = Field(description="Training documents that reached the split; null if unknown")
+    leaves: int = Field(description="Number of leaves below the split")
+    left: "TreeNode | None" = Field(description="Left child; null below the requested depth")
+    right: "TreeNode | None" = Field(description="Right child; null below the requested depth")
 
 
 TreeNode = Annotated[TreeSplit | TreeLeaf, Field(discriminator="kind")]
@@ -232,6 +243,6 @@ class ModelTree(ResponseModel):
     )
 
     model_id: str
-    index: int = Field(description="Counted from 0")
-    trees: int = Field(description="Trees of the model")
+    index: int = Field(description="Index of the tree, from 0")
+    trees: int = Field(description="Number of trees of the model")
     root: TreeNode

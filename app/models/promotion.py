@@ -46,8 +46,8 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
             raise invalid.below("/counterfactual") from invalid
     # The previous release, which lacks these fields, refuses rules that have them.
     later = ("better_than_baselines", "interleaving", "counterfactual")
-    unasked = {name for name in later if not getattr(request, name)}
-    rule = request.model_dump(mode="json", exclude={"dataset_id", *unasked})
+    unset = {name for name in later if not getattr(request, name)}
+    rule = request.model_dump(mode="json", exclude={"dataset_id", *unset})
     return {**rule, "contract": contract.to_json()}
 
 
@@ -55,14 +55,14 @@ def _missing(request: GateRequest) -> Iterator[InputProblem]:
     """Yield a problem for each missing field, and for each field that needs a dataset."""
     if request.dataset_id is not None:
         if request.metric is None:
-            yield InputProblem("/metric", "is needed to compare versions on the dataset")
+            yield InputProblem("/metric", "required to compare versions on the dataset")
         return
     if request.interleaving is None and request.counterfactual is None:
-        detail = "is needed to compare versions, unless clicks decide"
+        detail = "required to compare versions, unless interleaving or counterfactual is set"
         yield InputProblem("/dataset_id", detail)
     for name in ("metric", "max_slice_drop", "better_than_baselines"):
         if getattr(request, name):
-            yield InputProblem(f"/{name}", "goes with a dataset; give dataset_id, too")
+            yield InputProblem(f"/{name}", "requires a dataset; set dataset_id, too")
 
 
 def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:

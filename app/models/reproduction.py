@@ -18,7 +18,7 @@ def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
     # Models older than stored lineages: the job has the request.
     asked = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
     if asked.get("kind") == AutoTrainJob.kind:
-        detail = "its time decided what was tried; submit an automatic training instead"
+        detail = "the result depends on running times; submit an automatic training instead"
         raise WrongState("model", model.reference, "made by an automatic training", detail)
     spec = ReproduceJob.from_json({**asked, "model_id": model.id, "system": model.reference})
     for dataset_id in spec.dataset_ids.values():
@@ -30,5 +30,5 @@ def _require(tx: Transaction, model: Model, dataset_id: str) -> None:
     try:
         tx.datasets.get(dataset_id)
     except NotFound as missing:
-        detail = f"{dataset_id}, which it was trained with, was deleted; it cannot be trained again"
+        detail = f"its dataset {dataset_id} was deleted; it cannot be trained again"
         raise WrongState("model", model.reference, "without its data", detail) from missing

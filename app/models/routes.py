@@ -39,8 +39,8 @@ from app.models.schemas import (
 )
 from app.models.uploads import (
     MAX_MODEL_BYTES,
+    MAX_MODEL_FIELD_BYTES,
     MODEL_BODY,
-    MODEL_TEXTS,
     ModelUpload,
     register_model,
 )
@@ -63,7 +63,7 @@ Reference = Annotated[
 ]
 _CHANGE_EXAMPLES: Any = {
     "describe": {
-        "summary": "Describe it, set one tag and take another away",
+        "summary": "Set the description and one tag, and remove another tag",
         "value": {
             "title": "The spring model",
             "description": "Trained on clicks of the spring",
@@ -81,9 +81,9 @@ _TAG_EXAMPLES: Any = {
     }
 }
 _DISTIL_EXAMPLES: Any = {
-    "defaults": {"summary": "On the data of the model", "value": {}},
+    "defaults": {"summary": "Use the data of the model", "value": {}},
     "log": {
-        "summary": "On queries of a log, measured on judged ones",
+        "summary": "Train on queries of a log, and evaluate on judged queries",
         "value": {
             "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
             "test_dataset_id": "ds_01k9x2m4q7c8v5n3b6r7",
@@ -94,7 +94,12 @@ _DISTIL_EXAMPLES: Any = {
 
 _Listing = Annotated[
     ListQuery,
-    list_query(ListedModel, Models.columns, "What to sort by; `metric` is the mean of `metric`", MetricName),
+    list_query(
+        ListedModel,
+        Models.columns,
+        "Sort key; `metric` is the mean of the metric in the query parameter `metric`",
+        MetricName,
+    ),
 ]
 
 
@@ -236,7 +241,7 @@ async def import_model(
     keys = UploadKeys.single(model_upload_key(upload_id), model_upload_folder(upload_id))
     limit = min(services.settings.max_upload_bytes, MAX_MODEL_BYTES)
     upload = await receive_form(
-        request, services, keys, MODEL_TEXTS, limit, lambda form: ModelUpload.of(form, upload_id)
+        request, services, keys, MAX_MODEL_FIELD_BYTES, limit, lambda form: ModelUpload.of(form, upload_id)
     )
     return await run_in_threadpool(register_model, services, caller.key_id, idempotency, upload)
 

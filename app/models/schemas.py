@@ -24,45 +24,51 @@ class LineageDataset(ResponseModel):
     """A dataset used by a training."""
 
     id: str
-    digest: str | None = Field(description="What decides its content: the same for the same content")
-    sha256: str | None = Field(description="Checksum of the file as it was uploaded, if it was")
+    digest: str | None = Field(
+        description="Digest of the dataset's content; equal contents have equal digests"
+    )
+    sha256: str | None = Field(
+        description="Checksum of the uploaded file; null if the dataset was not uploaded"
+    )
 
 
 class LineageModel(ResponseModel):
     """The model that a training continued."""
 
     id: str
-    model: str = Field(description="Its reference", examples=["web:2"])
-    sha256: str = Field(description="Checksum of its text")
-    trees: int = Field(description="How many trees it has", examples=[120])
+    model: str = Field(description="Reference of the model", examples=["web:2"])
+    sha256: str = Field(description="Checksum of the model text")
+    trees: int = Field(description="Number of trees of the model", examples=[120])
 
 
 class UsedModel(ResponseModel):
     """A model whose scores a training or a sum used unchanged."""
 
     id: str
-    model: str = Field(description="Its reference", examples=["web:2"])
-    sha256: str = Field(description="Checksum of its file")
+    model: str = Field(description="Reference of the model", examples=["web:2"])
+    sha256: str = Field(description="Checksum of the model file")
 
 
 class Lineage(ResponseModel):
     """The lineage of a model: everything that determines its bytes."""
 
     job_id: str
-    datasets: dict[str, LineageDataset] = Field(description="By role: train, validation, test")
-    init_model: LineageModel | None = Field(None, description="The model that it went on from, if any")
-    members: list[UsedModel] | None = Field(None, description="The models of a sum, in their order")
-    teacher: UsedModel | None = Field(None, description="The model whose scores were the labels, if any")
-    spec: Json = Field(description="What the job was asked for, all defaults and references spelled out")
+    datasets: dict[str, LineageDataset] = Field(description="Datasets by part: train, validation, test")
+    init_model: LineageModel | None = Field(None, description="Model that the training continued, if any")
+    members: list[UsedModel] | None = Field(None, description="Models of a sum, in order")
+    teacher: UsedModel | None = Field(None, description="Teacher whose scores replaced the labels, if any")
+    spec: Json = Field(description="Request of the job with all defaults and resolved references")
     seed: int | None
     rankery: str | None = Field(description="Version of the service")
     libraries: dict[str, str | None] = Field(
-        description="Versions of lightgbm, numba, numpy and python; of a network, of jax, jaxlib, optax, too"
+        description="Versions of lightgbm, numba, numpy and python; for networks also of jax, jaxlib and"
+        " optax"
     )
     machine: str = Field(description="Kind of processor")
     names_in_file: dict[str, str] | None = Field(
         None,
-        description="Spellings in the model's file of feature names that LightGBM cannot hold; null where"
+        description="Replacements in the model's file of feature names that LightGBM cannot represent; null"
+        " if"
         " unknown",
         examples=[{"page rank": "page_rank"}],
     )
@@ -71,9 +77,9 @@ class Lineage(ResponseModel):
 class ModelExplanation(ResponseModel):
     """The support of `"explain": true` by a model."""
 
-    problem: str | None = Field(description="Why it cannot, null where it can")
+    problem: str | None = Field(description="Why scores cannot be explained; null if they can")
     steps: int = Field(
-        description="What one score takes; a request may take `RANKERY_MAX_EXPLAINED_STEPS` in all"
+        description="Steps to explain one score; `RANKERY_MAX_EXPLAINED_STEPS` limits the total of a request"
     )
 
 
@@ -136,42 +142,48 @@ class Model(ResponseModel):
 
     id: str
     name: str
-    version: int = Field(description="Counts up within the name, from 1")
+    version: int = Field(description="Number of the version within the name, from 1")
     aliases: list[str] = Field(description="Aliases of the name that point at this version")
-    title: str | None = Field(description="What people call this version; null where its reference will do")
-    description: str | None = Field(description="Description by its owners")
+    title: str | None = Field(description="Display name of this version; null if it has none")
+    description: str | None = Field(description="Description of this version")
     tags: ShownTags
     project: ShownProject
-    source: Literal["trained", "imported"] = Field(description="Whether it was trained here")
-    job_id: str = Field(description="The job that trained or imported it")
-    dataset_id: str | None = Field(description="The dataset it was trained on; null for an imported one")
-    feature_names: list[str] = Field(description="Features in the model's order")
-    loss: Json | None = Field(
-        description="The loss it was trained with, all hyperparameters spelled out; null for an imported one"
+    source: Literal["trained", "imported"] = Field(
+        description="Whether the model was trained here or imported"
     )
-    kind: str = Field(description="What scores: `trees`, `linear`, `mlp` or `sum`")
+    job_id: str = Field(description="Job that trained or imported the model")
+    dataset_id: str | None = Field(description="Training dataset; null for an imported model")
+    feature_names: list[str] = Field(description="Names of the features in the model's order")
+    loss: Json | None = Field(
+        description="Loss of the training with all hyperparameters; null for an imported model"
+    )
+    kind: str = Field(description="Kind of the scorer: `trees`, `linear`, `mlp` or `sum`")
     precision: Precision | None = Field(
-        description="Precision of features in scoring: `float64` for imported trees, else `float32`; null"
+        description="Precision of features in scoring: `float64` for imported trees, otherwise `float32`;"
+        " null"
         " for a sum, whose members differ"
     )
     scorer: Json | None = Field(
-        description="Scorer with all hyperparameters; of an imported network its structure; null for trees"
+        description="Scorer with all hyperparameters, or the structure of an imported network; null for trees"
     )
-    hyperparameters: Json | None = Field(description="Boosting hyperparameters; null for an imported one")
+    hyperparameters: Json | None = Field(description="Boosting hyperparameters; null for an imported model")
     best_iteration: int = Field(
-        description="Number of trees in use, or the epoch that its weights are of; 0 for an imported network"
+        description="Number of trees in use, or epoch of the weights; 0 for an imported network"
     )
     sha256: str = Field(description="Digest of the model text")
-    size_bytes: int = Field(description="Length of the model text")
-    metrics: dict[str, Any] | None = Field(description="Means on the test dataset, if there was one")
+    size_bytes: int = Field(description="Size of the model text")
+    metrics: dict[str, Any] | None = Field(
+        description="Means of the metrics on the test dataset, if there was one"
+    )
     findings: list[Finding] | None = Field(
-        None, description="What to know of it on the test dataset; null where there is nothing"
+        None, description="Findings about the model on the test dataset; null without findings"
     )
     lineage: Lineage | None = Field(
-        description="What it was made of and by what; null for one from before that was kept"
+        description="Origin of the model; null for models that were created before lineages were stored"
     )
     explanation: ModelExplanation | None = Field(
-        description="Whether its scores can be explained; null for one from before that was kept"
+        description="Whether the model's scores can be explained; null for models that were created before"
+        " this was stored"
     )
     created_at: datetime
 
@@ -187,10 +199,10 @@ class ListedModel(Model):
     """One version of a ranker in a list."""
 
     name_aliases: dict[str, int] = Field(
-        description="The versions that all aliases of its name point at", examples=[{"champion": 2}]
+        description="Versions by alias, for all aliases of the model's name", examples=[{"champion": 2}]
     )
     dataset_name: str | None = Field(
-        description="Name of the dataset it was trained on; null where there is none any more",
+        description="Name of the training dataset; null if it does not exist any more",
         examples=["web30k fold 1"],
     )
 
@@ -214,12 +226,13 @@ class LatestVersion(ResponseModel):
     source: Literal["trained", "imported"]
     job_id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     dataset_id: str | None = Field(
-        description="The dataset it was trained on; null for an imported one",
+        description="Training dataset; null for an imported model",
         examples=["ds_01k9x2m4q7c8v5n3b6r1"],
     )
     loss: Json | None = Field(examples=[{"name": "ndcg-loss2++", "mu": 5.0}])
     metrics: dict[str, Any] | None = Field(
-        description="Means on the test dataset, if there was one", examples=[{"ndcg@10": 0.4512}]
+        description="Means of the metrics on the test dataset, if there was one",
+        examples=[{"ndcg@10": 0.4512}],
     )
     created_at: datetime
 
@@ -228,9 +241,7 @@ class NamedModel(ResponseModel):
     """A name with its latest version."""
 
     name: str = Field(examples=["web"])
-    aliases: dict[str, int] = Field(
-        description="The versions that its aliases point at", examples=[{"champion": 3}]
-    )
+    aliases: dict[str, int] = Field(description="Versions by alias", examples=[{"champion": 3}])
     latest: LatestVersion
 
 
@@ -246,17 +257,17 @@ class ModelChanges(RequestModel):
 
     title: NameForPeople | None = Field(
         None,
-        description="What people call this version; null for none. Its name and version stay as they are",
+        description="Display name of this version; null for none. Name and version do not change",
         examples=["The spring model"],
     )
     description: Paragraphs | None = Field(
         None,
-        description="In the place of the one that it has; null for none",
+        description="New description; null for none",
         examples=["Trained on clicks of the spring"],
     )
     tags: TagChanges = Field(default_factory=dict)
     project: ProjectName | None = Field(
-        None, description="The project that all versions of its name move to; null for none", examples=["web"]
+        None, description="Project to move all versions of the name to; null for none", examples=["web"]
     )
 
 
@@ -272,7 +283,7 @@ class TaggedModels(RequestModel):
 class ModelList(ResponseModel):
     """Several models."""
 
-    items: list[Model] = Field(description="In the order in which they were named")
+    items: list[Model] = Field(description="In the requested order")
 
 
 class ImportedModel(RequestModel):

@@ -8,7 +8,7 @@ from core.scorers import ScoringModel, read_model
 from core.store import Store
 from core.store.artifacts.keys import model_key
 
-MOST_MODELS = 4
+MAX_MODELS = 4
 
 
 class StoredModels:
@@ -16,7 +16,7 @@ class StoredModels:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.of = lru_cache(maxsize=MOST_MODELS)(self._read)
+        self.of = lru_cache(maxsize=MAX_MODELS)(self._read)
 
     def _read(self, model_id: str) -> ScoringModel:
         with self._store.read() as tx:

@@ -10,9 +10,9 @@ from core.scorers import TreeModel
 from core.store import Model
 
 _NO_TREES = (
-    "only a model of trees alone has this view; an inspect job measures the importance of its features on a"
-    ' dataset (POST /v1/jobs with "kind": "inspect"), and "explain": true of a ranking what each feature'
-    " adds to a score"
+    "only models of trees have this view. For other models, measure feature importance on a"
+    ' dataset with an inspect job (POST /v1/jobs with "kind": "inspect"), or explain scores by feature with'
+    ' "explain": true in a ranking request'
 )
 
 

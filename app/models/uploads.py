@@ -29,25 +29,25 @@ from core.store.repositories.projects import Labels
 
 # LightGBM's text takes about 60 bytes per split: a thousand trees of a thousand leaves are far below.
 MAX_MODEL_BYTES = 2**28
-MODEL_TEXTS: Mapping[str, int] = MappingProxyType(
+MAX_MODEL_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
     {"name": 400, "description": 16_384, "tags": 2**16, "project": 400}
 )
 MODEL_BODY = file_body(
-    "What LightGBM's `save_model` writes, or the file of a linear scorer or a network that Rankery exported"
+    "File that LightGBM's `save_model` wrote, or a linear scorer or network that Rankery exported"
     " as `safetensors`",
     {
         "name": {
             "type": "string",
             "pattern": MODEL_NAME,
-            "description": "The name that it becomes the next version of",
+            "description": "Name of the model; the import becomes its next version",
         },
         "description": {
             "type": "string",
             "maxLength": MAX_PARAGRAPHS,
             "pattern": PARAGRAPHS,
-            "description": "Description by its owners",
+            "description": "Description of this version",
         },
-        "tags": {"type": "string", "description": "What they mark it with, as a JSON object of texts"},
+        "tags": {"type": "string", "description": "Tags of the model, as a JSON object of texts"},
         "project": PROJECT_PART,
     },
     ["name"],
@@ -106,8 +106,8 @@ class ModelUpload:
         return cls(upload_id, received.files["file"], metadata)
 
     @property
-    def sha256(self) -> str:
-        """Return the checksum of the upload."""
+    def request_digest(self) -> str:
+        """Digest of the upload's file and metadata, for idempotency."""
         content = json.dumps(
             [self.file.filename, self.file.sha256, self.metadata.model_dump()], sort_keys=True
         )
@@ -152,4 +152,6 @@ def register_model(
         return accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"), [job]
 
     folders = [model_upload_folder(upload.upload_id)]
-    return record_files(services, key_id, idempotency.of(upload.sha256), [upload.file], folders, record)
+    return record_files(
+        services, key_id, idempotency.of(upload.request_digest), [upload.file], folders, record
+    )

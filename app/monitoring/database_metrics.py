@@ -84,7 +84,7 @@ class DatabaseCollector:
         """Yield the metrics; without a snapshot, only `rankery_database_up` with 0."""
         reading = self._latest()
         up = 0 if reading is None else 1
-        yield GaugeMetricFamily("rankery_database_up", "Whether the database answers", value=up)
+        yield GaugeMetricFamily("rankery_database_up", "Whether the database is reachable", value=up)
         if reading is not None:
             yield from _queue(reading)
             yield _workers(reading.workers)
@@ -96,10 +96,10 @@ class DatabaseCollector:
 
 def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
     labels = ("kind", "lane", "priority")
-    depth = GaugeMetricFamily("rankery_jobs_queued", "Jobs that wait for a worker", labels=labels)
+    depth = GaugeMetricFamily("rankery_jobs_queued", "Queued jobs", labels=labels)
     age = GaugeMetricFamily(
         "rankery_oldest_queued_job_age_seconds",
-        "Seconds since the submission of the oldest job that waits, 0 where none does",
+        "Seconds since the submission of the oldest queued job, 0 without queued jobs",
         labels=labels,
     )
     waiting = {(row.kind, row.priority): row for row in reading.active if row.status == QUEUED}
@@ -110,7 +110,7 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
         depth.add_metric(values, row.number if row else 0)
         age.add_metric(values, max(0.0, (reading.at - row.oldest_at).total_seconds()) if row else 0)
     yield from (depth, age)
-    running = GaugeMetricFamily("rankery_jobs_running", "Jobs that a worker has", labels=("kind", "lane"))
+    running = GaugeMetricFamily("rankery_jobs_running", "Running jobs", labels=("kind", "lane"))
     numbers = dict.fromkeys(_LANE_OF, 0)
     for row in reading.active:
         if row.status == RUNNING:
@@ -131,7 +131,7 @@ def _workers(workers: Iterable[Worker]) -> Metric:
 
 def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
     attempts = CounterMetricFamily(
-        "rankery_job_attempts", "Attempts at jobs by how they ended", labels=("kind", "ending")
+        "rankery_job_attempts", "Attempts of jobs by ending", labels=("kind", "ending")
     )
     lost = dict.fromkeys(_LANE_OF, 0.0)
     for tally in _named(counters, JOB_ATTEMPTS):
@@ -141,7 +141,7 @@ def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
             lost[kind] = tally.value
     yield attempts
     leases = CounterMetricFamily(
-        "rankery_leases_lost", "Jobs whose worker stopped answering while it had them", labels=("kind",)
+        "rankery_leases_lost", "Running jobs whose worker stopped renewing its lease", labels=("kind",)
     )
     for kind, value in lost.items():
         leases.add_metric([kind], value)
@@ -152,7 +152,7 @@ def _ended(counters: Sequence[Count]) -> Iterator[Metric]:
 def _durations(counters: Sequence[Count]) -> Metric:
     seconds = HistogramMetricFamily(
         "rankery_job_duration_seconds",
-        "Seconds from a job's first start to its end, by how it ended",
+        "Seconds from the first start of a job to its end, by final status",
         labels=("kind", "status"),
     )
     buckets: dict[tuple[str, str], dict[str, float]] = {}
@@ -176,20 +176,20 @@ def _cumulative(buckets: Mapping[str, float]) -> list[tuple[str, float]]:
 def _training(counters: Sequence[Count]) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "rankery_training_iterations",
-        "Boosting iterations of all trainings; over rankery_training_seconds_total their speed",
+        "Boosting iterations of all trainings; divide by rankery_training_seconds_total for their speed",
         value=_sum(counters, TRAINING_ITERATIONS),
     )
     yield CounterMetricFamily(
         "rankery_training_seconds",
-        "Seconds that boosting iterations took",
+        "Seconds spent in boosting iterations",
         value=_sum(counters, TRAINING_SECONDS),
     )
 
 
 def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
     for name, metric, words in (
-        (CACHE_HITS, "rankery_worker_cache_hits", "Datasets that a worker had at hand"),
-        (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to fetch or prepare"),
+        (CACHE_HITS, "rankery_worker_cache_hits", "Datasets that a worker found in its cache"),
+        (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to download or prepare"),
     ):
         family = CounterMetricFamily(metric, words, labels=("cache",))
         for tally in _named(counters, name):
@@ -199,7 +199,7 @@ def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
 
 def _stored(reading: DatabaseSnapshot) -> Iterator[Metric]:
     number = GaugeMetricFamily("rankery_datasets", "Datasets by status", labels=("status",))
-    size = GaugeMetricFamily("rankery_dataset_bytes", "Bytes of datasets as sent", labels=("status",))
+    size = GaugeMetricFamily("rankery_dataset_bytes", "Bytes of datasets as uploaded", labels=("status",))
     stored = {"ready": Stored("ready", 0, 0)} | {row.status: row for row in reading.datasets}
     for status, row in sorted(stored.items()):
         number.add_metric([status], row.number)

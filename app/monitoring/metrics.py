@@ -102,4 +102,6 @@ class _Process:
             value=usage.misses,
         )
         yield GaugeMetricFamily("rankery_model_cache_models", "Models in memory", value=usage.models)
-        yield GaugeMetricFamily("rankery_model_cache_bytes", "Memory that models take", value=usage.bytes)
+        yield GaugeMetricFamily(
+            "rankery_model_cache_bytes", "Memory of the models in memory", value=usage.bytes
+        )

@@ -16,7 +16,7 @@ class ProjectCounts(ResponseModel):
     """Number of objects by kind."""
 
     jobs: int = Field(0, examples=[12])
-    models: int = Field(0, description="All versions", examples=[3])
+    models: int = Field(0, description="Number of model versions", examples=[3])
     datasets: int = Field(0, examples=[2])
     evaluations: int = Field(0, examples=[4])
     comparisons: int = Field(0, examples=[1])
@@ -35,9 +35,9 @@ class Project(ProjectCounts):
 class Projects(ResponseModel):
     """All projects of the caller."""
 
-    items: list[Project] = Field(description="By name")
+    items: list[Project] = Field(description="Projects by name")
     unassigned: ProjectCounts | None = Field(
-        description="What belongs to no project; null for a key that is bound to projects"
+        description="Number of objects without a project; null for a key that is bound to projects"
     )
     bound: bool = Field(description="Whether the API key is bound to these projects", examples=[False])
 

@@ -29,7 +29,7 @@ from core.jobs import JobStatus, Lane, lane_of
 from core.store import MODEL_NAME
 from core.store.visibility import narrowed_to
 
-MOST_IN_TREND = 20
+MAX_TREND_VERSIONS = 20
 
 health_router = Router(tags=["health"])
 
@@ -45,14 +45,15 @@ class Ready(ResponseModel):
 
     status: Literal["ready"] = "ready"
     checks: dict[str, str] = Field(
-        description="`ok` for each part that works; for scoring with models in memory, the database and the"
-        " storage may have a fault here",
+        description="`ok` or the fault of each component; for scoring with models in memory, the database"
+        " and the"
+        " storage may have a fault",
         examples=[{"database": "ok", "storage": "ok", "broker": "ok", "workers": "ok", "kernels": "ok"}],
     )
     damaged_artifacts: list[str] = Field(
         default=[],
-        description="Keys of stored bytes that were found damaged, the latest first; not used, while the"
-        " rest of the service works",
+        description="Keys of damaged artifacts, the latest first; they are not used, but do not affect the"
+        " readiness",
         examples=[[]],
     )
 
@@ -87,7 +88,7 @@ _NOT_READY_EXAMPLES: Mapping[str, dict[str, Any]] = {
     }
     for name, summary, detail in (
         ("compiling", "The first start on a machine", "the workers are compiling kernels: 12 of 20 parts"),
-        ("broker", "A part is away", "the broker refuses connections"),
+        ("broker", "A component is not available", "the broker refuses connections"),
         ("workers", "No workers", "the workers are missing for the lanes training and quick"),
     )
 }
@@ -117,8 +118,9 @@ async def readyz(
         Purpose | None,
         Query(
             alias="for",
-            description="`scoring`: models can be scored here, whatever became of the broker and the workers;"
-            " `jobs`: jobs are accepted and run; all parts where left out, with workers or without",
+            description="`scoring`: models can be scored, regardless of the broker and the workers;"
+            " `jobs`: jobs are accepted and run. By default all components are checked, but workers may be"
+            " absent",
         ),
     ] = None,
 ) -> Response:
@@ -161,9 +163,7 @@ def list_workers(services: UseServices) -> WorkerList:
     return WorkerList(items=[WorkerAtWork.of(worker, running) for worker in workers])
 
 
-@polled_overview_router.get(
-    "/counts", summary="Count everything", responses={**NOT_MODIFIED, **problems(422)}
-)
+@polled_overview_router.get("/counts", summary="Count objects", responses={**NOT_MODIFIED, **problems(422)})
 def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
     """Count jobs by status, and datasets, models and results."""
     with narrowed_to(project), services.store.read() as tx:
@@ -181,7 +181,7 @@ def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
 
 
 @polled_overview_router.get(
-    "/aliases", summary="List what an alias means", responses={**NOT_MODIFIED, **problems(422)}
+    "/aliases", summary="List the targets of an alias", responses={**NOT_MODIFIED, **problems(422)}
 )
 def list_aliased_models(
     services: UseServices,
@@ -192,7 +192,7 @@ def list_aliased_models(
     """List the targets of an alias across model names, last moved first, with metrics."""
     with narrowed_to(project), services.store.read() as tx:
         rows, gated = tx.aliases.everywhere(alias, limit), tx.aliases.gated_names(alias)
-        tested = [tx.models.tested(row.name, MOST_IN_TREND) for row in rows]
+        tested = [tx.models.tested(row.name, MAX_TREND_VERSIONS) for row in rows]
     items = [
         AliasedModel.among(row, row.name in gated, models) for row, models in zip(rows, tested, strict=True)
     ]

@@ -60,13 +60,13 @@ class WorkerAtWork(ResponseModel):
 
     name: str = Field(description="Machine and process")
     lane: Literal["training", "quick"] = Field(description="`training`, or `quick` for all other jobs")
-    processes: int = Field(description="Number of jobs that it runs concurrently")
+    processes: int = Field(description="Maximum number of concurrent jobs")
     compiling: str | None = Field(
-        None, description="Progress of the compilation of its kernels; null once it runs jobs"
+        None, description="Progress of the worker's kernel compilation; null once it runs jobs"
     )
     started_at: datetime
-    seen_at: datetime = Field(description="Time of its last heartbeat, at most some seconds ago")
-    jobs: list[RunningJob] = Field(description="Its running jobs, oldest first")
+    seen_at: datetime = Field(description="Time of the worker's last heartbeat, at most a few seconds ago")
+    jobs: list[RunningJob] = Field(description="Running jobs of the worker, oldest first")
 
     @classmethod
     def of(cls, worker: Worker, running: list[Job]) -> "WorkerAtWork":
@@ -93,7 +93,7 @@ class Counts(ResponseModel):
     """Counts of jobs, datasets, models and results."""
 
     jobs: dict[JobStatus, int] = Field(
-        description="By status",
+        description="Number of jobs by status",
         examples=[{"queued": 2, "running": 1, "succeeded": 40, "refused": 1, "failed": 1, "cancelled": 0}],
     )
     waiting: dict[Literal["training", "quick"], int] = Field(
@@ -101,11 +101,11 @@ class Counts(ResponseModel):
         examples=[{"training": 2, "quick": 0}],
     )
     refused_promotions: int = Field(
-        description="Promotions that a gate refused: `refused` of `jobs`",
+        description="Number of promotions that a gate refused, as `refused` in `jobs`",
         examples=[1],
     )
     datasets: int = Field(examples=[6])
-    models: int = Field(description="All versions", examples=[31])
+    models: int = Field(description="Number of model versions", examples=[31])
     evaluations: int = Field(examples=[12])
     comparisons: int = Field(examples=[4])
     rankings: int = Field(examples=[9])
@@ -115,7 +115,7 @@ class MetricTrend(ResponseModel):
     """A metric over the versions of a name that were tested on the same dataset."""
 
     metric: str = Field(examples=["ndcg@10"])
-    versions: list[int] = Field(description="Oldest first", examples=[[1, 2, 3]])
+    versions: list[int] = Field(description="Versions, oldest first", examples=[[1, 2, 3]])
     values: list[float] = Field(description="Means on the test data", examples=[[0.4102, 0.4267, 0.4310]])
 
     @classmethod
@@ -144,11 +144,12 @@ class AliasedModel(Alias):
     """An alias with the metrics of its model."""
 
     metrics: dict[str, float | None] | None = Field(
-        description="Means on the test data of its training; null where it was not tested",
+        description="Means of the metrics on the test data; null if the model was not tested",
         examples=[{"ndcg@10": 0.4310}],
     )
     trend: MetricTrend | None = Field(
-        description="The first metric of the latest versions tested on the same dataset; null for fewer"
+        description="First metric over the latest versions that were tested on the same dataset; null for"
+        " fewer"
         " than two"
     )
 
@@ -181,10 +182,12 @@ class SearchHit(ResponseModel):
         "interleaving",
     ]
     id: str = Field(examples=["mdl_01k9x2z4q7c8v5n3b6r1"])
-    name: str = Field(description="The title of a job, the reference of a model", examples=["web:3"])
+    name: str = Field(
+        description="Name of the object, title of a job, or reference of a model", examples=["web:3"]
+    )
     detail: str | None = Field(
-        description="The status of a dataset, click log, study or experiment; the kind and status of a job;"
-        " the rankers of an interleaving; null for others",
+        description="Status of a dataset, click log, study or experiment; kind and status of a job;"
+        " rankers of an interleaving; null for others",
         examples=[None],
     )
     project: ShownProject

@@ -22,18 +22,19 @@ _HIDDEN = frozenset({"broker_url", "data_dir", "data_roots", "database_url", "st
 class Setting(ResponseModel):
     """A setting of the API process."""
 
-    name: str = Field(description="Its environment variable", examples=["RANKERY_SESSION_HOURS"])
+    name: str = Field(description="Environment variable of the setting", examples=["RANKERY_SESSION_HOURS"])
     value: str = Field(
-        description="As the process has it, empty where unset; `…` for folders and URLs of storage",
+        description="Current value, empty if unset; `…` for hidden folders and URLs of storage",
         examples=["8.0"],
     )
     default: str | None = Field(
-        description="Its value where the variable is not set; null where that depends on other settings",
+        description="Value if the variable is not set; null if it depends on other settings",
         examples=["12"],
     )
     changed: bool = Field(description="Whether the value is not the default", examples=[True])
     description: str = Field(
-        description="What it is", examples=["How long a browser that signed in may stay signed in"]
+        description="Meaning of the setting",
+        examples=["How long a browser that signed in may stay signed in"],
     )
 
 

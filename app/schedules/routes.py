@@ -27,7 +27,7 @@ from app.schedules.schemas import (
     ScheduleRun,
     ScheduleRunPage,
 )
-from app.schedules.submission import asked_job, check_promotion, job_spec
+from app.schedules.submission import check_promotion, job_spec, requested_job
 from core.errors import InvalidInput
 from core.schedules import Cron
 from core.store import Schedule as ScheduleRow
@@ -41,7 +41,7 @@ polled_router = Router(prefix="/v1/schedules", tags=["schedules"], route_class=P
 
 @router.post(
     "",
-    summary="Make a schedule",
+    summary="Create a schedule",
     status_code=status.HTTP_201_CREATED,
     response_model=Schedule,
     responses=problems(404, 409, *BODY_PROBLEMS),
@@ -60,16 +60,16 @@ def create_schedule(
     """
     with idempotency.begin(services.store) as tx:
         cron = Cron.parse(body.cron, body.timezone)
-        asked = asked_job(body.job)
+        requested = requested_job(body.job)
         project = tx.projects.of_new(body.project or body.job.project)
         row = tx.schedules.add(
             name=body.name,
             cron=cron.expression,
             timezone=cron.timezone,
             enabled=body.enabled,
-            job=asked,
-            spec=job_spec(tx, asked, project),
-            alias=check_promotion(tx, asked, body.promote),
+            job=requested,
+            spec=job_spec(tx, requested, project),
+            alias=check_promotion(tx, requested, body.promote),
             only_new_data=body.only_new_data,
             next_run_at=cron.next_after(utc_now()) if body.enabled else None,
             key_id=caller.key_id,
@@ -80,16 +80,16 @@ def create_schedule(
         return idempotency.keep(tx, JSONResponse(shown, status.HTTP_201_CREATED, location))
 
 
-_Listing = Annotated[
-    ListQuery, list_query(None, Schedules.columns, "What to sort by; `next` is the next due time")
-]
+_Listing = Annotated[ListQuery, list_query(None, Schedules.columns, "Sort key; `next` is the next due time")]
 
 
 @polled_router.get("", summary="List schedules", responses={**NOT_MODIFIED, **problems(422)})
 def list_schedules(
     services: UseServices,
     listing: _Listing,
-    enabled: Annotated[bool | None, Query(description="Only those that are enabled, or that are not")] = None,
+    enabled: Annotated[
+        bool | None, Query(description="Whether to list only enabled or only paused schedules")
+    ] = None,
     prefix: Prefix = None,
 ) -> SchedulePage:
     """List schedules with their last runs, newest first by default."""
@@ -108,7 +108,9 @@ def list_schedules(
 )
 def get_due_times(
     cron: Annotated[str, Query(max_length=100, description="Minute, hour, day of the month, month, weekday")],
-    timezone: Annotated[str, Query(max_length=64, description="A name of the IANA database")] = "UTC",
+    timezone: Annotated[
+        str, Query(max_length=64, description="Name of a time zone in the IANA database")
+    ] = "UTC",
 ) -> DueTimes:
     """Show when a schedule with this cron expression would run next."""
     return DueTimes(items=Cron.parse(cron, timezone).upcoming(utc_now(), SHOWN_DUE_TIMES))
@@ -118,7 +120,7 @@ def get_due_times(
 def get_schedule(schedule_id: str, services: UseServices) -> Schedule:
     """Show a schedule, its last run and its next due times."""
     with services.store.read() as tx:
-        return _shown(tx, tx.schedules.get(schedule_id))
+        return _response(tx, tx.schedules.get(schedule_id))
 
 
 @router.patch("/{schedule_id}", summary="Change a schedule", responses=problems(404, 409, *BODY_PROBLEMS))
@@ -136,21 +138,21 @@ def change_schedule(
     given = body.model_fields_set
     nulls = [name for name in given - {"promote"} if getattr(body, name) is None]
     if nulls:
-        raise InvalidInput.at(f"/{nulls[0]}", "must not be null; leave it out to keep it")
+        raise InvalidInput.at(f"/{nulls[0]}", "must not be null; omit the field to keep its value")
     with services.store.begin() as tx:
         row = tx.schedules.locked(schedule_id)
         row.name = body.name or row.name
         if body.only_new_data is not None:
             row.only_new_data = body.only_new_data
         if body.job is not None:
-            row.job = asked_job(body.job)
+            row.job = requested_job(body.job)
             row.spec = job_spec(tx, row.job, row.project)
         if "promote" in given or (body.job is not None and row.alias is not None):
             kept = PromoteRequest(alias=row.alias) if row.alias is not None else None
             row.alias = check_promotion(tx, row.job, body.promote if "promote" in given else kept)
         _set_times(row, body)
         row.key_id = caller.key_id
-        return _shown(tx, row)
+        return _response(tx, row)
 
 
 def _set_times(row: ScheduleRow, change: ScheduleChange) -> None:
@@ -209,5 +211,5 @@ def list_schedule_runs(
     return ScheduleRunPage.model_validate(page)
 
 
-def _shown(tx: Transaction, row: ScheduleRow) -> Schedule:
+def _response(tx: Transaction, row: ScheduleRow) -> Schedule:
     return Schedule.of(row, tx.schedules.last_runs([row.id]).get(row.id))

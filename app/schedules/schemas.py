@@ -30,7 +30,7 @@ from core.store.repositories.schedules import RunStatus
 
 SHOWN_DUE_TIMES = 3
 
-ScheduleName = Annotated[NameForPeople, Field(description="For people; need not be unique")]
+ScheduleName = Annotated[NameForPeople, Field(description="Display name; need not be unique")]
 CronExpression = Annotated[
     str,
     Field(
@@ -53,12 +53,12 @@ TimeZone = Annotated[
 
 
 class ServedClicks(RequestModel):
-    """A selection of served rankings, from which each run makes a click log to train on."""
+    """A selection of served rankings, from which each run creates a click log to train on."""
 
     model: ModelReference | None = Field(
-        None, description="The model that served them; that of the training when null", examples=["web"]
+        None, description="Model that served the rankings; the trained model when null", examples=["web"]
     )
-    days: float = Field(30, gt=0, le=36_500, description="Days before the run")
+    days: float = Field(30, gt=0, le=36_500, description="Number of days before the run to include")
     actions: dict[str, float] | None = Field(None, max_length=30, description=ACTIONS)
 
 
@@ -67,15 +67,18 @@ class ScheduledTrainRequest(TrainingRequest):
 
     dataset: DatasetName = Field(examples=["clicks"])
     validation: NamedValidation | None = Field(
-        None, description="What picks the best iteration: as of a training job, or another dataset by name"
+        None,
+        description="Data that selects the best iteration, as in a training request, or another dataset by"
+        " name",
     )
     test_dataset: DatasetName | None = Field(
         None, description="A dataset to evaluate and rank at the end, by name"
     )
     served_clicks: ServedClicks | None = Field(
         None,
-        description="Train on clicks on rankings that the service served: each run first makes their log, and"
-        " `clicks` corrects them. `dataset` has the features",
+        description="Train on clicks on rankings that the service served: each run first creates a click"
+        " log, and"
+        " `clicks` selects the correction. `dataset` has the features",
     )
 
 
@@ -93,7 +96,9 @@ class ScheduledStudyRequest(TuningRequest):
 
     kind: Literal["study"]
     dataset: DatasetName = Field(examples=["clicks"])
-    test_dataset: DatasetName | None = Field(None, description="Instead of `test`, another dataset by name")
+    test_dataset: DatasetName | None = Field(
+        None, description="Another dataset to test on by name, instead of `test`"
+    )
 
 
 ScheduledJob = Annotated[
@@ -108,7 +113,8 @@ class PromoteRequest(RequestModel):
     alias: str = Field(
         min_length=1,
         max_length=100,
-        description="The alias to move to the new version if its gate lets that pass; it needs a gate",
+        description="Alias to move to the new version if the version passes its gate; the alias must have a"
+        " gate",
         examples=["champion"],
     )
 
@@ -123,12 +129,14 @@ class ScheduleRequest(RequestModel):
         description="A training, an automatic training or a study with datasets by name, or a drift job"
     )
     promote: PromoteRequest | None = Field(
-        None, description="Only for trainings; nothing when null. A study has an `alias`"
+        None,
+        description="Promotion of the trained model; no promotion when null. For a study, set its `alias`"
+        " instead",
     )
     only_new_data: bool = Field(
-        False, description="Skip runs whose newest datasets are those of the last run with a result"
+        False, description="Skip runs if the newest datasets are the same as in the last run with a result"
     )
-    enabled: bool = Field(True, description="Whether it is due at all")
+    enabled: bool = Field(True, description="Whether the schedule is active; false pauses it")
     project: NewProject = None
 
 
@@ -139,9 +147,9 @@ class ScheduleChange(RequestModel):
     cron: CronExpression | None = Field(None, examples=["30 2 * * *"])
     timezone: TimeZone | None = None
     job: ScheduledJob | None = None
-    promote: PromoteRequest | None = Field(None, description="Null to promote nothing any more")
+    promote: PromoteRequest | None = Field(None, description="Null to stop promoting models")
     only_new_data: bool | None = None
-    enabled: bool | None = Field(None, description="False to pause, true to go on", examples=[False])
+    enabled: bool | None = Field(None, description="False to pause, true to resume", examples=[False])
 
 
 _TRAINING: Json = {
@@ -189,7 +197,8 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "study": {
-        "summary": "Tune on the newest clicks every month; its alias points at a winner that is shown better",
+        "summary": "Tune on the newest clicks every month, and move the alias to a significantly better"
+        " winner",
         "value": {
             "name": "monthly web",
             "cron": "0 1 1 * *",
@@ -207,7 +216,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "drift": {
-        "summary": "Look for drift every morning",
+        "summary": "Check for drift every morning",
         "value": {
             "name": "morning drift",
             "cron": "0 6 * * *",
@@ -245,19 +254,21 @@ class ScheduleRun(ResponseModel):
 
     id: str
     schedule_id: str
-    due_at: datetime = Field(description="When it was due, or asked for")
+    due_at: datetime = Field(description="Due time, or time of the request")
     missed_since: datetime | None = Field(description="The first missed due time that this run replaces")
     trigger: Literal["clock", "request"]
     status: RunStatus = Field(
         description="Active: `queued`, `training`, `running`, `promoting`; ended: `promoted`, `refused`,"
         " `trained`, `succeeded`, `skipped`, `failed`"
     )
-    detail: str | None = Field(description="A sentence about its outcome")
-    datasets: dict[str, str] = Field(description="The datasets that it uses: `train`, `validation`, `test`")
+    detail: str | None = Field(description="Description of the outcome in one sentence")
+    datasets: dict[str, str] = Field(description="Ids of the datasets by part: `train`, `validation`, `test`")
     job_id: str | None
     study_id: str | None = Field(None, description="The study of the run; null for a job")
     model_id: str | None
-    promotion_job_id: str | None = Field(description="The job that compared the model by the gate")
+    promotion_job_id: str | None = Field(
+        description="Job that compared the model with the alias's model for the gate"
+    )
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -302,16 +313,16 @@ class Schedule(ResponseModel):
     name: str
     cron: str
     timezone: str
-    job: Json = Field(description="As it was asked for")
+    job: Json = Field(description="Requested job")
     promote: dict[str, str] | None
     only_new_data: bool
     enabled: bool
-    next_run_at: datetime | None = Field(description="Null while it is paused")
+    next_run_at: datetime | None = Field(description="Next due time; null while the schedule is paused")
     next_runs: list[datetime] = Field(description="The next due times, at most three")
     last_run: ScheduleRun | None
-    problem: FailureReason | None = Field(description="Why the service paused it")
+    problem: FailureReason | None = Field(description="Why the service paused the schedule")
     project: str | None
-    key_id: str | None = Field(description="The key that set it last and owns its jobs")
+    key_id: str | None = Field(description="API key that changed the schedule last, and that owns its jobs")
     created_at: datetime
     updated_at: datetime
 
@@ -330,7 +341,7 @@ class DueTimes(ResponseModel):
     """The next due times of a cron expression."""
 
     items: list[datetime] = Field(
-        description="In UTC, at most three",
+        description="At most three due times, in UTC",
         examples=[["2026-01-06T02:00:00Z", "2026-01-07T02:00:00Z", "2026-01-08T02:00:00Z"]],
     )
 

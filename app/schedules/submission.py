@@ -37,27 +37,27 @@ _NAMED = {
 }
 
 
-def asked_job(request: ScheduledJob) -> Json:
+def requested_job(request: ScheduledJob) -> Json:
     """Return the requested job of a schedule as JSON, without defaults."""
-    asked: Json = request.model_dump(mode="json", exclude_unset=True)
+    requested: Json = request.model_dump(mode="json", exclude_unset=True)
     if isinstance(request, ScheduledTrainRequest) and request.hyperparameters.auto:
-        asked["hyperparameters"]["auto"] = True
+        requested["hyperparameters"]["auto"] = True
     if isinstance(request, ScheduledStudyRequest):
         if request.base.hyperparameters.auto:
-            asked["base"]["hyperparameters"]["auto"] = True
-        return asked
+            requested["base"]["hyperparameters"]["auto"] = True
+        return requested
     # The dump excludes labels, which jobs store separately from their specification.
     labels = request.labels()
-    asked |= {name: value for name, value in asdict(labels).items() if value}
-    return asked
+    requested |= {name: value for name, value in asdict(labels).items() if value}
+    return requested
 
 
-def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
+def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Json:
     """Validate a job as if it were submitted now, with the newest datasets; return its specification.
 
     Args:
         tx: Transaction of the request.
-        asked: The requested job.
+        requested: The requested job.
         project: Project of the schedule, whose datasets are used; None for the datasets of all projects.
 
     Raises:
@@ -66,23 +66,23 @@ def job_spec(tx: Transaction, asked: Json, project: str | None = None) -> Json:
         WrongState: A dataset is not ready.
     """
     try:
-        if asked["kind"] == "drift":
-            return drift(tx, DriftRequest.model_validate(asked)).to_json()
-        body = _body(tx, asked, project)
-        if asked["kind"] == STUDY:
+        if requested["kind"] == "drift":
+            return drift(tx, DriftRequest.model_validate(requested)).to_json()
+        body = _body(tx, requested, project)
+        if requested["kind"] == STUDY:
             spec = _study(tx, body)
-        elif asked["kind"] == "auto-train":
+        elif requested["kind"] == "auto-train":
             spec = automatic_training(tx, _validated(AutoTrainRequest, body)).to_json()
         else:
             spec = training(tx, _validated(TrainRequest, body)).to_json()
-        tx.projects.claim_name(asked["model_name"], project)
+        tx.projects.claim_name(requested["model_name"], project)
         return spec
     except InvalidInput as invalid:
         problems = (_by_name(problem) for problem in invalid.problems)
         raise InvalidInput(*problems).below("/job") from invalid
 
 
-def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None) -> str | None:
+def check_promotion(tx: Transaction, requested: Json, promote: PromoteRequest | None) -> str | None:
     """Return the alias to promote the models of a schedule to, which must have a gate.
 
     Raises:
@@ -90,28 +90,31 @@ def check_promotion(tx: Transaction, asked: Json, promote: PromoteRequest | None
     """
     if promote is None:
         return None
-    if asked["kind"] == STUDY:
-        raise InvalidInput.at("/promote", "is for trainings; a study moves the alias that its job names")
-    if asked["kind"] not in TRAININGS:
-        raise InvalidInput.at("/promote", "is for trainings; leave it out")
-    name = asked["model_name"]
+    if requested["kind"] == STUDY:
+        raise InvalidInput.at(
+            "/promote", "can only be used for trainings; for a study, set the alias in its job"
+        )
+    if requested["kind"] not in TRAININGS:
+        raise InvalidInput.at("/promote", "can only be used for trainings; remove it")
+    name = requested["model_name"]
     if tx.aliases.find_gate(name, promote.alias) is None:
         address = f"/v1/models/{name}/aliases/{promote.alias}/gate"
         raise InvalidInput.at(
             "/promote/alias",
-            f"{name}@{promote.alias} has no gate, so that nothing would check a new version; train a first"
+            f"{name}@{promote.alias} has no gate, which is required to promote new versions automatically;"
+            " train a first"
             f" version if there is none, and set the gate by PUT {address}",
         )
     return promote.alias
 
 
-def _body(tx: Transaction, asked: Json, project: str | None) -> Json:
+def _body(tx: Transaction, requested: Json, project: str | None) -> Json:
     """Return the request that a run would submit now."""
-    dataset_ids = _newest_ids(tx, dataset_names(asked), project)
-    body: Json = {name: value for name, value in asked.items() if name not in _OF_RUNS}
-    if asked.get("served_clicks") is not None:
-        _check_clicks(tx, asked)
-        body["clicks"] = asked.get("clicks") or {}
+    dataset_ids = _newest_ids(tx, dataset_names(requested), project)
+    body: Json = {name: value for name, value in requested.items() if name not in _OF_RUNS}
+    if requested.get("served_clicks") is not None:
+        _check_clicks(tx, requested)
+        body["clicks"] = requested.get("clicks") or {}
     body["dataset_id"] = dataset_ids["train"]
     if "validation" in dataset_ids:
         body["validation"] = {"dataset_id": dataset_ids["validation"]}
@@ -120,16 +123,18 @@ def _body(tx: Transaction, asked: Json, project: str | None) -> Json:
     return body
 
 
-def _check_clicks(tx: Transaction, asked: Json) -> None:
+def _check_clicks(tx: Transaction, requested: Json) -> None:
     """Validate the served clicks of a training.
 
     Raises:
         InvalidInput: The training has a click log as well, or the weights of actions are invalid.
         NotFound: The model that served the rankings does not exist.
     """
-    served = asked["served_clicks"]
-    if (asked.get("clicks") or {}).get("log") is not None:
-        raise InvalidInput.at("/clicks/log", "is made by each run; leave it out beside served_clicks")
+    served = requested["served_clicks"]
+    if (requested.get("clicks") or {}).get("log") is not None:
+        raise InvalidInput.at(
+            "/clicks/log", "cannot be combined with served_clicks, for which each run creates a log"
+        )
     if served.get("model"):
         tx.models.resolve(served["model"])
     if served.get("actions"):
@@ -141,8 +146,8 @@ def _check_clicks(tx: Transaction, asked: Json) -> None:
 
 def _study(tx: Transaction, body: Json) -> Json:
     """Validate a study and return its resolved specification, with its budget."""
-    asked = {name: value for name, value in body.items() if name != "kind"}
-    request = _validated(StudyRequest, asked)
+    requested = {name: value for name, value in body.items() if name != "kind"}
+    request = _validated(StudyRequest, requested)
     return {
         "kind": STUDY,
         **study_spec(tx, request),

@@ -48,14 +48,14 @@ class DeclaredStream:
     rows: int
 
 
-def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) -> DeclaredStream:
+def declared(content: bytes, pointer: str, max_columns: int, max_rows: int) -> DeclaredStream:
     """Validate the declared columns and rows of a stream, in time linear in its headers.
 
     Args:
         content: The stream.
         pointer: JSON pointer of the errors.
-        most_columns: Limit of columns.
-        most_rows: Limit of rows.
+        max_columns: Limit of columns.
+        max_rows: Limit of rows.
 
     Raises:
         InvalidInput: The stream is damaged, compressed, too wide or too long, or has columns of other types.
@@ -66,14 +66,14 @@ def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) ->
             header = message.metadata.to_pybytes()
             if message.type == "schema":
                 check = _check_repeated if len(header) <= _REPEATED_BYTES else _check_schema
-                check(header, pointer, most_columns)
+                check(header, pointer, max_columns)
             elif message.type == "record batch":
                 rows += _rows(header, pointer)
             elif message.type == "dictionary":
                 raise InvalidInput.at(pointer, "send the stream without dictionaries")
-            if rows > most_rows:
+            if rows > max_rows:
                 raise InvalidInput.at(
-                    pointer, f"this model scores at most {most_rows} documents in one request"
+                    pointer, f"this model scores at most {max_rows} documents in one request"
                 )
     except (pa.ArrowException, ValueError, OSError, IndexError, struct.error) as error:
         raise damaged(pointer, error) from error
@@ -83,7 +83,7 @@ def declared(content: bytes, pointer: str, most_columns: int, most_rows: int) ->
 def damaged(pointer: str, error: Exception) -> InvalidInput:
     """Build the error for a damaged Arrow stream."""
     reason = (str(error).splitlines() or ["it is damaged"])[0][:200]
-    return InvalidInput.at(pointer, f"this is no stream of Arrow's format: {reason}")
+    return InvalidInput.at(pointer, f"must be a stream in Arrow's IPC format: {reason}")
 
 
 def _rows(header: bytes, pointer: str) -> int:
@@ -95,7 +95,7 @@ def _rows(header: bytes, pointer: str) -> int:
     length = _place(header, batch, _LENGTH)
     rows: int = struct.unpack_from("<q", header, length)[0] if length else 0
     if rows < 0:
-        raise ValueError("a batch has fewer rows than none")
+        raise ValueError("a batch has a negative number of rows")
     return rows
 
 
@@ -154,21 +154,21 @@ class Flatbuffer:
         """Return the offsets of the tables in all vectors."""
         counts = self.sizes(vectors)
         if counts.sum() > self.size:
-            raise ValueError("its header refers to more than it holds")
+            raise ValueError("its header refers to data beyond its end")
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         return self.follow(np.repeat(vectors, counts) + 4 + 4 * within)
 
 
-def _check_schema(content: bytes, pointer: str, most_columns: int) -> None:
+def _check_schema(content: bytes, pointer: str, max_columns: int) -> None:
     header = Flatbuffer(content)
     schema = header.targets(header.root(), _HEADER)
     columns = header.items(header.targets(schema, _FIELDS))
     if not len(columns):
         raise InvalidInput.at(pointer, "has no columns")
-    if len(columns) > most_columns:
+    if len(columns) > max_columns:
         raise InvalidInput.at(
             pointer,
-            f"has {len(columns)} columns; at most {most_columns} have a meaning for this model",
+            f"has {len(columns)} columns; at most {max_columns} can be used by this model",
         )
     types = header.bytes[header.places(columns, _TYPE)]
     known = _IS_KNOWN[types] & (header.places(columns, _DICTIONARY) == 0)
@@ -186,7 +186,7 @@ def _check_schema(content: bytes, pointer: str, most_columns: int) -> None:
     names = (header.targets(columns, _NAME), header.targets(children, _NAME))
     texts = (*names, header.targets(entries, _KEY), header.targets(entries, _VALUE))
     if header.sizes(np.concatenate(texts)).sum() > header.size:
-        raise ValueError("its header refers to more than it holds")
+        raise ValueError("its header refers to data beyond its end")
 
 
 # A client sends the same schema with every request, and checking it takes as long as scoring 50 documents.

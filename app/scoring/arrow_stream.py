@@ -31,5 +31,5 @@ def _check_names(names: list[str], pointer: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise InvalidInput.at(f"{pointer}{name}", "there are two columns of this name")
+            raise InvalidInput.at(f"{pointer}{name}", "two columns have this name")
         seen.add(name)

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from app.models.stored_models import MOST_MODELS, StoredModels
+from app.models.stored_models import MAX_MODELS, StoredModels
 from core.scorers.explainability import Explainer, explainer_of
 
 
@@ -11,7 +11,7 @@ class Explanations:
 
     def __init__(self, models: StoredModels) -> None:
         self._models = models
-        self.of = lru_cache(maxsize=MOST_MODELS)(self._read)
+        self.of = lru_cache(maxsize=MAX_MODELS)(self._read)
 
     def _read(self, model_id: str) -> Explainer:
         return explainer_of(self._models.of(model_id))

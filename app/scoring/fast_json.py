@@ -7,7 +7,7 @@ from typing import Any
 from app.http.bodies import parse_json
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers, max_documents
-from app.scoring.schemas import LONGEST_ID, MOST_RANKED
+from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K
 from app.scoring.served_models import MEMBER, ServedModel
 from app.served.rankings import Viewer
 from app.settings import ApiSettings
@@ -17,7 +17,7 @@ _MEMBERS = frozenset({"queries", "top_k", *_SWITCHES, *_NAMES})
 
 
 def fast_candidates(
-    content: bytes, model: ServedModel, settings: ApiSettings, most_documents: int | None = None
+    content: bytes, model: ServedModel, settings: ApiSettings, max_rows: int | None = None
 ) -> JsonCandidates | None:
     """Read candidates without building intermediate objects.
 
@@ -25,7 +25,7 @@ def fast_candidates(
         content: The body.
         model: The model.
         settings: Limits of a request.
-        most_documents: Documents to allocate memory for, at most the limit of a request.
+        max_rows: Documents to allocate memory for, at most the limit of a request.
 
     Returns:
         The candidates; None for a body that is invalid, unusual or too large: `slow_candidates` reads it.
@@ -34,7 +34,7 @@ def fast_candidates(
         InvalidInput: There are more queries or documents than a request may have.
     """
     room = max_documents(len(model.feature_names), settings)
-    values = model.reader.read(content, room if most_documents is None else min(most_documents, room))
+    values = model.reader.read(content, room if max_rows is None else min(max_rows, room))
     if values is None:
         return None
     try:
@@ -71,7 +71,7 @@ def _plain_queries(body: Any) -> list[dict[str, Any]] | None:
     if type(body) is not dict or not {"queries"} <= body.keys() <= _MEMBERS:
         return None
     queries, top_k = body["queries"], body.get("top_k")
-    if not (top_k is None or (type(top_k) is int and 1 <= top_k <= MOST_RANKED)):
+    if not (top_k is None or (type(top_k) is int and 1 <= top_k <= MAX_TOP_K)):
         return None
     if not all(type(body.get(name, False)) is bool for name in _SWITCHES):
         return None
@@ -92,7 +92,7 @@ def _is_query(query: Any) -> bool:
 
 
 def _are_ids(ids: Sequence[Any]) -> bool:
-    return all(type(given) is str and len(given) <= LONGEST_ID for given in ids)
+    return all(type(given) is str and len(given) <= MAX_ID_LENGTH for given in ids)
 
 
 def _has_repeats(ids: Sequence[str]) -> bool:

@@ -12,13 +12,13 @@ from app.http.bodies import parse_json
 from app.http.pointers import input_problems
 from app.http.schemas import RequestModel
 from core.errors import InvalidInput
-from core.json_values import MOST_ARRAYS, read_arrays
+from core.json_values import MAX_ARRAYS, read_arrays
 from core.types import Float64Array
 
 _DATA = "data"
-_MOST_OUTPUTS = 100
+_MAX_OUTPUTS = 100
 # Limit of arrays and objects in the JSON without the tensors' numbers, which are parsed separately.
-_FAST_CONTAINERS = 10 * MOST_ARRAYS
+_FAST_CONTAINERS = 10 * MAX_ARRAYS
 
 Size = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -48,7 +48,7 @@ class InputTensor(RequestModel):
         return _DATA in self.model_fields_set
 
 
-class WantedOutput(RequestModel):
+class RequestedOutput(RequestModel):
     """A requested output."""
 
     name: str = Field(max_length=1024)
@@ -61,7 +61,7 @@ class InferenceHead(RequestModel):
     id: str | None = Field(None, max_length=1024)
     parameters: Parameters = Field(default_factory=Parameters)
     inputs: list[InputTensor] = Field(min_length=1)
-    outputs: list[WantedOutput] | None = Field(None, max_length=_MOST_OUTPUTS)
+    outputs: list[RequestedOutput] | None = Field(None, max_length=_MAX_OUTPUTS)
 
     @property
     def wants_binary(self) -> bool:
@@ -72,12 +72,12 @@ class InferenceHead(RequestModel):
         return bool(self.parameters.binary_data_output)
 
 
-def fast_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float64Array]] | None:
+def fast_head(text: bytes, max_inputs: int) -> tuple[InferenceHead, list[Float64Array]] | None:
     """Parse a request in the common form: the fast path.
 
     Args:
         text: The text of the request.
-        most_inputs: Limit of tensors.
+        max_inputs: Limit of tensors.
 
     Returns:
         The head, and the numbers of the tensors that have `data`, in order; None for invalid or unusual text,
@@ -87,7 +87,7 @@ def fast_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float6
     if extracted is None:
         return None
     try:
-        head = _validated(parse_json(extracted.rest, _FAST_CONTAINERS), most_inputs)
+        head = _validated(parse_json(extracted.rest, _FAST_CONTAINERS), max_inputs)
     except (JSONDecodeError, InvalidInput, ValidationError):
         return None
     if sum(tensor.has_data for tensor in head.inputs) != len(extracted.arrays):
@@ -95,20 +95,20 @@ def fast_head(text: bytes, most_inputs: int) -> tuple[InferenceHead, list[Float6
     return head, extracted.arrays
 
 
-def slow_head(text: bytes, most_inputs: int, most_containers: int) -> InferenceHead:
+def slow_head(text: bytes, max_inputs: int, max_containers: int) -> InferenceHead:
     """Parse any request: the slow path. Tensor values are in `data`.
 
     Args:
         text: The text of the request.
-        most_inputs: Limit of tensors.
-        most_containers: Limit of arrays and objects.
+        max_inputs: Limit of tensors.
+        max_containers: Limit of arrays and objects.
 
     Raises:
         InvalidInput: The text is not JSON, or not a valid request.
     """
     try:
-        parsed = parse_json(text, most_containers)
-        return _validated(parsed, most_inputs)
+        parsed = parse_json(text, max_containers)
+        return _validated(parsed, max_inputs)
     except JSONDecodeError as error:
         raise InvalidInput.at("", f"is not JSON: {error.msg}") from error
     except ValidationError as error:
@@ -116,8 +116,10 @@ def slow_head(text: bytes, most_inputs: int, most_containers: int) -> InferenceH
         raise InvalidInput(*input_problems(errors, parsed)) from error
 
 
-def _validated(parsed: Any, most_inputs: int) -> InferenceHead:
+def _validated(parsed: Any, max_inputs: int) -> InferenceHead:
     inputs = parsed.get("inputs") if isinstance(parsed, dict) else None
-    if isinstance(inputs, list) and len(inputs) > most_inputs:
-        raise InvalidInput.at("/inputs", f"at most {most_inputs} tensors, one for each feature of the model")
+    if isinstance(inputs, list) and len(inputs) > max_inputs:
+        raise InvalidInput.at(
+            "/inputs", f"must have at most {max_inputs} tensors, one for each feature of the model"
+        )
     return InferenceHead.model_validate(parsed)

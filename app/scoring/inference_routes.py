@@ -114,7 +114,8 @@ async def get_ready(readiness: UseReadiness) -> ServerReady:
     """Check that models can be scored, as `/readyz?for=scoring` does."""
     if not await readiness.can_score():
         raise HTTPException(
-            HTTPStatus.SERVICE_UNAVAILABLE, "a part that scoring needs does not work; see /readyz?for=scoring"
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            "a component that scoring needs does not work; see /readyz?for=scoring",
         )
     return ServerReady(ready=True)
 
@@ -154,7 +155,11 @@ _INFERENCE: dict[str, Any] = {
 }
 HeadBytes = Annotated[
     int | None,
-    Header(alias=HEAD_BYTES, ge=0, description="How much of the body is JSON where binary data follows it"),
+    Header(
+        alias=HEAD_BYTES,
+        ge=0,
+        description="Length of the JSON at the start of the body, if binary data follows",
+    ),
 ]
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.http.openapi import problems
 from app.http.schemas import ResponseModel
-from app.scoring.tensors import DATATYPES, TEXTS
+from app.scoring.tensors import BYTES, DATATYPES
 
 
 class ServerMetadata(ResponseModel):
@@ -42,7 +42,7 @@ class Tensor(ResponseModel):
 
     name: str = Field(examples=["features"])
     datatype: str = Field(examples=["FP32"])
-    shape: list[int] = Field(description="-1 where any number will do", examples=[[-1, 136]])
+    shape: list[int] = Field(description="Shape of the tensor; -1 is any number", examples=[[-1, 136]])
 
 
 class ModelMetadata(ResponseModel):
@@ -66,7 +66,7 @@ class OutputTensor(ResponseModel):
     datatype: str = Field(examples=["FP64"])
     data: list[float] | None = Field(None, examples=[[2.31, -0.4]])
     parameters: dict[str, Any] | None = Field(
-        None, description="`binary_data_size` where the scores follow as bytes"
+        None, description="`binary_data_size`, if the scores follow the JSON as bytes"
     )
 
 
@@ -75,11 +75,14 @@ class InferenceAnswer(ResponseModel):
 
     model_name: str = Field(examples=["web"])
     model_version: str = Field(examples=["3"])
-    id: str | None = Field(None, description="As it came")
+    id: str | None = Field(None, description="Id of the request")
     outputs: list[OutputTensor]
 
 
-_PARAMETERS: dict[str, Any] = {"type": "object", "description": "Those of the binary data extension count"}
+_PARAMETERS: dict[str, Any] = {
+    "type": "object",
+    "description": "Parameters of the binary data extension; others are ignored",
+}
 _REQUEST_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["inputs"],
@@ -96,7 +99,7 @@ _REQUEST_SCHEMA: dict[str, Any] = {
                 "properties": {
                     "name": {
                         "type": "string",
-                        "description": "Any, of the one tensor of all features; of several, their features",
+                        "description": "Name of the feature; any name for a single tensor of all features",
                     },
                     "shape": {
                         "type": "array",
@@ -106,13 +109,13 @@ _REQUEST_SCHEMA: dict[str, Any] = {
                     },
                     "datatype": {
                         "type": "string",
-                        "enum": [*DATATYPES, TEXTS],
-                        "description": "FP32 or FP64, or any other of numbers; BYTES for texts of a category."
-                        " What is FP64 stays so.",
+                        "enum": [*DATATYPES, BYTES],
+                        "description": "FP32, FP64 or another numeric type; BYTES for texts of a category."
+                        " FP64 values are not rounded to FP32.",
                     },
                     "data": {
                         "type": "array",
-                        "description": "Row by row, flat or nested; null is a missing value",
+                        "description": "Values row by row, flat or nested; null is a missing value",
                         "items": {},
                     },
                     "parameters": _PARAMETERS,
@@ -149,7 +152,7 @@ REQUEST_BODY: dict[str, Any] = {
                     },
                 },
                 "columns": {
-                    "summary": "One tensor a feature",
+                    "summary": "One tensor per feature",
                     "value": {
                         "inputs": [
                             {"name": "bm25", "shape": [2], "datatype": "FP32", "data": [12.5, 9.1]},
@@ -163,7 +166,7 @@ REQUEST_BODY: dict[str, Any] = {
             "schema": {
                 "type": "string",
                 "format": "binary",
-                "description": "JSON of the header's length, then the tensors' bytes, lowest byte first",
+                "description": "JSON of the length in the header, then the tensors' bytes, little-endian",
             }
         },
     },
@@ -174,8 +177,8 @@ ANSWER_EXAMPLE: dict[str, Any] = {
             "schema": {
                 "type": "string",
                 "format": "binary",
-                "description": "Where scores were asked for as bytes: JSON as long as the header "
-                "`Inference-Header-Content-Length` says, then the scores",
+                "description": "If scores were requested as bytes: JSON with the length in the header "
+                "`Inference-Header-Content-Length`, then the scores",
             }
         }
     }

@@ -26,11 +26,11 @@ from core.store.visibility import projects
 # Age at which a cached interleaving is refreshed in the background, and at which requests wait for the
 # refresh. A deleted interleaving is served until the second age.
 _REFRESH_SECONDS = 0.5
-_SECONDS = 1.0
-_MOST = 1_000
-_KEPT_SECONDS = 60.0  # the list is then read from the database again: it may have expired
-_MOST_KEPT = 20_000  # more than the limit of lists that wait to be written
-_MOST_INLINE = 1_000  # limit of ranked documents to interleave on the event loop
+_MAX_AGE_SECONDS = 1.0
+_MAX_CACHED_INTERLEAVINGS = 1_000
+_LIST_CACHE_SECONDS = 60.0  # the list is then read from the database again: it may have expired
+_MAX_CACHED_LISTS = 20_000  # more than the limit of lists that wait to be written
+_MAX_INLINE_DOCUMENTS = 1_000  # limit of ranked documents to interleave on the event loop
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class InterleavingCache:
         if row is not None and age <= _REFRESH_SECONDS:
             return row
         reading = self._reading.get(key) or self._start_reading(key)
-        return row if row is not None and age <= _SECONDS else await asyncio.shield(reading)
+        return row if row is not None and age <= _MAX_AGE_SECONDS else await asyncio.shield(reading)
 
     def _start_reading(self, key: _Key) -> "asyncio.Future[Interleaving]":
         reading = self._reading[key] = LOOKUPS.start(lambda: self._read(key[0]))
@@ -105,7 +105,7 @@ class InterleavingCache:
         self._found.pop(key, None)
         if not done.cancelled() and done.exception() is None:
             self._found[key] = at, done.result()
-        if len(self._found) > _MOST:
+        if len(self._found) > _MAX_CACHED_INTERLEAVINGS:
             self._found.popitem(last=False)
 
     def _read(self, id: str) -> Interleaving:
@@ -187,7 +187,7 @@ class InterleavedLists:
         def work() -> Shown:
             return self._new(row, rankings, documents, query, user)
 
-        is_short = row.method != "optimised" and sum(map(len, rankings)) <= _MOST_INLINE
+        is_short = row.method != "optimised" and sum(map(len, rankings)) <= _MAX_INLINE_DOCUMENTS
         return work() if is_short else await SCORING.run(work)
 
     def _assignment(self, row: Interleaving, user: str, query: str) -> str:
@@ -196,7 +196,7 @@ class InterleavedLists:
     def _found(self, assignment: str) -> Shown | None:
         """Return a list from memory, None if absent or outdated; the caller holds the lock."""
         at, shown = self._lists.get(assignment, (0.0, None))
-        return None if shown is None or time.monotonic() - at > _KEPT_SECONDS else shown
+        return None if shown is None or time.monotonic() - at > _LIST_CACHE_SECONDS else shown
 
     def _stored(self, interleaving_id: str, assignments: Sequence[str]) -> dict[str, Shown]:
         with self._store.connect() as connection:
@@ -248,7 +248,7 @@ class InterleavedLists:
                 self._queue(pending)
             self._lists[assignment] = (time.monotonic(), Shown(shown.ranking_id, shown.documents, kept=True))
             self._lists.move_to_end(assignment)
-            if len(self._lists) > _MOST_KEPT:
+            if len(self._lists) > _MAX_CACHED_LISTS:
                 self._lists.popitem(last=False)
         return shown
 

@@ -15,7 +15,7 @@ from app.scoring.limits import check_candidates, check_documents, max_containers
 from app.scoring.schemas import RankRequest
 from app.scoring.served_models import ServedModel
 from app.scoring.slow_json import slow_candidates
-from app.scoring.threads import INLINE_TEXT_BYTES, inline_documents
+from app.scoring.threads import MAX_INLINE_JSON_BYTES, inline_documents
 from app.settings import ApiSettings
 
 
@@ -31,7 +31,7 @@ class JsonReader(CandidateReader):
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> JsonCandidates:
         """Read the candidates, on the event loop for a short body in the common form, else in a thread."""
-        if len(self.content) <= INLINE_TEXT_BYTES:
+        if len(self.content) <= MAX_INLINE_JSON_BYTES:
             candidates = fast_candidates(self.content, model, settings, inline_documents(model))
             if candidates is not None:
                 return candidates

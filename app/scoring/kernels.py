@@ -62,7 +62,7 @@ class ScoringKernels:
     def _compile(self) -> None:
         _log.info("kernels.compiling", parts=len(self._parts))
         try:
-            # A worker beside this process compiles the same parts first, with all processors.
+            # A worker on the same machine compiles the same parts first, with all processors.
             compile_kernels(self._parts, processes=1, stopped=self._stopped.is_set)
             if not self._stopped.is_set():
                 self._load()

@@ -35,7 +35,8 @@ def check_candidates(body: Any, settings: ApiSettings) -> None:
         return
     if len(queries) > settings.max_rank_queries:
         raise InvalidInput.at(
-            "/queries", f"at most {settings.max_rank_queries} queries are scored in one request"
+            "/queries",
+            f"at most {settings.max_rank_queries} queries are scored in one request",
         )
     check_documents(sum(map(len, _documents(queries))), 0, settings, "/queries")
 
@@ -73,8 +74,8 @@ def check_explained(explained: int, settings: ApiSettings) -> None:
     if explained > settings.max_explained_documents:
         raise InvalidInput.at(
             "/explain",
-            f"at most {settings.max_explained_documents} scores are explained in one request, not"
-            f" {explained}; ask for fewer documents by top_k",
+            f"at most {settings.max_explained_documents} scores can be explained in one request, not"
+            f" {explained}; request fewer documents with top_k",
         )
 
 
@@ -91,12 +92,12 @@ def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettin
     """
     affordable = settings.max_explained_steps // steps_each
     if explained > affordable:
-        way_out = "; ask for fewer documents by top_k" if affordable else ""
+        advice = "; request fewer documents with top_k" if affordable else ""
         raise InvalidInput.at(
             "/explain",
             f"explaining a score of this model takes {steps_each:,} steps, and a request may take"
             f" {settings.max_explained_steps:,} (RANKERY_MAX_EXPLAINED_STEPS): enough for {affordable:,}"
-            f" scores, not {explained:,}{way_out}",
+            f" scores, not {explained:,}{advice}",
         )
 
 

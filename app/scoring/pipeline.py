@@ -118,14 +118,16 @@ def _interleaved_models(row: Interleaving, candidates: JsonCandidates) -> list[s
     """
     if row.model_ids is None:
         raise InvalidInput.at(
-            "/interleaving", f"has rankings of yours, not models: POST /v1/interleavings/{row.id}/lists"
+            "/interleaving",
+            f"must be an interleaving of models; for your rankings, POST /v1/interleavings/{row.id}/lists",
         )
     if candidates.top_k is not None and candidates.top_k < row.length:
         raise InvalidInput.at(
-            "/top_k", f"would cut the list, which must be shown whole: it has up to {row.length} documents"
+            "/top_k",
+            f"must be at least {row.length}, the length of the interleaved list, which must not be truncated",
         )
     if candidates.explain:
-        raise InvalidInput.at("/explain", "goes without interleaving")
+        raise InvalidInput.at("/explain", "cannot be combined with interleaving")
     return row.model_ids
 
 

@@ -15,7 +15,7 @@ from core.errors import StoreUnavailable
 from core.jobs import LANES
 from core.store import Store, WakeUps
 
-MOST_DAMAGED_NAMED = 20
+MAX_DAMAGED_LISTED = 20
 _READS, _WRITES = "database reads", "database writes"
 _COMPILED = "workers compiled"
 
@@ -110,7 +110,7 @@ UseReadiness = Annotated[Readiness, injected(Readiness)]
 
 def _damaged_artifacts(store: Store) -> list[str]:
     with store.read() as tx:
-        return tx.artifacts.damaged(MOST_DAMAGED_NAMED)
+        return tx.artifacts.damaged(MAX_DAMAGED_LISTED)
 
 
 def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:

@@ -14,7 +14,7 @@ from app.scoring.candidates import CandidateReader
 from app.scoring.json_reader import JsonReader
 from app.scoring.limits import scoring_request
 from app.scoring.pipeline import answer
-from app.scoring.schemas import MOST_RANKED, RankRequest, RankResponse
+from app.scoring.schemas import MAX_TOP_K, RankRequest, RankResponse
 from app.scoring.services import scoring_services_of
 from app.scoring.tables import ArrowReader
 from app.settings import ApiSettings
@@ -50,7 +50,7 @@ async def choose_reader(request: JsonRequest) -> CandidateReader:
         return ArrowReader(request)
     request.require_json(or_else=tables.MEDIA_TYPE)
     if _TOP_K["name"] in request.query_params:
-        raise InvalidInput.at("/top_k", 'belongs in the body of JSON, as "top_k": 10 beside "queries"')
+        raise InvalidInput.at("/top_k", 'must be in the JSON body, as "top_k": 10 next to "queries"')
     return JsonReader(await request.body())
 
 
@@ -58,7 +58,7 @@ router = Router(prefix="/v1/models", tags=["models"], route_class=ScoringRoute)
 
 _RANK_EXAMPLES: Any = {
     "by-name": {
-        "summary": "Features by name; those left out are missing",
+        "summary": "Features by name; omitted features are missing",
         "value": {
             "queries": [
                 {
@@ -98,10 +98,11 @@ _TABLES: dict[str, Any] = {
         "schema": {
             "type": "string",
             "format": "binary",
-            "description": "A row a document: `query_id` where there are several queries, `document_id` where"
-            " the answer is to have it, and a column of numbers for each feature, of texts for a category, of"
+            "description": "One row per document: `query_id` if there are several queries, `document_id` if"
+            " the response should have it, and a column of numbers for each feature, of texts for a"
+            " category, of"
             " lists of a fixed size for an embedding column, or one, `features`, of such lists in the model's"
-            " order. Nulls, and features left out, are missing values.",
+            " order. Nulls and omitted features are missing values.",
         }
     }
 }
@@ -110,7 +111,7 @@ _RANKED_TABLES: dict[str, Any] = {
         "schema": {
             "type": "string",
             "format": "binary",
-            "description": "For a table: `query_id` and `document_id` as they came, `row` of the request"
+            "description": "For a table: `query_id` and `document_id` of the request, `row` of the request"
             " from 0, `rank` and `score`, by query and rank.",
         }
     }
@@ -118,8 +119,9 @@ _RANKED_TABLES: dict[str, Any] = {
 _TOP_K: dict[str, Any] = {
     "name": "top_k",
     "in": "query",
-    "description": "Of a table alone: documents returned a query; JSON has it in its body",
-    "schema": {"type": "integer", "minimum": 1, "maximum": MOST_RANKED},
+    "description": "Number of documents to return per query; only for a table, as JSON has `top_k` in its"
+    " body",
+    "schema": {"type": "integer", "minimum": 1, "maximum": MAX_TOP_K},
 }
 
 

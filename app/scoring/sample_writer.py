@@ -38,14 +38,14 @@ class SampleWriter(logging.Handler):
 
     Args:
         store: The store.
-        most_bytes: Limit of all sample artifacts together; the oldest are removed.
+        max_bytes: Limit of all sample artifacts together; the oldest are removed.
         seconds: Length of an interval.
     """
 
-    def __init__(self, store: Store, most_bytes: int, seconds: float) -> None:
+    def __init__(self, store: Store, max_bytes: int, seconds: float) -> None:
         super().__init__()
         self._store = store
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._seconds = seconds
         self._chunk = _Chunk()
         self._changed = threading.Condition()
@@ -120,7 +120,7 @@ class SampleWriter(logging.Handler):
                     first_at=datetime.fromtimestamp(chunk.first_at, UTC),
                     last_at=datetime.fromtimestamp(chunk.last_at, UTC),
                 )
-                dropped = tx.drift.expire_samples(self._most_bytes)
+                dropped = tx.drift.expire_samples(self._max_bytes)
             for folder in dropped:
                 self._store.artifacts.delete(folder)
         except (RankeryError, OSError):

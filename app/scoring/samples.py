@@ -19,8 +19,8 @@ from app.scoring.served_models import ServedModel
 from core.store.clock import utc_now
 from core.types import Float64Array, FloatArray
 
-MOST_WAITING = 100  # requests; further ones are dropped while the disk is slower
-MOST_VALUES = 2**18  # feature values; documents of a larger request are sampled. About 5 MB of text
+MAX_WAITING = 100  # requests; further ones are dropped while the disk is slower
+MAX_VALUES = 2**18  # feature values; documents of a larger request are sampled. About 5 MB of text
 _FILES = 2  # the current one and the previous one
 _LOG = structlog.stdlib.get_logger("rankery.samples")
 
@@ -31,15 +31,15 @@ class Samples:
     Args:
         path: The log file; `{path}.1` has as many older lines.
         share: Share of sampled requests, from 0 to 1.
-        most_bytes: Limit of both files together.
+        max_bytes: Limit of both files together.
         uploads: Writer that stores samples for drift jobs.
     """
 
-    def __init__(self, path: Path, share: float, most_bytes: int, uploads: SampleWriter) -> None:
+    def __init__(self, path: Path, share: float, max_bytes: int, uploads: SampleWriter) -> None:
         self._share = share
-        self._waiting: Queue[logging.LogRecord] = Queue(MOST_WAITING)
+        self._waiting: Queue[logging.LogRecord] = Queue(MAX_WAITING)
         self._handler = RotatingFileHandler(
-            path, maxBytes=max(most_bytes // _FILES, 1), backupCount=_FILES - 1, encoding="utf-8", delay=True
+            path, maxBytes=max(max_bytes // _FILES, 1), backupCount=_FILES - 1, encoding="utf-8", delay=True
         )
         self._listener = _SampleListener(self._waiting, self._handler, uploads)
         self._uploads = uploads
@@ -118,9 +118,9 @@ class _Sample:
     ) -> "_Sample":
         """Build the sample of a request, with a bounded number of documents."""
         rows = None
-        most_documents = max(1, MOST_VALUES // features.shape[1])
-        if len(features) > most_documents:
-            rows = sorted(random.sample(range(len(features)), most_documents))
+        max_documents = max(1, MAX_VALUES // features.shape[1])
+        if len(features) > max_documents:
+            rows = sorted(random.sample(range(len(features)), max_documents))
             features, scores = features[rows], scores[rows]
         request_id = structlog.contextvars.get_contextvars().get("request_id")
         return cls(utc_now(), request_id, model, ids, features, scores, rows)

@@ -8,10 +8,10 @@ from pydantic_core import CoreSchema
 
 from app.http.schemas import RequestModel, ResponseModel
 
-LONGEST_ID = 1024
-MOST_RANKED = 2**31 - 1
+MAX_ID_LENGTH = 1024
+MAX_TOP_K = 2**31 - 1
 
-CallerId = Annotated[str, Field(max_length=LONGEST_ID)]
+CallerId = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
 
 
 def _features_form(value: Any) -> str | None:
@@ -55,7 +55,7 @@ Features = Annotated[
         custom_error_message="must be an object by feature name or an array in the model's feature order",
     ),
     Field(
-        description="An object by feature name, where features left out are missing; or an array in the "
+        description="An object by feature name, where omitted features are missing; or an array in the "
         "model's feature order. null is a missing value. A category is given by its text. In an object the"
         " name of an embedding column has the list of all its features.",
         examples=[{"bm25": 12.5, "pagerank": 0.3}],
@@ -66,15 +66,17 @@ Features = Annotated[
 class CandidateDocument(RequestModel):
     """A candidate document."""
 
-    id: CallerId = Field(description="Unique within its query", examples=["d1"])
+    id: CallerId = Field(description="Id of the document, unique within the query", examples=["d1"])
     features: Features
 
 
 class CandidateQuery(RequestModel):
     """A query with its candidate documents."""
 
-    id: CallerId = Field(description="Returned unchanged", examples=["q1"])
-    documents: list[CandidateDocument] = Field(description="In the order that equal scores keep")
+    id: CallerId = Field(description="Id of the query, returned unchanged", examples=["q1"])
+    documents: list[CandidateDocument] = Field(
+        description="Candidate documents; documents with equal scores keep this order"
+    )
 
 
 class RankRequest(RequestModel):
@@ -82,7 +84,7 @@ class RankRequest(RequestModel):
 
     queries: list[CandidateQuery] = Field(min_length=1)
     top_k: int | None = Field(
-        None, ge=1, le=MOST_RANKED, description="Documents returned a query; all when null"
+        None, ge=1, le=MAX_TOP_K, description="Number of documents to return per query; all when null"
     )
     explain: bool = Field(
         False,
@@ -90,19 +92,22 @@ class RankRequest(RequestModel):
     )
     keep: bool = Field(
         False,
-        description="Whether users see the rankings, so that the service keeps its share of them,"
-        " `RANKERY_RANKING_LOG_SHARE`; a kept one has a `ranking_id`",
+        description="Whether users see the rankings, so that the service stores a share of them,"
+        " `RANKERY_RANKING_LOG_SHARE`; a stored ranking has a `ranking_id`",
     )
     user: CallerId | None = Field(
-        None, description="Any text that tells users apart; only its keyed hash is stored", examples=["u-17"]
+        None,
+        description="Any text that identifies the user; only its keyed hash is stored",
+        examples=["u-17"],
     )
     session: CallerId | None = Field(
-        None, description="Any text that tells their visits apart; only its keyed hash is stored"
+        None, description="Any text that identifies the user's visit; only its keyed hash is stored"
     )
     interleaving: CallerId | None = Field(
         None,
-        description="An interleaving of models: its list is returned, with the scores of this model. The same"
-        " user and query keep their list",
+        description="Id of an interleaving of models, whose list is returned with the scores of this model."
+        " The same"
+        " user and query always get the same list",
         examples=["itl_01k9x2m4q7c8v5n3b6r1"],
     )
 
@@ -120,10 +125,10 @@ class Contribution(ResponseModel):
 
     feature: str = Field(examples=["bm25"])
     value: float | str | None = Field(
-        description="The document's, null where missing; the text of a category", examples=[12.5]
+        description="Value of the document, or text of a category; null if missing", examples=[12.5]
     )
     contribution: float = Field(
-        description="Its Shapley value of trees, its integrated gradient of a network", examples=[0.82]
+        description="Shapley value for trees, integrated gradient for networks", examples=[0.82]
     )
 
 
@@ -134,19 +139,21 @@ class Explanation(ResponseModel):
     difference between score and base.
     """
 
-    base: float = Field(description="Score without the document's features", examples=[-0.11])
-    contributions: list[Contribution] = Field(description="But for those of 0, the greatest first")
+    base: float = Field(
+        description="Score before the contributions of the document's features", examples=[-0.11]
+    )
+    contributions: list[Contribution] = Field(
+        description="Contributions other than 0, the largest absolute value first"
+    )
 
 
 class ScoredDocument(ResponseModel):
     """A ranked document with its score."""
 
     id: str = Field(examples=["d7"])
-    rank: int = Field(description="1-based", examples=[1])
-    score: float = Field(
-        description="Raw score; only differences within a query mean anything", examples=[2.31]
-    )
-    explanation: Explanation | None = Field(None, description="Only with `explain`")
+    rank: int = Field(description="Rank, from 1", examples=[1])
+    score: float = Field(description="Raw score; comparable only within the query", examples=[2.31])
+    explanation: Explanation | None = Field(None, description="Explanation of the score; only with `explain`")
 
 
 class RankedQuery(ResponseModel):
@@ -156,7 +163,8 @@ class RankedQuery(ResponseModel):
     ranking: list[ScoredDocument]
     ranking_id: str | None = Field(
         None,
-        description="Of a kept ranking, for `POST /v1/served-rankings/events`, or of an interleaved list",
+        description="Id of a stored ranking, for `POST /v1/served-rankings/events`, or of an interleaved"
+        " list",
         examples=["srv_01k9x2m4q7c8v5n3b6r2"],
         exclude_if=lambda ranking_id: ranking_id is None,
     )

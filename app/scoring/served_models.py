@@ -28,7 +28,7 @@ from core.types import Float64Array, FloatArray
 # An alias that another process moves is followed within the second age.
 LOOK_UP_SECONDS = 0.25
 STALE_SECONDS = 0.8
-MOST_REFERENCES = 1_000
+MAX_REFERENCES = 1_000
 MEMBER = "features"
 _LOG = structlog.stdlib.get_logger("rankery.serving")
 
@@ -147,18 +147,18 @@ class ServedModels:
 
     Args:
         store: The store.
-        most_bytes: Limit of the models' memory; a single model may take more.
+        max_bytes: Limit of the models' memory; a single model may take more.
         kernels: The kernels of scoring.
         references: Changes of references by this process.
     """
 
     def __init__(
-        self, store: Store, most_bytes: int, kernels: ScoringKernels, references: ModelReferences
+        self, store: Store, max_bytes: int, kernels: ScoringKernels, references: ModelReferences
     ) -> None:
         self._store = store
         self._kernels = kernels
         self._references = references
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._resolved: OrderedDict[_Key, _Resolved] = OrderedDict()
         self._served: OrderedDict[str, ServedModel] = OrderedDict()
         self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
@@ -227,7 +227,7 @@ class ServedModels:
             await self._read(model)
         self._resolved[key] = _Resolved(model, started_at, changes)
         self._resolved.move_to_end(key)
-        if len(self._resolved) > MOST_REFERENCES:
+        if len(self._resolved) > MAX_REFERENCES:
             self._resolved.popitem(last=False)
 
     def _resolve(self, reference: str) -> Model:
@@ -241,7 +241,7 @@ class ServedModels:
     async def _serve(self, model: Model) -> ServedModel:
         served = await MODELS.run(lambda: _warmed(self._store, model))
         self._served[model.id] = served
-        while len(self._served) > 1 and self._bytes() > self._most_bytes:
+        while len(self._served) > 1 and self._bytes() > self._max_bytes:
             self._served.popitem(last=False)
         return served
 

@@ -125,7 +125,7 @@ def _fill(
             continue
         if isinstance(value, str):
             if column.categories is None:
-                detail = "must be a number; it is no category"
+                detail = "must be a number; the feature is not categorical"
                 problems.append(InputProblem(place + pointer_of(*parts), detail))
             else:
                 row[column.index] = column.categories.code(value)
@@ -160,7 +160,7 @@ def _named(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_I
             owners |= {column.index: name for column in block}
     for parts, column, _ in items if owners else ():
         if len(parts) == 1 and column.index in owners:
-            detail = f"is given by {owners[column.index]!r} as well"
+            detail = f"is also given by {owners[column.index]!r}"
             problems.append(InputProblem(place + pointer_of(*parts), detail))
     return items, problems[:MAX_PROBLEMS]
 
@@ -168,7 +168,7 @@ def _named(values: dict[str, NamedValue], model: _Model, place: str) -> tuple[_I
 def _feature_problem(name: str, value: NamedValue, model: _Model) -> str | None:
     if name not in model.columns:
         return "not a feature of this model"
-    return "must be a number; it is no block of features" if isinstance(value, list) else None
+    return "must be a number; a list is only for a block of features" if isinstance(value, list) else None
 
 
 def _block_problem(value: NamedValue, block: Sequence[_Column]) -> str | None:

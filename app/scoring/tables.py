@@ -15,9 +15,9 @@ from app.scoring.arrow_headers import DeclaredStream, declared
 from app.scoring.arrow_stream import read_table
 from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.limits import max_documents
-from app.scoring.schemas import LONGEST_ID, MOST_RANKED
+from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K
 from app.scoring.served_models import MEMBER, ServedModel
-from app.scoring.threads import INLINE_TABLE_BYTES, run_inline_or_threaded
+from app.scoring.threads import MAX_INLINE_TABLE_BYTES, run_inline_or_threaded
 from app.served.rankings import Viewer
 from app.settings import ApiSettings
 from core.data.tables.number_lists import read_lists
@@ -49,10 +49,10 @@ class ArrowReader(CandidateReader):
         content = await self.request.body()
         top_k = _top_k(self.request.query_params.get("top_k"))
         n_features = len(model.feature_names)
-        most_columns, most_rows = n_features + len((QUERY, DOCUMENT)), max_documents(n_features, settings)
+        max_columns, max_rows = n_features + len((QUERY, DOCUMENT)), max_documents(n_features, settings)
         return await run_inline_or_threaded(
-            lambda: TableCandidates(declared(content, _POINTER, most_columns, most_rows), top_k),
-            fits_event_loop=len(content) <= INLINE_TABLE_BYTES,
+            lambda: TableCandidates(declared(content, _POINTER, max_columns, max_rows), top_k),
+            fits_event_loop=len(content) <= MAX_INLINE_TABLE_BYTES,
         )
 
 
@@ -115,8 +115,8 @@ class TableCandidates:
         value = (self._table.schema.metadata or {}).get(name.encode())
         if value is None:
             return None
-        if len(value) > LONGEST_ID:
-            raise InvalidInput.at(f"/{name}", f"must have at most {LONGEST_ID} bytes")
+        if len(value) > MAX_ID_LENGTH:
+            raise InvalidInput.at(f"/{name}", f"must have at most {MAX_ID_LENGTH} bytes")
         return str(value.decode(errors="replace"))
 
     def rankings(self, scores: Float64Array) -> list[tuple[str, list[str]]]:
@@ -127,7 +127,7 @@ class TableCandidates:
         """
         for name in (QUERY, DOCUMENT):
             if name not in self._table.column_names:
-                raise InvalidInput.at(f"/{name}", "is needed to keep the rankings")
+                raise InvalidInput.at(f"/{name}", "required to store the rankings")
         ids, (order, _) = self.ids(), self._ordered(scores)
         documents = _texts(self._table, DOCUMENT)
         found: list[list[str]] = [[] for _ in ids.queries]
@@ -166,8 +166,8 @@ class TableCandidates:
 def _top_k(given: str | None) -> int | None:
     if given is None:
         return None
-    if not given.isascii() or not given.isdecimal() or not 1 <= int(given[:11]) <= MOST_RANKED:
-        raise InvalidInput.at("/top_k", f"must be a whole number from 1 to {MOST_RANKED}")
+    if not given.isascii() or not given.isdecimal() or not 1 <= int(given[:11]) <= MAX_TOP_K:
+        raise InvalidInput.at("/top_k", f"must be a whole number from 1 to {MAX_TOP_K}")
     return int(given)
 
 
@@ -202,7 +202,7 @@ def _features(table: pa.Table, model: ServedModel) -> FloatArray:
     for name in lists:
         block = model.blocks.get(name)
         if block is None:
-            raise InvalidInput.at(f"/{name}", "holds lists, and is no block of features of this model")
+            raise InvalidInput.at(f"/{name}", "has lists, but is not a block of features of this model")
         features[:, block.start : block.stop] = _block(table.column(name), name, block, model)
         owners |= dict.fromkeys(block, name)
     for name in names:
@@ -211,7 +211,7 @@ def _features(table: pa.Table, model: ServedModel) -> FloatArray:
         if name not in columns:
             raise InvalidInput.at(f"/{name}", "not a feature of this model")
         if columns[name] in owners:
-            raise InvalidInput.at(f"/{name}", f"is given by {owners[columns[name]]!r} as well")
+            raise InvalidInput.at(f"/{name}", f"is also given by {owners[columns[name]]!r}")
         features[:, columns[name]] = _feature(table.column(name), name, model)
     return features
 
@@ -251,7 +251,9 @@ def _lists(column: Any, model: ServedModel) -> FloatArray:
         )
     lists = column.combine_chunks()
     if lists.null_count:
-        raise InvalidInput.at(f"/{MEMBER}", "a document has no list; only values within it may be null")
+        raise InvalidInput.at(
+            f"/{MEMBER}", "must have a list for each document; only values within a list may be null"
+        )
     return _rounded(model.coded(_numbers(lists.flatten(), MEMBER).reshape(-1, size)), MEMBER, model)
 
 

@@ -16,7 +16,7 @@ from app.scoring.candidates import CandidateIds, CandidateReader
 from app.scoring.inference_head import InferenceHead, InputTensor, fast_head, slow_head
 from app.scoring.limits import check_documents, max_containers
 from app.scoring.served_models import ServedModel
-from app.scoring.threads import INLINE_TEXT_BYTES, run_inline_or_threaded
+from app.scoring.threads import MAX_INLINE_JSON_BYTES, run_inline_or_threaded
 from app.settings import ApiSettings
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, FloatArray
@@ -29,7 +29,7 @@ DATATYPES: Mapping[str, npt.DTypeLike] = MappingProxyType(
     | {f"INT{8 * size}": f"<i{size}" for size in (1, 2, 4, 8)}
     | {f"UINT{8 * size}": f"<u{size}" for size in (1, 2, 4, 8)}
 )
-TEXTS = "BYTES"
+BYTES = "BYTES"
 _LENGTH_BYTES = 4  # before each text in binary data
 _MATRIX, _COLUMN = 2, 1
 
@@ -67,7 +67,7 @@ class Inference:
             features[:, columns.start : columns.stop] = rows
             for place, column in enumerate(columns if model.categories else ()):
                 categories = model.categories.get(model.feature_names[column])
-                if categories is not None and tensor.datatype != TEXTS:
+                if categories is not None and tensor.datatype != BYTES:
                     features[:, column] = categories.codes_of_numbers(rows[:, place])
         return features
 
@@ -105,7 +105,7 @@ class InferenceReader(CandidateReader):
 
     async def read(self, model: ServedModel, settings: ApiSettings) -> Inference:
         """Read the candidates, on the event loop for a short body in the common form, else in a thread."""
-        fits_event_loop = len(self.content) <= INLINE_TEXT_BYTES
+        fits_event_loop = len(self.content) <= MAX_INLINE_JSON_BYTES
         inference = await run_inline_or_threaded(
             lambda: self._read_fast(model, settings), fits_event_loop=fits_event_loop
         )
@@ -168,14 +168,14 @@ def _tensors(
     for number, tensor in enumerate(inputs):
         place = f"/inputs/{number}"
         size = tensor.parameters.binary_data_size
-        if tensor.datatype == TEXTS and tensor.name in model.categories:
+        if tensor.datatype == BYTES and tensor.name in model.categories:
             yield _codes(tensor, None if size is None else binary[at : at + size], model, place)
             at += size or 0
             continue
         dtype = DATATYPES.get(tensor.datatype)
         if dtype is None:
             known = ", ".join(DATATYPES)
-            raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}; or {TEXTS} for a category")
+            raise InvalidInput.at(f"{place}/datatype", f"must be one of {known}, or {BYTES} for a category")
         flat = next(read) if arrays is not None and tensor.has_data else None
         if size is not None:
             values = _from_bytes(binary[at : at + size], size, dtype, place)
@@ -183,20 +183,20 @@ def _tensors(
         else:
             values = _flat(tensor.data, place) if flat is None else flat
         if values.size != math.prod(tensor.shape):
-            raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, and there are {values.size} values")
+            raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, but there are {values.size} values")
         yield _in_range(values, tensor, place).reshape(tensor.shape)
     if at != len(binary):
-        raise InvalidInput.at("/inputs", f"take {at} bytes of binary data, and there are {len(binary)}")
+        raise InvalidInput.at("/inputs", f"need {at} bytes of binary data, but the body has {len(binary)}")
 
 
 def _codes(tensor: InputTensor, part: memoryview | None, model: ServedModel, place: str) -> FloatArray:
     """Return the codes of a tensor of texts: the values of one categorical feature."""
     categories = model.categories[tensor.name]
     if len(tensor.shape) == _MATRIX and tensor.shape[1] != _COLUMN:
-        raise InvalidInput.at(f"{place}/shape", f"of {TEXTS} must be that of one feature")
+        raise InvalidInput.at(f"{place}/shape", f"must be the shape of one feature for the datatype {BYTES}")
     texts = _texts_of_data(tensor.data, place) if part is None else list(_texts_of_bytes(part, tensor, place))
     if len(texts) != tensor.shape[0]:
-        raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, and there are {len(texts)} values")
+        raise InvalidInput.at(f"{place}/shape", f"is {tensor.shape}, but there are {len(texts)} values")
     codes = np.array([np.nan if text is None else categories.code(text) for text in texts], np.float32)
     return codes.reshape(tensor.shape)
 
@@ -215,7 +215,7 @@ def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterat
     pointer = f"{place}/parameters/binary_data_size"
     at = 0
     if len(part) != tensor.parameters.binary_data_size:
-        raise InvalidInput.at(pointer, f"is more than the {len(part)} bytes that there are")
+        raise InvalidInput.at(pointer, f"must be at most the {len(part)} remaining bytes of the body")
     while at < len(part):
         size = int.from_bytes(part[at : at + _LENGTH_BYTES], "little")
         text = bytes(part[at + _LENGTH_BYTES : at + _LENGTH_BYTES + size])
@@ -225,7 +225,9 @@ def _texts_of_bytes(part: memoryview, tensor: InputTensor, place: str) -> Iterat
                 raise ValueError
             yield text.decode()
         except ValueError as error:
-            raise InvalidInput.at(pointer, "is not that of texts in UTF-8 with their lengths") from error
+            raise InvalidInput.at(
+                pointer, "must be the size of UTF-8 texts, each after its length in four bytes"
+            ) from error
 
 
 def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> FloatArray:
@@ -243,7 +245,11 @@ def _in_range(values: npt.NDArray[Any], tensor: InputTensor, place: str) -> Floa
 def _from_bytes(part: memoryview, size: int, dtype: npt.DTypeLike, place: str) -> npt.NDArray[Any]:
     pointer = f"{place}/parameters/binary_data_size"
     if len(part) < size or size % np.dtype(dtype).itemsize:
-        raise InvalidInput.at(pointer, f"is {size}, and there are {len(part)} bytes of whole values")
+        raise InvalidInput.at(
+            pointer,
+            f"is {size}, but must be a multiple of the value size, and at most the {len(part)} remaining"
+            " bytes",
+        )
     return np.frombuffer(part, dtype)
 
 
@@ -290,13 +296,13 @@ def _columns(
             raise InvalidInput.at(f"{place}/name", "not a feature of this model")
         owner = next((owners[column] for column in columns if column in owners), None)
         if owner is not None:
-            twice = "there are two tensors of this name"
-            detail = twice if owner == tensor.name else f"is given by {owner!r} as well"
+            twice = "two tensors have this name"
+            detail = twice if owner == tensor.name else f"is also given by {owner!r}"
             raise InvalidInput.at(f"{place}/name", detail)
         owners |= dict.fromkeys(columns, tensor.name)
         if values.shape not in _shapes(len(first), len(columns)):
             shape = list(_shapes(len(first), len(columns))[0])
-            raise InvalidInput.at(f"{place}/shape", f"must be {shape} as the first tensor's")
+            raise InvalidInput.at(f"{place}/shape", f"must be {shape}, to match the first tensor")
         columns_of.append(columns)
     return columns_of
 

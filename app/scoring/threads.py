@@ -1,7 +1,7 @@
 """Run short scoring work on the event loop, and other work in threads.
 
-Two milliseconds of work cost less than the switch to a thread. Only work of known size runs on the event
-loop: a body of a few kilobytes may have many documents and features.
+Work of up to about two milliseconds may block the event loop, which avoids two thread switches of about
+0.1 milliseconds each. The limits count documents and features, since a small body may have many of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,12 +11,13 @@ from typing import Generic
 from app.http.thread_pools import SCORING, Result
 from app.scoring.served_models import ServedModel
 
-INLINE_TEXT_BYTES = 2**19
-INLINE_TABLE_BYTES = 2**16
-_INLINE_VALUES = 2**18  # documents times features
-_INLINE_DOCUMENTS = 2**10
-_INLINE_SPLITS = 2**22  # tree splits for all documents: 2**18 descents through trees of 16 levels
-_TINY_SPLITS = 2**16  # a quarter of a millisecond, about two switches to a thread
+# Limits of a request that is processed on the event loop.
+MAX_INLINE_JSON_BYTES = 2**19
+MAX_INLINE_TABLE_BYTES = 2**16
+_MAX_INLINE_VALUES = 2**18  # documents times features
+_MAX_INLINE_DOCUMENTS = 2**10
+_MAX_INLINE_SPLITS = 2**22  # tree splits for all documents: 2**18 descents through trees of 16 levels
+_MAX_TINY_SPLITS = 2**16  # a quarter of a millisecond, about two switches to a thread
 
 
 @dataclass(frozen=True)
@@ -56,15 +57,15 @@ async def run_side_by_side(works: Sequence[Work[Result]]) -> list[Result]:
 
 def inline_documents(model: ServedModel) -> int:
     """Return the limit of documents to read on the event loop."""
-    return min(_INLINE_DOCUMENTS, _INLINE_VALUES // len(model.feature_names))
+    return min(_MAX_INLINE_DOCUMENTS, _MAX_INLINE_VALUES // len(model.feature_names))
 
 
 def scores_inline(model: ServedModel, n_documents: int) -> bool:
     """Return whether a request of this many documents can be scored on the event loop."""
-    return n_documents <= inline_documents(model) and n_documents * model.scorer.steps <= _INLINE_SPLITS
+    return n_documents <= inline_documents(model) and n_documents * model.scorer.steps <= _MAX_INLINE_SPLITS
 
 
 def scoring_work(run: Callable[[], Result], model: ServedModel, n_documents: int) -> Work[Result]:
     """Wrap a scoring function with an estimate of its run time for this many documents."""
     is_short = scores_inline(model, n_documents)
-    return Work(run, is_short, is_short and n_documents * model.scorer.steps <= _TINY_SPLITS)
+    return Work(run, is_short, is_short and n_documents * model.scorer.steps <= _MAX_TINY_SPLITS)

@@ -10,7 +10,7 @@ from core.store import new_id
 from core.store.clock import utc_now
 from core.store.repositories.ids import SERVED_RANKING
 
-MOST_DOCUMENTS = 200  # stored per ranking
+MAX_DOCUMENTS = 200  # stored per ranking
 _DIGITS = 8
 
 
@@ -19,8 +19,8 @@ class Viewer:
     """The viewer of a ranking that is to be kept.
 
     Attributes:
-        user: Any text that tells users apart, or None.
-        session: Any text that tells their visits apart, or None.
+        user: Any text that identifies the user, or None.
+        session: Any text that identifies the user's visit, or None.
     """
 
     user: str | None = None
@@ -64,7 +64,7 @@ class RankingLog:
                 "version": version,
                 "user": user,
                 "session": session,
-                "content": {"query": query, "documents": list(documents[:MOST_DOCUMENTS])},
+                "content": {"query": query, "documents": list(documents[:MAX_DOCUMENTS])},
                 "created_at": now,
             }
             for query, documents in rankings

@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, ConfigDict, Field
 
 from app.http.schemas import RequestModel, ResponseModel
 
-LONGEST_ID = 1024
+MAX_ID_LENGTH = 1024
 _ID = "srv_01k9x2m4q7c8v5n3b6r2"
 EVENT_EXAMPLES: Any = {
     "clicks": {
@@ -27,8 +27,10 @@ class ServedEvent(RequestModel):
     """An action of a user on a document of a served ranking."""
 
     ranking_id: str = Field(max_length=64, examples=[_ID])
-    document_id: str = Field(max_length=LONGEST_ID, examples=["d1"])
-    action: Action = Field("click", description="Weighed by `actions` when a click log is made")
+    document_id: str = Field(max_length=MAX_ID_LENGTH, examples=["d1"])
+    action: Action = Field(
+        "click", description="Name of the action, whose weight `actions` sets when a click log is created"
+    )
     at: AwareDatetime | None = Field(None, strict=False, description="Time of the action; now when null")
 
 
@@ -41,9 +43,10 @@ class ServedEventsRequest(RequestModel):
 class UnknownEvent(ResponseModel):
     """An event that was not recorded."""
 
-    index: int = Field(description="Its position in `events`, from 0")
+    index: int = Field(description="Index of the event in `events`, from 0")
     reason: Literal["ranking", "document", "interleaved"] = Field(
-        description="`ranking`: it is not kept, or not any more; `document`: the ranking has none of this id;"
+        description="`ranking`: the ranking is not stored, or not any more; `document`: the ranking lacks"
+        " the document;"
         " `interleaved`: send clicks on interleaved lists to their interleaving"
     )
 

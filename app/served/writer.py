@@ -11,7 +11,7 @@ from core.errors import StoreUnavailable
 from core.store import Store
 
 WRITE_SECONDS = 0.2  # a killed process loses the lists of this interval
-MOST_WAITING = 10_000  # lists; while the database is slower, further ones are refused
+MAX_WAITING = 10_000  # lists; while the database is slower, further ones are refused
 _BATCH = 500
 _LOG = structlog.stdlib.get_logger("rankery.served")
 
@@ -58,7 +58,7 @@ class ListWriter:
     def put(self, *lists: PendingList) -> bool:
         """Queue lists; return False, and queue none of them, if the queue is full."""
         with self._changed:
-            if len(self._waiting) + len(lists) > MOST_WAITING:
+            if len(self._waiting) + len(lists) > MAX_WAITING:
                 return False
             self._waiting.update((each.row["id"], each) for each in lists)
             if len(self._waiting) == len(lists):
@@ -83,7 +83,7 @@ class ListWriter:
             self._changed.notify_all()
             self._changed.wait_for(lambda: not goal & self._waiting.keys() or self._failed > failed)
             if goal & self._waiting.keys():
-                raise StoreUnavailable("the database takes no lists now; try again")
+                raise StoreUnavailable("the lists cannot be written to the database now; try again")
 
     def close(self) -> None:
         """Write the queued lists, and stop the thread."""

@@ -27,7 +27,8 @@ _When = Annotated[
     dict[_Pointer, list[JsonValue]],
     Field(
         max_length=8,
-        description="Values that other parts of the specification must have, by pointer; else it is left out",
+        description="Condition: values of other parameters by JSON pointer, without which this parameter is"
+        " omitted",
         examples=[{"/loss/name": ["ndcg-loss2++"]}],
     ),
 ]
@@ -37,10 +38,10 @@ class FloatParameter(RequestModel):
     """A number within bounds."""
 
     type: Literal["float"]
-    low: float = Field(description="Least value", examples=[0.01])
-    high: float = Field(description="Greatest value", examples=[0.3])
-    log: bool = Field(False, description="Draw evenly by the logarithm")
-    step: float | None = Field(None, description="Distance between values; a grid needs one")
+    low: float = Field(description="Smallest value", examples=[0.01])
+    high: float = Field(description="Largest value", examples=[0.3])
+    log: bool = Field(False, description="Sample uniformly on a logarithmic scale")
+    step: float | None = Field(None, description="Distance between values; required for a grid")
     when: _When = Field(default_factory=dict)
 
 
@@ -48,9 +49,9 @@ class IntParameter(RequestModel):
     """A whole number within bounds."""
 
     type: Literal["int"]
-    low: int = Field(ge=-(2**31), le=2**31, description="Least value", examples=[4])
-    high: int = Field(ge=-(2**31), le=2**31, description="Greatest value", examples=[64])
-    log: bool = Field(False, description="Draw evenly by the logarithm")
+    low: int = Field(ge=-(2**31), le=2**31, description="Smallest value", examples=[4])
+    high: int = Field(ge=-(2**31), le=2**31, description="Largest value", examples=[64])
+    log: bool = Field(False, description="Sample uniformly on a logarithmic scale")
     step: int | None = Field(None, ge=1, le=2**31, description="Distance between values; 1 when null")
     when: _When = Field(default_factory=dict)
 
@@ -69,10 +70,10 @@ SearchParameter = Annotated[FloatParameter | IntParameter | ChoiceParameter, Fie
 class ObjectiveRequest(RequestModel):
     """Objective of a study."""
 
-    metric: MetricName = Field("ndcg@10", description="Its mean over queries; its direction is known")
+    metric: MetricName = Field("ndcg@10", description="Metric whose mean over queries is optimised")
     validation: Validation = Field(
         default_factory=lambda: RandomFolds(folds=5),
-        description="Folds, or one hold-out as a training job has it",
+        description="Folds, or a hold-out as in a training request",
         examples=[{"folds": 5}],
     )
 
@@ -80,12 +81,18 @@ class ObjectiveRequest(RequestModel):
 class BudgetRequest(RequestModel):
     """Budget of a study, which ends at the first bound that is reached."""
 
-    trials: int = Field(50, ge=1, le=MAX_TRIALS, description="Trials at most, the default among them")
+    trials: int = Field(
+        50, ge=1, le=MAX_TRIALS, description="Maximum number of trials, including the default"
+    )
     seconds: float | None = Field(
         None, gt=0, le=31_536_000, description="Time after which no further trial is started", examples=[3600]
     )
     patience: int | None = Field(
-        None, ge=1, le=MAX_TRIALS, description="Trials without a new best one that end it", examples=[20]
+        None,
+        ge=1,
+        le=MAX_TRIALS,
+        description="Number of trials without improvement after which the study ends",
+        examples=[20],
     )
 
 
@@ -94,20 +101,20 @@ class StudyBaseRequest(UndistributedRequest):
 
     loss: LossRequest
     scorer: ScorerRequest | None = Field(
-        None, description="As of a training job; trees when null. A sum learns nothing, so it is refused"
+        None, description="Scorer, as in a training request; trees when null. A sum of models cannot be tuned"
     )
     hyperparameters: HyperparametersOrAuto = Field(default_factory=HyperparametersRequest)
     early_stopping_rounds: int | None = Field(
         None,
         ge=1,
         le=MAX_ROUNDS,
-        description="Iterations without a better objective that end a fold; all are grown when null",
+        description="Iterations without improvement after which a fold ends; no early stopping when null",
         examples=[30],
     )
     label_map: LabelMap = Field(default_factory=dict)
-    features: FeatureChoiceRequest | None = Field(None, description="All when null")
+    features: FeatureChoiceRequest | None = Field(None, description="Features to use; all when null")
     categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
-        default_factory=list, max_length=100_000, description="Features of whole numbers that are categories"
+        default_factory=list, max_length=100_000, description="Integer features to treat as categories"
     )
     contract: Contract = "default"
 
@@ -115,10 +122,10 @@ class StudyBaseRequest(UndistributedRequest):
 class TuningRequest(UndistributedRequest):
     """Fields of all requests to tune a training, except for their datasets."""
 
-    name: NameForPeople = Field(description="For people; need not be unique", examples=["leaves and rate"])
+    name: NameForPeople = Field(description="Display name; need not be unique", examples=["leaves and rate"])
     model_name: ModelName
     test: HoldOut | None = Field(
-        None, description="Queries that no trial sees; winner and default are compared on them once"
+        None, description="Queries held out from all trials, on which winner and default are compared once"
     )
     base: StudyBaseRequest
     search_space: dict[_Pointer, SearchParameter] = Field(
@@ -133,19 +140,20 @@ class TuningRequest(UndistributedRequest):
     )
     pruner: Literal["wilcoxon", "median", "none"] = Field(
         "wilcoxon",
-        description="`wilcoxon` stops a trial after a fold if its queries are significantly worse than those"
-        " of the best trial; `median` within the first fold if it is below the median of earlier trials",
+        description="`wilcoxon` stops a trial after a fold if it is significantly worse on its queries than"
+        " the"
+        " best trial; `median` within the first fold if it is below the median of earlier trials",
     )
     budget: BudgetRequest = Field(default_factory=BudgetRequest)
     parallel_trials: int = Field(
         1, ge=1, le=MAX_PARALLEL, description="Trials that are queued or run at a time"
     )
-    priority: Priority = Field("normal", description="Of its jobs")
+    priority: Priority = Field("normal", description="Priority of the study's jobs")
     seed: Seed = 42
     alias: str | None = Field(
         None,
         max_length=100,
-        description="Alias of the model to point at the winner if it is shown to be better than the default",
+        description="Alias to move to the winner if it is significantly better than the default",
         examples=["champion"],
     )
     project: NewProject = None
@@ -154,8 +162,10 @@ class TuningRequest(UndistributedRequest):
 class StudyRequest(TuningRequest):
     """Tune a training: many trials, one conclusion on held-out queries."""
 
-    dataset_id: Id = Field(description="A ready dataset to learn from")
-    test_dataset_id: Id | None = Field(None, description="Instead of `test`, another ready dataset")
+    dataset_id: Id = Field(description="A ready dataset to train on")
+    test_dataset_id: Id | None = Field(
+        None, description="Another ready dataset to test on, instead of `test`"
+    )
 
 
 class HandTrialRequest(RequestModel):
@@ -169,23 +179,27 @@ class HandTrialRequest(RequestModel):
 class StudyChanges(RequestModel):
     """Changes of a study's budget; omitted fields stay."""
 
-    trials: int | None = Field(None, ge=1, le=MAX_TRIALS, description="Trials at most")
-    seconds: float | None = Field(None, gt=0, le=31_536_000, description="Null for no bound")
-    patience: int | None = Field(None, ge=1, le=MAX_TRIALS, description="Null for no bound")
+    trials: int | None = Field(None, ge=1, le=MAX_TRIALS, description="Maximum number of trials")
+    seconds: float | None = Field(None, gt=0, le=31_536_000, description="Time limit; null for no limit")
+    patience: int | None = Field(
+        None, ge=1, le=MAX_TRIALS, description="Trials without improvement; null for no limit"
+    )
     parallel_trials: int | None = Field(None, ge=1, le=MAX_PARALLEL)
 
 
 class CloneRequest(RequestModel):
     """A new study with the specification of another study, except for the given fields."""
 
-    name: NameForPeople | None = Field(None, description="That of the other one when null")
+    name: NameForPeople | None = Field(
+        None, description="Name of the new study; the name of the cloned study when null"
+    )
     sampler: Literal["tpe", "random", "grid", "qmc"] | None = None
     pruner: Literal["wilcoxon", "median", "none"] | None = None
     budget: BudgetRequest | None = None
     parallel_trials: int | None = Field(None, ge=1, le=MAX_PARALLEL)
     seed: Seed | None = None
     test: HoldOut | None = Field(
-        None, description="Other held-out queries: a look at the same ones again is not a fresh one"
+        None, description="Other held-out queries, since a second test on the same queries is not independent"
     )
 
 

@@ -63,15 +63,13 @@ def create_study(
     """
     with idempotency.begin(services.store) as tx:
         study = _submit(tx, services, body, caller.key_id)
-        created = idempotency.keep(tx, accepted(_shown(tx, study), f"/v1/studies/{study.id}"))
+        created = idempotency.keep(tx, accepted(_response(tx, study), f"/v1/studies/{study.id}"))
         queued = tx.studies.active_jobs(study.id)
     _wake(services, queued)
     return created
 
 
-_Listing = Annotated[
-    ListQuery, list_query(Study, Studies.columns, "What to sort by; `best` is the best value")
-]
+_Listing = Annotated[ListQuery, list_query(Study, Studies.columns, "Sort key; `best` is the best value")]
 
 
 @polled_router.get("", summary="List studies", responses={**NOT_MODIFIED, **problems(422)})
@@ -101,7 +99,7 @@ def list_studies(
 def get_study(study_id: str, services: UseServices) -> Study:
     """Show a study's status, counts, best trial, and its conclusion once it has ended."""
     with services.store.read() as tx:
-        return _shown(tx, tx.studies.get(study_id))
+        return _response(tx, tx.studies.get(study_id))
 
 
 @polled_router.get(
@@ -111,11 +109,11 @@ def list_trials(
     study_id: str,
     services: UseServices,
     cursor: Cursor = None,
-    limit: Annotated[int, Query(ge=1, le=1000, description="Items a page")] = 200,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Number of items per page")] = 200,
 ) -> TrialPage:
     """List the trials of a study by number."""
     if cursor is not None and not (cursor.isascii() and cursor.isdigit() and len(cursor) < 8):
-        raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+        raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
     with services.store.read() as tx:
         tx.studies.get(study_id)
         rows = tx.studies.trials(study_id, after=-1 if cursor is None else int(cursor), limit=limit + 1)
@@ -151,14 +149,14 @@ def add_trial(
 def pause_study(study_id: str, services: UseServices) -> Study:
     """Queue no further trials; queued and running trials still finish."""
     with services.store.begin() as tx:
-        return _shown(tx, tx.studies.pause(study_id))
+        return _response(tx, tx.studies.pause(study_id))
 
 
 @router.post("/{study_id}/resume", summary="Resume a study", responses=problems(404, 409))
 def resume_study(study_id: str, services: UseServices) -> Study:
     """Queue trials again."""
     with services.store.begin() as tx:
-        study = _shown(tx, tx.studies.resume(study_id))
+        study = _response(tx, tx.studies.resume(study_id))
         queued = tx.studies.active_jobs(study_id)
     _wake(services, queued)
     return study
@@ -170,15 +168,15 @@ def cancel_study(study_id: str, services: UseServices) -> Study:
     with services.store.begin() as tx:
         tx.studies.cancel(study_id)
         active = tx.studies.active_jobs(study_id)
-    left: list[str] = []
+    orphaned: list[str] = []
     # One transaction per job avoids deadlocks: a worker that ends a trial locks its job before the study.
     for job_id in active:
         with services.store.begin() as tx:
-            left += cancel_all(tx, [job_id])[1]
-    for folder in left:
+            orphaned += cancel_all(tx, [job_id])[1]
+    for folder in orphaned:
         services.store.artifacts.delete(folder)
     with services.store.read() as tx:
-        return _shown(tx, tx.studies.get(study_id))
+        return _response(tx, tx.studies.get(study_id))
 
 
 @router.post(
@@ -204,7 +202,7 @@ def clone_study(
         budget = {"trials": origin.trials, "seconds": origin.seconds, "patience": origin.patience}
         request = cloned(origin.spec, budget, origin.parallel_trials, body)
         study = _submit(tx, services, request, caller.key_id)
-        created = idempotency.keep(tx, accepted(_shown(tx, study), f"/v1/studies/{study.id}"))
+        created = idempotency.keep(tx, accepted(_response(tx, study), f"/v1/studies/{study.id}"))
         queued = tx.studies.active_jobs(study.id)
     _wake(services, queued)
     return created
@@ -222,7 +220,7 @@ def change_study(
         if name in given and given[name] is None:
             raise InvalidInput.at(f"/{name}", "must not be null")
     with services.store.begin() as tx:
-        study = _shown(tx, tx.studies.change_budget(study_id, **given))
+        study = _response(tx, tx.studies.change_budget(study_id, **given))
         queued = tx.studies.active_jobs(study_id)
     _wake(services, queued)
     return study
@@ -258,7 +256,7 @@ def _submit(tx: Transaction, services: Services, request: StudyRequest, key_id: 
     return tx.studies.add(spec, budget_of(request), request.parallel_trials, key_id, request.project)
 
 
-def _shown(tx: Transaction, study: StudyRow) -> Study:
+def _response(tx: Transaction, study: StudyRow) -> Study:
     counts: Counter[str] = tx.studies.counts([study.id])[study.id]
     return Study.of(study, counts)
 

@@ -32,7 +32,7 @@ class Budget(ResponseModel):
 class TrialCounts(ResponseModel):
     """Trials by status."""
 
-    asked: int = Field(description="All, whatever came of them", examples=[50])
+    asked: int = Field(description="All trials, in any status", examples=[50])
     queued: int
     running: int
     succeeded: int
@@ -73,16 +73,19 @@ class Conclusion(ResponseModel):
 
     sentence: str = Field(description="Conclusion", examples=[_SENTENCE])
     verdict: Literal["better", "worse", "no-evidence"] = Field(
-        description="Of the winner against the default on the held-out queries, at 0.05"
+        description="Verdict on the winner compared with the default on the held-out queries, at"
+        " significance level 0.05"
     )
-    comparison_id: str | None = Field(description="Null where the default won")
+    comparison_id: str | None = Field(description="Comparison of winner and default; null if the default won")
     held_out: HeldOutValues
     cross_validated: CrossValidatedValues
-    winner_number: int = Field(description="The trial that won; 0 for the default")
+    winner_number: int = Field(description="Number of the winning trial; 0 for the default")
     winner_model: str = Field(examples=["web:4"])
     default_model: str = Field(examples=["web:3"])
     promoted: str | None = Field(
-        None, description="What was done with the alias; null where none was named or nothing was shown"
+        None,
+        description="Outcome of the move of the alias; null without an alias, or if the winner is not"
+        " significantly better",
     )
 
 
@@ -142,9 +145,9 @@ class Study(ResponseModel):
     name: str
     model_name: str
     dataset_id: str
-    test: Json | None = Field(description="Queries that no trial sees")
+    test: Json | None = Field(description="Queries held out from all trials")
     test_dataset_id: str | None
-    base: Json = Field(description="The training that trials vary, all defaults spelled out but the loss's")
+    base: Json = Field(description="Training that trials vary, with all defaults except those of the loss")
     search_space: dict[str, Json]
     objective: Json
     sampler: str
@@ -156,14 +159,14 @@ class Study(ResponseModel):
     alias: str | None
     status: StudyStatus
     counts: TrialCounts
-    best: TrialValue | None = Field(description="Of the trials that were finished; null before one was")
-    default: TrialValue | None = Field(description="Trial 0; null before it ends")
+    best: TrialValue | None = Field(description="Best finished trial; null before a trial has finished")
+    default: TrialValue | None = Field(description="Trial 0, the default; null before it has finished")
     higher_is_better: bool
     conclusion: Conclusion | None
     jobs: dict[str, str | None] = Field(
-        description="Of `default` and `winner`, the trainings that refit them, and of the `conclusion`",
+        description="Ids of the jobs that refit `default` and `winner`, and of the `conclusion` job",
     )
-    problem: FailureReason | None = Field(description="Why it failed")
+    problem: FailureReason | None = Field(description="Why the study failed")
     key_id: str | None
     project: ShownProject
     created_at: datetime
@@ -219,8 +222,10 @@ class TrialFold(ResponseModel):
 
     model_config = ConfigDict(from_attributes=True, extra="allow")
 
-    fold: int = Field(description="From 1", examples=[1])
-    value: float | None = Field(description="Mean of the objective over its queries", examples=[0.4602])
+    fold: int = Field(description="Number of the fold, from 1", examples=[1])
+    value: float | None = Field(
+        description="Mean of the objective over the queries of the fold", examples=[0.4602]
+    )
     best_iteration: int | None = Field(examples=[120])
 
 
@@ -250,21 +255,24 @@ class Trial(ResponseModel):
         },
     )
 
-    number: int = Field(description="Its place in the study; 0 is the default")
+    number: int = Field(description="Number of the trial in the study; 0 is the default")
     status: TrialStatus
-    source: Literal["default", "sampler", "hand"] = Field(description="Who chose its parameters")
-    parameters: dict[str, Any] | None = Field(description="By pointer; null until the sampler was asked")
-    value: float | None = Field(
-        description="Mean of the objective over the queries tested; of a pruned trial those of some folds"
+    source: Literal["default", "sampler", "hand"] = Field(description="Origin of the parameters")
+    parameters: dict[str, Any] | None = Field(
+        description="Values by JSON pointer; null until the sampler has chosen them"
     )
-    folds: list[TrialFold] = Field(description="Those that were finished")
+    value: float | None = Field(
+        description="Mean of the objective over the tested queries; for a pruned trial those of the"
+        " finished folds"
+    )
+    folds: list[TrialFold] = Field(description="Finished folds")
     interval: list[float] | None = Field(description="95 % interval of the value over queries")
-    best_iteration: int | None = Field(description="Median over the folds")
+    best_iteration: int | None = Field(description="Median of the best iterations of the folds")
     job_id: str
     started_at: datetime | None
     finished_at: datetime | None
-    seconds: float | None = Field(None, description="From its start to its end")
-    error: str | None = Field(None, description="Why it failed", validation_alias="problem")
+    seconds: float | None = Field(None, description="Duration of the trial")
+    error: str | None = Field(None, description="Why the trial failed", validation_alias="problem")
 
     @classmethod
     def of(cls, row: TrialRow) -> "Trial":
@@ -296,11 +304,13 @@ class StudyImportance(ResponseModel):
     """Importance of the parameters for the value of a trial."""
 
     method: Literal["ped-anova"] = Field(
-        description="PED-ANOVA: how the best tenth of the trials differ from all. Other methods may disagree"
+        description="PED-ANOVA, which compares the best tenth of the trials with all trials. Other methods"
+        " may differ"
     )
-    trials: int = Field(description="Trials that it was computed from", examples=[41])
+    trials: int = Field(description="Number of trials that the importance was computed from", examples=[41])
     importances: dict[str, float] = Field(
-        description="By pointer, the greatest first; they add up to 1. Empty for fewer than five trials",
+        description="Importance by JSON pointer, largest first; the sum is 1. Empty for fewer than five"
+        " trials",
         examples=[{"/hyperparameters/learning_rate": 0.71, "/hyperparameters/num_leaves": 0.29}],
     )
 

@@ -104,9 +104,15 @@ def check_parameters(spec: Json, parameters: Json) -> None:
 def _problems(request: StudyRequest) -> list[InputProblem]:
     found: list[InputProblem] = []
     if request.base.scorer is not None and request.base.scorer.kind == WeightedSum.kind:
-        found.append(InputProblem("/base/scorer/kind", "a sum learns nothing that a trial could vary"))
+        found.append(
+            InputProblem(
+                "/base/scorer/kind", "must not be sum: a sum of models has no hyperparameters to tune"
+            )
+        )
     if request.test is None and request.test_dataset_id is None:
-        found.append(InputProblem("/test", "is needed to conclude; hold queries out, or set test_dataset_id"))
+        found.append(
+            InputProblem("/test", "required for the conclusion; hold queries out, or set test_dataset_id")
+        )
     if request.alias is not None:
         try:
             check_name(request.alias, "/alias")
@@ -132,7 +138,7 @@ def _base(tx: Transaction, asked: Json) -> Json:
     try:
         job = training(tx, TrainRequest.model_validate(train)).to_json()
     except InvalidInput as invalid:
-        raise InvalidInput(*map(_placed, invalid.problems)) from invalid
+        raise InvalidInput(*map(_at_study_pointer, invalid.problems)) from invalid
     # Trials vary the hyperparameters that were chosen by the size of the dataset.
     job.pop("automatic", None)
     return {**job, "loss": base["loss"]}
@@ -141,7 +147,7 @@ def _base(tx: Transaction, asked: Json) -> Json:
 _OF_BASE = ("loss", "hyperparameters", "scorer", "label_map", "features", "categorical_feature", "contract")
 
 
-def _placed(problem: InputProblem) -> InputProblem:
+def _at_study_pointer(problem: InputProblem) -> InputProblem:
     """Return a problem of a training with the pointer of its cause in the study."""
     first = problem.pointer.split("/")[1] if problem.pointer else ""
     if first in _OF_BASE:

@@ -1,4 +1,4 @@
-"""Requests that name addresses or finished resumable uploads instead of sending files."""
+"""Requests with URLs or finished resumable uploads instead of files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from core.errors import InputProblem, InvalidInput
 from core.store.sources.addresses import IR_DATASETS, AllowedAddresses, parse_address
 
 UPLOAD_PREFIX = "upload:"
-_ALONE = ("https", "http", IR_DATASETS)
+_WITHOUT_PATTERNS = ("https", "http", IR_DATASETS)
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class NamedUpload:
 def requested_addresses(
     requested: str | Sequence[str], pointer: str, allowed: AllowedAddresses, *, with_pattern: bool
 ) -> list[str]:
-    """Check and return the addresses of a request.
+    """Check and return the URLs of a request.
 
     Args:
         requested: One address, or several.
@@ -56,8 +56,10 @@ def requested_addresses(
         except InvalidInput as invalid:
             problems += invalid.problems
             continue
-        if with_pattern and address.scheme in _ALONE:
-            problems.append(InputProblem("/files", f"goes with folders of buckets, not with {address}"))
+        if with_pattern and address.scheme in _WITHOUT_PATTERNS:
+            problems.append(
+                InputProblem("/files", f"can only be used with folders of buckets, not with {address}")
+            )
         found.append(str(address))
     if problems:
         raise InvalidInput(*problems)

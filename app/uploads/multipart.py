@@ -127,10 +127,10 @@ class FormParser:
     def _check_name(self, name: str) -> None:
         if name not in self._files and name not in self._texts:
             raise InvalidInput.at(
-                f"/{name}", f"unknown part; known here: {', '.join((*self._files, *self._texts))}"
+                f"/{name}", f"unknown part; the parts are {', '.join((*self._files, *self._texts))}"
             )
         if name in self._seen:
-            raise InvalidInput.at(f"/{name}", "given twice")
+            raise InvalidInput.at(f"/{name}", "must be given only once")
         self._seen.add(name)
 
     def _receive(self, data: bytes, start: int, end: int) -> None:
@@ -138,11 +138,11 @@ class FormParser:
             self._sink.take(data[start:end])
             return
         self._part.text += data[start:end]
-        most = self._texts.get(self._part.name, _MAX_REFERENCE_BYTES)
-        if len(self._part.text) > most:
+        max_text_bytes = self._texts.get(self._part.name, _MAX_REFERENCE_BYTES)
+        if len(self._part.text) > max_text_bytes:
             if self._part.name in self._files:
                 raise self._no_reference()
-            raise InvalidInput.at(f"/{self._part.name}", f"longer than {most} bytes")
+            raise InvalidInput.at(f"/{self._part.name}", f"longer than {max_text_bytes} bytes")
 
     def _end_part(self) -> None:
         if not self._part.is_file and self._part.name in self._files:

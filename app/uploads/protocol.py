@@ -44,14 +44,14 @@ _HEADERS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "Tus-Resumable": ("Version of the protocol", VERSION),
         "Upload-Length": ("Size of the whole file in bytes", "9216"),
-        "Upload-Defer-Length": ("`1` where the size comes with a later request", "1"),
+        "Upload-Defer-Length": ("`1` if a later request declares the size", "1"),
         "Upload-Metadata": (
             "Keys with values in base64, separated by commas; `filename` is the name of the file",
             "filename dHJhaW4udHh0",
         ),
-        "Upload-Offset": ("Where in the file the body belongs, in bytes", "4096"),
+        "Upload-Offset": ("Offset of the body in the file, in bytes", "4096"),
         "Upload-Checksum": (
-            "`sha1` or `sha256` of the body, in base64; a body that does not match it is not kept",
+            "`sha1` or `sha256` of the body, in base64; a body with another checksum is discarded",
             "sha1 Lve95gjOVATpfV8EL5X4nxwjKHE=",
         ),
     }
@@ -59,8 +59,8 @@ _HEADERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 _HEADER_VALUES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"Tus-Resumable": {"enum": [VERSION]}})
 PROGRESS_HEADERS: Mapping[str, Any] = MappingProxyType(
     {
-        "Upload-Offset": {"description": "Where the next byte belongs", "schema": {"type": "integer"}},
-        "Upload-Expires": {"description": "When the upload is removed", "schema": {"type": "string"}},
+        "Upload-Offset": {"description": "Offset of the next byte", "schema": {"type": "integer"}},
+        "Upload-Expires": {"description": "Time when the upload is removed", "schema": {"type": "string"}},
     }
 )
 PIECE_BODY: Mapping[str, Any] = MappingProxyType(
@@ -173,7 +173,7 @@ def size_to_create(headers: Headers, max_bytes: int) -> int | None:
     if deferred not in (None, "1"):
         raise _unusable("Upload-Defer-Length", "must be 1")
     if (size_bytes is None) == (deferred is None):
-        raise _unusable("Upload-Length", "is required, or Upload-Defer-Length: 1 instead of it")
+        raise _unusable("Upload-Length", "is required, unless the request has Upload-Defer-Length: 1")
     return size_bytes
 
 
@@ -197,7 +197,7 @@ def upload_offset(headers: Headers) -> int:
     """
     offset = _number(headers, "Upload-Offset")
     if offset is None:
-        raise _unusable("Upload-Offset", "is required: where in the file the body belongs")
+        raise _unusable("Upload-Offset", "is required: the offset of the body in the file")
     return offset
 
 
@@ -214,7 +214,7 @@ def _decoded(header: str, encoded: str) -> bytes:
     try:
         return base64.b64decode(encoded, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _unusable(header, f"holds what is not base64: {error}") from error
+        raise _unusable(header, f"must be base64: {error}") from error
 
 
 def _unusable(header: str, detail: str) -> HTTPException:
@@ -255,9 +255,9 @@ class TusProtocol(HttpMiddleware):
         if scope["path"] != PATH and not scope["path"].startswith(f"{PATH}/"):
             await self.app(scope, receive, send)
             return
-        wanted = Headers(scope=scope).get("x-http-method-override", "").upper()
-        if scope["method"] == "POST" and wanted in _OVERRIDING:
-            scope["method"] = wanted
+        override = Headers(scope=scope).get("x-http-method-override", "").upper()
+        if scope["method"] == "POST" and override in _OVERRIDING:
+            scope["method"] = override
 
         async def send_marked(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -86,7 +86,7 @@ class PieceWriter:
             return
         if self._digest.digest() != self._checksum.digest:
             self._remove_stored()
-            detail = f"the {self._checksum.algorithm} of the body is not that of Upload-Checksum"
+            detail = f"the {self._checksum.algorithm} of the body differs from Upload-Checksum"
             raise HTTPException(CHECKSUM_MISMATCH, detail)
         self._record()
 

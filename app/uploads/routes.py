@@ -65,11 +65,11 @@ class Upload(ResponseModel):
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_EXAMPLE]})
 
     id: str
-    filename: str | None = Field(description="From `Upload-Metadata`; null without one")
+    filename: str | None = Field(description="File name from `Upload-Metadata`; null without one")
     size_bytes: int | None = Field(description="Size of the file; null while deferred")
-    received_bytes: int = Field(description="Stored bytes")
+    received_bytes: int = Field(description="Number of stored bytes")
     created_at: datetime
-    expires_at: datetime = Field(description="Time of removal without further bytes")
+    expires_at: datetime = Field(description="Time when the upload is removed if no further bytes arrive")
 
 
 class UploadList(ResponseModel):
@@ -82,7 +82,7 @@ async def _tus_version(request: Request) -> None:
     require_version(request.headers.get("tus-resumable"))
 
 
-_SPEAKS_TUS = [Depends(_tus_version)]
+_REQUIRE_TUS_VERSION = [Depends(_tus_version)]
 
 
 @router.options("", summary="Describe the upload protocol", status_code=204, responses=problems())
@@ -109,7 +109,7 @@ def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
 
 @router.post(
     "",
-    summary="Begin a resumable upload",
+    summary="Create a resumable upload",
     status_code=CREATED,
     response_model=Upload,
     responses=problems(400, 408, 409, 412, 413, 415, 422, 423, 460, 507),
@@ -118,7 +118,7 @@ def list_uploads(services: UseServices, caller: UseCaller) -> UploadList:
             "Upload-Length", "Upload-Defer-Length", "Upload-Metadata", "Upload-Checksum"
         )
     },
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRE_TUS_VERSION,
 )
 async def create_upload(
     request: Request, services: UseServices, caller: UseCaller, idempotency: UseIdempotencyKey
@@ -148,11 +148,11 @@ async def create_upload(
     summary="Show the progress of an upload",
     response_class=Response,
     responses={
-        200: {"description": "Where to go on", "headers": dict(PROGRESS_HEADERS)},
+        200: {"description": "Offset of the next byte", "headers": dict(PROGRESS_HEADERS)},
         **problems(404, 410, 412),
     },
     openapi_extra={"parameters": request_headers()},
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRE_TUS_VERSION,
 )
 def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
     """Return the offset of the next byte."""
@@ -184,7 +184,7 @@ def show_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Res
             "Upload-Length", "Upload-Checksum", required=("Tus-Resumable", "Upload-Offset")
         ),
     },
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRE_TUS_VERSION,
 )
 async def append_to_upload(
     upload_id: str, request: Request, services: UseServices, caller: UseCaller
@@ -213,7 +213,7 @@ async def append_to_upload(
     response_class=Response,
     responses=problems(404, 412),
     openapi_extra={"parameters": request_headers()},
-    dependencies=_SPEAKS_TUS,
+    dependencies=_REQUIRE_TUS_VERSION,
 )
 def delete_upload(upload_id: str, services: UseServices, caller: UseCaller) -> Response:
     """Delete an upload and its bytes; objects made from it stay."""
@@ -258,7 +258,7 @@ def _end_of(services: Services, key_id: str | None, upload_id: str, size_bytes: 
         detail = f"Upload-Length: was {upload.size_bytes} before and cannot change"
         raise HTTPException(HTTPStatus.BAD_REQUEST, detail)
     if size_bytes is not None and size_bytes < upload.received_bytes:
-        detail = f"Upload-Length: must be at least {upload.received_bytes}, which have arrived"
+        detail = f"Upload-Length: must be at least {upload.received_bytes}, the number of received bytes"
         raise HTTPException(HTTPStatus.BAD_REQUEST, detail)
     declared = upload.size_bytes if size_bytes is None else size_bytes
     return services.settings.max_upload_bytes if declared is None else declared
@@ -276,7 +276,9 @@ def _begin(
     with services.store.begin() as tx:
         upload = _unused(tx.uploads.get(upload_id, key_id))
         if not tx.uploads.begin_writing(upload_id, offset, writer):
-            detail = f"Upload-Offset: the next byte belongs at {upload.received_bytes}, not {offset}"
+            detail = (
+                f"Upload-Offset: must be {upload.received_bytes}, the offset of the next byte, not {offset}"
+            )
             raise HTTPException(HTTPStatus.CONFLICT, detail)
         if upload.size_bytes is None:
             if size_bytes is not None:

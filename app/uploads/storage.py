@@ -19,8 +19,8 @@ def require_room(artifacts: Artifacts, min_free_bytes: int, coming_bytes: int = 
     """
     free_bytes = artifacts.free_bytes()
     if free_bytes - coming_bytes < min_free_bytes:
-        left = f"{free_bytes:,} bytes left, of which {min_free_bytes:,} stay free"
-        raise StoreFull(f"the disk that uploads go to has {left}")
+        left = f"{free_bytes:,} bytes left, of which {min_free_bytes:,} must stay free"
+        raise StoreFull(f"the disk of the uploads has {left}")
 
 
 class FileWriter:

@@ -25,16 +25,16 @@ from core.store.clock import utc_now
 from core.store.repositories.deliveries import ClaimedDelivery, Ending
 from core.store.tables import Webhook
 
-MOST_SENT = 16
-MOST_SENT_TO_ONE = 4
+MAX_CONCURRENT_DELIVERIES = 16
+MAX_CONCURRENT_PER_WEBHOOK = 4
 # Largest random extension of a retry delay, as a share of the delay, to spread retries.
 JITTER = 0.2
 # Lease beyond the timeout of the request, for the work before and after it.
 _LEASE_MARGIN_SECONDS = 5.0
-_LONGEST_WAIT_SECONDS = 30.0
-_SHORTEST_WAIT_SECONDS = 0.1  # while another process has locked the due deliveries
+_MAX_WAIT_SECONDS = 30.0
+_MIN_WAIT_SECONDS = 0.1  # while another process has locked the due deliveries
 _WAIT_AFTER_FAILURE_SECONDS = 5.0
-_ROUNDS_APART_SECONDS = 0.02
+_PAUSE_BETWEEN_ROUNDS_SECONDS = 0.02
 _LAST_ATTEMPTS_SECONDS = 2.0
 GONE = "The receiver answered 410 Gone."
 
@@ -131,19 +131,19 @@ class Deliverer:
             task = asyncio.create_task(self._deliver(claimed))
             self._sending[task] = claimed
             task.add_done_callback(self._sent)
-        if found.next_due is None or len(self._sending) >= MOST_SENT:
-            return _LONGEST_WAIT_SECONDS
+        if found.next_due is None or len(self._sending) >= MAX_CONCURRENT_DELIVERIES:
+            return _MAX_WAIT_SECONDS
         due_in_seconds = (found.next_due - utc_now()).total_seconds()
-        return min(max(due_in_seconds, _SHORTEST_WAIT_SECONDS), _LONGEST_WAIT_SECONDS)
+        return min(max(due_in_seconds, _MIN_WAIT_SECONDS), _MAX_WAIT_SECONDS)
 
     async def _wait(self, seconds: float) -> None:
-        await asyncio.sleep(_ROUNDS_APART_SECONDS)  # handle events that arrive together in one round
+        await asyncio.sleep(_PAUSE_BETWEEN_ROUNDS_SECONDS)  # handle events that arrive together in one round
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._follower.woken.wait()
 
     def _claim_due(self, sending: Counter[str]) -> _Round:
-        free = MOST_SENT - sending.total()
+        free = MAX_CONCURRENT_DELIVERIES - sending.total()
         with self._store.read() as tx:
             if not tx.webhooks.any_enabled():
                 return _Round(False, [], None)
@@ -153,7 +153,7 @@ class Deliverer:
             with self._store.begin() as tx:
                 tx.webhooks.dispatch()
                 lease_seconds = self._timeout_seconds + _LEASE_MARGIN_SECONDS
-                claimed = tx.webhooks.claim(free, MOST_SENT_TO_ONE, sending, lease_seconds)
+                claimed = tx.webhooks.claim(free, MAX_CONCURRENT_PER_WEBHOOK, sending, lease_seconds)
             sending.update(each.webhook.id for each in claimed)
             with self._store.read() as tx:
                 due = tx.webhooks.next_due(_full(sending))
@@ -244,4 +244,4 @@ class _Follow:
 
 def _full(sending: Counter[str]) -> list[str]:
     """Return the ids of the webhooks with the most concurrent deliveries allowed."""
-    return [webhook_id for webhook_id, count in sending.items() if count >= MOST_SENT_TO_ONE]
+    return [webhook_id for webhook_id, count in sending.items() if count >= MAX_CONCURRENT_PER_WEBHOOK]

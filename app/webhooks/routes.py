@@ -33,8 +33,8 @@ from rankery.webhooks import new_secret
 
 router = Router(prefix="/v1/webhooks", tags=["events"], route_class=JsonRoute)
 
-WebhookId = Annotated[str, Path(description="The webhook", examples=["whk_01k9x2m4q7c8v5n3b6r1"])]
-DeliveryId = Annotated[str, Path(description="The delivery", examples=["dlv_01k9x3a7d5f8g2h4j6k9"])]
+WebhookId = Annotated[str, Path(description="Id of the webhook", examples=["whk_01k9x2m4q7c8v5n3b6r1"])]
+DeliveryId = Annotated[str, Path(description="Id of the delivery", examples=["dlv_01k9x3a7d5f8g2h4j6k9"])]
 _EXAMPLES: Any = {
     "jobs": {
         "summary": "The end of each job, and refused promotions",
@@ -47,12 +47,14 @@ _EXAMPLES: Any = {
     "everything": {"summary": "All events", "value": {"url": "https://example.com/rankery"}},
 }
 _CHANGES: Any = {
-    "enable": {"summary": "Enable it again", "value": {"enabled": True}},
+    "enable": {"summary": "Enable a webhook again", "value": {"enabled": True}},
     "events": {"summary": "Send other events", "value": {"events": ["worker.lost", "drift.found"]}},
 }
 
 
-@router.post("", summary="Make a webhook", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS))
+@router.post(
+    "", summary="Create a webhook", status_code=HTTPStatus.CREATED, responses=problems(*BODY_PROBLEMS)
+)
 def create_webhook(
     body: Annotated[WebhookRequest, Body(openapi_examples=_EXAMPLES)],
     services: UseServices,
@@ -61,7 +63,7 @@ def create_webhook(
     caller: UseCaller,
     response: Response,
 ) -> NewWebhook:
-    """Make a webhook, whose URL gets all later events, and return its secret, which is shown only once.
+    """Create a webhook, whose URL gets all later events, and return its secret, which is shown only once.
 
     The secret is stored, encrypted where `RANKERY_ENCRYPTION_KEYS` is set. The request takes no
     `Idempotency-Key`.
@@ -91,7 +93,7 @@ def list_webhooks(services: UseServices, cursor: Cursor = None, limit: Limit = 5
 def get_webhook(webhook_id: WebhookId, services: UseServices) -> Webhook:
     """Show a webhook, without its secret."""
     with services.store.read() as tx:
-        return _shown(tx, tx.webhooks.get(webhook_id))
+        return _response(tx, tx.webhooks.get(webhook_id))
 
 
 @router.patch("/{webhook_id}", summary="Change a webhook", responses=problems(404, *BODY_PROBLEMS))
@@ -114,7 +116,7 @@ def change_webhook(
     if "url" in values:
         _check_url(deliverer, values["url"])
     with services.store.begin() as tx:
-        changed = _shown(tx, tx.webhooks.change(webhook_id, values))
+        changed = _response(tx, tx.webhooks.change(webhook_id, values))
     deliverer.wake()
     return changed
 
@@ -135,7 +137,7 @@ def rotate_webhook_secret(
     """Give a webhook a new secret, shown once; for 24 hours the old secret signs deliveries, too."""
     secret = new_secret()
     with services.store.begin() as tx:
-        webhook = _shown(tx, tx.webhooks.rotate(webhook_id, cipher.encrypt(secret)))
+        webhook = _response(tx, tx.webhooks.rotate(webhook_id, cipher.encrypt(secret)))
     response.headers["Cache-Control"] = "no-store"
     return NewWebhook(**webhook.model_dump(), secret=secret)
 
@@ -165,7 +167,7 @@ def list_deliveries(
     webhook_id: WebhookId,
     services: UseServices,
     state: Annotated[
-        Literal["waiting", "delivered", "dead"] | None, Query(description="Only deliveries in it")
+        Literal["waiting", "delivered", "dead"] | None, Query(description="Only deliveries in this state")
     ] = None,
     cursor: Cursor = None,
     limit: Limit = 50,
@@ -196,7 +198,7 @@ def redeliver(
     return again
 
 
-def _shown(tx: Transaction, row: StoredWebhook) -> Webhook:
+def _response(tx: Transaction, row: StoredWebhook) -> Webhook:
     return Webhook.of(row, tx.webhooks.waiting([row.id])[row.id])
 
 

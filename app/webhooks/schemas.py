@@ -8,7 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field
 from app.events.schemas import EventKind
 from app.http.labels import TAG_LINE, ProjectName
 from app.http.schemas import NextCursor, RequestModel, ResponseModel
-from core.outbound.guard import MAX_CHARACTERS
+from core.outbound.guard import MAX_URL_LENGTH
 from core.store.tables import Event, WebhookDelivery
 from core.store.tables import Webhook as StoredWebhook
 
@@ -25,7 +25,7 @@ Url = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=MAX_CHARACTERS,
+        max_length=MAX_URL_LENGTH,
         description="`https://` or `http://` URL; its host is public, or in `RANKERY_OUTBOUND_ALLOWED`",
         examples=["https://ci.example.com/hooks/rankery"],
     ),
@@ -34,22 +34,22 @@ Kinds = Annotated[
     list[EventKind],
     Field(
         max_length=20,
-        description="The kinds that are sent; empty for all",
+        description="Kinds of events to send; empty for all kinds",
         json_schema_extra={"uniqueItems": True},
     ),
     AfterValidator(_distinct),
 ]
 Description = Annotated[
     str | None,
-    Field(max_length=MAX_DESCRIPTION, pattern=f"^{TAG_LINE}$", description="For people"),
+    Field(max_length=MAX_DESCRIPTION, pattern=f"^{TAG_LINE}$", description="Display text"),
 ]
 OfProject = Annotated[
-    ProjectName | None, Field(description="Only events of this project are sent; null for all")
+    ProjectName | None, Field(description="Project whose events are sent; null for all projects")
 ]
 
 
 class WebhookRequest(RequestModel):
-    """A request to make a webhook."""
+    """A request to create a webhook."""
 
     url: Url
     events: Kinds = Field(default_factory=list)
@@ -92,17 +92,21 @@ class Webhook(ResponseModel):
 
     id: str
     url: str
-    events: list[str] = Field(description="The kinds that are sent; empty for all")
+    events: list[str] = Field(description="Kinds of events to send; empty for all kinds")
     description: str | None
-    project: str | None = Field(description="Only events of this project are sent; null for all")
+    project: str | None = Field(description="Project whose events are sent; null for all projects")
     enabled: bool
-    disabled_reason: str | None = Field(description="Why the service disabled it; null where it did not")
-    failing_since: datetime | None = Field(description="When attempts began to fail; null while they succeed")
+    disabled_reason: str | None = Field(
+        description="Why the service disabled the webhook; null if it did not"
+    )
+    failing_since: datetime | None = Field(
+        description="Time of the first failure since the last success; null while attempts succeed"
+    )
     last_delivered_at: datetime | None
-    waiting: int = Field(description="Deliveries that are not yet delivered or dead")
+    waiting: int = Field(description="Number of deliveries that are neither delivered nor dead")
     created_at: datetime
     updated_at: datetime
-    created_by: str | None = Field(description="The API key that made it")
+    created_by: str | None = Field(description="API key that created the webhook")
 
     @classmethod
     def of(cls, row: StoredWebhook, waiting: int) -> "Webhook":
@@ -120,7 +124,7 @@ class NewWebhook(Webhook):
         },
     )
 
-    secret: str = Field(description="The key of its signatures; keep it where the receiver runs")
+    secret: str = Field(description="Key of the signatures; store it at the receiver, which verifies them")
 
 
 class WebhookPage(ResponseModel):
@@ -134,10 +138,10 @@ class DeliveryAttempt(ResponseModel):
     """One attempt to send an event."""
 
     at: datetime
-    status: int | None = Field(description="HTTP status of the answer; null where there was none")
+    status: int | None = Field(description="HTTP status of the response; null without a response")
     took_seconds: float
-    error: str | None = Field(description="Why it failed; null where it was delivered")
-    answer: str | None = Field(description="The first 1,024 bytes of the answer's body")
+    error: str | None = Field(description="Why the attempt failed; null if the event was delivered")
+    answer: str | None = Field(description="The first 1,024 bytes of the response body")
 
 
 _DELIVERY: dict[str, Any] = {
@@ -168,14 +172,17 @@ class Delivery(ResponseModel):
 
     model_config = ConfigDict(from_attributes=True, json_schema_extra={"examples": [_DELIVERY]})
 
-    id: str = Field(description="The `webhook-id` of all its attempts")
+    id: str = Field(description="Id of the delivery, sent as `webhook-id` in all attempts")
     event_id: int
     event_kind: str
     object_id: str
-    state: Literal["waiting", "delivered", "dead"] = Field(description="`dead` after the last attempt failed")
+    state: Literal["waiting", "delivered", "dead"] = Field(
+        description="State of the delivery; `dead` if the last attempt has failed"
+    )
     attempts: int
     next_attempt_at: datetime | None = Field(
-        description="Of a waiting one, which also waits for earlier events of the same object"
+        description="Time of the next attempt of a waiting delivery, which also waits for earlier events of"
+        " the object"
     )
     created_at: datetime
     delivered_at: datetime | None
@@ -206,10 +213,10 @@ class WebhookTest(ResponseModel):
     )
 
     delivered: bool
-    status: int | None = Field(description="HTTP status of the answer; null where there was none")
+    status: int | None = Field(description="HTTP status of the response; null without a response")
     took_seconds: float
-    error: str | None = Field(description="Why it failed; null where it was delivered")
-    answer: str | None = Field(description="The first 1,024 bytes of the answer's body")
+    error: str | None = Field(description="Why the attempt failed; null if the event was delivered")
+    answer: str | None = Field(description="The first 1,024 bytes of the response body")
 
 
 def _columns(row: StoredWebhook | WebhookDelivery) -> dict[str, Any]:

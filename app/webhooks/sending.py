@@ -159,7 +159,7 @@ def _refusal(response: httpx.Response) -> str | None:
     if _is_success(response.status_code):
         return None
     if response.is_redirect:
-        return f"the receiver answered {response.status_code}, and redirects are not followed"
+        return f"the receiver answered {response.status_code}, but redirects are not followed"
     return f"the receiver answered {response.status_code}"
 
 

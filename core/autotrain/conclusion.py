@@ -124,7 +124,7 @@ def _sentence(
     for wanted, words in (
         ("better", "better than"),
         ("worse", "worse than"),
-        ("no evidence", "not shown to differ from"),
+        ("no evidence", "not significantly different from"),
     ):
         listed = ", ".join(
             f"{each.name} ({each.value:.4f}, {format_p(each.p_value)})"

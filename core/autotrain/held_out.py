@@ -135,7 +135,7 @@ class HeldOut(QueryQuality):
         super().__init__(dataset, metric, conventions, seed)
         n_queries = dataset.n_queries
         if n_queries < 2:
-            raise InvalidInput.at("/dataset_id", "has one query; at least 2 are needed to hold some out")
+            raise InvalidInput.at("/dataset_id", "has one query; at least 2 are needed to hold out queries")
         self.n_folds = min(FOLDS, n_queries)
         self.repetitions = 3 if n_queries < _FEW_QUERIES else 2 if n_queries < _SOME_QUERIES else 1
         self._fold_of = [

@@ -15,9 +15,9 @@ from core.types import Float64Array
 
 OnProgress = Callable[[str, int, int], None]
 WAVE = 4  # candidates tried in parallel, compared with earlier waves only
-_SHARE_OF_TRIALS = 0.9  # of the budget; the rest is a reserve for the final trainings
-_MEMBERS_EXPECTED = 3
-TIME_IS_UP = "the budget of time was used up"
+_SHARE_OF_TRIALS = 0.9  # share of the time budget; the rest is reserved for the final trainings
+_EXPECTED_MEMBERS = 3
+BUDGET_EXHAUSTED = "the time budget was used up"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,8 @@ def select(trials: Trials, tried: Sequence[Tried]) -> Selected:
     if not complete:
         raise InvalidInput.at(
             "/budget_seconds",
-            f"{trials.spec.budget_seconds:g} seconds are not enough for one candidate; allow more time",
+            f"{trials.spec.budget_seconds:g} seconds are not enough to train one candidate; increase the"
+            " time budget",
         )
     held_out = trials.held_out
     scales = tuple(held_out.deviation(each.scores) or 1.0 for each in complete)
@@ -123,7 +124,7 @@ def select(trials: Trials, tried: Sequence[Tried]) -> Selected:
 
 def reserve_seconds(trials: Trials, tried: Sequence[Tried]) -> float:
     """Return the seconds that the final trainings of the best candidates so far may take."""
-    best = sorted((each for each in tried if each.folds), key=lambda each: -each.mean)[:_MEMBERS_EXPECTED]
+    best = sorted((each for each in tried if each.folds), key=lambda each: -each.mean)[:_EXPECTED_MEMBERS]
     n_folds = trials.held_out.n_folds
     return sum(each.seconds / each.folds * n_folds / (n_folds - 1) for each in best)
 
@@ -222,7 +223,7 @@ def auto_train(
         candidate = listed[number]
         report(f"trying {candidate.name}", number)
         if tried and time_left() <= 0.0:
-            not_tried[number] = TIME_IS_UP
+            not_tried[number] = BUDGET_EXHAUSTED
             continue
         tried[number] = trials.try_candidate(
             number,

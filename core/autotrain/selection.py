@@ -19,8 +19,8 @@ BoolArray = npt.NDArray[np.bool_]
 _STARTS = 3
 _ROUNDS = 10
 _EQUAL_SHARE = 0.5
-_LEAST_WEIGHT = 0.05
-_GROUPS = 5  # groups of queries for the quality estimate
+_MIN_WEIGHT = 0.05
+_QUERY_GROUPS = 5  # groups of queries for the quality estimate
 # A smaller difference of means does not justify a more complex model.
 TOLERANCE = 0.003
 
@@ -63,7 +63,7 @@ class Selection:
         self._scores = np.stack([each[:, held_out.rows(self._tested)] for each in scores])
         self._means_of_sums: dict[tuple[int, ...], Float64Array] = {}
         n_tested = len(self._tested)
-        self._groups = np.random.default_rng(0).permutation(n_tested) % min(_GROUPS, max(n_tested, 1))
+        self._groups = np.random.default_rng(0).permutation(n_tested) % min(_QUERY_GROUPS, max(n_tested, 1))
 
     def tied_with_best(self) -> list[bool]:
         """Return for each candidate whether a paired t-test does not show that the best one is better."""
@@ -144,7 +144,7 @@ class Selection:
         order = np.argsort(-self._alone_values()[:, kept].mean(axis=1), kind="stable")
         found = sum((self._from(int(start), kept) for start in order[:_STARTS]), np.zeros(len(order)))
         found /= found.sum()
-        found[found < _LEAST_WEIGHT] = 0.0
+        found[found < _MIN_WEIGHT] = 0.0
         chosen = found > 0.0
         shrunk: Float64Array = (
             1.0 - _EQUAL_SHARE

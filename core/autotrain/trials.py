@@ -24,8 +24,8 @@ from core.training.memory import memory_need
 from core.types import Float64Array, Int64Array
 
 Status = Literal["complete", "stopped", "out-of-time"]
-_FIRST_SHARE = 0.25  # of the budget, for the very first training
-_COMPLETE_AT_LEAST = 4  # candidates that the budget should suffice for
+_FIRST_TRAINING_SHARE = 0.25  # share of the time budget for the first training
+_MIN_COMPLETE_CANDIDATES = 4  # candidates for which the time budget should suffice
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,9 @@ class Trials:
     def refusal(self, candidate: Candidate) -> str | None:
         """Return the reason why a candidate does not fit the data or the machine, None where it does."""
         if candidate.is_network and self.dataset.categories:
-            return "linear scorers and networks read numbers alone, and some features are categories"
+            return (
+                "linear scorers and networks accept numeric features only, and some features are categorical"
+            )
         if candidate.needs_jax and importlib.util.find_spec("jax") is None:
             return str(ExtraMissing("training a network", "neural"))
         spec = self.training(candidate)
@@ -168,7 +170,7 @@ class Trials:
             return str(error)
         most = self.spec.memory_bytes
         if most is not None and (need := memory_need(spec, self.dataset, self.dataset)).total > most:
-            return f"its training takes about {need}, and {most / 2**20:,.0f} MiB are free"
+            return f"its training needs about {need}, and {most / 2**20:,.0f} MiB are free"
         return None
 
     def try_candidate(
@@ -238,11 +240,11 @@ class Trials:
 
     @property
     def _first_seconds(self) -> float:
-        return _FIRST_SHARE * self.spec.budget_seconds
+        return _FIRST_TRAINING_SHARE * self.spec.budget_seconds
 
     def _affordable(self, seconds: float, left: float) -> int:
         """Return the folds to hold out, so that several candidates can be complete within the budget."""
-        most = left / (_COMPLETE_AT_LEAST * max(seconds, 1e-3)) + 1
+        most = left / (_MIN_COMPLETE_CANDIDATES * max(seconds, 1e-3)) + 1
         return int(np.clip(most, 1, self.held_out.total_folds))
 
     def _trained(

@@ -15,18 +15,18 @@ from core.types import Float64Array, Int64Array
 
 CORRECTIONS = ("none", "ips", "additive", "ratio", "affine", "dual")
 DUAL_STEP = 0.2
-_CLIP, _DUAL_CLIP = 0.01, 0.1
+_DEFAULT_CLIP, _DEFAULT_DUAL_CLIP = 0.01, 0.1
 RANK = "rank"
-# Losses that do not weight clicked documents against others, so that `ips` is undefined for them.
-_NOT_WEIGHTED = ("mse", "listmle", "w-listmle")
-# Losses for which a correction is defined, if not for all.
-_LOSSES = {
+# Losses that do not compare clicked documents with others, so that `ips` is undefined for them.
+_LOSSES_WITHOUT_IPS = ("mse", "listmle", "w-listmle")
+# Losses that a correction supports; a correction without an entry supports all losses.
+_SUPPORTED_LOSSES = {
     "affine": ("mse", "arp-loss1", "listnet"),
     "ratio": ("ranknet", "lambdarank"),
     "dual": ("listnet",),
 }
-# Options of a loss for which a correction supports one value only.
-_PLAIN: dict[str, dict[str, str | None]] = {
+# Values that options of the loss must have, by correction.
+_REQUIRED_LOSS_OPTIONS: dict[str, dict[str, str | None]] = {
     "ratio": {"pair_selection": None, "assignment": "hard", "target": "ndcg"},
     "dual": {"target": "label"},
 }
@@ -42,41 +42,47 @@ class ClickCorrection:
 
     correction: str = parameter(
         "none",
-        "`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against trust"
-        " bias; `additive`: a learnt term of the score by rank; `ratio`: learnt propensity ratios of pairs;"
-        " `dual`: propensities are learnt with the ranker",
+        "`ips`: clicks weighted by 1 / propensity; `affine`: (click − intercept) / propensity, against"
+        " trust bias; `additive`: a term by rank, learnt and added to the score; `ratio`: propensity ratios"
+        " of pairs, learnt; `dual`: propensities, learnt together with the model",
         choices=CORRECTIONS,
     )
     log: str | None = parameter(
-        None, "Click log whose lists are the training data; the training dataset gives their features"
+        None, "Click log with the lists to train on; the training dataset provides the features"
     )
-    column: str = parameter(RANK, "Column of the documents with the rank at which each was shown, from 1")
+    column: str = parameter(RANK, "Document column with the rank at which each document was shown, from 1")
     propensities: Numbers | None = parameter(
         None, "Propensity of each rank, for ips and affine", minimum=0.0, above=True, maximum=100.0
     )
     intercepts: Numbers | None = parameter(
-        None, "Probability of a click on an irrelevant document by rank, for affine", minimum=0.0, maximum=1.0
+        None,
+        "Probability of a click on an irrelevant document at each rank, for affine",
+        minimum=0.0,
+        maximum=1.0,
     )
     clip: float | None = parameter(
         None,
-        "Least propensity that a weight is made of, for ips, affine and dual. Where left out,"
-        f" {_DUAL_CLIP:g} for dual, else {_CLIP:g}",
+        "Lower bound of the propensities in weights, for ips, affine and dual. Default:"
+        f" {_DEFAULT_DUAL_CLIP:g} for dual, otherwise {_DEFAULT_CLIP:g}",
         minimum=0.0,
         maximum=1.0,
     )
     regularization: float = parameter(
-        0.0, "L2 penalty of the learnt terms, a document, for additive", minimum=0.0, maximum=1e6
+        0.0, "L2 penalty of the learnt terms per document, for additive", minimum=0.0, maximum=1e6
     )
     step: float | None = parameter(
         None,
-        "Learning rate of what is learnt beside the model. For additive, that of the trees where left out,"
-        f" 0.1 for networks; for dual {DUAL_STEP:g}, and at most 1",
+        "Learning rate of the position bias. Default for additive: the learning rate of the trees, or 0.1"
+        f" for networks. Default for dual: {DUAL_STEP:g}; at most 1",
         minimum=0.0,
         above=True,
         maximum=10.0,
     )
     norm: float = parameter(
-        1.0, "Norm p of the ratios, which have the power 1 / (1 + p), for ratio", minimum=0.0, maximum=100.0
+        1.0,
+        "Norm p of the propensity ratios, for ratio; each ratio is raised to 1 / (1 + p)",
+        minimum=0.0,
+        maximum=100.0,
     )
 
     def __post_init__(self) -> None:
@@ -88,7 +94,7 @@ class ClickCorrection:
                 InputProblem("/propensities", f"{self.correction} needs the propensity of each rank")
             )
         if self.correction == "affine" and len(self.intercepts or ()) != len(self.propensities or ()):
-            problems.append(InputProblem("/intercepts", "affine needs one number for each propensity"))
+            problems.append(InputProblem("/intercepts", "must have one number for each propensity"))
         if self.correction == "dual" and (self.step or 0.0) > 1.0:
             problems.append(InputProblem("/step", "must be at most 1 for dual"))
         if problems:
@@ -97,7 +103,7 @@ class ClickCorrection:
     @property
     def least_propensity(self) -> float:
         """Return the lower bound above 0 at which propensities are clipped."""
-        usual = _DUAL_CLIP if self.correction == "dual" else _CLIP
+        usual = _DEFAULT_DUAL_CLIP if self.correction == "dual" else _DEFAULT_CLIP
         return max(usual if self.clip is None else self.clip, 1e-12)
 
     def changed(self) -> dict[str, object]:
@@ -111,18 +117,18 @@ class ClickCorrection:
         Raises:
             InvalidInput: At `/correction`, with the losses for which it is defined.
         """
-        if self.correction == "ips" and loss.name in _NOT_WEIGHTED:
+        if self.correction == "ips" and loss.name in _LOSSES_WITHOUT_IPS:
             raise InvalidInput.at(
                 "/correction",
-                f"ips weights clicked documents against others, which {loss.name} does not compare",
+                f"ips weights clicked documents relative to others, which {loss.name} does not compare",
             )
-        losses = _LOSSES.get(self.correction)
+        losses = _SUPPORTED_LOSSES.get(self.correction)
         if losses is not None and loss.name not in losses:
             raise InvalidInput.at(
                 "/correction",
-                f"{self.correction} is defined for {', '.join(losses)}; the loss is {loss.name}",
+                f"{self.correction} supports {', '.join(losses)}; the loss is {loss.name}",
             )
-        plain = _PLAIN.get(self.correction, {})
+        plain = _REQUIRED_LOSS_OPTIONS.get(self.correction, {})
         odd = [name for name, value in plain.items() if getattr(loss, name, value) != value]
         if odd:
             raise InvalidInput.at(
@@ -150,7 +156,7 @@ class ClickCorrection:
             ) from error
         least, most = int(ranks.min(initial=1)), int(ranks.max(initial=1))
         if least < 1:
-            raise InvalidInput.at("/clicks/column", f"{self.column!r} holds {least}; ranks count from 1")
+            raise InvalidInput.at("/clicks/column", f"{self.column!r} holds {least}; ranks begin at 1")
         if self.propensities is not None and most > len(self.propensities):
             raise InvalidInput.at(
                 "/clicks/propensities",
@@ -204,12 +210,13 @@ class Clipping:
     def summary(self) -> str:
         """Return sentences on the weights and the bias of clipping."""
         text = (
-            f"{self.clicks:,} clicks weigh as {self.effective:,.0f} equal ones; the greatest weight is"
-            f" {self.largest:.3g}."
+            f"{self.clicks:,} clicks have an effective sample size of {self.effective:,.0f}; the largest"
+            f" weight is {self.largest:.3g}."
         )
         if not self.clipped:
             return f"{text} No weight was clipped."
         return (
-            f"{text} Clipping lowered {self.clipped:,} of them and took {1.0 - self.kept:.1%} of all weight:"
-            " documents of these ranks count too little, and less position bias is corrected."
+            f"{text} Clipping lowered {self.clipped:,} of the weights and removed {1.0 - self.kept:.1%} of"
+            " the total weight: clicks at these ranks count too little, and less position bias is"
+            " corrected."
         )

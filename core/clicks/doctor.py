@@ -12,9 +12,9 @@ from core.doctor.report import MAX_EXAMPLES, Finding, by_severity
 from core.types import Int64Array
 
 _MIXED_SHARE = 0.02  # share of lists that begin at rank 1 in a log with ranks from 0
-_FEW_MOVING = 0.01  # share of the pairs that were shown at least twice
+_MIN_MOVED_SHARE = 0.01  # share of the pairs that were shown at least twice
 _BOT_LISTS = 100
-_BOT_TIMES = 20  # multiple of the median user's lists
+_BOT_MULTIPLE = 20  # multiple of the median user's lists
 _BURST_LISTS = 30
 _BURST_MILLISECONDS = 60_000
 
@@ -50,10 +50,10 @@ def _of_reading(report: ReadingReport) -> Iterator[Finding]:
         yield Finding(
             "mixed-rank-bases",
             "warning",
-            f"{report.ranks_0:,} events have rank 0 beside {report.ranks_1:,} of rank 1, and"
+            f"{report.ranks_0:,} events have rank 0, {report.ranks_1:,} have rank 1, and"
             f" {report.lists_from_1:,} of {lists:,} lists begin at 1",
-            f"The log was read from {report.rank_base}. Find out whether two clients count differently; read"
-            " their parts as separate logs with rank_base.",
+            f"The log was read from {report.rank_base}. Check whether two clients count ranks differently;"
+            " import their events as separate logs with rank_base.",
             report.ranks_0,
             report.ranks_0 + report.ranks_1,
             "events",
@@ -67,8 +67,8 @@ def _of_reading(report: ReadingReport) -> Iterator[Finding]:
                 "is on a document without an impression for its query",
                 "are on documents without an impression for their query",
             ),
-            advice="Log what was shown, also by the second page and by other widgets. These actions are left"
-            " out.",
+            advice="Log all impressions, including those of the second page and of other widgets. These"
+            " actions are left out.",
             examples=tuple(report.orphaned_actions.names),
             example_kind="pair",
         )
@@ -77,8 +77,8 @@ def _of_reading(report: ReadingReport) -> Iterator[Finding]:
         yield Finding(
             "queries-joined",
             "info",
-            f"{report.without_query:,} events have no text of the query; {report.joined:,} of them got it by"
-            " query_id",
+            f"{report.without_query:,} events have no query text; {report.joined:,} of them were joined with"
+            " a query by query_id",
             "Send user_query with each event, or all queries with the events.",
             report.without_query,
             sum(report.actions.values()),
@@ -94,21 +94,30 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
             "unknown-queries",
             "warning",
             report.unknown_queries,
-            ("is of a list without a query and left out", "are of lists without a query and left out"),
+            (
+                "belongs to a list without a query and is left out",
+                "belong to lists without a query and are left out",
+            ),
             "Upload the queries with the events.",
         ),
         (
             "repeated-impressions",
             "warning",
             report.repeated_impressions,
-            ("repeats a document of its list and is left out", "repeat a document of their list; left out"),
+            (
+                "repeats a document of its list and is left out",
+                "repeat a document of their list and are left out",
+            ),
             "Log each document of a list once; the lowest rank counts.",
         ),
         (
             "unranked-impressions",
             "warning",
             report.unranked,
-            ("has no rank from the base on and is left out", "have no rank from the base on; left out"),
+            (
+                "has no rank, or one below rank_base, and is left out",
+                "have no rank, or one below rank_base, and are left out",
+            ),
             "Log the rank of each impression, and check rank_base.",
         ),
         (
@@ -116,7 +125,7 @@ def _left_out(report: ReadingReport) -> Iterator[Finding]:
             "info",
             report.shared_ranks,
             ("has the rank of another document of its list", "have the rank of another document of the list"),
-            "Check whether a page mixes several lists, such as advertisements beside results.",
+            "Check whether a page mixes several lists, such as advertisements and results.",
         ),
         (
             "actions-without-list",
@@ -152,9 +161,10 @@ def _unweighted(report: ReadingReport) -> Iterator[Finding]:
         yield Finding.of_share(
             "actions-without-weight",
             "info",
-            (len(others), len(counted), "actions beside impressions"),
+            (len(others), len(counted), "actions other than impressions"),
             ("has no weight and is left out", "have no weight and are left out"),
-            advice='Weigh those that mean relevance by actions, such as {"click": 1, "purchase": 5}.',
+            advice='Set a weight in `actions` for each action that indicates relevance, such as {"click": 1,'
+            ' "purchase": 5}.',
             examples=tuple(f"{name}: {-negative:,}" for negative, name in others[:MAX_EXAMPLES]),
             example_kind="action",
         )
@@ -166,7 +176,8 @@ def _of_log(log: ClickLog) -> Iterator[Finding]:
             "no-clicks",
             "error",
             "No impression was clicked",
-            "Weigh the actions that mean relevance; check that impressions and actions have the same ids.",
+            "Set weights for the actions that indicate relevance; check that impressions and actions have"
+            " the same ids.",
             0,
             log.n_impressions,
             "impressions",
@@ -180,14 +191,15 @@ def _of_log(log: ClickLog) -> Iterator[Finding]:
             "warning",
             (n_empty, log.n_lists, "lists"),
             ("has an empty query", "have an empty query"),
-            advice="They are learnt as one query, though users looked for different things; leave them out.",
+            advice="All empty queries are learnt as one query, although users searched for different things;"
+            " leave them out.",
         )
     if log.list_users is None:
         yield Finding(
             "no-users",
             "info",
             "The lists have no users",
-            "Log a user or session, so that intervals resample users; lists are resampled instead.",
+            "Log a user or session. Intervals resample users where they are known, and lists otherwise.",
             log.n_lists,
             log.n_lists,
             "lists",
@@ -198,22 +210,25 @@ def _of_log(log: ClickLog) -> Iterator[Finding]:
 
 def _fixed_ranks(log: ClickLog) -> Iterator[Finding]:
     moving, repeated = moving_pairs(log)
-    if moving > _FEW_MOVING * repeated:
+    if moving > _MIN_MOVED_SHARE * repeated:
         return
     if moving == 0:
-        title = "No document moved: each was shown at one rank for its query"
+        title = "Each document was shown at only one rank for its query"
         severity, advice = "error", "Relevance and position cannot be separated. Swap some ranks at random."
     else:
-        title = f"{moving:,} of {repeated:,} pairs that were shown twice or more moved to another rank"
+        title = (
+            f"{moving:,} of {repeated:,} pairs of query and document with several impressions were shown at"
+            " more than one rank"
+        )
         severity = "warning"
-        advice = "Position bias is estimated from these alone. Swap some ranks at random."
+        advice = "Position bias is estimated from these pairs only. Swap some ranks at random."
     yield Finding("fixed-ranks", severity, title, advice, repeated - moving, repeated, "pairs")
 
 
 def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
     lists = np.bincount(users)
     median = float(np.median(lists[lists > 0])) if len(users) else 0.0
-    many = np.flatnonzero((lists >= _BOT_LISTS) & (lists > _BOT_TIMES * median))
+    many = np.flatnonzero((lists >= _BOT_LISTS) & (lists > _BOT_MULTIPLE * median))
     if len(many):
         many = many[np.argsort(-lists[many], kind="stable")]
         yield Finding.of_share(
@@ -221,8 +236,14 @@ def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
             "warning",
             (len(many), int((lists > 0).sum()), "users"),
             (
-                f"has {_BOT_TIMES} times the lists of the median user, and {_BOT_LISTS} or more",
-                f"have {_BOT_TIMES} times the lists of the median user, and {_BOT_LISTS} or more",
+                (
+                    f"has more than {_BOT_MULTIPLE} times the lists of the median user, and at least"
+                    f" {_BOT_LISTS}"
+                ),
+                (
+                    f"have more than {_BOT_MULTIPLE} times the lists of the median user, and at least"
+                    f" {_BOT_LISTS}"
+                ),
             ),
             advice="Leave robots and monitors out of the log.",
             examples=tuple(f"user {user}: {lists[user]:,} lists" for user in many[:MAX_EXAMPLES].tolist()),
@@ -245,7 +266,7 @@ def _bots(users: Int64Array, times: Int64Array | None) -> Iterator[Finding]:
                     f"has {_BURST_LISTS} lists or more within a minute",
                     f"have {_BURST_LISTS} lists or more within a minute",
                 ),
-                advice="No person reads so fast: look for robots, prefetching and retries.",
+                advice="This is faster than a person reads: check for robots, prefetching and retries.",
                 examples=tuple(
                     f"user {user}: {lists[user]:,} lists" for user in bursting[:MAX_EXAMPLES].tolist()
                 ),

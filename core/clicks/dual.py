@@ -7,7 +7,7 @@ from core.losses.base import GradientAndLoss, Objective, Terms, checked_scores
 from core.losses.softmax import ListNet
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-_LEAST_SHARE = 1e-6  # share of all targets, added to each rank for a finite logit without clicks
+_MIN_SHARE = 1e-6  # share of all targets added to each rank, so that a rank without clicks has a finite logit
 
 
 class DualBias:
@@ -71,7 +71,7 @@ class DualBias:
 
     def update(self) -> None:
         """Take a step towards the minimum of the loss, and reset the sums."""
-        least = _LEAST_SHARE * self._observed.sum()
+        least = _MIN_SHARE * self._observed.sum()
         if least > 0.0:
             ratios = (self._observed + least) / (self._expected + least)
             self.logits = self.logits + self._step * np.log(ratios)

@@ -5,7 +5,7 @@ import numpy as np
 from core.errors import InvalidInput
 from core.types import Float64Array
 
-_LEAST, _MOST = 1e-4, 1.0 - 1e-4
+_MIN_PROBABILITY, _MAX_PROBABILITY = 1e-4, 1.0 - 1e-4
 
 
 def contrasts(shown: Float64Array, clicked: Float64Array) -> tuple[Float64Array, Float64Array]:
@@ -90,7 +90,7 @@ def all_pairs(clicks: Float64Array, skips: Float64Array) -> Float64Array:
         both = np.bincount(of_pair[others], slope[others], len(upper[0]))
         return -value / total, -np.append(slope.sum(axis=1), both) / total
 
-    bounds = [(np.log(_LEAST), np.log(_MOST))] * (n_ranks + len(upper[0]))
+    bounds = [(np.log(_MIN_PROBABILITY), np.log(_MAX_PROBABILITY))] * (n_ranks + len(upper[0]))
     start = np.full(len(bounds), np.log(0.5))
     # SciPy's L-BFGS-B calls LAPACK, whose threads block each other on a busy machine.
     options = {"maxfun": 100_000, "ftol": 1e-15, "xtol": 1e-12, "gtol": 1e-10}
@@ -104,7 +104,7 @@ def _require(clicks: Float64Array, links: list[tuple[int, int]], alternative: st
         if clicks[k, other] <= 0.0 or clicks[other, k] <= 0.0:
             raise InvalidInput.at(
                 "/method",
-                f"no document was shown at both ranks {k + 1} and {other + 1} and clicked at each; use"
+                f"no document was shown and clicked at both ranks {k + 1} and {other + 1}; use"
                 f" {alternative}, lower positions, or randomise ranks for a while",
             )
 
@@ -119,6 +119,6 @@ def _require_links(clicks: Float64Array) -> None:
         first = int(np.flatnonzero(~linked)[0]) + 1
         raise InvalidInput.at(
             "/method",
-            f"no clicked documents link rank {first} with rank 1, directly or by ranks between them; lower"
+            f"no clicked documents connect rank {first} with rank 1, directly or through other ranks; lower"
             " positions, or randomise ranks for a while",
         )

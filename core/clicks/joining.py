@@ -69,7 +69,7 @@ def judged_dataset(
     if not kept.any():
         raise InvalidInput.at(
             "/features_dataset_id",
-            "no query and document of it is judged by the clicks: its ids must be those of the log",
+            "the clicks judge none of its query-document pairs: use the query and document ids of the log",
         )
     labels = np.zeros(features.n_documents, np.float32)
     labels[judged] = judgments.grades[pairs[judged]]

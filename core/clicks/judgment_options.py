@@ -11,13 +11,18 @@ from core.parameters import Numbers, check, parameter
 class JudgmentSpec:
     """The grading of documents by their relevance in a click model."""
 
-    min_impressions: int = parameter(10, "Pairs with fewer impressions are not judged.", minimum=1)
-    quantiles: Numbers | None = parameter(
-        (0.5, 0.75, 0.9, 0.97), "Grades by quantiles of the relevances: above the first is grade 1."
+    min_impressions: int = parameter(
+        10, "Query-document pairs with fewer impressions are not judged.", minimum=1
     )
-    cuts: Numbers | None = parameter(None, "Grades by relevances instead: above the first is grade 1.")
+    quantiles: Numbers | None = parameter(
+        (0.5, 0.75, 0.9, 0.97),
+        "Quantiles of the relevances that separate grades: above the first quantile begins grade 1.",
+    )
+    cuts: Numbers | None = parameter(
+        None, "Relevances that separate grades, instead of quantiles: above the first one begins grade 1."
+    )
     shrink: bool = parameter(
-        True, "Shrink each relevance to the mean of all pairs, the more the fewer impressions it has."
+        True, "Shrink each relevance toward the mean of all pairs; fewer impressions, more shrinkage."
     )
 
     def __post_init__(self) -> None:
@@ -29,7 +34,7 @@ class JudgmentSpec:
         check(self)
         name, limits = ("cuts", self.cuts) if self.cuts is not None else ("quantiles", self.quantiles)
         if not limits:
-            raise InvalidInput.at("/quantiles", "required where there are no `cuts`")
+            raise InvalidInput.at("/quantiles", "required without `cuts`")
         if any(b <= a for a, b in itertools.pairwise(limits)):
             raise InvalidInput.at(f"/{name}", "must ascend")
         if name == "quantiles" and not 0.0 <= limits[0] <= limits[-1] < 1.0:

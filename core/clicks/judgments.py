@@ -13,8 +13,8 @@ from core.errors import InvalidInput
 from core.types import Float64Array, Int32Array
 
 _NOT_JUDGED = -1
-_STRONGEST = 1e6  # pseudo-counts of a prior where pairs differ only by chance
-_WEAKEST = 1.0  # as Jeffreys' prior: a few pairs may differ more than by any weaker prior
+_MAX_PRIOR_COUNT = 1e6  # pseudo-counts of a prior if pairs differ only by chance
+_MIN_PRIOR_COUNT = 1.0  # Jeffreys' prior; a few pairs may vary more than any prior explains
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,9 @@ def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgmen
     judged = model.impressions >= spec.min_impressions
     if not judged.any():
         most = int(model.impressions.max(initial=0))
-        raise InvalidInput.at("/min_impressions", f"no pair has as many impressions; the most are {most}")
+        raise InvalidInput.at(
+            "/min_impressions", f"no query-document pair has so many impressions; the maximum is {most}"
+        )
     mean, variance = posterior(model, *(_priors(model, judged) if spec.shrink else (None, None)))
     if model.relevance_variance is not None:
         # Raise the variance to that of the bootstrap: users differ, and shared parameters are estimates.
@@ -123,8 +125,8 @@ def beta_prior(successes: Float64Array, trials: Float64Array) -> Prior:
     shares = 1.0 - trials / total
     beyond = float((shares * (trials - 1.0)).sum())
     correlation = (spread - float(shares.sum())) / beyond if beyond > 0.0 else 0.0
-    strength = 1.0 / correlation - 1.0 if correlation > 0.0 else _STRONGEST
-    strength = min(max(strength, _WEAKEST), _STRONGEST)
+    strength = 1.0 / correlation - 1.0 if correlation > 0.0 else _MAX_PRIOR_COUNT
+    strength = min(max(strength, _MIN_PRIOR_COUNT), _MAX_PRIOR_COUNT)
     return mean * strength, (1.0 - mean) * strength
 
 
@@ -143,5 +145,7 @@ def gamma_prior(clicks: Float64Array, expected: Float64Array) -> Prior:
     spread = float((expected * (clicks / expected - mean) ** 2).sum())
     beyond = float(total - (expected**2).sum() / total)
     variance = (spread - mean * (len(clicks) - 1)) / beyond if beyond > 0.0 else 0.0
-    rate = min(max(mean / variance, _WEAKEST), _STRONGEST) if variance > 0.0 else _STRONGEST
+    rate = (
+        min(max(mean / variance, _MIN_PRIOR_COUNT), _MAX_PRIOR_COUNT) if variance > 0.0 else _MAX_PRIOR_COUNT
+    )
     return mean * rate, rate

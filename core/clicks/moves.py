@@ -9,7 +9,7 @@ from core.clicks.log import BoolArray, ClickLog
 from core.errors import InvalidInput
 from core.types import Float64Array, Int32Array, Int64Array
 
-_MOST_CELLS = 2**26  # cells (pairs times ranks) counted at a time, half a gigabyte
+_MAX_CELLS = 2**26  # cells (pairs times ranks) counted at a time, half a gigabyte
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def _users(log: ClickLog, of_lists: Int64Array) -> tuple[Int64Array, int]:
 def _shown(pairs: Int32Array, ranks: Int64Array, n_pairs: int, n_ranks: int) -> Int64Array:
     """Return the number of different ranks of each pair, (n_pairs,)."""
     found = np.zeros(n_pairs, np.int64)
-    step = max(1, _MOST_CELLS // n_ranks)
+    step = max(1, _MAX_CELLS // n_ranks)
     for first in range(0, n_pairs, step):
         last = min(first + step, n_pairs)
         inside = (pairs >= first) & (pairs < last) if step < n_pairs else slice(None)
@@ -105,7 +105,9 @@ def _lists_of(log: ClickLog, versions: Sequence[str]) -> BoolArray:
     for place, name in enumerate(versions):
         if name not in names:
             known = ", ".join(names[:10]) or "none"
-            raise InvalidInput.at(f"/versions/{place}", f"{name!r} is no version of the log; known: {known}")
+            raise InvalidInput.at(
+                f"/versions/{place}", f"{name!r} is not a version in the log; versions: {known}"
+            )
     assert log.list_versions is not None  # noqa: S101 - a log with names of versions has them
     found: BoolArray = np.isin(log.list_versions, [names.index(name) for name in versions])
     return found

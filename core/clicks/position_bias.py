@@ -8,7 +8,7 @@ import numpy as np
 
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-_LEAST_RATIO = 1e-16
+_MIN_RATIO = 1e-16
 _CURVATURE = 1e-3
 
 Arrays = Mapping[str, FloatArray]
@@ -126,16 +126,16 @@ class RatioBias:
 
     def update(self) -> None:
         """Recompute the ratios from the sums, and clear the sums."""
-        if self._of_clicked[0] >= _LEAST_RATIO:
+        if self._of_clicked[0] >= _MIN_RATIO:
             self.clicked = (self._of_clicked / self._of_clicked[0]) ** self._power
-        if self._of_unclicked[0] >= _LEAST_RATIO:
+        if self._of_unclicked[0] >= _MIN_RATIO:
             self.unclicked = (self._of_unclicked / self._of_unclicked[0]) ** self._power
         self._clear()
 
     def factors(self, ahead: Int64Array, behind: Int64Array) -> Float64Array:
         """Return 1 / (t⁺_i t⁻_j) of pairs, 1 where a ratio is below 1e-16."""
         clicked, unclicked = self.clicked[ahead], self.unclicked[behind]
-        counts = (clicked >= _LEAST_RATIO) & (unclicked >= _LEAST_RATIO)
+        counts = (clicked >= _MIN_RATIO) & (unclicked >= _MIN_RATIO)
         return np.divide(1.0, clicked * unclicked, out=np.ones_like(clicked), where=counts)
 
     def arrays(self) -> dict[str, FloatArray]:
@@ -149,4 +149,4 @@ class RatioBias:
 
 
 def _divided(losses: Float64Array, ratios: Float64Array) -> Float64Array:
-    return np.divide(losses, ratios, out=np.zeros_like(losses), where=ratios >= _LEAST_RATIO)
+    return np.divide(losses, ratios, out=np.zeros_like(losses), where=ratios >= _MIN_RATIO)

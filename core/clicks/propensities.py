@@ -16,12 +16,12 @@ from core.errors import InvalidInput
 from core.parameters import Names, check, parameter
 from core.types import Float32Array, Float64Array
 
-_NORMAL = 1.959964  # 97.5% quantile
-_HARVESTS: Mapping[str, Callable[[Float64Array, Float64Array], Float64Array]] = MappingProxyType(
+_Z_SCORE = 1.959964  # 97.5% quantile
+_HARVESTING_METHODS: Mapping[str, Callable[[Float64Array, Float64Array], Float64Array]] = MappingProxyType(
     {"pivot": pivot, "adjacent": adjacent, "all-pairs": all_pairs}
 )
 BY_FEATURES = ("regression-em", "trust-em")
-METHODS = ("shuffled", *_HARVESTS, *BY_FEATURES)
+METHODS = ("shuffled", *_HARVESTING_METHODS, *BY_FEATURES)
 Table = tuple[Float64Array, Float64Array]
 
 
@@ -40,25 +40,29 @@ class PropensityPlan:
         " the same, with the probability of a click on an irrelevant document, for the affine correction",
         choices=METHODS,
     )
-    positions: int = parameter(10, "Ranks from 1", minimum=2, maximum=100)
+    positions: int = parameter(10, "Number of ranks to estimate, from rank 1", minimum=2, maximum=100)
     versions: Names | None = parameter(
-        None, "Versions of the model whose lists count, those with randomised ranks for example"
+        None, "Model versions whose lists are used, such as those with randomised ranks"
     )
     classifier: str = parameter(
-        "trees", "Model of relevance of regression-em and trust-em", choices=("trees", "logistic")
+        "trees", "Relevance model of regression-em and trust-em", choices=("trees", "logistic")
     )
-    iterations: int = parameter(100, "Iterations of regression-em and trust-em", minimum=1, maximum=1000)
+    iterations: int = parameter(
+        100, "Number of EM iterations of regression-em and trust-em", minimum=1, maximum=1000
+    )
     irrelevant_share: float = parameter(
         0.1,
-        "Share of the impressions that counts as irrelevant, those of the lowest predicted relevance, for"
-        " trust-em",
+        "Share of impressions with the lowest predicted relevance to treat as irrelevant, for trust-em",
         minimum=0.001,
         maximum=0.5,
     )
     resamples: int = parameter(
-        100, "Resamples of users, or of lists, for the intervals; 0 for none", minimum=0, maximum=1000
+        100,
+        "Number of bootstrap resamples of users, or of lists, for the intervals; 0 for no intervals",
+        minimum=0,
+        maximum=1000,
     )
-    seed: int = parameter(0, "Seed of the resamples", minimum=0, maximum=2**31 - 1)
+    seed: int = parameter(0, "Seed of the bootstrap resamples", minimum=0, maximum=2**31 - 1)
 
     def __post_init__(self) -> None:
         check(self)
@@ -105,14 +109,14 @@ class Propensities:
         rising = np.flatnonzero(self.lower[1:] > self.upper[:-1])
         if len(rising):
             text += (
-                f" Rank {rising[0] + 2} seems to be examined more than the rank above it: check the rank base"
-                " of the log, and whether clicks depend on the rank alone."
+                f" Rank {rising[0] + 2} seems to be examined more than the rank above it: check rank_base of"
+                " the log, and whether something besides the rank influences clicks."
             )
         return text
 
     def with_intercepts(self, intercepts: Float64Array, resamples: list[Float64Array]) -> "Propensities":
         """Return the propensities with intercepts and the intervals of intercepts from resamples."""
-        width = _NORMAL * np.std(resamples, axis=0, ddof=1) if len(resamples) > 1 else np.nan
+        width = _Z_SCORE * np.std(resamples, axis=0, ddof=1) if len(resamples) > 1 else np.nan
         return replace(
             self,
             intercepts=intercepts,
@@ -155,7 +159,9 @@ def estimate_propensities(
         InvalidInput: No document moved between ranks, a rank has no clicks, or features are missing.
     """
     if log.max_rank < 2:
-        raise InvalidInput.at("/positions", "the log has no impression below rank 1")
+        raise InvalidInput.at(
+            "/positions", "all impressions of the log are at rank 1; at least two ranks are needed"
+        )
     n_ranks = min(plan.positions, log.max_rank)
     is_shuffled, is_regression = plan.method == "shuffled", plan.method in BY_FEATURES
     used = impressions_of(
@@ -164,8 +170,9 @@ def estimate_propensities(
     if not is_regression and not len(used.pairs):
         raise InvalidInput.at(
             "/method",
-            "no document was shown at two ranks, so that examination and relevance cannot be separated:"
-            " use regression-em, which predicts relevance from features, or randomise ranks for a while",
+            "no document was shown at more than one rank, so that examination and relevance cannot be"
+            " separated: use regression-em, which predicts relevance from features, or randomise ranks for"
+            " a while",
         )
     fit = _fit(log, plan, used, features, threads)
     shown, clicked = used.counts()
@@ -210,7 +217,7 @@ def _fit(
     if plan.method == "shuffled":
         return lambda table: _rates(table)[np.newaxis]
     if plan.method not in BY_FEATURES:
-        return lambda table: _HARVESTS[plan.method](*contrasts(*table))[np.newaxis]
+        return lambda table: _HARVESTING_METHODS[plan.method](*contrasts(*table))[np.newaxis]
     if features is None or len(features) != log.n_pairs:
         raise InvalidInput.at("/dataset_id", f"{plan.method} needs the features of the documents")
     described = features[used.pairs]
@@ -246,5 +253,5 @@ def _rates(table: Table) -> Float64Array:
 def _interval(values: Float64Array, resamples: list[Float64Array]) -> tuple[Float64Array, Float64Array]:
     if len(resamples) < 2:
         return np.full(len(values), np.nan), np.full(len(values), np.nan)
-    width = _NORMAL * np.std(np.log(resamples), axis=0, ddof=1)
+    width = _Z_SCORE * np.std(np.log(resamples), axis=0, ddof=1)
     return values * np.exp(-width), values * np.exp(width)

@@ -8,8 +8,8 @@ from core.losses.lambdarank import LambdaRank
 from core.losses.options import PairwiseLoss
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
-_PAIRS_A_BLOCK = 2**22
-_LEAST_GAP = 0.01
+_PAIRS_PER_BLOCK = 2**22
+_MIN_GAP = 0.01
 
 
 class RatioObjective:
@@ -103,7 +103,7 @@ class RatioObjective:
                 varies[has_documents] = np.maximum.reduceat(scores, starts) > np.minimum.reduceat(
                     scores, starts
                 )
-            gaps = _LEAST_GAP + np.abs(scores[ahead] - scores[behind])
+            gaps = _MIN_GAP + np.abs(scores[ahead] - scores[behind])
             weights = np.where(varies[self._query_of[ahead]], weights / gaps, weights)
         return weights
 
@@ -117,7 +117,7 @@ def _pairs(labels: Float64Array, boundaries: Int64Array) -> tuple[Int64Array, In
     first = 0
     while first < len(labels):
         start = ends[first] - partners[first]
-        last = max(first + 1, int(np.searchsorted(ends, start + _PAIRS_A_BLOCK)))
+        last = max(first + 1, int(np.searchsorted(ends, start + _PAIRS_PER_BLOCK)))
         rows = np.arange(first, last)
         counts = partners[first:last]
         one = np.repeat(rows, counts)

@@ -11,8 +11,8 @@ from core.types import Float32Array, Float64Array
 if TYPE_CHECKING:
     import lightgbm
 
-NOTHING_PREDICTED = "no feature predicts clicks, and relevance is predicted by features alone"
-_LEAST_CURVATURE = 1e-6
+NO_PREDICTIVE_FEATURE = "no feature predicts clicks, so that relevance cannot be estimated from features"
+_MIN_CURVATURE = 1e-6
 _RIDGE = 1e-3
 _TREES = {
     "objective": "none",
@@ -55,7 +55,7 @@ def classifier_of(name: str, features: Float32Array, start: float, threads: int)
         InvalidInput: All pairs have the same features.
     """
     if not (features != features[0]).any():
-        raise InvalidInput.at("/dataset_id", NOTHING_PREDICTED)
+        raise InvalidInput.at("/dataset_id", NO_PREDICTIVE_FEATURE)
     return _Trees(features, start, threads) if name == "trees" else _Logistic(features, start)
 
 
@@ -139,8 +139,8 @@ class _Logistic:
         penalty = np.full(inputs.shape[1], _RIDGE * total.sum() / len(total))
         penalty[0] = 0.0
         gradient = inputs.T @ (relevant - total * gamma) - penalty * self._weights
-        curvature = np.maximum(total * gamma * (1.0 - gamma), _LEAST_CURVATURE)
-        hessian = (inputs.T * curvature) @ inputs + np.diag(penalty + _LEAST_CURVATURE)
+        curvature = np.maximum(total * gamma * (1.0 - gamma), _MIN_CURVATURE)
+        hessian = (inputs.T * curvature) @ inputs + np.diag(penalty + _MIN_CURVATURE)
         self._weights = self._weights + np.linalg.solve(hessian, gradient)
         logits: Float64Array = inputs @ self._weights
         return logits
@@ -163,7 +163,7 @@ class _Trees:
 
         def derivatives(scores: Float64Array, _: "lightgbm.Dataset") -> tuple[Float64Array, Float64Array]:
             gamma = sigmoid(scores)
-            return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _LEAST_CURVATURE)
+            return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _MIN_CURVATURE)
 
         def look(scores: Float64Array, _: "lightgbm.Dataset") -> list[tuple[str, float, bool]]:
             found.append(scores.copy())

@@ -15,7 +15,7 @@ from core.losses.ranks import descending_order
 from core.parameters import check, parameter
 from core.types import Float64Array, FloatArray, Int32Array, Int64Array
 
-_LISTS_A_CHUNK = 65_536  # a chunk of ten ranks takes about 40 MB
+_LISTS_PER_CHUNK = 65_536  # a chunk of ten ranks takes about 40 MB
 _QUERIES, _CLICKS = 0, 1  # streams of random numbers
 SWAPS = ("none", "first", "adjacent", "shuffle")
 
@@ -28,17 +28,20 @@ class SimulationPlan:
         InvalidInput: With one problem per option that is out of bounds.
     """
 
-    lists: int = parameter(100_000, "Lists to show", minimum=1, maximum=100_000_000)
-    cutoff: int = parameter(10, "Documents of a list at most", minimum=1, maximum=1000)
+    lists: int = parameter(100_000, "Number of lists to show", minimum=1, maximum=100_000_000)
+    cutoff: int = parameter(10, "Maximum number of documents in a list", minimum=1, maximum=1000)
     swaps: str = parameter(
         "none",
-        "Randomised ranks: the first swapped with another (`first`), two neighbours swapped (`adjacent`), or"
-        " all shuffled (`shuffle`)",
+        "Randomisation of ranks: swap the first document with another (`first`), swap two neighbours"
+        " (`adjacent`), or shuffle all (`shuffle`)",
         choices=SWAPS,
     )
     swap_share: float = parameter(1.0, "Share of the lists with randomised ranks", minimum=0.0, maximum=1.0)
     users: int | None = parameter(
-        None, "Users among whom lists are drawn, none where left out", minimum=1, maximum=2**31 - 1
+        None,
+        "Number of users among whom lists are distributed; without it, lists have no users",
+        minimum=1,
+        maximum=2**31 - 1,
     )
     seed: int = parameter(0, "Seed of all random choices", minimum=0, maximum=2**31 - 1)
 
@@ -110,8 +113,8 @@ def simulate(
     n_impressions = int(boundaries[-1])
     pairs, clicks = np.empty(n_impressions, np.int32), np.empty(n_impressions, np.bool_)
     ranks = np.empty(n_impressions, np.int16)
-    for number, first in enumerate(range(0, plan.lists, _LISTS_A_CHUNK)):
-        last = min(first + _LISTS_A_CHUNK, plan.lists)
+    for number, first in enumerate(range(0, plan.lists, _LISTS_PER_CHUNK)):
+        last = min(first + _LISTS_PER_CHUNK, plan.lists)
         part = slice(boundaries[first], boundaries[last])
         pairs[part], ranks[part], clicks[part] = simulation.chunk(
             number, drawn.rankers[first:last], drawn.queries[first:last]
@@ -241,7 +244,7 @@ def _tops(
 ) -> tuple[Int32Array, Int64Array]:
     """Return the pairs at the ranks, (n_rankers, n_queries, n_ranks), -1 for none, and each pair's row."""
     if not rankers:
-        raise InvalidInput.at("/rankers", "must hold at least one ranking of the documents")
+        raise InvalidInput.at("/rankers", "must name at least one ranking of the documents")
     lengths = np.diff(dataset.query_boundaries)
     n_ranks = int(min(cutoff, lengths.max()))
     queries = np.repeat(np.arange(dataset.n_queries), lengths)

@@ -74,7 +74,8 @@ def training_data(log: ClickLog, features: RankingDataset) -> ClickTrainingData:
     kept = np.flatnonzero(is_known & has_click[lists])
     if not len(kept):
         raise InvalidInput.at(
-            "/dataset_id", "no clicked document of the log is in this dataset, by query and document ids"
+            "/dataset_id",
+            "this dataset has none of the clicked documents of the log; query and document ids must match",
         )
     chosen = np.flatnonzero(has_click)
     boundaries = np.searchsorted(lists[kept], np.append(chosen, log.n_lists)).astype(np.int64)

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.clicks.regression import NOTHING_PREDICTED, classifier_of, sigmoid
+from core.clicks.regression import NO_PREDICTIVE_FEATURE, classifier_of, sigmoid
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array
 
-_LEAST, _MOST = 1e-6, 1.0 - 1e-6
-_START = 1.0 / 3.0  # share of relevant documents before the first iteration
+_MIN_PROBABILITY, _MAX_PROBABILITY = 1e-6, 1.0 - 1e-6
+_INITIAL_RELEVANT_SHARE = 1.0 / 3.0  # share of relevant documents before the first iteration
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +65,19 @@ def trust_em(
         raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower positions")
     rates = clicks / shown.sum(axis=0)
     upper, lower = _bounded(2.0 * rates), _bounded(0.5 * rates)
-    model = classifier_of(classifier, features, float(np.log(_START / (1.0 - _START))), threads)
-    gamma = np.full(len(shown), _START)
+    model = classifier_of(
+        classifier,
+        features,
+        float(np.log(_INITIAL_RELEVANT_SHARE / (1.0 - _INITIAL_RELEVANT_SHARE))),
+        threads,
+    )
+    gamma = np.full(len(shown), _INITIAL_RELEVANT_SHARE)
     for _ in range(iterations):
         relevant = expected_relevance(shown, clicked, gamma, upper, lower)
         gamma = sigmoid(model.step(relevant.sum(axis=1), total))
         upper, lower = fisher_step(shown, clicked, gamma, upper, lower)
-    if np.ptp(gamma) < _LEAST:
-        raise InvalidInput.at("/dataset_id", NOTHING_PREDICTED)
+    if np.ptp(gamma) < _MIN_PROBABILITY:
+        raise InvalidInput.at("/dataset_id", NO_PREDICTIVE_FEATURE)
     return _identified(upper, lower, _lowest(gamma, total, irrelevant_share))
 
 
@@ -101,7 +106,7 @@ def fisher_step(
     mass, mean, square = (np.sum(weights * share**power, axis=0) for power in (0, 1, 2))
     level, slope = clicks.sum(axis=0), (clicks * share).sum(axis=0)
     determinant = mass * square - mean**2
-    varies = determinant > _LEAST * mass * square
+    varies = determinant > _MIN_PROBABILITY * mass * square
     steepness = np.divide(
         mass * slope - mean * level, determinant, out=np.asarray(upper - lower), where=varies
     )
@@ -110,7 +115,7 @@ def fisher_step(
 
 
 def _bounded(probabilities: Float64Array) -> Float64Array:
-    return np.clip(probabilities, _LEAST, _MOST)
+    return np.clip(probabilities, _MIN_PROBABILITY, _MAX_PROBABILITY)
 
 
 def _lowest(gamma: Float64Array, weights: Float64Array, share: float) -> float:
@@ -127,7 +132,7 @@ def _identified(upper: Float64Array, lower: Float64Array, irrelevant: float) -> 
         rank = int(np.flatnonzero(slopes <= 0.0)[0]) + 1
         raise InvalidInput.at(
             "/positions",
-            f"clicks at rank {rank} do not rise with the relevance that the features predict; lower"
+            f"clicks at rank {rank} do not increase with the relevance predicted from features; lower"
             " positions",
         )
     return TrustEm(slopes / slopes[0], np.clip(lower + slopes * irrelevant, 0.0, 1.0))

@@ -12,8 +12,9 @@ from core.types import Float64Array, FloatArray
 
 _ATTRACTION = (0.1, 0.16, 0.28, 0.52, 1.0)
 _EXAMINATION = (0.68, 0.61, 0.48, 0.34, 0.28, 0.2, 0.11, 0.1, 0.08, 0.06)
-_MOST_TRUSTED = 20
-_LEAST_TRUSTED = 10
+# Ranks up to which the probability of a click on an attractive (unattractive) document changes, for `trust`.
+_POSITIVE_TRUST_RANKS = 20
+_NEGATIVE_TRUST_RANKS = 10
 KINDS = ("pbm", "cascade", "dbn", "trust")
 
 
@@ -31,21 +32,23 @@ class UserModel:
         InvalidInput: With one problem per option that is out of bounds.
     """
 
-    kind: str = parameter("pbm", "Model of the users", choices=KINDS)
+    kind: str = parameter("pbm", "User model", choices=KINDS)
     attraction: Numbers = parameter(
         _ATTRACTION,
-        "Probability of a click on an examined document by label from 0; higher labels count as the last",
+        "Probability of a click on an examined document by label from 0; higher labels have the last"
+        " probability",
         minimum=0.0,
         maximum=1.0,
     )
     examination: Numbers = parameter(
         _EXAMINATION,
-        "Probability θ of examining each rank, for pbm and trust; the last one counts for lower ranks",
+        "Probability θ of examining each rank, for pbm and trust; ranks beyond the list have the last"
+        " probability",
         minimum=0.0,
         above=True,
         maximum=1.0,
     )
-    severity: float = parameter(1.0, "Power η of θ: 0 for no position bias", minimum=0.0, maximum=10.0)
+    severity: float = parameter(1.0, "Exponent η of θ: 0 for no position bias", minimum=0.0, maximum=10.0)
     satisfaction: Numbers = parameter(
         (0.2, 0.3, 0.5, 0.7, 0.9),
         "Probability of leaving after a click by label, for dbn",
@@ -53,10 +56,14 @@ class UserModel:
         maximum=1.0,
     )
     continuation: float = parameter(
-        1.0, "Probability of going on to the next rank, for dbn", minimum=0.0, maximum=1.0
+        1.0, "Probability of continuing to the next rank, for dbn", minimum=0.0, maximum=1.0
     )
     false_click: float = parameter(
-        0.65, "ε⁻ at the first rank, for trust: ε⁻_k = false_click / min(k, 10)", minimum=0.0, maximum=0.98
+        0.65,
+        "Probability ε⁻ of a click on an unattractive document at the first rank, for trust: ε⁻_k ="
+        " false_click / min(k, 10)",
+        minimum=0.0,
+        maximum=0.98,
     )
 
     def __post_init__(self) -> None:
@@ -94,8 +101,8 @@ class UserModel:
             return np.ones(n_ranks), np.zeros(n_ranks)
         ranks = np.arange(1, n_ranks + 1)
         return (
-            1.0 - (np.minimum(ranks, _MOST_TRUSTED) + 1) / 100.0,
-            self.false_click / np.minimum(ranks, _LEAST_TRUSTED),
+            1.0 - (np.minimum(ranks, _POSITIVE_TRUST_RANKS) + 1) / 100.0,
+            self.false_click / np.minimum(ranks, _NEGATIVE_TRUST_RANKS),
         )
 
     def affine(self, n_ranks: int) -> tuple[Float64Array, Float64Array]:
@@ -105,7 +112,9 @@ class UserModel:
             InvalidInput: The examination of a rank depends on the ranks above.
         """
         if self.is_sequential:
-            raise InvalidInput.at("/kind", f"{self.kind} has no probability of examination of a rank alone")
+            raise InvalidInput.at(
+                "/kind", f"{self.kind} has no examination probability that depends on the rank only"
+            )
         examined, (upper, lower) = self.examinations(n_ranks), self.click_bounds(n_ranks)
         return examined * (upper - lower), examined * lower
 

@@ -11,11 +11,13 @@ DELIMITERS = ("\t", ";", ",")
 
 _SAMPLE_BYTES = 2**16
 _SAMPLE_LINES = 20
-_TEXT_SHOWN = 40
-_UNDERSTOOD = "LETOR, LightGBM, CSV or Parquet data or TREC qrels, plain or packed with gzip or Zstandard"
+_MAX_TEXT_LENGTH = 40
+_SUPPORTED_FORMATS = (
+    "LETOR, LightGBM, CSV or Parquet data or TREC qrels, uncompressed or compressed with gzip or Zstandard"
+)
 _PARQUET = b"PAR1"
-_FOREIGN = {
-    b"PK\x03\x04": "a ZIP archive, as Excel sheets are too",
+_UNSUPPORTED_SIGNATURES = {
+    b"PK\x03\x04": "a ZIP archive (Excel sheets are ZIP archives, too)",
     b"PK\x05\x06": "an empty ZIP archive",
     b"BZh": "bzip2 data",
     b"\xfd7zXZ\x00": "xz data",
@@ -36,7 +38,7 @@ _FOREIGN = {
     b"\xfe\xff": "UTF-16 text",
 }
 _DATA_LINE = re.compile(rb"^[ \t]*[^# \t\r\n]", re.MULTILINE)
-_PAIR = re.compile(rb"-?\d+:")
+_FEATURE_PAIR = re.compile(rb"-?\d+:")
 _QUOTED = re.compile(rb'"[^"]*"')
 _NAMES = {
     "letor": "LETOR text",
@@ -44,7 +46,7 @@ _NAMES = {
     "csv": "delimited text",
     "parquet": "a Parquet file",
     "trec-qrels": "TREC qrels",
-    "unknown": "text of another kind",
+    "unknown": "text in an unknown format",
 }
 _DELIMITER_NAMES = {"\t": "tab-separated text", ";": "semicolon-separated text", ",": "comma-separated text"}
 
@@ -88,7 +90,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
         return Content("parquet")
     found = binary_kind(text)
     if found:
-        raise DatasetError.at(f"expected {_UNDERSTOOD}, but found {found}", file=file)
+        raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {found}", file=file)
     judgments = None if has_query_sizes else _judgments(start.removeprefix(BYTE_ORDER_MARK))
     if judgments:
         return judgments
@@ -98,7 +100,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
     line = 1 + _line_feeds(text[:at])
     foreign = _markup(lines) or _run(tokens)
     if foreign:
-        raise DatasetError.at(f"expected {_UNDERSTOOD}, but found {foreign}", file=file, line=line)
+        raise DatasetError.at(f"expected {_SUPPORTED_FORMATS}, but found {foreign}", file=file, line=line)
     shown = _shown(lines[0])
     if any(_has_query(row) for row in tokens):
         return Content("letor", line=line, text=shown)
@@ -114,7 +116,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
 def binary_kind(text: Bytes) -> str | None:
     """Return the format name of a binary file, None where the bytes may be UTF-8 text."""
     start = text[:_SAMPLE_BYTES].tobytes()
-    for signature, name in _FOREIGN.items():
+    for signature, name in _UNSUPPORTED_SIGNATURES.items():
         if start.startswith(signature):
             return name
     if start[257:262] == b"ustar":
@@ -177,7 +179,7 @@ def _markup(lines: list[bytes]) -> str | None:
 
 def _run(tokens: list[list[bytes]]) -> str | None:
     if all(len(row) >= 6 and row[1] == b"Q0" for row in tokens):
-        return "a TREC run, which holds scores but no labels; it is sent as a ranking, to POST /v1/rankings"
+        return "a TREC run, which has scores but no labels; upload it as a ranking with POST /v1/rankings"
     return None
 
 
@@ -198,7 +200,7 @@ def _has_query(tokens: list[bytes]) -> bool:
 
 
 def _has_pairs(tokens: list[bytes]) -> bool:
-    return bool(tokens) and _is_number(tokens[0]) and any(_PAIR.match(token) for token in tokens[1:])
+    return bool(tokens) and _is_number(tokens[0]) and any(_FEATURE_PAIR.match(token) for token in tokens[1:])
 
 
 def _delimiter(start: bytes) -> str | None:
@@ -221,4 +223,4 @@ def _is_number(token: bytes) -> bool:
 
 def _shown(line: bytes) -> str:
     text = line.decode(errors="backslashreplace").strip()
-    return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"

@@ -25,8 +25,8 @@ class RankingDataset:
 
     Attributes:
         features: float32 (n_documents, n_features), C-contiguous, possibly memory-mapped, or a selection of
-            such a matrix; NaN = missing, infinities are kept. Bare judgments (qrels) have shape
-            (n_documents, 0); they serve to evaluate rankings.
+            such a matrix; NaN = missing, infinities are kept. Judgments without features (qrels) have
+            the shape (n_documents, 0); rankings can be evaluated on them.
         labels: float32 (n_documents,), never infinite. Labels are kept as judged: a job maps or refuses
             negative labels and NaN (not judged), see `core.data.labels`.
         query_boundaries: int64 (n_queries + 1,), strictly increasing from 0 to n_documents.
@@ -240,30 +240,35 @@ def _float32_array(pointer: str, values: npt.ArrayLike) -> Float32Array:
         for place in np.argwhere(np.isinf(rounded) & np.isfinite(np.asarray(values, np.float64)))[
             :1
         ].tolist():
-            raise InvalidInput.at("/".join(map(str, (pointer, *place))), "must lie within float32's range")
+            raise InvalidInput.at("/".join(map(str, (pointer, *place))), "must be within float32's range")
     return rounded
 
 
 def _check_matrix(features: Float32Array) -> None:
     if features.ndim != 2 or not len(features):
         raise InvalidInput.at(
-            "/features", f"must be (n_documents, n_features), n_documents not 0; found {features.shape}"
+            "/features",
+            "must have the shape (n_documents, n_features) with at least one document; found"
+            f" {features.shape}",
         )
 
 
 def _check_boundaries(boundaries: Int64Array, n_documents: int) -> None:
     if boundaries.ndim != 1 or len(boundaries) < 2:
-        raise InvalidInput.at("/query_boundaries", f"must be (n_queries + 1,); found {boundaries.shape}")
+        raise InvalidInput.at(
+            "/query_boundaries", f"must have the shape (n_queries + 1,); found {boundaries.shape}"
+        )
     if boundaries[0] != 0 or boundaries[-1] != n_documents:
         raise InvalidInput.at(
             "/query_boundaries",
-            f"must run from 0 to {n_documents} documents; found {boundaries[0]} to {boundaries[-1]}",
+            f"must start at 0 and end at {n_documents}, the number of documents; found {boundaries[0]} to"
+            f" {boundaries[-1]}",
         )
     falls = np.flatnonzero(np.diff(boundaries) <= 0)
     if len(falls):
         raise InvalidInput.at(
             f"/query_boundaries/{falls[0] + 1}",
-            f"must be above the boundary before it; found {boundaries[falls[0] + 1]}"
+            f"must be greater than the previous boundary; found {boundaries[falls[0] + 1]}"
             f" after {boundaries[falls[0]]}",
         )
 
@@ -294,7 +299,7 @@ def _columns(columns: Mapping[str, Sequence[str]], n_queries: int) -> Mapping[st
     for name, values in columns.items():
         if len(values) != n_queries:
             raise InvalidInput.at(
-                f"/query_columns/{name}", f"must hold {n_queries} texts; found {len(values)}"
+                f"/query_columns/{name}", f"must have {n_queries} texts, one per query; found {len(values)}"
             )
     return MappingProxyType({name: tuple(values) for name, values in columns.items()})
 
@@ -303,7 +308,8 @@ def _document_columns(columns: Mapping[str, Sequence[str]], n_documents: int) ->
     for name, values in columns.items():
         if len(values) != n_documents:
             raise InvalidInput.at(
-                f"/document_columns/{name}", f"must hold {n_documents} texts; found {len(values)}"
+                f"/document_columns/{name}",
+                f"must have {n_documents} texts, one per document; found {len(values)}",
             )
     return MappingProxyType({name: Texts.of(values) for name, values in columns.items()})
 
@@ -311,14 +317,14 @@ def _document_columns(columns: Mapping[str, Sequence[str]], n_documents: int) ->
 def _check_categories(dataset: RankingDataset) -> None:
     for name, categories in dataset.categories.items():
         if name not in dataset.feature_names:
-            raise InvalidInput.at(f"/categories/{name}", "is no feature")
+            raise InvalidInput.at(f"/categories/{name}", "is not a feature")
         if len(set(categories.values)) < len(categories.values):
             raise InvalidInput.at(f"/categories/{name}", "must all be different")
 
 
 def _documents(names: Sequence[str], count: int) -> Texts:
     if len(names) != count:
-        raise InvalidInput.at("/document_ids", f"must hold {count} names; found {len(names)}")
+        raise InvalidInput.at("/document_ids", f"must have {count} names; found {len(names)}")
     return Texts.of(names)
 
 
@@ -326,7 +332,7 @@ def _names(pointer: str, names: Sequence[str] | None, count: int, prefix: str) -
     if names is None:
         return tuple(f"{prefix}{number}" for number in range(1, count + 1))
     if len(names) != count:
-        raise InvalidInput.at(pointer, f"must hold {count} names; found {len(names)}")
+        raise InvalidInput.at(pointer, f"must have {count} names; found {len(names)}")
     if len(set(names)) < count:
         raise InvalidInput.at(pointer, "must all be different")
     return tuple(names)
@@ -337,8 +343,8 @@ def _query_positions(indices: npt.ArrayLike, n_queries: int) -> Int64Array:
     if chosen.ndim != 1 or not len(chosen) or not np.issubdtype(chosen.dtype, np.integer):
         raise InvalidInput.at("/indices", "must be a list of one or more query positions")
     if chosen.min() < -n_queries or chosen.max() >= n_queries:
-        raise InvalidInput.at("/indices", f"must lie in the {n_queries} queries of the dataset")
+        raise InvalidInput.at("/indices", f"must be positions of the {n_queries} queries of the dataset")
     positions = (chosen % n_queries).astype(np.int64)
     if len(np.unique(positions)) < len(positions):
-        raise InvalidInput.at("/indices", "must name each query once")
+        raise InvalidInput.at("/indices", "must list each query at most once")
     return positions

@@ -9,7 +9,7 @@ from core.names import first_names
 from core.stored import entry
 from core.suggestions import did_you_mean
 
-_SHOWN_LETTERS = 40
+_MAX_NAME_LENGTH = 40
 
 
 def _names(stored: Iterable[str]) -> tuple[str, ...] | None:
@@ -33,7 +33,7 @@ class FeatureChoice:
 
     def __post_init__(self) -> None:
         if bool(self.use) == bool(self.leave_out):
-            raise InvalidInput.at("", "must list features either to use or to leave_out")
+            raise InvalidInput.at("", "must have exactly one of use and leave_out")
 
     def of(self, feature_names: Sequence[str]) -> tuple[str, ...]:
         """Return the chosen features of a dataset, in the dataset's order.
@@ -55,7 +55,7 @@ class FeatureChoice:
         named = {*listed, *(feature_names[column] for column in columns)}
         chosen = tuple(name for name in feature_names if (name in named) == (role == "use"))
         if not chosen:
-            raise InvalidInput.at(f"/{role}", "no feature is left")
+            raise InvalidInput.at(f"/{role}", "must leave at least one feature")
         return chosen
 
 
@@ -68,7 +68,7 @@ def unknown_features(names: Iterable[str], feature_names: Sequence[str]) -> list
     """
     known = {name: name for name in feature_names}
     return [
-        f"the dataset has no feature {name[:_SHOWN_LETTERS]!r};"
+        f"the dataset has no feature {name[:_MAX_NAME_LENGTH]!r};"
         f" {did_you_mean(name, known) or f'it has {first_names(feature_names)}'}"
         for name in dict.fromkeys(names)
         if name not in known

@@ -119,8 +119,8 @@ def _reserve(file: int, size_bytes: int) -> None:
             os.ftruncate(file, size_bytes)
     except OSError as error:
         raise StoreFull(
-            f"the features take {size_bytes:,} bytes, for which the folder of temporary files (TMPDIR) has no"
-            f" room: {error}"
+            f"the folder of temporary files (TMPDIR) has no room for the {size_bytes:,} bytes of the"
+            f" features: {error}"
         ) from error
 
 

@@ -31,13 +31,13 @@ def matching(names: Iterable[str], pattern: str) -> list[str]:
     """
     if not pattern or len(pattern) > MAX_PATTERN_LENGTH or "/" in pattern or not is_visible(pattern):
         raise InvalidInput.at(
-            _POINTER, "must be a pattern of file names in the folder, such as part-*.parquet"
+            _POINTER, "must be a pattern of names of files in the folder, such as part-*.parquet"
         )
     found = [name for name in names if name[:1] not in (".", "_") and fnmatchcase(name, pattern)]
     if not found:
         raise InvalidInput.at(_POINTER, "matches no file in the folder")
     if len(found) > MAX_FILES:
-        raise InvalidInput.at(_POINTER, f"must match at most {MAX_FILES:,} files; it matches {len(found):,}")
+        raise InvalidInput.at(_POINTER, f"must match at most {MAX_FILES:,} files; found {len(found):,}")
     return sorted(found, key=_natural)
 
 

@@ -13,8 +13,8 @@ OnProgress = Callable[[int, int], None]
 Span = tuple[str, int, int]  # expected content, first byte of the token, and the byte after the token
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_TEXT_SHOWN = 40
-_BYTES_SHOWN = 4 * (_TEXT_SHOWN + 1)  # a character takes four at most
+_MAX_TEXT_LENGTH = 40
+_MAX_TEXT_BYTES = 4 * (_MAX_TEXT_LENGTH + 1)  # a character takes four at most
 _WINDOW = 2**22  # bytes counted in one step; bounds temporary masks
 _LINE_WINDOW = 2**14  # bytes searched in one step; most lines are shorter
 
@@ -60,7 +60,7 @@ class FileText:
                 if len(feeds):
                     lines, line_start = lines + len(feeds), first + int(feeds[-1]) + 1
             counted = max(counted, start)
-            found = _shortened(self.slice(start, min(stop, start + _BYTES_SHOWN)))
+            found = _shortened(self.slice(start, min(stop, start + _MAX_TEXT_BYTES)))
             shown = repr(found) if found else "the end of the line"
             problems.append(
                 DatasetProblem(
@@ -83,4 +83,4 @@ class FileText:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"

@@ -1,4 +1,4 @@
-"""Fitting a dataset to the features of a model."""
+"""Align the features of a dataset with the features of a model."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ from core.types import Float32Array
 
 _NUMBERED = re.compile(r"f(0|[1-9][0-9]*)")
 _EXAMPLES = 5
-_EXACT = 2**24  # above it float32 does not represent every whole number
-_NONE: Mapping[str, Categories] = MappingProxyType({})
+_MAX_WHOLE_NUMBER = 2**24  # above it float32 does not represent every whole number
+_NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -45,34 +45,36 @@ class AbsentFeatures:
         return cls(tuple(name for name in used if name not in names), len(used))
 
     @property
-    def are_most(self) -> bool:
+    def are_majority(self) -> bool:
         """Return whether more than half of the used features are absent, so that scores mean little."""
         return 2 * len(self.names) > self.used
 
-    def refuse_most(self, pointer: str, dataset: str, user: str, *, advice: str = "") -> None:
+    def refuse_majority(self, pointer: str, dataset: str, model_name: str, *, advice: str = "") -> None:
         """Refuse a dataset that lacks more than half of the used features.
 
         Args:
             pointer: JSON pointer to the dataset in the request.
             dataset: Name of the dataset in messages: "the dataset".
-            user: Name of the model that uses the features: "web:3".
-            advice: How to use the dataset all the same, for the message.
+            model_name: Name of the model that uses the features: "web:3".
+            advice: Way to use the dataset nevertheless, for the message.
 
         Raises:
             FeaturesAbsent: More than half of the used features are absent.
         """
-        if not self.are_most:
+        if not self.are_majority:
             return
         raise FeaturesAbsent.at(
             pointer,
-            f"{dataset} lacks {len(self.names):,} of the {self.used:,} features that {user} uses"
+            f"{dataset} lacks {len(self.names):,} of the {self.used:,} features that {model_name} uses"
             f" ({first_names(self.names)}); check that its columns have the names of the training data"
             f"{advice}",
         )
 
 
-def fit_features(
-    dataset: RankingDataset, feature_names: tuple[str, ...], categories: Mapping[str, Categories] = _NONE
+def align_features(
+    dataset: RankingDataset,
+    feature_names: tuple[str, ...],
+    categories: Mapping[str, Categories] = _NO_CATEGORIES,
 ) -> RankingDataset:
     """Select exactly these features of a dataset in this order; others are left out.
 
@@ -86,13 +88,13 @@ def fit_features(
             the model's codes by value; unknown values become missing (NaN).
 
     Raises:
-        DatasetError: The dataset is bare judgments.
+        DatasetError: The dataset has judgments but no features.
     """
     if dataset.feature_names == feature_names and dataset.categories == categories:
         return dataset
     if not dataset.n_features:
         raise DatasetError.at(
-            "expected features to score, but these are bare judgments; name a ranking instead"
+            "the dataset has judgments but no features; pass an existing ranking instead of a model"
         )
     column_of = {name: column for column, name in enumerate(dataset.feature_names)}
     numbered = all(map(_NUMBERED.fullmatch, (*feature_names, *dataset.feature_names)))
@@ -151,7 +153,7 @@ class UnseenValues:
 
 
 def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories]) -> list[UnseenValues]:
-    """Find, for each feature, the values that `fit_features` turns into missing values."""
+    """Find, for each feature, the values that `align_features` turns into missing values."""
     found = []
     for column, name in enumerate(dataset.feature_names):
         theirs, ours = dataset.categories.get(name), categories.get(name)
@@ -178,14 +180,16 @@ def _column(dataset: RankingDataset, column: int, ours: Categories | None) -> Fl
 
 def _whole_numbers(values: Float32Array, pointer: str) -> Categories:
     known = np.unique(values[~np.isnan(values)])
-    if np.any((np.abs(known) > _EXACT) | (known != np.floor(known))):
+    if np.any((np.abs(known) > _MAX_WHOLE_NUMBER) | (known != np.floor(known))):
         raise InvalidInput.at(
             pointer,
-            f"holds values that are no whole numbers of up to {_EXACT:,}; upload such a feature as one of"
-            " columns.categorical_features",
+            f"has values other than whole numbers up to {_MAX_WHOLE_NUMBER:,}; upload such a feature as"
+            " one of columns.categorical_features",
         )
     if len(known) > MAX_CATEGORIES:
         raise InvalidInput.at(
-            pointer, f"holds {len(known):,} different values; a category has at most {MAX_CATEGORIES:,}"
+            pointer,
+            f"has {len(known):,} different values; a categorical feature has at most {MAX_CATEGORIES:,}"
+            " categories",
         )
     return Categories(tuple(str(int(value)) for value in known.tolist()))

@@ -17,7 +17,7 @@ from core.names import is_visible
 SETTING = "RANKERY_DATA_ROOTS"
 PARTS = ("train", "validation", "test")
 MAX_FOLDER_LENGTH = 1000
-_MOST_FOLDERS = 1000  # listed of one folder
+_MAX_FOLDERS = 1000  # listed of one folder
 _POINTER = "/folder"
 # Validation files: vali in MSLR and LETOR 4.0, valid in Yahoo, validationset in LETOR 3.0.
 _PART_OF_NAME = MappingProxyType(
@@ -27,12 +27,14 @@ _PART_OF_NAME = MappingProxyType(
         **dict.fromkeys(("test", "testset"), "test"),
     }
 )
-_PACKED = ("gz", "zst")
-_ENDINGS = frozenset({"txt", "letor", "svm", "svmlight", "libsvm", "csv", "tsv", "parquet", *_PACKED})
+_COMPRESSED_SUFFIXES = ("gz", "zst")
+_FILE_SUFFIXES = frozenset(
+    {"txt", "letor", "svm", "svmlight", "libsvm", "csv", "tsv", "parquet", *_COMPRESSED_SUFFIXES}
+)
 _SET = re.compile(r"set\d{1,3}")  # Yahoo: set1.train.txt
-_NO_SUCH = (
-    f"must be a folder below {SETTING} that the service may read, without `..`; symbolic links may not lead"
-    " outside"
+_FOLDER_RULE = (
+    f"must be a folder below {SETTING} that the service may read, without `..`; symbolic links to places"
+    " outside are refused"
 )
 
 
@@ -117,7 +119,7 @@ class DataRoots:
         names, folders = self._list(relative)
         sets = _parts_by_set(names)
         if chosen and chosen not in sets:
-            raise InvalidInput.at(_POINTER, _NO_SUCH)
+            raise InvalidInput.at(_POINTER, _FOLDER_RULE)
         only = chosen or ("" if "" in sets or len(sets) != 1 else next(iter(sets)))
         parts = sets.get(only, {})
         sizes, modified = {}, {}
@@ -125,7 +127,7 @@ class DataRoots:
             with self._opened(relative / name) as file:
                 sizes[part] = file.size_bytes
                 modified[part] = file.modified
-        below = () if chosen else sorted({*folders, *sets} - {only, ""})[:_MOST_FOLDERS]
+        below = () if chosen else sorted({*folders, *sets} - {only, ""})[:_MAX_FOLDERS]
         return JudgedFolder(str(relative / chosen), parts, sizes, modified, tuple(below))
 
     def find(self, folder: str, pattern: str) -> FoundFiles:
@@ -171,7 +173,7 @@ class DataRoots:
     def _relative(self, folder: str) -> PurePosixPath:
         """Return a path relative to its root; an absolute path where an earlier root shadows it."""
         if not self._roots:
-            raise InvalidInput.at(_POINTER, f"the service reads no folders: {SETTING} is not set")
+            raise InvalidInput.at(_POINTER, f"reading folders is disabled: {SETTING} is not set")
         self._check(folder)
         path = PurePosixPath(folder)
         if not path.is_absolute():
@@ -184,13 +186,13 @@ class DataRoots:
                     # A relative path refers to the first root that has it; other roots need absolute paths.
                     is_first = self._resolve(place)[1] == (base / place).resolve()
                     return relative if is_first else path
-        raise InvalidInput.at(_POINTER, _NO_SUCH)
+        raise InvalidInput.at(_POINTER, _FOLDER_RULE)
 
     @staticmethod
     def _check(path: str) -> None:
         names = PurePosixPath(path).parts
         if not path or len(path) > MAX_FOLDER_LENGTH or not is_visible(path) or ".." in names:
-            raise InvalidInput.at(_POINTER, _NO_SUCH)
+            raise InvalidInput.at(_POINTER, _FOLDER_RULE)
 
     def _place(self, relative: PurePosixPath) -> tuple[PurePosixPath, str]:
         """Split a path into the folder on the disk and the set of file names (`set1`), empty if none."""
@@ -213,7 +215,7 @@ class DataRoots:
             for owner in roots:
                 if target.is_relative_to(owner):
                     return owner, target
-        raise InvalidInput.at(_POINTER, _NO_SUCH)
+        raise InvalidInput.at(_POINTER, _FOLDER_RULE)
 
     @contextlib.contextmanager
     def _descriptor(self, relative: PurePosixPath, *, folder: bool) -> Iterator[tuple[int, Path]]:
@@ -231,7 +233,7 @@ class DataRoots:
                     os.close(descriptor)
                 descriptor = inner
         except OSError as error:
-            raise InvalidInput.at(_POINTER, _NO_SUCH) from error
+            raise InvalidInput.at(_POINTER, _FOLDER_RULE) from error
         try:
             yield descriptor, target
         finally:
@@ -255,7 +257,7 @@ class DataRoots:
         with self._descriptor(relative, folder=False) as (descriptor, target):
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise InvalidInput.at(_POINTER, _NO_SUCH)
+                raise InvalidInput.at(_POINTER, _FOLDER_RULE)
             # Linux only: on other systems, files opened by the path of a descriptor share its offset.
             same = Path(f"/proc/self/fd/{descriptor}")
             path = same if same.exists() else target
@@ -296,13 +298,15 @@ def _parts_by_set(names: Iterable[str]) -> dict[str, dict[str, str]]:
         words = name.lower().split(".")
         group = words.pop(0) if _SET.fullmatch(words[0]) else ""
         part = _PART_OF_NAME.get(words[0]) if words else None
-        if part is None or not _ENDINGS.issuperset(words[1:]):
+        if part is None or not _FILE_SUFFIXES.issuperset(words[1:]):
             continue
         known = found.setdefault(group, {}).setdefault(part, name)
-        if known != name and not _is_packed(name, known):
-            raise InvalidInput.at(_POINTER, f"two files may be the part {part}: {known} and {name}")
+        if known != name and not _is_compressed_copy(name, known):
+            raise InvalidInput.at(
+                _POINTER, f"two files match the part {part}: {known} and {name}; rename or remove one of them"
+            )
     return {group: {part: parts[part] for part in PARTS if part in parts} for group, parts in found.items()}
 
 
-def _is_packed(name: str, plain: str) -> bool:
-    return name.lower() in {f"{plain.lower()}.{ending}" for ending in _PACKED}
+def _is_compressed_copy(name: str, plain: str) -> bool:
+    return name.lower() in {f"{plain.lower()}.{ending}" for ending in _COMPRESSED_SUFFIXES}

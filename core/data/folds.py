@@ -81,7 +81,8 @@ class FoldColumn:
         names = sorted(set(values), key=_by_number)
         if not 2 <= len(names) <= MAX_FOLDS:
             raise InvalidInput.at(
-                "/fold_column", f"must have 2 to {MAX_FOLDS} different values, one a fold; found {len(names)}"
+                "/fold_column",
+                f"must have 2 to {MAX_FOLDS} different values, one per fold; found {len(names)}",
             )
         number = {name: place for place, name in enumerate(names)}
         return FoldAssignment(

@@ -73,12 +73,15 @@ class LabelRange:
     def _faults(self) -> Iterator[str]:
         if self.missing:
             documents = "1 document has" if self.missing == 1 else f"{self.missing:,} documents have"
-            yield f'{documents} no label (NaN); map it, as with {{"{MISSING}": 0}}'
+            yield f'{documents} no label (NaN); map it, for example with {{"{MISSING}": 0}}'
         if self.minimum is not None and self.minimum < 0:
             label = label_text(self.minimum)
-            yield f'labels go down to {label}; map each that is below 0, as with {{"{label}": 0}}'
+            yield f'the smallest label is {label}; map each label below 0, for example with {{"{label}": 0}}'
         if self.maximum is not None and self.maximum > LARGEST_LABEL:
-            yield f"labels go up to {label_text(self.maximum)}, and sums overflow beyond 1e30; map them"
+            yield (
+                f"the largest label is {label_text(self.maximum)}, but sums overflow for labels above 1e30;"
+                " map such labels"
+            )
 
 
 def label_text(label: float) -> str:
@@ -110,9 +113,9 @@ def label_map(values: Mapping[str, float]) -> LabelMap:
     for key, value in values.items():
         label = _parsed(key)
         if label is None:
-            fault = "must name a label: a number such as -1, or nan"
+            fault = "must be a label: a number such as -1, or nan"
         elif label_text(label) in mapped:
-            fault = f"names the label {label_text(label)} a second time"
+            fault = f"repeats the label {label_text(label)}"
         elif not _is_usable(value):
             fault = f"must be mapped to a number from 0 to {LARGEST_LABEL:g}; found {value!r}"
         else:

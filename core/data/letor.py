@@ -11,7 +11,7 @@ from core.data.dataset import RankingDataset
 from core.data.file_text import FileText, OnProgress
 from core.data.grouping import Grouping, group_rows, permute_rows
 from core.data.letor_comments import document_columns
-from core.data.letor_kernel import MOST_PROBLEMS
+from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.rows import Rows
@@ -127,7 +127,10 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
     numbers = [str(first_id + column) for column in range(n_features)]
     unknown = sorted(set(given).difference(numbers))
     if unknown:
-        known = f"the file has the features {numbers[0]} to {numbers[-1]}; a list names them from 1 on"
+        known = (
+            f"must be a feature of the file, {numbers[0]} to {numbers[-1]}; the names of a list start at"
+            " feature 1"
+        )
         raise InvalidInput(*(InputProblem(f"/feature_names/{number}", known) for number in unknown))
     names = tuple(given.get(number, f"f{number}") for number in numbers)
     if len(set(names)) < len(names):
@@ -143,14 +146,14 @@ def _group(source: FileText, rows: Rows, spellings: Spellings) -> Grouping:
     spelling = _spelled(source, given, starts, lengths)
     spellings.take(given, spelling)
     ids = spelling.texts
-    if missing := np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[:MOST_PROBLEMS].tolist():
+    if missing := np.flatnonzero(ids.is_null().to_numpy(zero_copy_only=False))[:MAX_PROBLEMS].tolist():
         raise _refused(source, "expected a query id", missing, starts, lengths)
     return group_rows(ids.to_pylist(), runs, len(rows.labels))
 
 
 def _spelled(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> Spelling:
     found = spell_column(texts)
-    if unfit := found.unfit[:MOST_PROBLEMS].tolist():
+    if unfit := found.unfit[:MAX_PROBLEMS].tolist():
         raise _refused(source, f"expected {EXPECTED}", unfit, starts, lengths)
     return found
 
@@ -164,8 +167,8 @@ def _refused(
 
 def _scattered(source: FileText, rows: Rows, grouping: Grouping) -> DatasetError:
     spans = []
-    for query, _, row in sorted(grouping.returns, key=lambda found: found[2])[:MOST_PROBLEMS]:
+    for query, _, row in sorted(grouping.returns, key=lambda found: found[2])[:MAX_PROBLEMS]:
         start = int(rows.query_starts[row])
         expected = f"expected the rows of query {grouping.query_ids[query]!r} to be contiguous"
         spans.append((expected, start, start + int(rows.query_lengths[row])))
-    return DatasetError(*source.errors(spans), more=len(grouping.returns) > MOST_PROBLEMS)
+    return DatasetError(*source.errors(spans), more=len(grouping.returns) > MAX_PROBLEMS)

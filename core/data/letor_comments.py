@@ -15,7 +15,7 @@ from core.ranges import over_ranges
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
 
-MOST_COLUMNS = 32  # limit of columns, as free text may contain = anywhere
+MAX_COLUMNS = 32  # limit of columns, as free text may contain = anywhere
 _SAMPLE_ROWS = 1_000
 
 _ONE = np.uint64(1)
@@ -31,10 +31,10 @@ def document_columns(source: FileText, starts: Int64Array) -> Mapping[str, Texts
         source: The text.
         starts: (n_documents,) position after the document id in each comment.
     """
-    keys: Int64Array = np.zeros((MOST_COLUMNS, 2), np.int64)
+    keys: Int64Array = np.zeros((MAX_COLUMNS, 2), np.int64)
     n_keys = _find_keys(source.text, starts[:_SAMPLE_ROWS], keys)
     values, lengths, complete = _spans(source, starts, keys[:n_keys])
-    if not complete and n_keys < MOST_COLUMNS:  # the first rows do not have all keys
+    if not complete and n_keys < MAX_COLUMNS:  # the first rows do not have all keys
         n_keys = _find_keys(source.text, starts, keys)
         values, lengths, _ = _spans(source, starts, keys[:n_keys])
     names = [source.slice(start, stop) for start, stop in keys[:n_keys].tolist()]

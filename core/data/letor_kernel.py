@@ -23,7 +23,7 @@ from core.text.bytes_kernel import Text
 from core.types import Float32Array, Int32Array, Int64Array
 
 MAX_FEATURE_ID = 1_000_000
-MOST_PROBLEMS = 100
+MAX_PROBLEMS = 100
 
 # Error codes of a token; 0 is no error.
 (
@@ -124,7 +124,7 @@ def fill(
         document_lengths: (rows,) length of the document id, 0 where a row has none.
         last_rows: (n_chunks, n_features) -1; the last row with each feature, to detect repeated features.
             With no columns, features may repeat.
-        problems: (n_chunks, MOST_PROBLEMS, 3) filled with error code, start and stop of the invalid token.
+        problems: (n_chunks, MAX_PROBLEMS, 3) filled with error code, start and stop of the invalid token.
         undecided: (n_chunks, room, 3) filled with each row that has a number left to Python's `float`, and
             the start of its line, twice.
         counts: (n_chunks, 3) numbers of problems and of undecided rows, which may exceed the room for them,

@@ -72,7 +72,7 @@ def letor_blocks(file: BinaryIO) -> Iterator[bytes]:
     with opened_parquet(file) as parquet:
         features = Layout.in_schema(parquet.schema_arrow).feature_names
     if not features:
-        raise InvalidInput.at("/format", "cannot be letor: the dataset has no features")
+        raise InvalidInput.at("/format", "cannot be letor, because the dataset has no features")
     return _letor_blocks(file, _writable_columns(file))
 
 
@@ -93,7 +93,7 @@ def _writable_columns(file: BinaryIO) -> set[str]:
             refused = pc.match_substring_regex(ids, r"^$|[ \t\r\n]")
             if pc.any(refused).as_py():
                 found = ids.filter(refused)[0].as_py()
-                detail = f"cannot be letor: a {name} is empty or holds a blank: {found!r}"
+                detail = f"cannot be letor, because a {name} is empty or contains a blank: {found!r}"
                 raise InvalidInput.at("/format", detail)
         kept = {
             name
@@ -140,12 +140,13 @@ def _check_column(name: str, column: Sequence[str]) -> None:
     if not _KEY.fullmatch(name):
         raise InvalidInput.at(
             f"/document_columns/{name}",
-            "must begin with a letter and hold neither blanks nor = to be written",
+            "cannot be written as LETOR: must begin with a letter and contain neither blanks nor =",
         )
     for position, value in enumerate(column):
         if not _BLANKS.isdisjoint(value):
             raise InvalidInput.at(
-                f"/document_columns/{name}/{position}", f"must hold no blank to be written; found {value!r}"
+                f"/document_columns/{name}/{position}",
+                f"cannot be written as LETOR: must not contain blanks; found {value!r}",
             )
 
 
@@ -153,5 +154,6 @@ def _check_ids(pointer: str, ids: Sequence[str]) -> None:
     for position, name in enumerate(ids):
         if not name or not _BLANKS.isdisjoint(name):
             raise InvalidInput.at(
-                f"{pointer}/{position}", f"must hold no blank and not be empty to be written; found {name!r}"
+                f"{pointer}/{position}",
+                f"cannot be written as LETOR: must not be empty or contain blanks; found {name!r}",
             )

@@ -6,7 +6,7 @@ from core.data.dataset import RankingDataset
 from core.data.file_text import FileText, OnProgress, Span
 from core.data.letor import document_ids, document_names, feature_names
 from core.data.letor_comments import document_columns
-from core.data.letor_kernel import MOST_PROBLEMS
+from core.data.letor_kernel import MAX_PROBLEMS
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
 from core.data.rows import Rows
@@ -14,7 +14,7 @@ from core.errors import DatasetError
 from core.text.bytes_kernel import Text
 from core.types import Int64Array
 
-_LARGEST_SIZE = 2**40
+_MAX_QUERY_SIZE = 2**40
 
 
 def read_lightgbm(
@@ -76,7 +76,8 @@ def query_boundaries(query_sizes: Int64Array, n_rows: int, file: str) -> Int64Ar
     boundaries: Int64Array = np.concatenate(([0], np.cumsum(query_sizes)))
     if boundaries[-1] != n_rows:
         raise DatasetError.at(
-            f"expected the {boundaries[-1]:,} documents that the query file counts, but found {n_rows:,}",
+            f"expected {boundaries[-1]:,} documents, the sum of the sizes in the query file, but found"
+            f" {n_rows:,}",
             file=file,
         )
     return boundaries
@@ -97,14 +98,14 @@ def read_query_sizes(text: Text, file: str) -> Int64Array:
     at = source.start
     for line in text[at:].tobytes().split(b"\n"):
         token = line.strip()
-        if token.isdigit() and len(token) <= len(str(_LARGEST_SIZE)):
+        if token.isdigit() and len(token) <= len(str(_MAX_QUERY_SIZE)):
             sizes.append(int(token))
         elif token:
             start = at + line.index(token)
             spans.append(("expected the number of documents of a query", start, start + len(token)))
         at += len(line) + 1
     if spans:
-        raise DatasetError(*source.errors(spans[:MOST_PROBLEMS]), more=len(spans) > MOST_PROBLEMS)
+        raise DatasetError(*source.errors(spans[:MAX_PROBLEMS]), more=len(spans) > MAX_PROBLEMS)
     found = np.array([size for size in sizes if size], np.int64)
     if not len(found):
         raise DatasetError.at("expected the number of documents of each query, but found none", file=file)

@@ -23,7 +23,7 @@ _FIXED = {"query_id": "query", "document_id": "document", "label": "label"}
 _WEIGHTS = {"query_weight": "query_weight", "document_weight": "document_weight"}
 # Per row group; bounds memory, as several downloads run at the same time.
 _BLOCK_CELLS = 1_000_000
-_LEAST_ROWS = 1_024
+_MIN_ROWS = 1_024
 _RANGE_BLOCK_BYTES = 2**20
 _TEXTS = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 
@@ -43,7 +43,7 @@ def named_parquet(file: BinaryIO) -> Iterator[bytes]:
         sink = _Sink()
         schema = _schema(layout, parquet.schema_arrow, names)
         with pq.ParquetWriter(cast("Any", sink), schema, compression="zstd") as writer:
-            rows = max(_BLOCK_CELLS // len(names), _LEAST_ROWS)
+            rows = max(_BLOCK_CELLS // len(names), _MIN_ROWS)
             # iter_batches would keep all bytes that it has read in memory.
             for group in range(parquet.num_row_groups):
                 table = parquet.read_row_group(group, use_threads=False)

@@ -22,11 +22,11 @@ TEXT_ROLES = (QUERY_TEXT, DOCUMENT_TITLE, DOCUMENT_URL)
 ROLES = ("label", "query", "document", "query_weight", "document_weight", *TEXT_ROLES)
 COLUMN_LISTS = ("query_columns", "document_columns", "features", "categorical_features", "ignore")
 MAX_BYTES = 2**35  # 32 GiB of text, eight times MSLR-WEB30K
-MAX_RATIO = 200  # LETOR text packs four to ten times, columns of few values fifty times
-FREE_BYTES = 2**26  # the ratio does not limit files that unpack to at most this
-FREE_TABLE_BYTES = 2**30  # nor datasets that take at most this in memory
+MAX_RATIO = 200  # LETOR text compresses four to ten times, columns with few values fifty times
+FREE_BYTES = 2**26  # the ratio does not limit files of at most this uncompressed size
+FREE_TABLE_BYTES = 2**30  # nor datasets of at most this size in memory
 _FEATURE_BYTES = 4
-_DOCUMENT_BYTES = 64  # label, query and document id, about
+_DOCUMENT_BYTES = 64  # approximate size of label, query id and document id
 MAX_DOCUMENTS = 2**27  # thirty times MSLR-WEB30K
 MAX_FEATURES = 100_000
 
@@ -72,10 +72,12 @@ class Columns:
         meanings: dict[str, str] = {}
         for pointer, name in self.mentions():
             if name in meanings:
-                problems.append(InputProblem(pointer, f"column {name!r} is {meanings[name]} already"))
+                problems.append(
+                    InputProblem(pointer, f"column {name!r} already has the role {meanings[name]}")
+                )
             meanings.setdefault(name, pointer)
         if self.features == ():
-            problems.append(InputProblem("/columns/features", "must name at least one column"))
+            problems.append(InputProblem("/columns/features", "must list at least one column"))
         if problems:
             raise InvalidInput(*problems)
 
@@ -162,9 +164,9 @@ class Limits:
 
     def in_memory_words(self, file_bytes: int) -> str:
         """Describe the bound of `in_memory`, and the setting that raises it, for a message."""
-        most = self.in_memory(file_bytes)
-        times = "" if most == FREE_TABLE_BYTES else f", {self.unpacked_ratio} times the file's size"
-        return f"{most:,} bytes{times} (RANKERY_MAX_UNPACKED_RATIO)"
+        limit = self.in_memory(file_bytes)
+        times = "" if limit == FREE_TABLE_BYTES else f", {self.unpacked_ratio} times the file's size"
+        return f"{limit:,} bytes{times} (RANKERY_MAX_UNPACKED_RATIO)"
 
     def check_documents(self, documents: int, file: str) -> None:
         """Refuse too many documents before memory is allocated.
@@ -227,7 +229,7 @@ def _columns(values: Any) -> Columns:
         elif name in ROLES and not isinstance(value, str):
             problems.append(InputProblem(pointer, "must be the name of a column"))
         elif name in COLUMN_LISTS and not _are_texts(value):
-            problems.append(InputProblem(pointer, "must be a list of names of columns"))
+            problems.append(InputProblem(pointer, "must be a list of column names"))
         else:
             fitted[name] = value if name in ROLES else tuple(value)
     if problems:
@@ -247,10 +249,10 @@ def _feature_names(values: Any) -> Mapping[str, str]:
         if not isinstance(name, str) or not name:
             problems.append(InputProblem(pointer, "must be a name"))
         elif not is_visible(name):
-            problems.append(InputProblem(pointer, "must hold no control or invisible characters"))
+            problems.append(InputProblem(pointer, "must not contain control or invisible characters"))
         elif name in owners:
             problems.append(
-                InputProblem(pointer, f"{name!r} is the name of feature {owners[name]!r} already")
+                InputProblem(pointer, f"{name!r} is already the name of feature {owners[name]!r}")
             )
         else:
             owners[name] = feature

@@ -76,7 +76,7 @@ def mapped_bytes(
     inner = _packing(content[:4].tobytes())
     if inner is not None:
         raise DatasetError.at(
-            f"expected data that are packed once, but found {inner.name} data within {packing.name} data",
+            f"expected data that are compressed once, but found {inner.name} data within {packing.name} data",
             file=file,
         )
     return content
@@ -103,11 +103,11 @@ def _unpack(
 ) -> int:
     written = 0
     with pa.OSFile(str(path), "r") as source, pa.CompressedInputStream(source, packing.codec) as stream:
-        most = limits.unpacked(source.size())
+        max_bytes = limits.unpacked(source.size())
         while chunk := _read(stream, packing, file):
             written += len(chunk)
-            if written > most:
-                raise _too_much(packing, file, most, limits)
+            if written > max_bytes:
+                raise _too_much(packing, file, max_bytes, limits)
             unpacked.write(chunk)
             if on_progress is not None:
                 on_progress(source.tell(), source.size())
@@ -125,20 +125,20 @@ def _read(stream: pa.CompressedInputStream, packing: _Packing, file: str) -> byt
         raise DatasetError.at(_damage(packing, str(error)), file=file) from error
 
 
-def _too_much(packing: _Packing, file: str, most: int, limits: Limits) -> DatasetError:
+def _too_much(packing: _Packing, file: str, max_bytes: int, limits: Limits) -> DatasetError:
     times = (
         " (RANKERY_MAX_UNPACKED_BYTES)"
-        if most == limits.unpacked_bytes
-        else f", {limits.unpacked_ratio} times their size (RANKERY_MAX_UNPACKED_RATIO)"
+        if max_bytes == limits.unpacked_bytes
+        else f", {limits.unpacked_ratio} times their compressed size (RANKERY_MAX_UNPACKED_RATIO)"
     )
-    limit = f"expected {packing.name} data that unpack to at most {most:,} bytes{times}"
+    limit = f"expected {packing.name} data of at most {max_bytes:,} uncompressed bytes{times}"
     return DatasetError.at(f"{limit}, but found more", file=file)
 
 
 def _damage(packing: _Packing, reported: str) -> str:
     if "Truncated" in reported:
-        return f"expected whole {packing.name} data, but the file ends early, perhaps cut off in an upload"
+        return f"expected complete {packing.name} data, but the file ends early; upload it again"
     if "too much memory" in reported:
         return f"expected {packing.name} data with a window of at most 128 MiB, but found a larger one"
     reason = reported.rpartition(": ")[2]
-    return f"expected whole {packing.name} data, but found damage: {reason[:1].lower()}{reason[1:]}"
+    return f"expected valid {packing.name} data, but the file is damaged: {reason[:1].lower()}{reason[1:]}"

@@ -128,15 +128,17 @@ def read_document_texts(
     """
     with opened_parquet(file) as parquet:
         columns = Layout.in_schema(parquet.schema_arrow).document_text_columns
-        wanted = {column: name for column, name in columns.items() if name in names}
+        selected_columns = {column: name for column, name in columns.items() if name in names}
         parts: list[list[pa.Table]] = [[] for _ in spans]
         start = 0
         for group in range(parquet.num_row_groups):
             stop = start + parquet.metadata.row_group(group).num_rows
             touched = [place for place, (first, last) in enumerate(spans) if first < stop and last > start]
             if touched:
-                table = parquet.read_row_group(group, columns=["document_id", *wanted])
-                table = table.rename_columns([wanted.get(name, name) for name in table.column_names])
+                table = parquet.read_row_group(group, columns=["document_id", *selected_columns])
+                table = table.rename_columns(
+                    [selected_columns.get(name, name) for name in table.column_names]
+                )
             for place in touched:
                 first, last = spans[place]
                 parts[place].append(table.slice(max(first - start, 0), min(last, stop) - max(first, start)))
@@ -310,11 +312,11 @@ def opened_parquet(file: BinaryIO | str | PathLike[str]) -> Iterator[pq.ParquetF
     except DatasetError as error:
         raise DatasetError.at(error.problems[0].detail, file=name or None) from error
     except InvalidInput as error:
-        raise DatasetError.at(f"the columns do not fit together: {error}", file=name or None) from error
+        raise DatasetError.at(f"the columns are inconsistent: {error}", file=name or None) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise DatasetError.at(f"expected a whole Parquet file: {error}", file=name or None) from error
+        raise DatasetError.at(f"expected a valid Parquet file: {error}", file=name or None) from error
     except OSError as error:
         if error.errno is not None:
             raise
         # Arrow reports damaged pages as an OSError without an errno.
-        raise DatasetError.at(f"expected a whole Parquet file: {error}", file=name or None) from error
+        raise DatasetError.at(f"expected a valid Parquet file: {error}", file=name or None) from error

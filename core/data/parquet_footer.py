@@ -62,7 +62,7 @@ def renamed_footer(metadata: bytes, named: bytes, names: Sequence[str]) -> bytes
     try:
         pieces = list(_renamed(metadata, named, names))
     except (IndexError, ValueError) as error:
-        raise DatasetError.at("expected the metadata of a Parquet file, but found damaged ones") from error
+        raise DatasetError.at("the metadata of the Parquet file are damaged") from error
     content = b"".join(pieces)
     return content + _LENGTH.pack(len(content)) + _MAGIC
 

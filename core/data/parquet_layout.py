@@ -76,7 +76,7 @@ class Layout:
         columns = tuple(values.get("query_columns", ())), weights, tuple(values.get("document_columns", ()))
         layout = cls(version, feature_names, *columns, categories)
         if not schema.equals(layout.schema(), check_metadata=False):
-            raise DatasetError.at("expected the columns of the layout in its order, but found others")
+            raise DatasetError.at("expected the columns of the layout in order, but found other columns")
         return layout
 
     @property

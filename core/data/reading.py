@@ -94,8 +94,8 @@ def form_of_file(file: JudgedFile, options: ReadingOptions, limits: Limits) -> F
         table = DelimitedTable(text, file.name, content.delimiter or ",")
         return FileForm(file.name, chosen, TableColumns.of(table))
     raise DatasetError.at(
-        "expected LETOR text, delimited text or Parquet, of which several files can be one dataset, but found"
-        f" {content.name}",
+        "several files can only be joined to a dataset if they are LETOR text, delimited text or Parquet, but"
+        f" found {content.name}",
         file=file.name,
         line=content.line,
     )
@@ -225,17 +225,17 @@ def _query_sizes(file: JudgedFile, limits: Limits) -> Any:
 
 def _format(content: Content, file: JudgedFile, options: ReadingOptions) -> str:
     """Return the format to read: the requested format if the content allows it, else the detected format."""
-    asked = options.format
-    if asked == "auto" and content.format == "csv" and file.query_sizes is not None:
+    requested = options.format
+    if requested == "auto" and content.format == "csv" and file.query_sizes is not None:
         return "lightgbm"
-    if asked == "auto" and content.format != "unknown":
+    if requested == "auto" and content.format != "unknown":
         return content.format
-    if asked != "auto" and content.format in _READABLE_AS[asked]:
-        return asked
+    if requested != "auto" and content.format in _READABLE_AS[requested]:
+        return requested
     raise DatasetError.at(
-        f"expected {_EXPECTED[asked]}, but found {content.name}, beginning {content.text!r}"
+        f"expected {_EXPECTED[requested]}, but found {content.name}, beginning {content.text!r}"
         if content.text is not None
-        else f"expected {_EXPECTED[asked]}, but found {content.name}",
+        else f"expected {_EXPECTED[requested]}, but found {content.name}",
         file=file.name,
         line=content.line,
         text=content.text,

@@ -15,7 +15,7 @@ from core.data.letor_kernel import (
     LABEL_INFINITE,
     LABEL_MALFORMED,
     MAX_FEATURE_ID,
-    MOST_PROBLEMS,
+    MAX_PROBLEMS,
     QUERY_EMPTY,
     QUERY_MISSING,
     VALUE_MALFORMED,
@@ -29,7 +29,7 @@ from core.ranges import over_ranges, use_threads
 from core.types import Float32Array, Int32Array, Int64Array
 
 CHUNK_BYTES = 2**22
-_CHUNKS_A_THREAD = 4  # in one kernel call: balances the load, and keeps progress reports frequent
+_CHUNKS_PER_THREAD = 4  # in one kernel call: balances the load, and keeps progress reports frequent
 _UNDECIDED_ROOM = 64  # per chunk, rows with a number halfway between two float32; more are rare
 
 _TOKEN = re.compile(rb"[^ \t\r\n]+")
@@ -41,7 +41,7 @@ _EXPECTED = {
     QUERY_EMPTY: "expected a query id after qid:",
     FEATURE_MALFORMED: "expected <feature id>:<value>",
     FEATURE_ZERO: "expected a feature id of at least 1",
-    FEATURE_REPEATED: "expected each feature once in a row",
+    FEATURE_REPEATED: "expected each feature at most once in a row",
     VALUE_MALFORMED: f"expected {_VALUE}",
     VALUE_TOO_LARGE: "expected a feature value within float32's range of 3.4e38, or inf",
 }
@@ -86,7 +86,7 @@ class Rows:
         self._has_queries = has_queries
         self._reject_repeated = reject_repeated
         self._cuts = source.cuts(CHUNK_BYTES)
-        self._step = threads * _CHUNKS_A_THREAD
+        self._step = threads * _CHUNKS_PER_THREAD
         self._on_progress = on_progress
         use_threads(threads)
         first_rows, n_features = self._measure(limits)
@@ -139,7 +139,7 @@ class Rows:
         if n_features > most_features:
             expected = f"expected feature ids of at most {most_features - 1 + self.first_id:,}"
         elif oversize := limits.oversize(n_rows, n_features, self._source.text.size):
-            expected = f"{oversize}; the largest feature id is here"
+            expected = f"{oversize}; this is the largest feature id"
         if expected is not None:
             rest = self._source.slice(largest_at, largest_at + 400)
             token = rest.split(maxsplit=1)[0].split("#", 1)[0]
@@ -150,9 +150,9 @@ class Rows:
         n_problems = 0
         for block in self._blocks(self._source.text.size):
             found, total = self._fill_block(block, first_rows)
-            spans += islice(found, MOST_PROBLEMS - len(spans))
+            spans += islice(found, MAX_PROBLEMS - len(spans))
             n_problems += total
-            if n_problems > MOST_PROBLEMS:
+            if n_problems > MAX_PROBLEMS:
                 break
         if spans:
             raise DatasetError(*self._source.errors(spans), more=n_problems > len(spans))
@@ -162,7 +162,7 @@ class Rows:
     ) -> tuple[list[Span], int]:
         n_chunks = block.stop - block.start
         n_seen = self.features.shape[1] if self._reject_repeated else 0
-        problems: Int64Array = np.empty((n_chunks, MOST_PROBLEMS, 3), np.int64)
+        problems: Int64Array = np.empty((n_chunks, MAX_PROBLEMS, 3), np.int64)
         undecided: Int64Array = np.empty((n_chunks, room, 3), np.int64)
         counts: Int64Array = np.zeros((n_chunks, 3), np.int64)
         cuts = self._cuts[block.start : block.stop + 1]

@@ -40,7 +40,7 @@ def split_queries(dataset: RankingDataset, fraction: float, seed: int) -> Split:
         raise InvalidInput.at("/fraction", f"must be above 0 and below 1; found {fraction}")
     n_queries = dataset.n_queries
     if n_queries < 2:
-        raise InvalidInput.at("/fraction", "cannot hold out queries of a dataset that has one query")
+        raise InvalidInput.at("/fraction", "cannot be applied to a dataset with a single query")
     n_held_out = min(max(round(fraction * n_queries), 1), n_queries - 1)
     generator = _generator(seed)
     order = _neighbours(dataset, generator)
@@ -115,11 +115,11 @@ def column_queries(dataset: RankingDataset, column: str, values: Sequence[str]) 
                 f"/values/{i}",
                 f"must be a value in {column} ({_listed(sorted(set(found)))}); found {value!r}",
             )
-    wanted = frozenset(values)
-    held_out = np.fromiter((value in wanted for value in found), np.bool_, len(found))
+    held_out_values = frozenset(values)
+    held_out = np.fromiter((value in held_out_values for value in found), np.bool_, len(found))
     if not held_out.any() or held_out.all():
         raise InvalidInput.at(
-            "/values", f"must name some of the values in {column}, but neither none nor all"
+            "/values", f"must list at least one value of {column}, and must leave at least one query"
         )
     return _parted(dataset, held_out)
 
@@ -154,8 +154,8 @@ def query_column(dataset: RankingDataset, column: str, pointer: str) -> tuple[st
         InvalidInput: There is no such column.
     """
     if column not in dataset.query_columns:
-        there = _listed(sorted(dataset.query_columns)) or "none"
-        raise InvalidInput.at(pointer, f"must be a column of the queries ({there}); found {column!r}")
+        columns = _listed(sorted(dataset.query_columns)) or "none"
+        raise InvalidInput.at(pointer, f"must be a column of the queries ({columns}); found {column!r}")
     return dataset.query_columns[column]
 
 

@@ -13,9 +13,9 @@ from core.data.labels import LabelRange
 from core.data.options import TEXT_ROLES
 from core.types import Float32Array, Int64Array
 
-MOST_LABELS = 100
-_MOST_VALUES = 20
-_MOST_BARS = 20
+MAX_LABELS = 100
+_MAX_VALUES = 20
+_MAX_BARS = 20
 _LONG_TAIL = 20  # times the median; longer tails get bins of increasing width
 _QUANTILES = (0.05, 0.25, 0.75, 0.95, 0.99)
 
@@ -100,13 +100,13 @@ def dataset_statistics(dataset: RankingDataset) -> dict[str, Any]:
 
 def _label_counts(labels: Float32Array) -> list[dict[str, float | int]]:
     found, counts = np.unique(labels[~np.isnan(labels)], return_counts=True)
-    commonest = np.sort(np.argsort(-counts, kind="stable")[:MOST_LABELS])
+    commonest = np.sort(np.argsort(-counts, kind="stable")[:MAX_LABELS])
     # Converted by way of text, so that 0.1 is not 0.10000000149011612 (float32); -0.0 becomes 0.
     return [{"label": float(str(found[i])) + 0.0, "documents": int(counts[i])} for i in commonest]
 
 
 def _value_counts(values: Sequence[str]) -> list[dict[str, str | int]]:
-    return [{"value": value, "queries": count} for value, count in Counter(values).most_common(_MOST_VALUES)]
+    return [{"value": value, "queries": count} for value, count in Counter(values).most_common(_MAX_VALUES)]
 
 
 def _histogram(lengths: Int64Array) -> list[dict[str, int]]:
@@ -114,7 +114,7 @@ def _histogram(lengths: Int64Array) -> list[dict[str, int]]:
     shortest, longest = int(lengths.min()), int(lengths.max())
     steps = (factor * 10**power for power in range(19) for factor in (1, 2, 5))
     if longest <= _LONG_TAIL * np.median(lengths):
-        width = next(step for step in steps if (longest - 1) // step - (shortest - 1) // step < _MOST_BARS)
+        width = next(step for step in steps if (longest - 1) // step - (shortest - 1) // step < _MAX_BARS)
         first = (shortest - 1) // width * width
         edges = np.arange(first, longest + width, width)
     else:

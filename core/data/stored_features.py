@@ -25,7 +25,7 @@ _PAUSES_SECONDS = (0.5, 2.0, 5.0)  # before retries of requests to remote storag
 _LOCAL = "file"
 _SIGNATURE = re.compile(r"\?\S+")
 _SAME_PATH = (
-    "; give this machine the folder of the artifacts at the same path, or keep artifacts in object storage"
+    "; mount the artifact folder at the same path on this machine, or store artifacts in object storage"
 )
 
 
@@ -90,13 +90,13 @@ class StoredFeatures:
         present = np.flatnonzero(self._columns != _ABSENT)
         groups = np.searchsorted(self._starts, rows, side="right") - 1
         for group in np.unique(groups).tolist():
-            wanted = np.flatnonzero(groups == group)
-            places = rows[wanted] - self._starts[group]
-            first, last = int(wanted[0]), int(wanted[-1]) + 1
-            if last - first == len(wanted) and len(present) == len(self._columns):  # no temporary copy
+            of_group = np.flatnonzero(groups == group)
+            places = rows[of_group] - self._starts[group]
+            first, last = int(of_group[0]), int(of_group[-1]) + 1
+            if last - first == len(of_group) and len(present) == len(self._columns):  # no temporary copy
                 np.take(self._group(group), places, axis=0, out=values[first:last], mode="clip")
             else:
-                values[np.ix_(wanted, present)] = self._group(group)[places]
+                values[np.ix_(of_group, present)] = self._group(group)[places]
         if len(rows) and rows[-1] == self._rows[-1]:
             self._held = None  # the last row has been read
         return values

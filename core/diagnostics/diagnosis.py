@@ -7,7 +7,7 @@ import numpy as np
 
 from core.diagnostics.bounds import BOUNDS
 from core.diagnostics.coherency import incoherent_queries, strictly_incoherent_queries
-from core.diagnostics.jacobian import LONGEST, asymmetric_share, indefinite_share, jacobians
+from core.diagnostics.jacobian import MAX_JACOBIAN_DOCUMENTS, asymmetric_share, indefinite_share, jacobians
 from core.diagnostics.ranked_query import BoundTerms, RankedQuery
 from core.losses import Loss
 from core.types import FloatArray, Int64Array
@@ -103,7 +103,7 @@ def _symmetry(
     seed: int,
     queries: int,
 ) -> Values:
-    sample = _rows(query_boundaries, _sample(labels, query_boundaries, queries, seed, LONGEST))
+    sample = _rows(query_boundaries, _sample(labels, query_boundaries, queries, seed, MAX_JACOBIAN_DOCUMENTS))
     if not sample:
         return dict.fromkeys(("asymmetric-jacobians", "asymmetric-across-ranks", "indefinite-jacobians"))
     boundaries = np.cumsum([0, *(rows.stop - rows.start for rows in sample)])

@@ -12,7 +12,7 @@ import numpy as np
 from core.losses import Loss, Objective
 from core.types import Float64Array, FloatArray, Int64Array
 
-LONGEST = 100  # most documents of a query whose Jacobian is computed
+MAX_JACOBIAN_DOCUMENTS = 100  # of a query whose Jacobian is computed
 _STEP = 1e-4
 _NEAREST, _FARTHEST = 1e-9, 0.02  # smallest and largest gap of two scores that limits a step
 _TOLERANCE = 1e-3  # relative to the largest entry; differences of float64 gradients are exact to about 1e-6
@@ -119,7 +119,7 @@ def _columns(
 
 
 def _step(scores: Float64Array, across_ranks: bool) -> float:
-    if not 2 <= len(scores) <= LONGEST:
+    if not 2 <= len(scores) <= MAX_JACOBIAN_DOCUMENTS:
         return 0.0
     gap = float(np.diff(np.sort(scores)).min())
     if across_ranks:

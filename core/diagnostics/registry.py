@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from core.diagnostics.bounds import BOUNDS
-from core.diagnostics.jacobian import LONGEST
+from core.diagnostics.jacobian import MAX_JACOBIAN_DOCUMENTS
 
 Unit = Literal["share", "mean"]
 
@@ -37,14 +37,16 @@ DIAGNOSTICS: Mapping[str, Diagnostic] = MappingProxyType(
             Diagnostic(
                 "incoherent-queries",
                 "Incoherent",
-                "Share of queries where a document is pushed harder than a more relevant one below it",
+                "Share of queries in which a document is pushed up harder than a more relevant"
+                " document below it",
                 "Marcuzzi et al. 2023, definition 3.1",
                 "share",
             ),
             Diagnostic(
                 "strictly-incoherent-queries",
-                "Incoherent at the cut",
-                "Share of queries where a false top-k document is pushed harder than a missed one below",
+                "Incoherent at the cutoff",
+                "Share of queries in which a false top-k document is pushed up harder than a missed"
+                " document below",
                 "Marcuzzi et al. 2023, section 5.3, Figure 3",
                 "share",
             ),
@@ -72,73 +74,76 @@ DIAGNOSTICS: Mapping[str, Diagnostic] = MappingProxyType(
             Diagnostic(
                 "ndcg-error",
                 "1 − NDCG",
-                "What is lost against the ideal ranking, mean over the sample",
+                "One minus NDCG, mean over the sample",
                 "Chen et al. 2009, theorem 1",
                 "mean",
             ),
             Diagnostic(
                 "essential-loss",
                 "Essential loss",
-                "Weighted errors of the sequence of classifications that a ranking is; at least 1 − NDCG",
+                "Weighted errors of a ranking as a sequence of classifications; at least 1 − NDCG",
                 "Chen et al. 2009, equation 7, theorem 1",
                 "mean",
             ),
             Diagnostic(
                 "w-listmle-bound",
                 "Weighted ListMLE",
-                "W-ListMLE over ln 2; at least the essential loss",
+                "W-ListMLE divided by ln 2; at least the essential loss",
                 "Chen et al. 2009, section 4",
                 "mean",
             ),
             Diagnostic(
                 "rr-error",
                 "−ln RR",
-                "Of the first relevant document, labels above 0 being relevant",
+                "Negative logarithm of the reciprocal rank; documents with a label above 0 are relevant",
                 "Bruch et al. 2019, theorems 1 and 2",
                 "mean",
             ),
             Diagnostic(
                 "binary-ndcg-error",
                 "−ln NDCG",
-                "Labels above 0 being relevant",
+                "Negative logarithm of NDCG on binary labels; documents with a label above 0 are relevant",
                 "Bruch et al. 2019, theorem 3",
                 "mean",
             ),
             Diagnostic(
                 "softmax-loss",
                 "Softmax cross entropy",
-                "Of binary labels; at least −ln RR and −ln NDCG",
+                "Softmax cross entropy of binary labels; at least −ln RR and −ln NDCG",
                 "Bruch et al. 2019, equation 7",
                 "mean",
             ),
             Diagnostic(
                 "broken-bounds",
                 "Broken bounds",
-                f"Share of sampled queries on which one of {len(BOUNDS)} bounds of the papers does not hold",
+                f"Share of sampled queries that violate any of the {len(BOUNDS)} bounds of the papers",
                 "Chen et al. 2009, Wang et al. 2018, Bruch et al. 2019",
                 "share",
             ),
             Diagnostic(
                 "asymmetric-jacobians",
                 "Asymmetric Jacobians",
-                "Share of sampled queries where the gradient is that of no cost, even while ranks stay;"
-                f" of queries of at most {LONGEST} documents",
+                "Share of sampled queries, of at most"
+                f" {MAX_JACOBIAN_DOCUMENTS} documents, whose Jacobian is not symmetric, so that the gradient"
+                " belongs to no cost; steps do not change ranks",
                 "Burges et al. 2006, equation 5",
                 "share",
             ),
             Diagnostic(
                 "indefinite-jacobians",
                 "Indefinite Jacobians",
-                "Share of sampled queries where the gradient is that of no convex cost, even while ranks"
-                f" stay; of queries of at most {LONGEST} documents",
+                "Share of sampled queries, of at most"
+                f" {MAX_JACOBIAN_DOCUMENTS} documents, whose Jacobian is not positive semi-definite, so that"
+                " the gradient belongs to no convex cost; steps do not change ranks",
                 "Burges et al. 2006, section 4",
                 "share",
             ),
             Diagnostic(
                 "asymmetric-across-ranks",
                 "Asymmetric across ranks",
-                "Share of sampled queries where the gradient is that of no cost once two documents swap"
-                f" ranks; of queries of at most {LONGEST} documents",
+                "Share of sampled queries, of at most"
+                f" {MAX_JACOBIAN_DOCUMENTS} documents, whose Jacobian is not symmetric for steps that swap"
+                " the ranks of two documents",
                 "Burges et al. 2006, equation 5",
                 "share",
             ),

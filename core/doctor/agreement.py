@@ -14,13 +14,13 @@ from core.doctor.report import MAX_EXAMPLES, Finding, by_severity, queries_of
 from core.ranges import use_threads
 from core.types import Float32Array, Int64Array
 
-_GRADES = 20  # with more distinct labels, labels are counts or measurements
-_EXPECTED = 20  # documents with a label; where as many are expected, their absence is not chance
-_RATIO = 2.0  # of the largest labels, above which scales differ
-_SHOWN = 3  # features with unseen categories whose values are listed
-_ABSENT = (
-    "The model is judged without them: they count as missing, and as 0 where all features are numbered as in"
-    " LETOR files, which may leave out what is 0 in every row. Check that the columns have the same names."
+_MAX_GRADES = 20  # more distinct labels are treated as counts or measurements
+_MIN_EXPECTED_DOCUMENTS = 20  # a label expected in this many documents is not absent by chance
+_MAX_LABEL_RATIO = 2.0  # ratio of the largest labels above which the scales differ
+_MAX_LISTED_FEATURES = 3  # features with unseen categories whose values are listed
+_ABSENT_FEATURES_ADVICE = (
+    "The model is evaluated without these features. They count as missing values, or as 0 if all features are"
+    " numbered as in LETOR files, which may omit zeros. Check that the columns have the same names."
 )
 
 
@@ -58,7 +58,7 @@ def compare(
 
 def feature_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report features that one of the datasets lacks."""
-    absent, added = _names_beyond(train, other), _names_beyond(other, train)
+    absent, added = _missing_from(train, other), _missing_from(other, train)
     if absent:
         yield Finding.of_share(
             "features-absent",
@@ -66,7 +66,7 @@ def feature_findings(train: RankingDataset, other: RankingDataset, role: str) ->
             (len(absent), train.n_features, "features"),
             (f"is not in the {role} data", f"are not in the {role} data"),
             where="of the training data",
-            advice=_ABSENT,
+            advice=_ABSENT_FEATURES_ADVICE,
             examples=absent[:MAX_EXAMPLES],
             example_kind="feature",
         )
@@ -77,8 +77,8 @@ def feature_findings(train: RankingDataset, other: RankingDataset, role: str) ->
             (len(added), other.n_features, "features"),
             ("is not in the training data", "are not in the training data"),
             where=f"of the {role} data",
-            advice="A model cannot use what it has not learnt from. Check that the columns of both have the"
-            " same names.",
+            advice="A model cannot use features that it was not trained on. Check that the columns of both"
+            " datasets have the same names.",
             examples=added[:MAX_EXAMPLES],
             example_kind="feature",
         )
@@ -94,11 +94,11 @@ def absent_feature_findings(absent: AbsentFeatures, model: str) -> Iterator[Find
     if absent.names:
         yield Finding.of_share(
             "features-absent",
-            "error" if absent.are_most else "warning",
+            "error" if absent.are_majority else "warning",
             (len(absent.names), absent.used, "features"),
             ("is not in the dataset", "are not in the dataset"),
             where=f"that {model} uses",
-            advice=_ABSENT,
+            advice=_ABSENT_FEATURES_ADVICE,
             examples=absent.names[:MAX_EXAMPLES],
             example_kind="feature",
         )
@@ -121,15 +121,16 @@ def unseen_category_findings(
     documents = sum(each.documents for each in unseen)
     n_categorical = sum(name in categories or name in dataset.categories for name in dataset.feature_names)
     total = dataset.n_documents * n_categorical
-    shown = "; ".join(f"{each.feature}: {', '.join(each.examples)}" for each in unseen[:_SHOWN])
+    listed = unseen[:_MAX_LISTED_FEATURES]
+    examples = "; ".join(f"{each.feature}: {', '.join(each.examples)}" for each in listed)
     yield Finding.of_share(
         "unseen-categories",
         "warning" if 2 * documents > total else "info",
         (documents, total, "values of categorical features"),
         (f"is unknown to {known_to}", f"are unknown to {known_to}"),
         where=where,
-        advice=f"They count as missing, which splits on categories send right. Such are {shown}. Check that"
-        " they are written as in the training data.",
+        advice=f"These values count as missing, and categorical splits send missing values to the right"
+        f" child. Examples: {examples}. Check that they are spelled as in the training data.",
         examples=tuple(each.feature for each in unseen[:MAX_EXAMPLES]),
         example_kind="feature",
     )
@@ -147,8 +148,8 @@ def unjudged_findings(joined: JudgedRun) -> Iterator[Finding]:
         "warning" if 2 * judged < retrieved else "info",
         (judged, retrieved, "retrieved documents"),
         ("is judged", "are judged"),
-        advice="Most metrics take the others for not relevant; bpref and ndcg(judged)@10 leave them out."
-        " Where more were judged, check that the ids are spelled as in the dataset.",
+        advice="Most metrics count unjudged documents as not relevant; bpref and ndcg(judged)@10 ignore them."
+        " If more documents were judged, check that the ids are spelled as in the dataset.",
         examples=tuple(joined.document_ids.take(unjudged[:MAX_EXAMPLES])),
         example_kind="document",
     )
@@ -163,24 +164,24 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
     (ours, our_counts), (theirs, their_counts) = _label_counts(train), _label_counts(other)
     if not len(ours) or not len(theirs):
         return
-    if max(len(ours), len(theirs)) > _GRADES:
+    if max(len(ours), len(theirs)) > _MAX_GRADES:
         lowest, highest = sorted((float(ours[-1]), float(theirs[-1])))
         strange = theirs > ours[-1]
-        differs = highest > _RATIO * max(lowest, 0.0)
+        differs = highest > _MAX_LABEL_RATIO * max(lowest, 0.0)
     else:
         expected = our_counts * (their_counts.sum() / our_counts.sum())
         strange = ~np.isin(theirs, ours)
-        differs = bool(strange.any() or (expected[~np.isin(ours, theirs)] >= _EXPECTED).any())
+        differs = bool(strange.any() or (expected[~np.isin(ours, theirs)] >= _MIN_EXPECTED_DOCUMENTS).any())
     if not differs:
         return
     concerned = np.isin(other.labels, theirs[strange])
     yield Finding(
         code="label-scale",
         severity="warning",
-        title=f"The labels of the {role} data are {_written(theirs)}, those of the training data"
-        f" {_written(ours)}",
-        advice="Metrics on the two cannot be compared, and a model learns other preferences than it is"
-        " judged by. Bring the labels to one scale, with label_map where that suffices.",
+        title=f"The labels of the {role} data are {_format_labels(theirs)}; the labels of the training data"
+        f" are {_format_labels(ours)}",
+        advice="Metrics on the two datasets cannot be compared, and a model is trained and evaluated on"
+        " different preferences. Convert the labels to one scale, for example with label_map.",
         count=int(concerned.sum()),
         total=other.n_documents,
         unit="documents",
@@ -188,7 +189,7 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
     )
 
 
-def _names_beyond(dataset: RankingDataset, other: RankingDataset) -> tuple[str, ...]:
+def _missing_from(dataset: RankingDataset, other: RankingDataset) -> tuple[str, ...]:
     others = set(other.feature_names)
     return tuple(name for name in dataset.feature_names if name not in others)
 
@@ -198,7 +199,7 @@ def _label_counts(dataset: RankingDataset) -> tuple[Float32Array, Int64Array]:
     return labels, counts
 
 
-def _written(labels: Float32Array) -> str:
-    if len(labels) > _GRADES:
+def _format_labels(labels: Float32Array) -> str:
+    if len(labels) > _MAX_GRADES:
         return f"{label_text(labels[0])} to {label_text(labels[-1])}"
     return ", ".join(label_text(label) for label in labels.tolist())

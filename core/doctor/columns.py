@@ -13,8 +13,8 @@ from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
 # Blocks depend on the data alone, so that sums are the same on any number of threads.
 _BLOCK_DOCUMENTS = 4096
-_MOST_SUMS = 2**18  # of all blocks together, one per feature and block
-_LEAST_BLOCKS = 64  # allowed for any number of features
+_MAX_SUMS = 2**18  # of all blocks together, one per feature and block
+_MIN_BLOCKS = 64  # allowed for any number of features
 _BATCH_BLOCKS = 16
 
 
@@ -179,7 +179,7 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
 def _blocks(query_boundaries: Int64Array, n_features: int) -> Int64Array:
     """Cut the queries into blocks of about equal numbers of documents."""
     n_documents = query_boundaries[-1]
-    most = max(_MOST_SUMS // n_features, _LEAST_BLOCKS)
-    n_blocks = min(max(n_documents // _BLOCK_DOCUMENTS, 1), most)
+    max_blocks = max(_MAX_SUMS // n_features, _MIN_BLOCKS)
+    n_blocks = min(max(n_documents // _BLOCK_DOCUMENTS, 1), max_blocks)
     targets = np.arange(n_blocks + 1) * n_documents // n_blocks
     return np.unique(np.searchsorted(query_boundaries, targets))

@@ -218,7 +218,7 @@ def _whole(whole: PrintedCounts, parts: Mapping[str, Counts], folder: str | None
         possible = [number for number, released in folds.items() if released == queries and number != 1]
         if not possible or (fold is not None and fold not in possible):
             sentence = (
-                f"The parts together have the counts of {whole.corpus}, but they are none of its folds."
+                f"The parts together have the counts of {whole.corpus}, but match none of its folds."
                 f" {_ORIENTATION}."
             )
             return Recognition(whole.corpus, None, None, False, sentence, (whole.source,))
@@ -240,9 +240,9 @@ def _as_printed(printed: PrintedCounts) -> Recognition:
 def _unknown(counts: Counts) -> Recognition:
     shape = _shape(counts)
     sentence = (
-        "Its counts are those of no corpus that the papers use"
+        "Its counts match no corpus of the papers"
         if shape is None
-        else f"It has {counts.features} features, as {shape.corpora}, but no counts that papers print"
+        else f"It has {counts.features} features, like {shape.corpora}, but matches no printed counts"
     )
     return Recognition(None, None, None, False, f"{sentence}. {_ORIENTATION}.")
 
@@ -273,8 +273,8 @@ def corpus_findings(dataset: RankingDataset) -> Iterator[Finding]:
             "corpus-as-printed",
             f"This is {printed.name} as printed: {dataset.n_queries:,} queries and"
             f" {dataset.n_documents:,} documents",
-            f"The counts are those of {printed.source}. Metrics that papers print for this corpus can be"
-            " compared with yours where the metric contract and the protocol agree.",
+            f"The counts match {printed.source}. You can compare your metrics with printed metrics on this"
+            " corpus if the metric contract and the protocol agree.",
         )
         return
     shape = _shape(counts)
@@ -282,9 +282,9 @@ def corpus_findings(dataset: RankingDataset) -> Iterator[Finding]:
         yield _finding(
             dataset,
             "corpus-not-as-printed",
-            f"It has {dataset.n_features} features, as {shape.corpora}, but no counts that papers print",
-            f"With {dataset.n_queries:,} queries and {dataset.n_documents:,} documents it is another"
-            " fold, a part or other data. Numbers printed for the corpus are for orientation only.",
+            f"It has {dataset.n_features} features, like {shape.corpora}, but matches no printed counts",
+            f"With {dataset.n_queries:,} queries and {dataset.n_documents:,} documents, it is another fold,"
+            " a subset or other data. Printed numbers for the corpus are for orientation only.",
         )
 
 

@@ -11,7 +11,7 @@ from core.doctor.repeats import count_repeats
 from core.doctor.report import Finding, query_examples
 from core.types import Int64Array
 
-_MANY = 0.1  # of the documents
+_WARNING_SHARE = 0.1  # share of the documents from which a finding is a warning
 
 
 def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterator[Finding]:
@@ -23,9 +23,12 @@ def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterato
             dataset,
             by_id.surplus,
             "repeated-documents",
-            ("has the id of an earlier one in its query", "have the id of an earlier one in their query"),
-            "A document that comes twice counts twice in the loss and in metrics. Often a join multiplied the"
-            " rows, or two queries share an id; 1 and 1.0 are one id. Keep one row a document and query.",
+            (
+                "has the same id as an earlier document of its query",
+                "have the same id as an earlier document of their query",
+            ),
+            "A duplicate document counts twice in the loss and in metrics. Often a join multiplied the rows,"
+            " or two queries share an id; 1 and 1.0 are the same id. Keep one row per document and query.",
             severity="warning",
         )
     by_features = count_repeats(columns.hashes, labels, boundaries)
@@ -35,11 +38,11 @@ def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterato
             by_features.contradicting,
             "contradicting-labels",
             (
-                "has the features of another one in its query, but not its label",
-                "have the features of another one in their query, but not its label",
+                "has the same features as another document of its query but a different label",
+                "have the same features as another document of their query but a different label",
             ),
-            "No model can tell such documents apart, so it cannot put all of them right. A feature that"
-            " distinguishes them would help; copies of a document need one judgment.",
+            "No model can distinguish such documents, so it cannot rank all of them correctly. Add a feature"
+            " that distinguishes them, or give all copies of a document the same label.",
         )
     if by_features.surplus.any():
         yield _finding(
@@ -47,11 +50,11 @@ def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterato
             by_features.surplus,
             "identical-documents",
             (
-                "has exactly the features of an earlier one in its query",
-                "have exactly the features of an earlier one in their query",
+                "has exactly the same features as an earlier document of its query",
+                "have exactly the same features as an earlier document of their query",
             ),
-            "They always get the same score, and keep the order of the input. Remove copies of a document;"
-            " where the documents differ, add a feature that distinguishes them.",
+            "Such documents always get the same score and are ranked in input order. Remove copies of a"
+            " document; if the documents differ, add a feature that distinguishes them.",
         )
     if not columns.filled.all():
         yield _finding(
@@ -59,8 +62,8 @@ def document_findings(dataset: RankingDataset, columns: ColumnCounts) -> Iterato
             np.add.reduceat(~columns.filled, boundaries[:-1], dtype=np.int64),
             "empty-documents",
             ("has no features: each is 0 or missing", "have no features: each is 0 or missing"),
-            "Often these documents were not found when features were computed. Compute them, or leave the"
-            " documents out.",
+            "Often these documents were not found when the features were computed. Compute the features, or"
+            " remove the documents.",
         )
 
 
@@ -76,7 +79,7 @@ def _finding(
     count, total = int(per_query.sum()), dataset.n_documents
     return Finding.of_share(
         code,
-        severity or ("warning" if count >= _MANY * total else "info"),
+        severity or ("warning" if count >= _WARNING_SHARE * total else "info"),
         (count, total, "documents"),
         predicate,
         advice=advice,

@@ -39,18 +39,17 @@ def feature_findings(
 
 
 def _leaking(dataset: RankingDataset, leaking: Flags, single: SingleFeatures) -> Finding:
-    reached = f"NDCG@{CUTOFF} {single.better.max():.3f}, where chance gives {single.by_chance:.3f}"
+    reached = f"NDCG@{CUTOFF} {single.better.max():.3f}, a random order has {single.by_chance:.3f}"
     return Finding.of_share(
         "leaking-features",
         "warning",
         (int(leaking.sum()), dataset.n_features, "features"),
         (
-            f"orders documents almost as their labels do: {reached}",
-            f"order documents almost as their labels do, each alone: up to {reached}",
+            f"ranks documents almost in the order of their labels: {reached}",
+            f"rank documents almost in the order of their labels, each alone: up to {reached}",
         ),
-        advice="Such a feature is usually the label itself, or was computed from it or from what happened"
-        " after the ranking was shown. It will not be there when users search. Remove it, unless you know"
-        " that it will.",
+        advice="Such a feature is usually the label itself, or was computed from the label or from events"
+        " after the ranking was shown. Remove it unless it is available at the time of a search.",
         examples=feature_examples(dataset, np.where(leaking, single.lift, 0.0)),
         example_kind="feature",
     )
@@ -63,10 +62,10 @@ def _constant(dataset: RankingDataset, concerned: Flags) -> Finding:
         "error" if count == total else "info",
         (count, total, "features"),
         ("has the same value in every document", "have the same value in every document"),
-        advice="There is nothing that documents could be ranked by. Check how the features were read."
+        advice="No feature distinguishes any documents. Check how the features were read."
         if count == total
-        else "They have no information and may be removed. In LETOR files they are often ids that no row"
-        " uses.",
+        else "Constant features have no information and may be removed. In LETOR files, they are often ids"
+        " that no row uses.",
         examples=feature_examples(dataset, concerned),
         example_kind="feature",
     )
@@ -78,14 +77,14 @@ def _constant_in_queries(dataset: RankingDataset, concerned: Flags, *, nothing_t
         "error" if nothing_to_rank else "info",
         (int(concerned.sum()), dataset.n_features, "features"),
         (
-            "is the same for all documents of a query, in every query",
-            "are the same for all documents of a query, in every query",
+            "has the same value for all documents of a query, in every query",
+            "have the same value for all documents of a query, in every query",
         ),
-        advice="No feature tells the documents of a query apart, so there is nothing to rank by. Check the"
+        advice="No feature distinguishes the documents of a query, so no ranking can be learnt. Check the"
         " query column and the features."
         if nothing_to_rank
-        else "They cannot order documents by themselves; at most they tell a model what kind of query it"
-        " ranks for, as the length of the query does. Remove them unless they are meant so.",
+        else "Query features cannot rank documents alone; a model can only combine them with other features,"
+        " as with the length of the query. Remove them if they were meant to describe documents.",
         examples=feature_examples(dataset, concerned),
         example_kind="feature",
     )
@@ -97,9 +96,9 @@ def _missing(dataset: RankingDataset, per_feature: Int64Array) -> Finding:
         "missing-values",
         "info",
         (int(per_feature.sum()), dataset.n_documents * dataset.n_features, "values"),
-        (f"is missing, in {features}", f"are missing, in {features}"),
-        advice="Trees send missing values to the better side of each split, so they may stay. Let them be"
-        " missing when scoring, too: a 0 in their place is another value.",
+        (f"is missing (in {features})", f"are missing (in {features})"),
+        advice="Missing values are allowed: trees learn the better side of each split for them. Leave them"
+        " missing in scoring requests, too, instead of writing 0.",
         examples=feature_examples(dataset, per_feature),
         example_kind="feature",
     )
@@ -111,10 +110,10 @@ def _infinite(dataset: RankingDataset, per_feature: Int64Array) -> Finding:
         "infinite-values",
         "warning",
         (int(per_feature.sum()), dataset.n_documents * dataset.n_features, "values"),
-        (f"is infinite, in {features}", f"are infinite, in {features}"),
-        advice="Mostly a division by 0 or the logarithm of 0 where features are computed. Trees take them"
-        " as very large or very small values, but JSON, in which scoring is asked for, cannot hold them."
-        " Write a number, or leave them missing.",
+        (f"is infinite (in {features})", f"are infinite (in {features})"),
+        advice="Infinite values usually come from a division by 0 or the logarithm of 0. Trees treat them as"
+        " very large or very small values, but the JSON of scoring requests cannot contain them. Write a"
+        " finite number, or leave the value missing.",
         examples=feature_examples(dataset, per_feature),
         example_kind="feature",
     )

@@ -10,7 +10,7 @@ from core.doctor.report import Finding, queries_of
 from core.gains import LARGEST_EXP2_LABEL
 
 _MAPPED_IN_ADVICE = 5
-_STEEP_ABOVE = 10.0  # there, 2^y − 1 is a thousand times its value at 1
+_STEEP_ABOVE = 10.0  # 2^y − 1 is then over a thousand times its value at 1
 
 
 def label_findings(dataset: RankingDataset) -> Iterator[Finding]:
@@ -38,8 +38,8 @@ def _single_label(dataset: RankingDataset, one: str, many: str) -> Finding:
         "error",
         (dataset.n_documents, dataset.n_documents, "documents"),
         (one, many),
-        advice="There is nothing to learn or to measure. Check which column is the label, and whether"
-        " documents of other labels were left out of the data. A model can rank the documents all the same.",
+        advice="With a single label, no model can be trained or evaluated. Check which column is the label,"
+        " and whether documents with other labels are missing. Existing models can still rank the documents.",
     )
 
 
@@ -49,8 +49,8 @@ def _missing(dataset: RankingDataset, count: int) -> Finding:
         "warning",
         (count, dataset.n_documents, "documents"),
         ("has no label", "have no label"),
-        advice="Jobs that train or evaluate refuse them. Where not judged means not relevant, set"
-        f' label_map to {{"{MISSING}": 0}} in the job; otherwise leave these documents out of the data.',
+        advice="Training and evaluation jobs refuse missing labels. If unjudged means not relevant, set"
+        f' label_map to {{"{MISSING}": 0}} in the job; otherwise remove these documents.',
         examples=queries_of(dataset, np.isnan(dataset.labels)),
     )
 
@@ -64,8 +64,8 @@ def _negative(dataset: RankingDataset) -> Finding:
         "warning",
         (int(concerned.sum()), dataset.n_documents, "documents"),
         ("has a label below 0", "have a label below 0"),
-        advice="Jobs that train or evaluate refuse them. Map them in the job, as label_map"
-        f" {{{mapped}}} does.",
+        advice="Training and evaluation jobs refuse negative labels. Map them in the job, for example with"
+        f" label_map {{{mapped}}}.",
         examples=queries_of(dataset, concerned),
     )
 
@@ -78,8 +78,9 @@ def _beyond_gain(dataset: RankingDataset, maximum: float) -> Finding:
         "warning",
         (int(concerned.sum()), dataset.n_documents, "documents"),
         (f"has {beyond}", f"have {beyond}"),
-        advice="The usual gain 2^y − 1 ends there. Train with a linear gain or a list of gains, or turn the"
-        " labels into a few grades, as 0 to 4: metrics with that gain hardly see any but the largest label.",
+        advice=f"The default gain 2^y − 1 is limited to labels up to {LARGEST_EXP2_LABEL:g}. Train with a"
+        " linear gain or a list of gains, or map the labels to a few grades, such as 0 to 4. With the default"
+        " gain, metrics depend almost only on the largest label.",
         examples=queries_of(dataset, concerned),
     )
 
@@ -92,9 +93,9 @@ def _steep_gain(dataset: RankingDataset, maximum: float) -> Finding:
         "warning",
         (int(concerned.sum()), dataset.n_documents, "documents"),
         (f"has {steep}", f"have {steep}"),
-        advice=f"Under the usual gain 2^y − 1 the label {label_text(maximum)} is worth"
-        f" {2.0**maximum - 1.0:,.0f} times the label 1, so that other labels hardly count. Set the gain of"
-        ' loss and contract to "linear" or to a list of gains by label, or turn the labels into grades with'
+        advice=f"With the default gain 2^y − 1, the label {label_text(maximum)} is worth"
+        f" {2.0**maximum - 1.0:,.0f} times the label 1, so other labels have almost no effect. Set the gain"
+        ' of loss and contract to "linear" or to a list of gains by label, or map the labels to grades with'
         " label_map.",
         examples=queries_of(dataset, concerned),
     )

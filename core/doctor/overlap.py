@@ -8,9 +8,10 @@ from core.data import RankingDataset
 from core.doctor.hashing import Flags, Hashes, hash_rows
 from core.doctor.report import Finding, queries_of, query_examples
 
-_SHARED = 0.05  # of the documents; a smaller share is more likely due to duplicate pages than to a leak
-_NATURAL = 2.0  # times the share of documents that training queries have in common
-_GAPS = 2.0  # times the number of queries; ids up to this are a numbering with gaps
+# Share of the documents; a smaller share is more likely due to duplicate pages than to a leak.
+_WARNING_SHARE = 0.05
+_NATURAL_FACTOR = 2.0  # times the share of documents that training queries have in common
+_MAX_GAP_FACTOR = 2.0  # times the number of queries; ids up to this are a numbering with gaps
 
 
 def document_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
@@ -33,21 +34,21 @@ def document_findings(train: RankingDataset, other: RankingDataset, role: str) -
         return
     different = 1 + int(np.count_nonzero(np.diff(np.sort(hashes[shared]))))
     natural = _shared_between_queries(train_hashes, train_filled, train)
-    details = f"; {different:,} if equal ones count once" if different < count else ""
+    details = f"; {different:,} without duplicates" if different < count else ""
     if natural:
-        details += f"; {natural:.1%} of the training documents have those of one of another query"
+        details += f"; {natural:.1%} of the training documents equal a training document of another query"
     yield Finding.of_share(
         "shared-documents",
-        "warning" if count / total >= max(_SHARED, _NATURAL * natural) else "info",
+        "warning" if count / total >= max(_WARNING_SHARE, _NATURAL_FACTOR * natural) else "info",
         (count, total, "documents"),
         (
-            f"has exactly the features of a training document{details}",
-            f"have exactly the features of a training document{details}",
+            f"has exactly the same features as a training document{details}",
+            f"have exactly the same features as a training document{details}",
         ),
         where=f"of the {role} data",
-        advice="A model that has seen a document with its label is judged too well on it. Split by whole"
-        " queries, before rows are copied or resampled. Where features are few or coarse, documents are"
-        " equal by chance, too.",
+        advice="Metrics are too high on documents that the model was trained on. Split by whole queries,"
+        " before rows are copied or resampled. With few or coarse features,"
+        " documents may also be equal by chance.",
         examples=queries_of(other, shared),
     )
 
@@ -58,18 +59,18 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
     shared: Flags = np.array([query_id in train_ids for query_id in other.query_ids])
     if not shared.any():
         return
-    counted = _counts_queries(train) and _counts_queries(other)
+    counted = _has_numbered_queries(train) and _has_numbered_queries(other)
     yield Finding.of_share(
         "shared-queries",
         "info" if counted else "warning",
         (int(shared.sum()), other.n_queries, "queries"),
         ("has the id of a training query", "have the id of a training query"),
         where=f"of the {role} data",
-        advice="Both datasets count their queries from 1, so equal ids may mean nothing: documents that"
-        " both hold are a separate finding."
+        advice="Both datasets number their queries from 1, so equal ids may be different queries. Shared"
+        " documents are a separate finding."
         if counted
-        else "A model is judged too well on queries that it has learnt from. Split by whole queries, so that"
-        " all documents of a query are on one side.",
+        else "Metrics are too high on queries that the model was trained on. Split by whole queries, so that"
+        " all documents of a query are in one dataset.",
         examples=query_examples(other, shared),
     )
 
@@ -95,7 +96,7 @@ def _shared_between_queries(hashes: Hashes, filled: Flags, dataset: RankingDatas
     return float(lengths[several].sum() / dataset.n_documents)
 
 
-def _counts_queries(dataset: RankingDataset) -> bool:
+def _has_numbered_queries(dataset: RankingDataset) -> bool:
     if "1" not in dataset.query_ids or not all(map(str.isdecimal, dataset.query_ids)):
         return False
-    return max(map(int, dataset.query_ids)) <= _GAPS * dataset.n_queries
+    return max(map(int, dataset.query_ids)) <= _MAX_GAP_FACTOR * dataset.n_queries

@@ -9,9 +9,10 @@ from core.data.statistics import QueryLabels
 from core.doctor.hashing import Flags
 from core.doctor.report import MAX_EXAMPLES, Finding, query_examples
 
-LIGHTGBM_LONGEST = 10_000
-_NO_CHANCE = np.log(1_000.0)  # log of the least number of equally likely row orders
-_MANY = 0.5  # share of the queries; click logs have many queries without a relevant document, judged data few
+LIGHTGBM_MAX_DOCUMENTS = 10_000
+_NO_CHANCE = np.log(1_000.0)  # log of the number of row orders from which a sorted order is not chance
+# Share of the queries; click logs have many queries without a relevant document, judged data few.
+_WARNING_SHARE = 0.5
 
 
 def query_findings(
@@ -29,8 +30,8 @@ def query_findings(
     lengths = np.diff(dataset.query_boundaries)
     if (lengths == 1).any():
         yield _one_document(dataset, lengths == 1)
-    if (lengths > LIGHTGBM_LONGEST).any():
-        yield _very_long(dataset, lengths > LIGHTGBM_LONGEST)
+    if (lengths > LIGHTGBM_MAX_DOCUMENTS).any():
+        yield _very_long(dataset, lengths > LIGHTGBM_MAX_DOCUMENTS)
     if (dataset.labels == dataset.labels[0]).all() or np.isnan(dataset.labels).all():
         return  # another finding covers datasets with a single label
     if (one_label := labels.single & (lengths > 1)).any():
@@ -65,12 +66,12 @@ def sorted_findings(dataset: RankingDataset, labels: QueryLabels) -> Iterator[Fi
         "warning",
         (count, total, "queries"),
         (
-            "has its rows in the order of their labels",
-            "have their rows in the order of their labels",
+            "has its rows sorted by label",
+            "have their rows sorted by label",
         ),
-        where="of several labels",
-        advice="Documents of equal scores keep the order of their rows, so that a model that scores all alike"
-        " has an NDCG of 1. Shuffle the rows of each query, or set ties in the contract to docid or average.",
+        where="with different labels",
+        advice="Documents with equal scores are ranked in row order, so a model with constant scores may have"
+        " an NDCG of 1. Shuffle the rows of each query, or set `ties` of the contract to docid or average.",
         examples=query_examples(dataset, concerned),
     )
 
@@ -81,12 +82,11 @@ def _scattered(dataset: RankingDataset, count: int, examples: tuple[str, ...]) -
         "warning",
         (count, dataset.n_queries, "queries"),
         (
-            "had rows in several places of the file and was gathered",
-            "had rows in several places of the file and were gathered",
+            "had non-contiguous rows, which were regrouped",
+            "had non-contiguous rows, which were regrouped",
         ),
-        advice="Check that each id belongs to one query. Two queries that share an id are ranked as one; rows"
-        " that were shuffled have been put together again. Upload with non_contiguous_queries=error to"
-        " refuse such files.",
+        advice="Check that each id belongs to one query: two queries with the same id are ranked as one"
+        " query. To refuse files with non-contiguous queries, upload with non_contiguous_queries=error.",
         examples=examples,
     )
 
@@ -98,25 +98,26 @@ def _several_spellings(dataset: RankingDataset, ids: Sequence[str]) -> Finding:
         "warning",
         (len(ids), dataset.n_queries, "queries"),
         ("has an id in several spellings", "have ids in several spellings"),
-        advice=f"{name} and {name}.0 are one id, since whole numbers of which one is missing are written with"
-        f" a point. If they are two, of queries or of documents, write texts such as v{name} and v{name}.0.",
+        advice=f"{name} and {name}.0 are read as the same id, because many tools write a column of whole"
+        f" numbers with missing values as decimals. If they are different ids, write texts such as v{name}"
+        f" and v{name}.0.",
         examples=tuple(ids[:MAX_EXAMPLES]),
     )
 
 
 def _one_document(dataset: RankingDataset, concerned: Flags) -> Finding:
     count, total = int(concerned.sum()), dataset.n_queries
-    many = count >= _MANY * total
+    many = count >= _WARNING_SHARE * total
     return Finding.of_share(
         "one-document-queries",
         "error" if count == total else "warning" if many else "info",
         (count, total, "queries"),
-        ("has one document only", "have one document only"),
-        advice="There is nothing to rank in them."
+        ("has only one document", "have only one document"),
+        advice="A query with one document has nothing to rank."
         + (
-            " So many of them are often a wrong query column: one that holds the id of a document or a row."
+            " So many of them often mean that the query column holds ids of documents or rows."
             if many
-            else " They do no harm, though they raise metrics where the one document is relevant."
+            else " Such queries are harmless, but raise metrics if the document is relevant."
         ),
         examples=query_examples(dataset, concerned),
     )
@@ -126,23 +127,22 @@ def _one_label(dataset: RankingDataset, concerned: Flags, *, nothing_to_rank: bo
     count, total = int(concerned.sum()), dataset.n_queries
     severity, advice = (
         "info",
-        "They prefer no document to another, and most losses learn nothing from them. They may stay.",
+        "Such queries prefer no document to another, and most losses learn nothing from them. You may keep"
+        " them.",
     )
-    check = (
-        " Check the query and label columns, and whether documents of other labels were left out of the data."
-    )
-    if count >= _MANY * total:
-        severity, advice = "warning", "Most losses learn nothing from them." + check
+    check = " Check the query and label columns, and whether documents with other labels are missing."
+    if count >= _WARNING_SHARE * total:
+        severity, advice = "warning", "Most losses learn nothing from such queries." + check
     if nothing_to_rank:
         severity, advice = (
             "error",
-            "No query prefers any document to another: no ranking can be learnt." + check,
+            "All documents of each query have the same label, so no ranking can be learnt." + check,
         )
     return Finding.of_share(
         "one-label-queries",
         severity,
         (count, total, "queries"),
-        ("has documents of one label only", "have documents of one label only"),
+        ("has documents with a single label", "have documents with a single label"),
         advice=advice,
         examples=query_examples(dataset, concerned),
     )
@@ -152,23 +152,23 @@ def _without_relevant(dataset: RankingDataset, concerned: Flags) -> Finding:
     count, total = int(concerned.sum()), dataset.n_queries
     return Finding.of_share(
         "queries-without-relevant",
-        "warning" if count >= _MANY * total else "info",
+        "warning" if count >= _WARNING_SHARE * total else "info",
         (count, total, "queries"),
         ("has no relevant document", "have no relevant document"),
-        advice="Relevant is a label above 0. Metrics such as ndcg are undefined on these queries, and means"
-        " leave them out. Other tools may count them as 0 or 1: compare means with care.",
+        advice="Documents with a label above 0 are relevant. Metrics such as ndcg are undefined on these"
+        " queries, and means skip them. Other tools may count them as 0 or 1, so their means may differ.",
         examples=query_examples(dataset, concerned),
     )
 
 
 def _very_long(dataset: RankingDataset, concerned: Flags) -> Finding:
-    beyond = f"more than {LIGHTGBM_LONGEST:,} documents"
+    beyond = f"more than {LIGHTGBM_MAX_DOCUMENTS:,} documents"
     return Finding.of_share(
         "very-long-queries",
         "info",
         (int(concerned.sum()), dataset.n_queries, "queries"),
         (f"has {beyond}", f"have {beyond}"),
-        advice="Rankery trains and measures on them in full, where LightGBM's own ranking losses and"
-        " metrics stop with an error. A truncation_level keeps the time that pairs take in bounds.",
+        advice="Rankery uses all documents of such queries, whereas LightGBM's own ranking losses and metrics"
+        " stop with an error. A truncation_level limits the time for pairs of documents.",
         examples=query_examples(dataset, concerned),
     )

@@ -12,8 +12,8 @@ from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, Int64Array
 
 CUTOFF = 10
-MOST_QUERIES = 1_000
-MOST_CELLS = 2**24
+MAX_QUERIES = 1_000
+MAX_CELLS = 2**24
 _BLOCKS = 64
 
 
@@ -193,9 +193,9 @@ def _sample(gains: Float64Array, dataset: RankingDataset, seed: int) -> Int64Arr
     telling = np.flatnonzero(np.maximum.reduceat(gains, starts) > np.minimum.reduceat(gains, starts))
     drawn = np.random.default_rng(seed).permutation(telling)
     lengths = np.diff(dataset.query_boundaries)[drawn]
-    fitting = lengths <= MOST_CELLS // dataset.n_features
-    drawn, lengths = drawn[fitting][:MOST_QUERIES], lengths[fitting][:MOST_QUERIES]
-    return np.sort(drawn[np.cumsum(lengths) * dataset.n_features <= MOST_CELLS])
+    fitting = lengths <= MAX_CELLS // dataset.n_features
+    drawn, lengths = drawn[fitting][:MAX_QUERIES], lengths[fitting][:MAX_QUERIES]
+    return np.sort(drawn[np.cumsum(lengths) * dataset.n_features <= MAX_CELLS])
 
 
 def _bounds(

@@ -1,7 +1,7 @@
 """Drift detection between two samples of queries, feature by feature."""
 
 from core.drift.comparison import (
-    LEAST_QUERIES,
+    MIN_QUERIES,
     Column,
     ColumnDrift,
     Comparison,
@@ -13,7 +13,7 @@ from core.drift.comparison import (
 from core.drift.stability import population_stability_index
 
 __all__ = [
-    "LEAST_QUERIES",
+    "MIN_QUERIES",
     "Column",
     "ColumnDrift",
     "Comparison",

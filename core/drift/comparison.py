@@ -11,7 +11,7 @@ from core.drift.stability import BINS, bin_numbers, population_stability_index, 
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # With fewer queries there is no verdict, as documents of a query are not independent observations.
-LEAST_QUERIES = 30
+MIN_QUERIES = 30
 PERMUTATIONS = 999
 # Bins of the distance between distribution functions.
 _FINE_BINS = 100
@@ -146,7 +146,7 @@ def compare(
         permutations: Number of permutations.
     """
     fewest = min(before.n_queries, after.n_queries)
-    if fewest < LEAST_QUERIES:
+    if fewest < MIN_QUERIES:
         return Comparison("too_few")
     later = memberships(before.n_queries, after.n_queries, permutations, seed)
     query = np.concatenate([before.query_of_document, before.n_queries + after.query_of_document])
@@ -245,14 +245,18 @@ def _judged(found: ColumnDrift, p: float, thresholds: Thresholds) -> ColumnDrift
         reasons.append(f"its stability index is {found.psi:.2f}")
     if missing >= thresholds.missing:
         reasons.append(
-            f"{found.missing_after:.0%} of its values are missing, {found.missing_before:.0%} before"
+            f"{found.missing_after:.0%} of its values are missing, compared with"
+            f" {found.missing_before:.0%} before"
         )
     if is_sure and reasons:
         verdict: Verdict = "drift"
         sentence = f"{found.name} has drifted: {' and '.join(reasons)} (p = {p:.3f})."
     elif is_sure:
         verdict = "shift"
-        sentence = f"{found.name} differs surely, but by little (index {found.psi:.2f}, p = {p:.3f})."
+        sentence = (
+            f"{found.name} differs significantly, but only slightly (stability index {found.psi:.2f}, p"
+            f" = {p:.3f})."
+        )
     else:
-        verdict, sentence = "none", f"{found.name} does not differ beyond chance (p = {p:.2f})."
+        verdict, sentence = "none", f"{found.name} does not differ significantly (p = {p:.2f})."
     return replace(found, p=p, verdict=verdict, sentence=sentence)

@@ -13,11 +13,11 @@ from core.evaluation.evaluation import (
 from core.evaluation.gate import CounterfactualRule, GateDecision, GateRule, decide
 from core.evaluation.segments import Segment, StoredSegments, segment_name, write_segments
 from core.evaluation.selection import AgainstBest, against_best
-from core.evaluation.slices import LEAST_QUERIES, Slice, slices
+from core.evaluation.slices import MIN_QUERIES, Slice, slices
 from core.evaluation.summary import Summary, summarise, summarise_all
 
 __all__ = [
-    "LEAST_QUERIES",
+    "MIN_QUERIES",
     "AgainstBest",
     "Baseline",
     "Comparison",

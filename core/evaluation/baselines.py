@@ -78,7 +78,7 @@ def baseline_findings(
 
     Args:
         system: Name of the ranking.
-        metric: Spelling of the metric that decides.
+        metric: The decisive metric, such as `ndcg@10`.
         values: (n_queries,) of the ranking, NaN where undefined.
         baselines: Baselines with their (n_queries,) values; those by labels are ignored.
         higher_is_better: The direction of the metric.
@@ -101,7 +101,7 @@ def baseline_findings(
     differing = int(np.count_nonzero(gains.any(axis=1)))
     adjusted = holm(randomisation_p_values(gains, permutations, seed, threads).tolist())
     compared = [
-        _Beside(name, float(mean), gain, p, verdict(float(gain.mean()), p, significance))
+        _BaselineDifference(name, float(mean), gain, p, verdict(float(gain.mean()), p, significance))
         for (name, _), mean, gain, p in zip(fair, table[:, 1:].mean(axis=0), gains.T, adjusted, strict=True)
     ]
     measured = f"{metric} {table[:, 0].mean():.4f} over {len(table):,} queries"
@@ -112,8 +112,16 @@ def baseline_findings(
 
 
 @dataclass(frozen=True, eq=False)
-class _Beside:
-    """A ranking against one baseline: the baseline's mean, and the difference of the ranking."""
+class _BaselineDifference:
+    """Comparison of a ranking with one baseline.
+
+    Attributes:
+        name: Name of the baseline.
+        mean: Mean of the baseline.
+        gain: (n_queries,) differences in favour of the ranking.
+        p: p-value, adjusted for the number of baselines.
+        verdict: Verdict on the ranking.
+    """
 
     name: str
     mean: float
@@ -131,46 +139,51 @@ class _Beside:
         return queries_needed(mean, float(self.gain.std(ddof=1))) if mean > 0.0 else None
 
 
-def _too_few(system: str, measured: str, compared: list[_Beside], differing: int, queries: int) -> Finding:
-    listed = ", ".join(f"{one.name} {one.mean:.4f}" for one in compared)
+def _too_few(
+    system: str, measured: str, compared: list[_BaselineDifference], differing: int, queries: int
+) -> Finding:
+    listed = ", ".join(f"{each.name} {each.mean:.4f}" for each in compared)
     return Finding(
         code="too-few-queries",
         severity="info",
         title=f"Too few queries to show that {system} is better than {listed}: {measured}, of which"
         f" {differing} differ",
-        advice="Not even a better value on each of them would be evidence. Measure on more queries, or by a"
-        " metric that tells more rankings of these queries apart.",
+        advice="Even a better value on every differing query would not be significant. Evaluate on more"
+        " queries, or use a metric that distinguishes more rankings of these queries.",
         count=differing,
         total=queries,
         unit="queries",
     )
 
 
-def _worse(system: str, measured: str, compared: list[_Beside]) -> Iterable[Finding]:
-    worse = [one for one in compared if one.verdict == "worse"]
+def _worse(system: str, measured: str, compared: list[_BaselineDifference]) -> Iterable[Finding]:
+    worse = [each for each in compared if each.verdict == "worse"]
     if worse:
         yield Finding(
             code="worse-than-baseline",
             severity="error",
             title=f"{system} is worse than {', '.join(map(str, worse))}: {measured}",
-            advice="Find the reason before you use it. Look for labels where less is better, features that"
-            " mean something else in these data than in training, and a training that improved nothing.",
+            advice="Find the reason before you use the ranking. Check whether lower labels are better,"
+            " whether features have another meaning in this data than in training, and whether training"
+            " improved the metric.",
             count=len(worse),
             total=len(compared),
             unit="baselines",
         )
 
 
-def _unproven(system: str, measured: str, compared: list[_Beside]) -> Iterable[Finding]:
-    unproven = [one for one in compared if one.verdict == "no evidence"]
-    needed = [f"{one.needed:,} queries (over {one.name})" for one in unproven if one.needed]
+def _unproven(system: str, measured: str, compared: list[_BaselineDifference]) -> Iterable[Finding]:
+    unproven = [each for each in compared if each.verdict == "no evidence"]
+    needed = [f"{each.needed:,} (over {each.name})" for each in unproven if each.needed]
     if unproven:
         yield Finding(
             code="not-better-than-baseline",
             severity="warning",
-            title=f"{system} is not shown to be better than {', '.join(map(str, unproven))}: {measured}",
-            advice="A ranking without training may do as well."
-            + (f" A lead of this size shows with about {', '.join(needed)}." if needed else ""),
+            title=f"{system} is not significantly better than {', '.join(map(str, unproven))}: {measured}",
+            advice="A ranking without training may be as good."
+            + (
+                f" Queries needed to detect a lead of this size: about {', '.join(needed)}." if needed else ""
+            ),
             count=len(unproven),
             total=len(compared),
             unit="baselines",
@@ -181,7 +194,7 @@ def _input_order(dataset: RankingDataset) -> Baseline:
     by_labels = any(sorted_findings(dataset, QueryLabels.of(dataset)))
     return Baseline(
         "input order",
-        "the documents as they came, sorted by label" if by_labels else "the documents as they came",
+        "the documents in file order, sorted by label" if by_labels else "the documents in file order",
         -np.arange(dataset.n_documents, dtype=float),
         by_labels,
     )

@@ -40,7 +40,7 @@ def bootstrap_intervals(
     """
     n_queries = len(values)
     if not n_queries:
-        raise InvalidInput.at("/values", "must hold at least one query")
+        raise InvalidInput.at("/values", "must have at least one query")
     sums = resampled_sums(values, resamples=resamples, seed=seed, threads=threads)
     means = sums / n_queries
     tail = _expanded_tail(n_queries)

@@ -17,7 +17,7 @@ from core.evaluation.paired import (
 )
 from core.types import Float64Array
 
-MOST_CHANGED = 10
+MAX_CHANGED_QUERIES = 10
 Correction = Literal["holm", "none"]
 
 
@@ -135,7 +135,7 @@ def compare_systems(
         (a, b): paired_differences(
             table[:, :, a].T, table[:, :, b].T, permutations=permutations, seed=seed, threads=threads
         )
-        for a, b in _numbers(len(names), reference)
+        for a, b in _pair_numbers(len(names), reference)
     }
     tested = [test for tests in differences.values() for test in tests if test is not None]
     p_values = [test.randomisation_p for test in tested]
@@ -144,7 +144,7 @@ def compare_systems(
     pairs = []
     for (a, b), tests in differences.items():
         judged = {
-            name: None if test is None else _judged(test, next(adjusted), upward)
+            name: None if test is None else _with_verdict(test, next(adjusted), upward)
             for name, test, upward in zip(metrics, tests, upwards, strict=True)
         }
         improved, harmed = _most_changed(table[0, :, a], table[0, :, b], upwards[0])
@@ -153,13 +153,13 @@ def compare_systems(
     return Comparison(pairs, sentence)
 
 
-def _numbers(systems: int, reference: int | None) -> list[tuple[int, int]]:
+def _pair_numbers(systems: int, reference: int | None) -> list[tuple[int, int]]:
     if reference is None:
         return list(combinations(range(systems), 2))
     return [(reference, system) for system in range(systems) if system != reference]
 
 
-def _judged(paired: PairedDifference, adjusted_p: float, higher_is_better: bool) -> MetricDifference:
+def _with_verdict(paired: PairedDifference, adjusted_p: float, higher_is_better: bool) -> MetricDifference:
     gained = paired.difference if higher_is_better else -paired.difference
     return MetricDifference(paired, adjusted_p, verdict(gained, adjusted_p))
 
@@ -173,8 +173,8 @@ def _most_changed(
     def changed(queries: Sequence[int]) -> list[ChangedQuery]:
         return [ChangedQuery(query, float(a[query]), float(b[query])) for query in queries]
 
-    improved = [int(query) for query in order[:MOST_CHANGED] if gained[query] > 0.0]
-    harmed = [int(query) for query in order[::-1][:MOST_CHANGED] if gained[query] < 0.0]
+    improved = [int(query) for query in order[:MAX_CHANGED_QUERIES] if gained[query] > 0.0]
+    harmed = [int(query) for query in order[::-1][:MAX_CHANGED_QUERIES] if gained[query] < 0.0]
     return changed(improved), changed(harmed)
 
 
@@ -196,10 +196,10 @@ def _changed_json(changed: ChangedQuery, query_ids: Sequence[str]) -> dict[str, 
 def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None]) -> str:
     name, first = next(iter(metrics.items()))
     if first is None:
-        return f"No query defines {name} for both {a} and {b}."
+        return f"{name} is undefined on every query for {a} or {b}."
     paired = first.paired
     if paired.difference == 0.0 and paired.wins == paired.losses == 0:
-        return f"{a} and {b} are the same by {name} on every one of {paired.queries:,} queries."
+        return f"{a} and {b} have the same {name} on each of {paired.queries:,} queries."
     statement = {
         "better": f"{b} is better than {a}",
         "worse": f"{b} is worse than {a}",
@@ -214,7 +214,7 @@ def _pair_sentence(a: str, b: str, metrics: Mapping[str, MetricDifference | None
         sentence += f" {paired.too_few}"
     if first.verdict == "no evidence" and paired.queries_needed is not None:
         sentence += (
-            f" To detect this difference with 80% power takes about {paired.queries_needed:,} queries."
+            f" About {paired.queries_needed:,} queries are needed to detect this difference with 80% power."
         )
     return " ".join((sentence, *_of_other_metrics(first.verdict, metrics)))
 
@@ -245,12 +245,12 @@ def _sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:
         if len(others) == len(names) - 1:
             return f"{names[system]} is better than every other system by {metric}."
     unbeaten = [name for system, name in enumerate(names) if not any(system in b for b in beaten.values())]
-    shown = sum(pair.verdict != "no evidence" for pair in pairs)
-    if not shown:
-        return f"There is no evidence that any two of these {len(names)} systems differ by {metric}."
-    among = "" if len(unbeaten) == 1 else ", and there is no evidence that these differ"
+    differing = sum(pair.verdict != "no evidence" for pair in pairs)
+    if not differing:
+        return f"There is no evidence that any two of the {len(names)} systems differ by {metric}."
+    among = "" if len(unbeaten) == 1 else ", and there is no evidence that these systems differ"
     best = f"No system is better than {_listed(unbeaten, 'or')} by {metric}{among}"
-    return f"{best}; {shown} of {len(pairs)} pairs do."
+    return f"{best}; {differing} of {len(pairs)} pairs differ."
 
 
 def _reference_sentence(names: Sequence[str], pairs: Sequence[Pair]) -> str:

@@ -24,13 +24,13 @@ class CounterfactualRule:
     Attributes:
         click_log_id: The click log.
         dataset_id: The dataset with the documents that the models rank; its ids match those of the log.
-        metric: Spelling of a metric that is a sum over clicks.
+        metric: Name of a metric that is a sum over clicks, such as `dcg@10`.
         estimator: Name of the estimator, see `core.clicks.counterfactual.Estimator`.
         normalised: Whether to divide by the mean weight.
         clip: Largest weight, or None.
         examination: Examination probability of each rank from 1, only for the estimator `examination`.
-        margin: Loss of the metric that the interval of the difference must exclude; with 0, the challenger
-            must be significantly better.
+        margin: Non-inferiority margin: the interval of the difference must be above −margin. With 0, the
+            challenger must be significantly better.
     """
 
     click_log_id: str
@@ -48,7 +48,7 @@ class GateRule:
     """The rule of a promotion gate.
 
     Attributes:
-        metric: Spelling of the decisive metric on judgments; None if the gate uses only clicks.
+        metric: The decisive metric on judgments, such as `ndcg@10`; None if the gate uses only clicks.
         require: `better` admits only significantly better challengers, `not_worse` admits all that are not
             significantly worse.
         p: p-value of the randomisation test below which a difference is significant, in (0, 1].
@@ -65,7 +65,7 @@ class GateRule:
     p: float = 0.05
     max_slice_drop: float | None = None
     min_slice_queries: int = 30
-    # Workers of the release before this field refuse it, so that they still run the other gates.
+    # Omitted from stored rules unless set: workers of an earlier release refuse rules with unknown fields.
     better_than_baselines: bool = entry(False, later=True)
     interleaving: Requirement | None = entry(None, later=True)
     counterfactual: CounterfactualRule | None = entry(
@@ -119,7 +119,7 @@ def decide(
     values: tuple[Float64Array, Float64Array],
     parts: Sequence[Slice],
     *,
-    beside_baselines: Sequence[Finding] = (),
+    findings_against_baselines: Sequence[Finding] = (),
     higher_is_better: bool = True,
     permutations: int = 100_000,
     seed: int = 0,
@@ -132,7 +132,7 @@ def decide(
         names: Names of champion and challenger.
         values: (n_queries,) values of the metric for each, NaN where undefined.
         parts: The slices of the queries.
-        beside_baselines: The challenger's `baseline_findings`.
+        findings_against_baselines: The challenger's `baseline_findings`.
         higher_is_better: The direction of the metric.
         permutations: Random assignments of Fisher's randomisation test.
         seed: Seed of the resampling.
@@ -148,21 +148,23 @@ def decide(
         champion[:, None], challenger[:, None], permutations=permutations, seed=seed, threads=threads
     )
     if paired is None:
-        return GateDecision(False, f"no query defines {rule.metric} for {names[0]} and {names[1]}", None, [])
+        undefined = f"{rule.metric} is undefined on every query for {names[0]} or {names[1]}"
+        return GateDecision(False, undefined, None, [])
     sign = 1.0 if higher_is_better else -1.0
-    gained, shown = sign * paired.difference, paired.randomisation_p < rule.p
+    gain, is_significant = sign * paired.difference, paired.randomisation_p < rule.p
     changes = list(_changes(rule, sign, champion, challenger, parts))
-    passes = (shown and gained > 0.0) if rule.require == "better" else not (shown and gained < 0.0)
+    is_better, is_worse = is_significant and gain > 0.0, is_significant and gain < 0.0
+    passes = is_better if rule.require == "better" else not is_worse
     numbers = (
         f"{paired.mean_b:.4f} against {paired.mean_a:.4f}, {format_p(paired.randomisation_p)},"
         f" over {paired.queries:,} queries"
     )
-    verdict = _verdict(rule.require, names, gained if shown else 0.0)
+    verdict = _verdict(rule.require, names, gain if is_significant else 0.0)
     too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
-    fallen = list(_fallen(rule, sign, changes))
-    unbeaten = [finding.title for finding in beside_baselines if rule.better_than_baselines]
-    sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *fallen, *unbeaten))
-    return GateDecision(passes and not fallen and not unbeaten, sentence, paired, changes)
+    slice_refusals = list(_slice_refusals(rule, sign, changes))
+    unbeaten = [finding.title for finding in findings_against_baselines if rule.better_than_baselines]
+    sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *slice_refusals, *unbeaten))
+    return GateDecision(passes and not slice_refusals and not unbeaten, sentence, paired, changes)
 
 
 def _changes(
@@ -179,15 +181,15 @@ def _changes(
         yield SliceChange(part.by, part.value, len(queries), before, after, drop, refused)
 
 
-def _verdict(require: Requirement, names: tuple[str, str], shown_gain: float) -> str:
+def _verdict(require: Requirement, names: tuple[str, str], significant_gain: float) -> str:
     champion, challenger = names
-    if shown_gain:
-        return f"{challenger} is {'better' if shown_gain > 0.0 else 'worse'} than {champion}"
-    wanted = "better" if require == "better" else "worse"
-    return f"there is no evidence that {challenger} is {wanted} than {champion}"
+    if significant_gain:
+        return f"{challenger} is {'better' if significant_gain > 0.0 else 'worse'} than {champion}"
+    required = "better" if require == "better" else "worse"
+    return f"there is no evidence that {challenger} is {required} than {champion}"
 
 
-def _fallen(rule: GateRule, sign: float, changes: Sequence[SliceChange]) -> Iterator[str]:
+def _slice_refusals(rule: GateRule, sign: float, changes: Sequence[SliceChange]) -> Iterator[str]:
     refused = sorted((change for change in changes if change.refused), key=lambda change: -change.drop)
     moves = "falls" if sign > 0.0 else "rises"
     for change in refused[:_NAMED_SLICES]:
@@ -196,4 +198,4 @@ def _fallen(rule: GateRule, sign: float, changes: Sequence[SliceChange]) -> Iter
             f" more than {rule.max_slice_drop:g}"
         )
     if len(refused) > _NAMED_SLICES:
-        yield f"so do {len(refused) - _NAMED_SLICES} more"
+        yield f"{len(refused) - _NAMED_SLICES} more slices exceed the limit"

@@ -51,7 +51,7 @@ def mean_intervals(
     """
     n_queries, n_columns = values.shape
     if not n_queries:
-        raise InvalidInput.at("/values", "must hold at least one query")
+        raise InvalidInput.at("/values", "must have at least one query")
     if n_queries >= MANY_QUERIES:
         return bootstrap_intervals(values, resamples=resamples, seed=seed, threads=threads)
     lowest, highest = np.broadcast_to(np.asarray(bounds, np.float64), (n_columns, 2)).T

@@ -14,8 +14,8 @@ from core.types import Float64Array
 
 SIGNIFICANCE = 0.05
 POWER = 0.8
-LEAST_DIFFERING = 6  # differing queries; with fewer, Fisher's test has no p-value below 0.05
-_LEAST_NEEDED = 8  # queries; from here on, Fisher's test has about the power of the t-test
+MIN_DIFFERING_QUERIES = 6  # with fewer, Fisher's test has no p-value below 0.05
+_MIN_QUERIES_NEEDED = 8  # queries; from here on, Fisher's test has about the power of the t-test
 _ROUNDING = 1e-12
 Verdict = Literal["better", "worse", "no evidence"]
 
@@ -61,10 +61,13 @@ class PairedDifference:
     def too_few(self) -> str | None:
         """Warning if too few queries differ for any significant result, else None."""
         differing = self.wins + self.losses
-        if differing >= LEAST_DIFFERING:
+        if differing >= MIN_DIFFERING_QUERIES:
             return None
         unit = "query differs" if differing == 1 else "queries differ"
-        return f"Only {differing} {unit}: fewer than {LEAST_DIFFERING} cannot show a difference of any size."
+        return (
+            f"Only {differing} {unit}; no difference can be significant with fewer than"
+            f" {MIN_DIFFERING_QUERIES}."
+        )
 
 
 def paired_differences(
@@ -149,7 +152,7 @@ def queries_needed(difference: float, deviation: float) -> int | None:
 
     levels = np.array([1.0 - SIGNIFICANCE / 2.0, POWER])
     ratio = (deviation / difference) ** 2
-    needed: int = max(_LEAST_NEEDED, math.ceil(float(special.ndtri(levels).sum()) ** 2 * ratio))
+    needed: int = max(_MIN_QUERIES_NEEDED, math.ceil(float(special.ndtri(levels).sum()) ** 2 * ratio))
     while needed < special.stdtrit(needed - 1, levels).sum() ** 2 * ratio:  # at most three times
         needed += 1
     return needed

@@ -1,4 +1,4 @@
-"""Store the segments of a result: groups of queries, stored beside the values of the queries."""
+"""Store the segments of a result: groups of queries, stored with the values of the queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from core.evaluation.slices import LEAST_QUERIES, Slice
+from core.evaluation.slices import MIN_QUERIES, Slice
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class StoredSegments:
             Segment(segment_name(by, value), by, value, queries)
             for by in self._table.column_names
             for value, queries in sorted(self._counts(by), key=lambda count: _natural(count[0]))
-            if queries >= LEAST_QUERIES
+            if queries >= MIN_QUERIES
         ]
 
     def members(self, name: str) -> npt.NDArray[np.bool_] | None:

@@ -12,8 +12,8 @@ from core.data import RankingDataset
 from core.evaluation.evaluation import Judgments
 from core.types import Int64Array
 
-MOST_VALUES = 20  # values of a query column; rarer values share one slice
-LEAST_QUERIES = 5  # a mean over fewer is not informative
+MAX_VALUES = 20  # values of a query column; rarer values share one slice
+MIN_QUERIES = 5  # a mean over fewer is not informative
 _EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
 
@@ -37,7 +37,7 @@ def slices(
     dataset: RankingDataset,
     relevance_threshold: float = 0.0,
     *,
-    least_queries: int = LEAST_QUERIES,
+    least_queries: int = MIN_QUERIES,
 ) -> list[Slice]:
     """Group the queries by their numbers of documents and relevant documents, and by each query column.
 
@@ -80,7 +80,7 @@ def _words(least: int, most: float) -> str:
 
 def _by_value(by: str, values: Sequence[str], least_queries: int) -> Iterator[Slice]:
     names, places, counts = np.unique(np.array(values, object), return_inverse=True, return_counts=True)
-    frequent: npt.NDArray[np.int64] = np.argsort(-counts, kind="stable")[:MOST_VALUES]
+    frequent: npt.NDArray[np.int64] = np.argsort(-counts, kind="stable")[:MAX_VALUES]
     frequent = frequent[counts[frequent] >= least_queries]
     for place in np.sort(frequent):
         yield Slice(by, str(names[place]), np.flatnonzero(places == place))

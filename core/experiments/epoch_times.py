@@ -25,7 +25,7 @@ _BATCH_DOCUMENTS = 500
 _EPOCHS = 4  # the fastest counts, as other load on the machine only adds time
 _LONG_SECONDS = 5.0  # epochs that take longer are timed once
 _PAIRS = 8_192  # pairs per forward and backward pass
-_MOST_LISTED = 4_096  # documents per query up to which pairs are listed before timing
+_MAX_LISTED_DOCUMENTS = 4_096  # documents per query up to which pairs are listed before timing
 _RATE = 1e-9  # so small that weights do not change during timing
 _SEED = 1
 
@@ -100,7 +100,7 @@ def _learn_epoch(
 
 def _pairs(labels: Float32Array, queries: Int64Array, documents: int) -> Callable[[], Iterable[Int64Array]]:
     """Return a function that returns the pairs of a batch, listed in advance unless too many for memory."""
-    if documents > _MOST_LISTED:
+    if documents > _MAX_LISTED_DOCUMENTS:
         return partial(pairs_of, labels, queries)
     listed = list(pairs_of(labels, queries))
     return lambda: listed

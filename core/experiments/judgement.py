@@ -176,9 +176,9 @@ class Judge:
             return self._decided(claim, "contradicted", min(below, key=lambda c: c.difference), comparisons)
         if absent:
             return self._absent(claim, absent, comparisons)
-        shown = all(c.difference > 0.0 and _or_default(c.p) < SIGNIFICANCE for c in comparisons)
+        is_significant = all(c.difference > 0.0 and _or_default(c.p) < SIGNIFICANCE for c in comparisons)
         weakest = max(comparisons, key=lambda c: (c.difference <= 0.0, _or_default(c.p)))
-        return self._decided(claim, "held" if shown else "not-shown", weakest, comparisons)
+        return self._decided(claim, "held" if is_significant else "not-shown", weakest, comparisons)
 
     @_apply.register
     def _narrower(self, rule: Narrower, claim: Claim) -> Judgement:
@@ -189,8 +189,8 @@ class Judge:
         comparison = self._comparison((rule.wide[0], rule.narrow[0]), paired)
         verdict = _directed(comparison)
         sentence = (
-            f"The gap is {100.0 * paired.mean_b:+.2f}% where it should be wider and"
-            f" {100.0 * paired.mean_a:+.2f}% where narrower;"
+            f"The relative gap is {100.0 * paired.mean_b:+.2f}% where the claim expects the wider gap, and"
+            f" {100.0 * paired.mean_a:+.2f}% where it expects the narrower gap;"
             f" {format_p(_or_default(comparison.p))}, {paired.queries:,} queries."
         )
         return Judgement(claim, verdict, comparison.difference, comparison.p, sentence, (comparison,))
@@ -213,7 +213,7 @@ class Judge:
             verdict = "held" if widest < rule.margin else "not-shown"
         lower, upper = (self._signed(_or_default(end, 0.0)) for end in (farthest.lower, farthest.upper))
         sentence = (
-            f"The widest interval is {lower} to {upper} ({_named(farthest)}); the margin is"
+            f"The interval that extends farthest is {lower} to {upper} ({_named(farthest)}); the margin is"
             f" ±{self._unit * rule.margin:.2f}."
         )
         return Judgement(claim, verdict, farthest.difference, farthest.p, sentence, tuple(comparisons))
@@ -237,7 +237,7 @@ class Judge:
             verdict = "contradicted"
         words = f"{self._words(smallest.first)} against {self._words(smallest.second)}"
         sentence = (
-            f"The closest are {words} ({_named(smallest)}); judged by the numbers alone, without a test."
+            f"The closest numbers are {words} ({_named(smallest)}); the verdict uses no significance test."
         )
         return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(comparisons))
 
@@ -254,7 +254,7 @@ class Judge:
         verdict: Verdict = "held" if smallest.difference > 0.0 else "contradicted"
         sentence = (
             f"The smallest rise after a tenth of the trees is {self._signed(smallest.difference)}"
-            f" ({smallest.first[0]}); judged by the curves alone, without a test."
+            f" ({smallest.first[0]}); the verdict uses no significance test."
         )
         return Judgement(claim, verdict, smallest.difference, None, sentence, tuple(rises))
 
@@ -268,11 +268,15 @@ class Judge:
         reached = [tree for tree, value in zip(fast.trees, fast.curve, strict=True) if value >= goal]
         (first, _), (second, _) = rule.pair
         if not reached:
-            sentence = f"{first} never reaches the best value of {second}; judged by the curves alone."
+            sentence = (
+                f"{first} never reaches the best value of {second}; the verdict uses no significance test."
+            )
             return Judgement(claim, "contradicted", None, None, sentence)
         share = reached[0] / trees_of_slow
         verdict: Verdict = "held" if share <= rule.share else "not-shown" if share < 1.0 else "contradicted"
-        sentence = f"{first} needs {reached[0]} trees for what {second} has after {trees_of_slow}."
+        sentence = (
+            f"{first} needs {reached[0]} trees for the value that {second} reaches after {trees_of_slow}."
+        )
         return Judgement(claim, verdict, share, None, sentence)
 
     @_apply.register
@@ -283,8 +287,8 @@ class Judge:
         highest = max(rule.places, key=lambda place: _or_default(self._number(place)))
         excess = _or_default(self._number(highest)) - rule.bound
         sentence = (
-            f"The largest is {self._unit * (rule.bound + excess):.3f} ({', '.join(highest)}), the bound"
-            f" {self._unit * rule.bound:.3f}; judged by the numbers alone, without a test."
+            f"The largest number is {self._unit * (rule.bound + excess):.3f} ({', '.join(highest)}), the"
+            f" bound is {self._unit * rule.bound:.3f}; the verdict uses no significance test."
         )
         return Judgement(claim, "held" if excess <= 0.0 else "contradicted", excess, None, sentence)
 
@@ -331,9 +335,9 @@ class Judge:
     def _decided(
         self, claim: Claim, verdict: Verdict, by: Comparison, comparisons: Sequence[Comparison]
     ) -> Judgement:
-        which = {"held": "The weakest difference", "contradicted": "The largest difference the other way"}
+        openings = {"held": "The weakest difference", "contradicted": "The largest opposite difference"}
         sentence = (
-            f"{which.get(verdict, 'The weakest difference')} is {self._signed(by.difference)}"
+            f"{openings.get(verdict, 'The weakest difference')} is {self._signed(by.difference)}"
             f" ({_named(by)}); {format_p(_or_default(by.p))}, {by.queries or 0:,} queries."
         )
         return Judgement(claim, verdict, by.difference, by.p, sentence, tuple(comparisons))
@@ -341,7 +345,7 @@ class Judge:
     @staticmethod
     def _absent(claim: Claim, pairs: Sequence[Pair], comparisons: Sequence[Comparison]) -> Judgement:
         rows = dict.fromkeys(f"{row}, {column}" for pair in pairs for row, column in pair)
-        sentence = f"Numbers are missing to judge it: {'; '.join(rows)}."
+        sentence = f"The claim cannot be judged, because numbers are missing: {'; '.join(rows)}."
         return Judgement(claim, "not-shown", None, None, sentence, tuple(comparisons))
 
 

@@ -57,13 +57,14 @@ _QUICK = {"learning_rate": 0.1, "num_leaves": 8, "min_data_in_leaf": 50}
 _SMALL_MU = {corpus: {"mu": 0.5} for corpus in ("Yahoo set 1", "MSLR-WEB30K")}  # section 5.2
 
 _NORMALISATION = (
-    "The authors' code left LightGBM's normalisation of lambdas on; the text and these losses have none."
+    "The authors' code used LightGBM's normalisation of lambdas; the paper's text and these losses have none."
 )
 _DISTANCES = (
     "The authors' code has δ of equation 19 off by one, so that its LambdaLoss columns are not equation 19."
 )
 _MULTISET = (
-    "Missed labels are a multiset, as in the authors' code; the text has sets (`missed_labels`: `set`)."
+    "Missed labels are a multiset, as in the authors' code; the paper's text uses sets"
+    " (`missed_labels`: `set`)."
 )
 
 
@@ -155,7 +156,8 @@ def _claims_of_table_5() -> tuple[Claim, ...]:
             ),
             Claim(
                 name=f"{label}-gap-narrows",
-                statement=f"{family}: Lambda-eX random leads τ = k by less at k = 15 than at k = 5.",
+                statement=f"{family}: the lead of Lambda-eX random over τ = k is smaller at k = 15 than"
+                " at k = 5.",
                 source="section 5.3",
                 rule=Narrower(
                     narrow=((extended[1], "NDCG@15"), (k, "NDCG@15")),
@@ -183,7 +185,10 @@ _TABLE_5 = Table(
         description="Fisher's randomisation test, two-sided, against τ = k + 3 of the same family.",
     ),
     claims=_claims_of_table_5(),
-    deviations=("The contract is not printed: queries without a relevant document count 1, as in LightGBM.",),
+    deviations=(
+        "The paper does not print the metric contract: queries without a relevant document count 1,"
+        " as in LightGBM.",
+    ),
 )
 
 
@@ -216,19 +221,19 @@ _TABLE_6 = Table(
     claims=(
         Claim(
             name="all-pairs-cost-most",
-            statement="The objective takes longest with all pairs.",
+            statement="The objective takes the most time with all pairs.",
             source="section 5.3, table 6",
             rule=Larger(
                 tuple((((_ALL_PAIRS), "objective"), (row, "objective")) for row in _LM if row != _ALL_PAIRS)
             ),
         ),
     ),
-    deviations=("Times are of this machine; those of the paper are of another.",),
+    deviations=("Times were measured on this machine; the times of the paper are from another machine.",),
 )
 
 _FIGURE_3 = Table(
     name="figure-3",
-    caption="Share of queries with an incoherent gradient at the cut by tree, LambdaMART at k = 5",
+    caption="Share of queries with an incoherent gradient at the cutoff by tree, LambdaMART at k = 5",
     rows=_LM,
     columns=("mean from tree 10",),
     entries=tuple(

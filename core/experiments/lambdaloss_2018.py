@@ -54,12 +54,12 @@ _QUICK_GRID = (
     {"num_leaves": 31, "min_data_in_leaf": 20, "min_sum_hessian_in_leaf": 0.0},
 )
 _RANKLIB_DEVIATION = (
-    "RankLib's trees are imitated: 10 leaves, rate 0.1, one document a leaf, 256 thresholds; splits and leaf"
-    " values are LightGBM's."
+    "RankLib's trees are imitated: 10 leaves, rate 0.1, one document per leaf, 256 thresholds; splits and"
+    " leaf values are LightGBM's."
 )
 _LIGHTGBM_DEVIATION = (
-    "LightGBM of 2018 is imitated: weights divided by the gap of scores, σ = 2, doubled hessian; its own was"
-    " p(2 − p)."
+    "LightGBM of 2018 is imitated: weights divided by the gap of scores, σ = 2, doubled hessian; LightGBM's"
+    " own hessian was p(2 − p)."
 )
 _RATE = "Learning rate and number of trees are not printed: 0.1 and at most 1,000."
 
@@ -127,7 +127,8 @@ _OF_LIGHTGBM = _protocol(
     "LightGBM: hyperparameters by validation NDCG@5, early stopping after 30 trees.",
 )
 _CONTRACT = (
-    "The contract is not printed: queries without a relevant document count 0 in RankLib, 1 in LightGBM."
+    "The paper does not print the metric contract: queries without a relevant document count 0 in RankLib, 1"
+    " in LightGBM."
 )
 
 
@@ -191,7 +192,7 @@ _TABLE_3 = Table(
         ),
         Claim(
             name="ndcg-loss2-above-ndcg-loss1",
-            statement="NDCG-Loss2 is above NDCG-Loss1: the bound is better.",
+            statement="NDCG-Loss2 is above NDCG-Loss1, because its bound is tighter.",
             source="section 7.1, table 3",
             rule=_over(("NDCG-Loss2",), other="NDCG-Loss1"),
         ),
@@ -259,7 +260,8 @@ _TABLE_5 = Table(
     claims=(
         Claim(
             name="ndcg-loss2-overfits",
-            statement="Trained alike, NDCG-Loss2 fits the training data closer than LambdaMART.",
+            statement="With the same hyperparameters, NDCG-Loss2 fits the training data better than"
+            " LambdaMART.",
             source="section 7.1, table 5",
             rule=_over(("NDCG-Loss2",), "train"),
         ),
@@ -286,7 +288,7 @@ _FIGURE_3 = Table(
             rule=Above(tuple(((row, "μ=10"), (row, "μ=0.1")) for row in ("RankLib", "LightGBM"))),
         ),
     ),
-    deviations=(_CONTRACT, "RankLib's rows stop early as well and use LightGBM's contract here."),
+    deviations=(_CONTRACT, "RankLib's rows also use early stopping and LightGBM's contract here."),
 )
 
 _FIGURE_4 = Table(

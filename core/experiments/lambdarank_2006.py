@@ -24,17 +24,19 @@ from core.experiments.rules import Above
 
 CUTOFFS = tuple(range(1, 11))
 _GAIN = list(GAINS_2006)
-_TREES = "Trees, which the paper does not train."
+_TREES = "The paper does not train trees."
 _SCHEDULE = (
-    "A step follows the mean loss of its queries. The paper prints neither transfer functions, nor how"
-    " features and first weights are drawn: here tanh, features of deviation 1 and Glorot's weights."
+    "A step uses the mean loss of its queries. The paper specifies neither activation functions nor the"
+    " distribution of features and initial weights: here tanh, features of standard deviation 1 and Glorot's"
+    " initialisation."
 )
 _QUICK = (
-    "At the quick scale a step learns from ten queries, not one, for 100 epochs, not 300, with rates that"
-    " suit that."
+    "At the quick scale, a step uses ten queries instead of one, for 100 epochs instead of 300, with adapted"
+    " learning rates."
 )
 _RESTARTS = (
-    "New weights after 50 epochs without a reduction of the training cost, which is −NDCG@10 for LambdaRank."
+    "Restart with new weights after 50 epochs without a reduction of the training cost, which is"
+    " −NDCG@10 for LambdaRank."
 )
 _RATES = tuple({"learning_rate": rate} for rate in (0.05, 0.1, 0.2, 0.5))
 # One step per query; the quick scale has a tenth as many steps, 4 ms each.
@@ -143,7 +145,8 @@ _FIGURE_2 = Table(
         test="intervals",
         levels={"*": 0.05},
         reference={better.name: worse.name for better, worse in zip(_LAMBDARANKS, _RANKNETS, strict=True)},
-        description="The paper shows 95% intervals and no test; marks are of Fisher's at .05.",
+        description="The paper shows 95% intervals but no test; marks are of Fisher's randomisation"
+        " test at .05.",
     ),
     claims=tuple(
         Claim(
@@ -156,7 +159,7 @@ _FIGURE_2 = Table(
             _SCORERS, ("linear scorers", "nets of ten hidden units", "trees, not the paper's"), strict=True
         )
     ),
-    deviations=("The terms of the polynomial and the shares of the labels are not printed.",),
+    deviations=("The paper specifies neither the terms of the polynomial nor the shares of the labels.",),
 )
 
 PAPER = Paper(

@@ -24,7 +24,15 @@ from core.experiments.paper import (
 from core.experiments.registry import paper as paper_of
 
 SEED = 42
-_DECISIVE = ("loss", "hyperparameters", "early_stopping", "label_map", "contract", "seed", "metric_interval")
+_MODEL_INPUTS = (
+    "loss",
+    "hyperparameters",
+    "early_stopping",
+    "label_map",
+    "contract",
+    "seed",
+    "metric_interval",
+)
 
 
 @dataclass(frozen=True)
@@ -204,7 +212,10 @@ def plan(
 
 def spec_digest(spec: Mapping[str, Any], data: Mapping[str, Any] | str) -> str:
     """Return the SHA-256 of a model's inputs: loss, scorer, labels, contract, seed and data."""
-    decisive = {name: spec.get(name) for name in _DECISIVE} | {"selection": spec["metrics"][0], "data": data}
+    decisive = {name: spec.get(name) for name in _MODEL_INPUTS} | {
+        "selection": spec["metrics"][0],
+        "data": data,
+    }
     if "scorer" in spec:  # so that digests for trees equal those of releases without networks
         decisive["scorer"] = spec["scorer"]
     return hashlib.sha256(json.dumps(decisive, sort_keys=True, default=dict).encode()).hexdigest()

@@ -44,17 +44,21 @@ _TARGETS = {"ListNet": {"target": "softmax"}}  # Cao et al. 2007, the ListNet of
 _Scorer = Literal["linear", "trees"]
 _OWN_DEVIATIONS: Mapping[_Scorer, Mapping[str, tuple[str, ...]]] = {
     "linear": {
-        "RankBoost": ("RankBoost's exponential loss on a linear scorer, not its own weak rankers.",),
+        "RankBoost": (
+            "RankBoost's exponential loss on a linear scorer instead of RankBoost's weak rankers.",
+        ),
         "Ranking SVM": ("The hinge loss without the norm of the weights as a regulariser.",),
     },
     "trees": {
-        "RankBoost": ("RankBoost's exponential loss on gradient-boosted trees, not its own weak rankers.",),
+        "RankBoost": (
+            "RankBoost's exponential loss on gradient-boosted trees instead of RankBoost's weak rankers.",
+        ),
         "Ranking SVM": ("The hinge loss on trees, without the norm of a linear scorer as a regulariser.",),
     },
 }
 _PRINTED_ONLY = {
-    "FRank": ("Printed only: there is no fidelity loss here.",),
-    "SVMMAP": ("Printed only: there is no structured loss of average precision here.",),
+    "FRank": ("Printed only: Rankery has no fidelity loss.",),
+    "SVMMAP": ("Printed only: Rankery has no structured loss of average precision.",),
 }
 _LINEAR_RATES = tuple({"learning_rate": rate} for rate in (0.0003, 0.001, 0.003, 0.01, 0.03))
 _QUICK_LINEAR_RATES = ({"learning_rate": 0.001}, {"learning_rate": 0.01})
@@ -119,12 +123,12 @@ _CLAIMS = (
         rule=_above("W-ListMLE", _BASELINES),
     ),
 )
-_WHAT_DIFFERS: Mapping[_Scorer, tuple[str, ...]] = {
+_DEVIATIONS: Mapping[_Scorer, tuple[str, ...]] = {
     "linear": (
-        "The paper prints neither how its linear scorers were fitted nor how they were tuned: here Adam, on"
-        " batches of whole queries, with standardised features; rate and epoch by validation NDCG@5.",
+        "The paper does not describe the optimisation and tuning of its linear scorers: here Adam, on batches"
+        " of whole queries, with standardised features; learning rate and epoch by validation NDCG@5.",
     ),
-    "trees": ("Trees instead of linear scorers, so that all numbers differ from the printed ones.",),
+    "trees": ("Trees instead of linear scorers, so all numbers differ from the printed numbers.",),
 }
 
 
@@ -148,7 +152,8 @@ def _table(name: str, scorer: _Scorer) -> Table:
             selection="ndcg@5",
             metrics=("ndcg@5", "ndcg@10"),
             contract="letor",
-            description="LETOR 3.0, five folds; tuned here by validation NDCG@5, as nothing is printed.",
+            description="LETOR 3.0, five folds; tuned here by validation NDCG@5, since the paper does not"
+            " describe tuning.",
         ),
         unit="fraction",
         printed={"OHSUMED": printed_rows(_COLUMNS, _PRINTED)} if scorer == "linear" else {},
@@ -156,10 +161,11 @@ def _table(name: str, scorer: _Scorer) -> Table:
             test="randomisation",
             levels={"*": 0.05},
             reference={"W-RankNet": "RankNet", "W-ListMLE": "ListMLE"},
-            description="The paper speaks of significance without a test: Fisher's, two-sided, at .05.",
+            description="The paper names no significance test: marks are of Fisher's randomisation test,"
+            " two-sided, at .05.",
         ),
         claims=_CLAIMS,
-        deviations=_WHAT_DIFFERS[scorer],
+        deviations=_DEVIATIONS[scorer],
     )
 
 

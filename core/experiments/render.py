@@ -148,28 +148,28 @@ def _title(table: Json) -> str:
 def _grid(table: Json) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows: our numbers, and printed numbers and differences where available."""
     cells = {(cell["row"], cell["column"]): cell for cell in table["cells"]}
-    beside = {column: _columns_beside(table, column) for column in table["columns"]}
+    extra_columns = {column: _extra_columns(table, column) for column in table["columns"]}
     headings = [""]
     for column in table["columns"]:
-        headings += [column, *beside[column]]
+        headings += [column, *extra_columns[column]]
     rows = []
     for row in table["rows"]:
         line = [row + _footnotes(cells.get((row, column)) for column in table["columns"])]
         for column in table["columns"]:
-            line += _numbers(cells.get((row, column)), table["unit"], beside[column])
+            line += _numbers(cells.get((row, column)), table["unit"], extra_columns[column])
         rows.append(line)
     return headings, rows
 
 
-def _columns_beside(table: Json, column: str) -> list[str]:
+def _extra_columns(table: Json, column: str) -> list[str]:
     """Return the additional numbers of a column: `printed` and `difference`, one of them or none."""
     cells = [cell for cell in table["cells"] if cell["column"] == column]
     return [name for name in ("printed", "difference") if any(cell[name] is not None for cell in cells)]
 
 
-def _numbers(cell: Json | None, unit: str, beside: Sequence[str]) -> Sequence[str]:
+def _numbers(cell: Json | None, unit: str, extra_columns: Sequence[str]) -> Sequence[str]:
     if cell is None:
-        return ["–"] * (1 + len(beside))
+        return ["–"] * (1 + len(extra_columns))
     ours = number(cell["ours"], unit) + cell["mark"]
     if cell["lower"] is not None:
         ours += f" ({number(cell['lower'], unit)} to {number(cell['upper'], unit)})"
@@ -182,7 +182,7 @@ def _numbers(cell: Json | None, unit: str, beside: Sequence[str]) -> Sequence[st
         "printed": text,
         "difference": difference if difference.startswith(("-", "–")) else f"+{difference}",
     }
-    return [ours, *(shown[name] for name in beside)]
+    return [ours, *(shown[name] for name in extra_columns)]
 
 
 def _footnotes(cells: Iterator[Json | None]) -> str:

@@ -124,7 +124,7 @@ class Report:
         if self.plan.as_printed or not any(table.has_printed for table in self.tables):
             return None
         return (
-            f"Printed numbers are of {self.plan.corpus} and for orientation only: this data is"
+            f"Printed numbers are for {self.plan.corpus} and for orientation only: this data is"
             f" {_DATA_WORDS.get(self.plan.data, 'other data')}."
         )
 
@@ -134,8 +134,8 @@ class Report:
         if self.plan.scale == "paper":
             return f"The paper's protocol: {self.plan.sizes}."
         return (
-            f"Quick scale, not the paper's protocol: {self.plan.sizes}, smaller trees, shorter trainings"
-            " and fewer grid points."
+            f"Quick scale instead of the paper's protocol: {self.plan.sizes}, smaller trees, shorter"
+            " trainings and fewer grid points."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class Report:
 _DATA_WORDS = {
     "synthetic": "drawn from a cubic polynomial",
     "sparse": "drawn with sparse labels",
-    "folder": "none of the paper's corpora by its counts",
+    "folder": "not recognised as a corpus of the paper",
 }
 
 

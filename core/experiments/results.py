@@ -103,7 +103,7 @@ def _measured(cell: Cell, digest: str, result: RunResult) -> CellValue:
         return CellValue(float(np.nanmean(values)), digest, values)
     if entry.measure in ("objective-milliseconds", "tree-milliseconds"):
         milliseconds = _milliseconds(result, entry.measure)
-        missing = None if milliseconds is not None else "no times"
+        missing = None if milliseconds is not None else "no iteration times"
         return CellValue(milliseconds, digest, missing=missing)
     return _of_curve(cell, digest, result)
 

@@ -34,9 +34,14 @@ def _method(row: str) -> Method:
             for documents in (50, 100)
         ),
         quick={"learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 50},
-        deviations=("ListNet is equation 7: each query weighs the same, not in proportion to Σ y.",)
+        deviations=(
+            "ListNet is equation 7: all queries have equal weight instead of weights in proportion to Σ y.",
+        )
         if name == "ListNet"
-        else ("LambdaMART has all pairs and LightGBM's normalisation of today; neither is printed.",),
+        else (
+            "LambdaMART uses all pairs and the current normalisation of LightGBM; the paper"
+            " specifies neither.",
+        ),
     )
 
 
@@ -125,7 +130,8 @@ _TABLE_1 = Table(
         ),
     ),
     deviations=(
-        "One training, not five trials: without sampling a seed changes nothing. Intervals are over queries.",
+        "One training instead of five trials, since without sampling the seed has no effect. Intervals are"
+        " over queries.",
     ),
 )
 

@@ -10,7 +10,7 @@ from typing import Any
 from core.export.parity_report import EngineParity, NetworkEngineParity, NetworkParityReport, ParityReport
 from core.export.target import Export
 
-_MADE = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same export has the same bytes
+_ENTRY_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same export has the same bytes
 
 
 def archive(export: Export, report: ParityReport, about: Mapping[str, Any], golden: Iterable[str]) -> bytes:
@@ -33,27 +33,26 @@ def archive(export: Export, report: ParityReport, about: Mapping[str, Any], gold
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as file:
         for name, content in files.items():
-            file.writestr(zipfile.ZipInfo(name, _MADE), content, zipfile.ZIP_DEFLATED)
+            file.writestr(zipfile.ZipInfo(name, _ENTRY_TIME), content, zipfile.ZIP_DEFLATED)
     return packed.getvalue()
 
 
 def readme(export: Export, report: ParityReport) -> str:
     """Return the README of an export archive, in Markdown."""
     target, source = export.target, export.source
-    shift = f"All scores are raised by {source.shift!r}.\n" if source.shift is not None else ""
+    shift = f"A constant, {source.shift!r}, is added to all scores.\n" if source.shift is not None else ""
     verdicts = "".join(
         f"- {engine.engine} ({engine.arithmetic}): {_verdict(engine)}.\n" for engine in report.engines
     )
-    own = "`lightgbm`, LightGBM's own."
+    own = "`lightgbm`, the score of LightGBM."
     if isinstance(report, NetworkParityReport):
-        own = "`rankery`, the model's own."
+        own = "`rankery`, the score of the stored model."
     notes = "".join(f"- {note}\n" for note in report.notes)
     return (
-        f"# {source.name} for {target.reader}\n\n{target.summary}: `{target.filename}`.\n{shift}\n"
-        f"## Loading it\n\n{target.instructions(source)}\n"
-        f"## Proof\n\n`parity.json` lists the comparisons:\n\n{verdicts}{notes}\n"
-        "`golden.jsonl` has a document a line: `features`, the `score` that the engine must give it, and\n"
-        f"{own}\n"
+        f"# {source.name} for {target.reader}\n\n{target.summary}: `{target.filename}`.\n{shift}\n## Load"
+        f" the model\n\n{target.instructions(source)}\n## Parity with the stored model\n\n`parity.json`"
+        f" lists the comparisons:\n\n{verdicts}{notes}\n`golden.jsonl` has one document per line:"
+        f" `features`, the `score` that the engine must return, and\n{own}\n"
     )
 
 
@@ -75,12 +74,12 @@ def _verdict(engine: EngineParity) -> str:
 def _of_scores(engine: NetworkEngineParity) -> str:
     edges, data = engine.edge_cases, engine.data
     verdict = (
-        f"the scores of {edges.differing_documents:,} of {edges.documents:,} edge cases differ"
-        " from the model's by more than rounding explains"
+        f"the scores of {edges.differing_documents:,} of {edges.documents:,} edge cases differ from the"
+        " model's scores by more than rounding errors"
     )
     if data is None:
         return verdict
     return (
-        f"{verdict}, and those of {data.differing_documents:,} of {data.documents:,} documents, whose largest"
-        f" difference is {data.largest_score_difference:.2g}"
+        f"{verdict}, and those of {data.differing_documents:,} of {data.documents:,} documents, with a"
+        f" largest difference of {data.largest_score_difference:.2g}"
     )

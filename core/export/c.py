@@ -19,12 +19,12 @@ from core.export.tree_target import TreeSource
 from core.scorers import Layer
 from core.scorers.kernels import EPSILON
 
-_PLAIN = frozenset(f"{string.ascii_letters}{string.digits} _.,:;()-+*/@".encode())
+_UNESCAPED_BYTES = frozenset(f"{string.ascii_letters}{string.digits} _.,:;()-+*/@".encode())
 _ARRAY = re.compile(r"^static const (?:float|double|int) (\w+)\[\] = \{([^}]*)\};", re.MULTILINE)
 _WIDTH = 110  # of comments
 _HEAD = """\
 /*
- * The model {name}, exported by Rankery: a document's features in, its score out{precision}.
+ * The model {name}, exported by Rankery. The function returns the score of a document{precision}.
  *
  *     double {prefix}_score(const double features[{n_features}]);
  *
@@ -44,15 +44,15 @@ const char *const {prefix}_features[] = {{
 
 """
 _CONTRACT = (
-    "features are in the order of {prefix}_features; %s The higher the score, the better the document ranks."
-    " It allocates nothing, keeps nothing and may be called from any thread. Compile as C99 or later,"
-    " without -ffast-math, which knows no NAN."
+    "features are in the order of {prefix}_features; %s The higher the score, the better the document"
+    " ranks. The function is thread-safe and allocates no memory. Compile as C99 or later, without"
+    " -ffast-math, which ignores NAN."
 )
 _TREES = """\
-/* What is missing, and where it goes. */
+/* Missing values of a split, and the child that they go to. */
 enum {{ NOTHING, ZERO_LEFT, ZERO_RIGHT, NAN_LEFT, NAN_RIGHT }};
 
-/* LightGBM takes what is no farther from 0 for 0. */
+/* LightGBM treats values up to this magnitude as 0. */
 static const double zero = {zero!r};
 
 /*
@@ -217,7 +217,7 @@ static void normalise(double *units, const struct layer *layer)
 }}
 """
 # Names in a member's code that may clash with another member's code.
-_OWN = re.compile(
+_MEMBER_NAMES = re.compile(
     r"\b(struct (?:node|layer)|nodes|roots|zero|goes_left|NOTHING|(?:ZERO|NAN)_(?:LEFT|RIGHT)"
     r"|layers|N_[A-Z]+|WIDEST|scaled|activated|normalise|means|deviations|knots|targets|indicators"
     r"|(?:weights|bias|norm_scales|norm_shifts)_\d+|score|columns|weighted)\b"
@@ -236,7 +236,7 @@ static double weighted(const double *features)
 }}
 
 """
-_OF_MEMBER = re.compile(r"^/\* Member \d+ of the sum\. \*/$", re.MULTILINE)
+_MEMBER_HEADING = re.compile(r"^/\* Member \d+ of the sum\. \*/$", re.MULTILINE)
 _COLUMNS = re.compile(r"^static const int columns\[\] = \{\n    ([\d, ]+)\n\};", re.MULTILINE)
 _WEIGHT = re.compile(r"^    return (\S+) \* score\(chosen\);", re.MULTILINE)
 
@@ -307,7 +307,7 @@ class CNetwork(_C[NetworkSource], NetworkCode):
 
     summary = "C99 source without dependencies, in float64"
     missing = (
-        "what is not finite is missing. They are rounded to float first, as the model's training data were;"
+        "values that are not finite are missing. Features are rounded to float first, as in training;"
         " everything else is computed in double."
     )
     agreement = within("1e-9")
@@ -357,8 +357,8 @@ class CSum(_C[SumSource], MembersTarget):
 
     summary = "C99 source without dependencies, in float64"
     missing = (
-        "NAN is missing, and to linear scorers and networks whatever is not finite. Members that were trained"
-        " on floats round features to float first; everything else is computed in double."
+        "NAN is missing; for linear scorers and networks, all values that are not finite are missing."
+        " Members trained on floats round features to float first; everything else is computed in double."
     )
     agreement = within("1e-9")
     limits = CTrees.limits
@@ -385,18 +385,18 @@ class CSum(_C[SumSource], MembersTarget):
             value=f"{kind}features[columns[i]]",
             weight=part.member.weight,
         )
-        return f"/* Member {place} of the sum. */\n" + _OWN.sub(rf"\1_of_{place}", code + weighted)
+        return f"/* Member {place} of the sum. */\n" + _MEMBER_NAMES.sub(rf"\1_of_{place}", code + weighted)
 
     def read(self, content: bytes, source: SumSource) -> list[WrittenMember]:
         """Extract the code of each member, with its names as in a separate file."""
-        _, *codes = _OF_MEMBER.split(content.decode())
+        _, *codes = _MEMBER_HEADING.split(content.decode())
         return [_member_of(re.sub(rf"_of_{place}\b", "", code)) for place, code in enumerate(codes, start=1)]
 
 
 def _member_of(code: str) -> WrittenMember:
     columns, weight = _COLUMNS.search(code), _WEIGHT.search(code)
     if columns is None or weight is None:
-        raise ModelError("the members of the export are not those of the sum")
+        raise ModelError("the members of the export differ from the members of the sum")
     return WrittenMember(code.encode(), float(weight[1]), tuple(map(int, columns[1].split(","))))
 
 
@@ -413,7 +413,11 @@ def _function(source: Source) -> str:
 
 def literal(text: str) -> str:
     """Write a string literal in ASCII; other characters become the octal bytes of their UTF-8."""
-    return '"' + "".join(chr(byte) if byte in _PLAIN else f"\\{byte:03o}" for byte in text.encode()) + '"'
+    return (
+        '"'
+        + "".join(chr(byte) if byte in _UNESCAPED_BYTES else f"\\{byte:03o}" for byte in text.encode())
+        + '"'
+    )
 
 
 def _table(name: str, array: npt.NDArray[Any]) -> str:

@@ -18,7 +18,7 @@ class Elastic(TreeTarget):
     name = "elastic-learning-to-rank"
     filename = "model.json"
     media_type = "application/json"
-    reader = "Elasticsearch's own learning to rank"
+    reader = "Elasticsearch's built-in learning to rank"
     summary = "Trained model with learning_to_rank for Elasticsearch 8.12 and later"
     options = frozenset({"target_version", "model_name", "feature_names", "score_shift"})
     limits = NUMERIC_LIMITS
@@ -26,7 +26,7 @@ class Elastic(TreeTarget):
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of Elasticsearch."""
-        engine = "Elasticsearch's own inference"
+        engine = "Elasticsearch's inference"
         return (Arithmetic(engine, single=False, single_sum=False, doubles=True, finite=True),)
 
     def check(self, source: TreeSource) -> None:
@@ -34,7 +34,8 @@ class Elastic(TreeTarget):
         if source.options.before(8, 12):
             raise InvalidInput.at(
                 "/target_version",
-                "Elasticsearch has learning to rank from 8.12 on; see elasticsearch-xgboost",
+                "must be at least 8.12, the first version with learning to rank; or export as"
+                " elasticsearch-xgboost for the plugin",
             )
         super().check(source)
 
@@ -102,8 +103,8 @@ class Elastic(TreeTarget):
     def instructions(self, source: TreeSource) -> str:
         """Return the requests that store a model and rescore by it."""
         return f"""\
-The feature extractors in `{self.filename}` take each feature from a numeric field of its name, and find
-nothing where a document has none; put your own queries in their place.
+The feature extractors in `{self.filename}` read each feature from the numeric field with its name. A feature
+is missing if a document does not have the field. Replace them by the queries of your features.
 
 ```sh
 ELASTIC=http://localhost:9200
@@ -114,8 +115,8 @@ curl -X POST $ELASTIC/index/_search -H 'Content-Type: application/json' -d '{{"q
 ```
 
 To replay `golden.jsonl`, index each line's `features` as fields, leave out those that are `null`, and compare
-the score of each document with `score`: Elasticsearch adds up in float64 and shows a float32. From 8.19 on it
-raises scores below 0 itself.
+the score of each document with `score`: Elasticsearch adds in float64 and returns a float32. From 8.19 on it
+shifts negative scores itself.
 """
 
 

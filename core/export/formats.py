@@ -59,7 +59,12 @@ FORMATS: Mapping[str, Mapping[str, Target[Any]]] = MappingProxyType(
     }
 )
 FORMAT_NAMES = tuple(dict.fromkeys(name for formats in FORMATS.values() for name in formats))
-_MODELS = {"trees": "a forest", "linear": "a linear scorer", "mlp": "a network", "sum": "a sum of models"}
+_KIND_LABELS = {
+    "trees": "a forest",
+    "linear": "a linear scorer",
+    "mlp": "a network",
+    "sum": "a sum of models",
+}
 
 
 def export_model(
@@ -91,10 +96,12 @@ def export_model(
     formats = FORMATS[model.kind]
     if format not in formats:
         taken = ", ".join(formats)
-        way_out = "; or distil it to a forest" if isinstance(model, Sum) and format in TREE_FORMATS else ""
+        advice = (
+            "; or distil the sum into a forest" if isinstance(model, Sum) and format in TREE_FORMATS else ""
+        )
         raise InvalidInput.at(
             "/format",
-            f"{format} does not take {_MODELS[model.kind]}, which is exported as {taken}{way_out}",
+            f"{format} does not take {_KIND_LABELS[model.kind]}, which is exported as {taken}{advice}",
         )
     options.check(formats[format].options, format)
     names = options.names_of(feature_names or model.feature_names)

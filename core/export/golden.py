@@ -10,12 +10,12 @@ from core.export.networks.cases import with_missing
 from core.export.networks.export import E, ScoredExport
 from core.export.networks.parity import allowed
 from core.export.target import Export
-from core.export.tree_target import TreeExport, scores_of, unplain
+from core.export.tree_target import TreeExport, inexpressible_part, scores_of
 from core.scoring import Forest
 from core.types import Float32Array, Float64Array
 
 Score = Callable[[Float32Array], Float64Array]
-_OF_DATA, _WITH_MISSING, _AT_EDGES = 16, 8, 24  # documents; edge cases of forests are at thresholds
+_DATA_ROWS, _MISSING_ROWS, _EDGE_ROWS = 16, 8, 24  # documents; edge cases of forests are at thresholds
 _SHARE_MISSING = 0.3
 
 
@@ -51,14 +51,14 @@ def golden_vectors(export: Export, dataset: RankingDataset | None = None) -> Ite
 def _scored_rows(export: ScoredExport[E], dataset: RankingDataset | None) -> dict[str, Float32Array]:
     random, engine = np.random.default_rng(0), export.engines[0]
     if dataset is None:
-        name, base = "synthetic", export.synthetic(_AT_EDGES, random)
+        name, base = "synthetic", export.synthetic(_EDGE_ROWS, random)
     else:
-        chosen = np.linspace(0, dataset.n_documents - 1, _AT_EDGES).astype(np.int64)
+        chosen = np.linspace(0, dataset.n_documents - 1, _EDGE_ROWS).astype(np.int64)
         name, base = "data", dataset.features[chosen]
     base = np.where(np.isinf(base), np.float32(0.0), base)  # JSON has no infinity
-    kinds = {name: base[:_OF_DATA]}
+    kinds = {name: base[:_DATA_ROWS]}
     if not export.source.options.never_missing:
-        kinds["missing"] = with_missing(base[:_WITH_MISSING], random)
+        kinds["missing"] = with_missing(base[:_MISSING_ROWS], random)
     edges = export.edge_cases(engine, base, random)
     kinds["edge"] = np.where(np.isinf(edges), base, edges)
     return {kind: allowed(export, engine, rows) for kind, rows in kinds.items()}
@@ -68,27 +68,27 @@ def _tree_rows(export: TreeExport, dataset: RankingDataset | None) -> dict[str, 
     random, source = np.random.default_rng(0), export.source
     n_features = len(source.features)
     kinds: dict[str, Float32Array] = {}
-    base = random.normal(size=(_AT_EDGES, n_features)).astype(np.float32)
+    base = random.normal(size=(_EDGE_ROWS, n_features)).astype(np.float32)
     if dataset is None:
-        kinds["synthetic"] = base[:_OF_DATA]
+        kinds["synthetic"] = base[:_DATA_ROWS]
     else:
-        chosen = np.linspace(0, dataset.n_documents - 1, _AT_EDGES).astype(np.int64)
+        chosen = np.linspace(0, dataset.n_documents - 1, _EDGE_ROWS).astype(np.int64)
         base = dataset.features[chosen]
         base = np.where(np.isinf(base), np.float32(0.0), base)  # JSON has no infinity
         if source.options.never_missing:
             base = np.where(np.isnan(base), np.float32(0.0), base)
-        kinds["data"] = base[:: _AT_EDGES // _OF_DATA][:_OF_DATA]
+        kinds["data"] = base[:: _EDGE_ROWS // _DATA_ROWS][:_DATA_ROWS]
     if not source.options.never_missing:
-        missing = random.random((_WITH_MISSING, n_features)) < _SHARE_MISSING
-        kinds["missing"] = np.where(missing, np.float32(np.nan), base[:_WITH_MISSING])
-    if not unplain(source.text):
+        missing = random.random((_MISSING_ROWS, n_features)) < _SHARE_MISSING
+        kinds["missing"] = np.where(missing, np.float32(np.nan), base[:_MISSING_ROWS])
+    if not inexpressible_part(source.text):
         kinds["threshold"] = source.at_thresholds(base, random)
     return kinds
 
 
 def _tree_engine(export: TreeExport) -> Score:
     """Return a scoring function with the arithmetic of the format's first engine."""
-    if unplain(export.source.text):
+    if inexpressible_part(export.source.text):
         return Forest(export.source.text).score
     arithmetic = export.target.arithmetics(export.source.options)[0]
     loaded = arithmetic.loaded(export.written)

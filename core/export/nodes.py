@@ -157,9 +157,9 @@ def require_same_shape(model: Nodes, written: Nodes) -> None:
     """
     for mine, theirs in ((model.features, written.features), (model.right, written.right)):
         if not np.array_equal(mine, theirs):
-            raise ModelError("the trees of the export are not those of the model")
+            raise ModelError("the trees of the export differ from the trees of the model")
     if not np.array_equal(model.roots, written.roots):
-        raise ModelError("the export has another number of trees than the model")
+        raise ModelError("the number of trees in the export differs from the model's")
 
 
 @exact

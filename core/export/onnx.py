@@ -42,7 +42,7 @@ class _Onnx(Target[S]):
     name = "onnx"
     filename = "model.onnx"
     media_type = "application/octet-stream"
-    reader = "ONNX Runtime, Triton, Vespa and whatever else reads ONNX"
+    reader = "ONNX Runtime, Triton, Vespa and other ONNX runtimes"
     options = frozenset({"model_name", "feature_names"})
     tolerance: ClassVar[str]
 
@@ -57,14 +57,14 @@ class _Onnx(Target[S]):
         )
         return (
             "The columns of the input are the names under `features` in `golden.jsonl`, in that order; the"
-            f" model's metadata\nhas them as `feature_names`, too.\n\n{code}"
+            f" model's metadata\nalso has them as `feature_names`.\n\n{code}"
         )
 
 
 class OnnxTrees(_Onnx[TreeSource], TreeTarget):
     """A forest, as one operator."""
 
-    summary = "ONNX with a TreeEnsembleRegressor, float32 in and out"
+    summary = "ONNX with a TreeEnsembleRegressor, float32 features and scores"
     limits = NUMERIC_LIMITS
     nests = False
     tolerance = "1e-5"
@@ -88,7 +88,7 @@ class OnnxTrees(_Onnx[TreeSource], TreeTarget):
 class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
     """A linear scorer or a network, as a graph of plain operators."""
 
-    summary = "ONNX, float32 features in, computed in float64"
+    summary = "ONNX, float32 features, computed in float64"
     limits = ()
     tolerance = "1e-9"
 
@@ -104,8 +104,11 @@ class OnnxNetwork(_Onnx[NetworkSource], NetworkTarget):
 class OnnxSum(_Onnx[SumSource], SumTarget):
     """A sum: the graphs of its members, with the weighted sum of their scores."""
 
-    summary = "ONNX, float32 features in; trees in float32, all else in float64"
-    limits = (*NUMERIC_LIMITS[:1], "zero_as_missing in trees where zeros go elsewhere than values around 0")
+    summary = "ONNX, float32 features; trees in float32, everything else in float64"
+    limits = (
+        *NUMERIC_LIMITS[:1],
+        "trees with zero_as_missing that send zeros to another child than values close to 0",
+    )
     tolerance = "1e-5"
     of_trees = OnnxTrees()
     of_networks = OnnxNetwork()
@@ -133,7 +136,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
         forests = [part.source for part in source.parts if isinstance(part.source, TreeSource)]
         written = _trees_of(content)
         if len(forests) != len(written):
-            raise ModelError("the export has another number of forests than the sum")
+            raise ModelError("the number of forests in the export differs from the sum's")
         trees = [
             loaded
             for forest, nodes in zip(forests, written, strict=True)
@@ -204,7 +207,7 @@ def _nodes_of(onnx: Any, operator: Any) -> Nodes:
     values = np.zeros(len(own))
     leaves = roots[np.array(found["target_treeids"])] + np.array(found["target_nodeids"])
     if not np.array_equal(leaves, np.flatnonzero(is_leaf)):
-        raise ModelError("the leaves of the export are not those of the model")
+        raise ModelError("the leaves of the export differ from the leaves of the model")
     values[leaves] = found["target_weights"]
     left = columns["nodes_missing_value_tracks_true"] == 1
     return Nodes(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from core.errors import InputProblem, InvalidInput
 
-MAX_NAME = 500  # characters of a feature's name in an engine
+MAX_NAME_LENGTH = 500  # characters of a feature's name in an engine
 VERSION = r"^\d{1,4}(\.\d{1,4}){0,2}$"
 NAME = r"^[A-Za-z][A-Za-z0-9._-]{0,99}$"
 
@@ -50,7 +50,8 @@ class ExportOptions:
         """
         problems = [
             InputProblem(
-                f"/{name}", f"no option of {format}, which takes {', '.join(sorted(taken)) or 'none'}"
+                f"/{name}",
+                f"is not an option of {format}; its options are {', '.join(sorted(taken)) or 'none'}",
             )
             for name in self.given()
             if name not in taken
@@ -75,19 +76,21 @@ class ExportOptions:
         """
         known = set(feature_names)
         problems = [
-            InputProblem(_at(name), "not a feature of this model")
+            InputProblem(_at(name), "is not a feature of this model")
             for name in self.feature_names
             if name not in known
         ]
         problems += [
-            InputProblem(_at(name), f"must be 1 to {MAX_NAME} printable characters")
+            InputProblem(_at(name), f"must be 1 to {MAX_NAME_LENGTH} printable characters")
             for name, there in self.feature_names.items()
-            if not (1 <= len(there) <= MAX_NAME and there.isprintable())
+            if not (1 <= len(there) <= MAX_NAME_LENGTH and there.isprintable())
         ]
         names = tuple(self.feature_names.get(name, name) for name in feature_names)
         ((commonest, times),) = Counter(names).most_common(1)
         if times > 1:
-            problems.append(InputProblem("/feature_names", f"{times} features would be called {commonest!r}"))
+            problems.append(
+                InputProblem("/feature_names", f"{times} features would have the name {commonest!r}")
+            )
         if problems:
             raise InvalidInput(*problems[:50])
         return names

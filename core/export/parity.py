@@ -17,7 +17,7 @@ from core.export.parity_report import DataParity, EngineParity, ParityReport, Sl
 from core.export.ranking import compare_rankings
 from core.export.target import Export
 from core.export.thresholds import floor32
-from core.export.tree_target import Arithmetic, TreeExport, TreeSource, scores_of, unplain
+from core.export.tree_target import Arithmetic, TreeExport, TreeSource, inexpressible_part, scores_of
 from core.types import Float64Array
 
 
@@ -46,8 +46,10 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
     arithmetics = target.arithmetics(source.options)
     notes = target.notes(source, export.content)
     found: list[EngineParity] = []
-    if reason := unplain(source.text):
-        notes.append(f"The file is the stored model, byte for byte; of {reason} nothing else is compared.")
+    if reason := inexpressible_part(source.text):
+        notes.append(
+            f"The file equals the stored model byte for byte. Nothing else is compared because of {reason}."
+        )
     else:
         written = export.written
         notes += _notes(source, arithmetics)
@@ -66,7 +68,8 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
         if (residue := engine.slack_residue) and residue.splits:
             notes.append(
                 f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot equal LightGBM's: values"
-                f" between the two, at most {residue.widest_range:.2g} apart, go the other way. Zeros do not."
+                f" between the two, at most {residue.widest_range:.2g} apart, go to the other child. Zeros"
+                " are not affected."
             )
     exact = not any(
         engine.neighbours.differing_decisions or (engine.data is not None and engine.data.differing_leaves)
@@ -80,13 +83,14 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
     n_infinite = np.count_nonzero(np.isinf(source.nodes.thresholds))
     if n_infinite and any(arithmetic.finite for arithmetic in arithmetics):
         yield (
-            f"{n_infinite:,} splits part missing values from all others by an infinite threshold. The export"
-            " has the largest number instead: an infinite value would go where the missing ones go."
+            f"{n_infinite:,} splits separate missing values from all others by an infinite threshold. The"
+            " export has the largest number instead, so that an infinite value goes to the same child as"
+            " missing values."
         )
     if source.options.never_missing:
         yield (
-            "Where missing values go is compared only where the engine follows the split: never_missing says"
-            " that there are none."
+            "never_missing is set: the child of missing values is compared only if the engine follows the"
+            " split."
         )
 
 

@@ -11,7 +11,7 @@ from core.types import Float32Array, Float64Array, Int64Array
 
 BoolArray = npt.NDArray[np.bool_]
 
-BLOCK = 256  # documents that fit in the cache together with a tree
+BLOCK = 256  # number of documents that fit in the cache together with a tree
 _LEFT_IF_ZERO, _RIGHT_IF_ZERO = int(MissingGo.LEFT_IF_ZERO), int(MissingGo.RIGHT_IF_ZERO)
 _LEFT_IF_NAN = int(MissingGo.LEFT_IF_NAN)
 

@@ -10,7 +10,7 @@ from core.export.tree_target import Arithmetic, Missing, TreeSource
 from core.types import Float64Array
 
 EXAMPLES = 10  # differences that are listed
-_SPLITS_AT_A_TIME = 65_536  # about 20 MB of values
+_SPLITS_PER_BATCH = 65_536  # about 20 MB of values
 
 
 def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic) -> NeighbourParity:
@@ -24,8 +24,8 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     nodes, splits = source.nodes, source.nodes.splits
     decisions, differing_decisions, differing_splits = 0, 0, 0
     examples: list[Difference] = []
-    for first in range(0, len(splits), _SPLITS_AT_A_TIME):
-        some = splits[first : first + _SPLITS_AT_A_TIME]
+    for first in range(0, len(splits), _SPLITS_PER_BATCH):
+        some = splits[first : first + _SPLITS_PER_BATCH]
         values = _values(nodes.thresholds[some], loaded.thresholds[some], doubles=arithmetic.doubles)
         if arithmetic.finite:
             values = np.where(np.isinf(values), 0.0, values)

@@ -32,7 +32,7 @@ from core.types import Float32Array, Float64Array
 
 _ELASTICSEARCH = "the Learning to Rank plugin of Elasticsearch"
 _OPENSEARCH = "the Learning to Rank plugin of OpenSearch"
-_CANNOT = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
+_UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
 
 
 class _Plugin(Target[S]):
@@ -62,7 +62,7 @@ curl -X POST $SEARCH/index/_search -H 'Content-Type: application/json' -d '{{"qu
 
 To replay `golden.jsonl`, index each line's `features` as fields that the feature set's queries score by,
 leave out those that are `null`, and compare the score of each document with `score`; both are sums of
-float32. Lucene takes no score below 0 where it is asked for one alone: {self.raise_scores}
+float32. Lucene rejects negative scores of a query without rescoring: {self.raise_scores}
 """
 
 
@@ -72,7 +72,7 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
     options = frozenset(
         {"target_version", "model_name", "feature_set", "feature_names", "score_shift", "never_missing"}
     )
-    raise_scores = "`score_shift=true` raises them all."
+    raise_scores = "`score_shift=true` shifts all scores to at least 0."
 
     def write(self, source: TreeSource) -> bytes:
         """Write the body of `_createmodel`."""
@@ -126,9 +126,9 @@ class ElasticsearchXgboost(_Xgboost):
     summary = f"model/xgboost+json for {_ELASTICSEARCH}"
     limits = (
         *NUMERIC_LIMITS,
-        "before 8.14, missing values that go elsewhere than 0 does",
+        "before 8.14, missing values that do not follow the value 0",
     )
-    way_out = "Plugins for Elasticsearch 8.14 and later follow the split."
+    limit_advice = "Plugins for Elasticsearch 8.14 and later follow the split."
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of the version; exports for 8.12 and 8.13 are exact in both arithmetics."""
@@ -149,10 +149,10 @@ class OpensearchXgboost(_Xgboost):
     summary = f"model/xgboost+json for {_OPENSEARCH}"
     limits = (
         *NUMERIC_LIMITS,
-        "up to 3.1, missing values that go elsewhere than 0 does",
+        "up to 3.1, missing values that do not follow the value 0",
         "from 3.2 to 3.7, missing values that go left",
     )
-    way_out = "OpenSearch 3.8 and later follow the split."
+    limit_advice = "OpenSearch 3.8 and later follow the split."
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of the version."""
@@ -168,12 +168,15 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
 
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
     limits = (
-        *limits_of(_CANNOT),
-        "missing features, which count as 0, of models that take the mean for them",
+        *limits_of(_UNSUPPORTED),
+        "missing features, which count as 0, if the model replaces them by the mean",
     )
-    cannot = _CANNOT
-    raise_scores = "rescore by it, as above."
-    way_out = "Train with inputs standard or none and without it, or export it as onnx, c or python."
+    unsupported = _UNSUPPORTED
+    raise_scores = "use the model for rescoring only, as above."
+    limit_advice = (
+        "Train with inputs standard or none and without these parts, or export the model as onnx, c or"
+        " python."
+    )
 
     def check(self, source: NetworkSource) -> None:
         """Refuse a model that the plugins cannot express."""
@@ -233,9 +236,14 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
         """Return notes on the omitted bias and the option never_missing."""
-        found = ["The bias is left out: model/linear has none, and it changes no order."]
+        found = [
+            (
+                "The bias is left out: model/linear has no bias, and a bias does not change the order of"
+                " documents."
+            )
+        ]
         if source.options.never_missing:
-            found.append("Missing features are not compared: by never_missing there are none.")
+            found.append("Missing features are not compared, since never_missing is set.")
         return found
 
 

@@ -19,7 +19,7 @@ from core.export.tree_target import TreeSource
 from core.scorers.kernels import EPSILON
 
 _CODE = '''\
-"""The model {name}, exported by Rankery: documents' features in, scores out{precision}.
+"""The model {name}, exported by Rankery. `score` returns the score of a document{precision}.
 
 score(features) takes a sequence of {n_features} numbers in the order of FEATURES; {missing}
 """
@@ -36,12 +36,12 @@ FEATURES = (
 def score(features):
     """Return the score of a document; the higher it is, the better it ranks."""
     if len(features) != len(FEATURES):
-        raise ValueError(f"the model needs {{len(FEATURES)}} features, these are {{len(features)}}")
+        raise ValueError(f"expected {{len(FEATURES)}} features, but got {{len(features)}}")
 {body}'''
 _TREE_TABLES = """\
-# What is missing, and where it goes.
+# Missing values of a split, and the child that they go to.
 NOTHING, ZERO_LEFT, ZERO_RIGHT, NAN_LEFT, NAN_RIGHT = range(5)
-ZERO = {zero!r}  # LightGBM takes what is no farther from 0 for 0
+ZERO = {zero!r}  # LightGBM treats values up to this magnitude as 0
 
 # A split: feature, threshold, where missing values go, right child; its left child is the next line.
 # A leaf: -1, value, 0, 0.
@@ -160,7 +160,7 @@ def _member_{place}():
 _SUM_TABLES = """\
 {members}
 
-# Of each member its weight, the places of its features, whether it rounds them to float32, and its function.
+# For each member: weight, columns of its features, whether they are rounded to float32, and its function.
 WEIGHTS = {weights}
 COLUMNS = {columns}
 ROUNDS = {rounds}
@@ -181,12 +181,12 @@ def _rounded(value):
     except OverflowError:
         return copysign(inf, value)
 """
-_REPLAYED = replay(
+_REPLAY = replay(
     "import json\nimport model\n",
     '    score = model.score(list(golden["features"].values()))\n',
     within("1e-9"),
 )
-_OF_MEMBER = re.compile(r"^def _member_\d+\(\):\n(.*?)^    return score\n", re.MULTILINE | re.DOTALL)
+_MEMBER_FUNCTION = re.compile(r"^def _member_\d+\(\):\n(.*?)^    return score\n", re.MULTILINE | re.DOTALL)
 _INDICATORS = "    units += [0.0 if isfinite(values[feature]) else 1.0 for feature in INDICATORS]\n"
 
 
@@ -250,8 +250,8 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
 
     summary = "Python module without dependencies, in float64"
     missing = (
-        "None, and what is not\nfinite, is missing. They are rounded to float32 first, as the model's"
-        " training data were."
+        "None and values that\nare not finite are missing. Features are rounded to float32 first, as in"
+        " training."
     )
     imports = (
         "from math import copysign, exp, isfinite, log1p, nan, sqrt, tanh\nfrom struct import pack, unpack"
@@ -297,14 +297,17 @@ class PythonNetwork(_Python[NetworkSource], NetworkCode):
 
     def instructions(self, source: NetworkSource) -> str:
         """Return Python code that replays the golden vectors."""
-        return _REPLAYED
+        return _REPLAY
 
 
 class PythonSum(_Python[SumSource], MembersTarget):
     """A sum: a function around the module of each member."""
 
     summary = "Python module without dependencies, in float64"
-    missing = "None or NaN is\nmissing, and to linear scorers and networks whatever is not finite."
+    missing = (
+        "None or NaN is\nmissing; for linear scorers and networks, all values that are not finite are"
+        " missing."
+    )
     imports = (
         "from math import copysign, exp, inf, isfinite, isnan, log1p, nan, sqrt, tanh\n"
         "from struct import pack, unpack"
@@ -344,17 +347,17 @@ class PythonSum(_Python[SumSource], MembersTarget):
             and isinstance(target := table.targets[0], ast.Name)
             and target.id in ("WEIGHTS", "COLUMNS")
         }
-        codes = [textwrap.dedent(code).encode() for code in _OF_MEMBER.findall(text)]
+        codes = [textwrap.dedent(code).encode() for code in _MEMBER_FUNCTION.findall(text)]
         try:
             return [
                 WrittenMember(*each) for each in zip(codes, found["WEIGHTS"], found["COLUMNS"], strict=True)
             ]
         except (KeyError, ValueError) as error:
-            raise ModelError("the members of the export are not those of the sum") from error
+            raise ModelError("the members of the export differ from the members of the sum") from error
 
     def instructions(self, source: SumSource) -> str:
         """Return Python code that replays the golden vectors."""
-        return _REPLAYED
+        return _REPLAY
 
 
 def _literal(array: npt.NDArray[Any]) -> str:

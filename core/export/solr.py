@@ -39,7 +39,7 @@ from core.types import Float32Array, Float64Array
 ZOOKEEPER_BYTES = 1_000_000  # jute.maxbuffer is 0xfffff; Solr's managed resource needs a part of it
 _LTR = "org.apache.solr.ltr"
 _NORM = f"{_LTR}.norm.StandardNormalizer"
-_CANNOT = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
+_UNSUPPORTED = frozenset({"log1p", "rank-gauss", "indicators", "layer-norm"})
 _ACTIVATIONS = frozenset({"relu", "tanh", "sigmoid"})
 
 
@@ -112,14 +112,16 @@ class _Solr(Target[S]):
         if len(content) <= ZOOKEEPER_BYTES:
             return []
         return [
-            f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: upload wrapper.json, a"
-            " DefaultWrapperModel, and give model.json to the collection as a resource."
+            (
+                f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: upload wrapper.json, a"
+                " DefaultWrapperModel, and add model.json to the resources of the collection."
+            )
         ]
 
     def instructions(self, source: S) -> str:
         """Return the requests that store the features and the model, and that rank by the model."""
         return f"""\
-`features.json` is to be started from: it takes each feature from a field of its name.{self.advice(source)}
+`features.json` is a template that reads each feature from the field with its name.{self.advice(source)}
 
 ```sh
 SOLR=http://localhost:8983/solr/collection
@@ -128,9 +130,9 @@ curl -X PUT $SOLR/schema/model-store -H 'Content-Type: application/json' --data-
 curl "$SOLR/query?q=*:*&rq=%7B!ltr%20model={source.name}%20reRankDocs=100%7D&fl=id,score"
 ```
 
-Where there is a `wrapper.json`, the model is too large for ZooKeeper: copy `{self.filename}` as
+If the archive has a `wrapper.json`, the model is too large for ZooKeeper: copy `{self.filename}` as
 `{source.name}.json` to a folder that solrconfig.xml names in a `<lib>` directive on each node, and PUT
-`wrapper.json` in its stead.
+`wrapper.json` instead.
 
 To replay `golden.jsonl`, index each line's `features` as fields of a document, leave out those that are
 `null`, and compare its score with `score`; both are sums of float32.
@@ -147,10 +149,13 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
     )
     limits = (
         *NUMERIC_LIMITS,
-        "thresholds under about 1e-6, and some powers of two below 0, are met nearly: parity counts them",
-        "before Solr 9.2, missing values that go elsewhere than 0 does",
+        (
+            "thresholds below about 1e-6 and some negative powers of two are approximated: parity.json counts"
+            " them"
+        ),
+        "before Solr 9.2, missing values that do not follow the value 0",
     )
-    way_out = "Solr 9.2 and later follow the split."
+    limit_advice = "Solr 9.2 and later follow the split."
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetic of the version."""
@@ -198,16 +203,23 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
 
     def advice(self, source: TreeSource) -> str:
         """Return the advice to keep NaN."""
-        return "" if _legacy(source.options) else ' Keep `"defaultValue": "NaN"`: missing is then missing.'
+        return (
+            ""
+            if _legacy(source.options)
+            else ' Keep `"defaultValue": "NaN"`, which marks a feature as missing.'
+        )
 
 
 class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
     """A linear scorer or a network whose features are scaled by normalizers."""
 
     options = frozenset({"model_name", "feature_set", "feature_names", "never_missing"})
-    limits = limits_of(_CANNOT)
-    cannot = _CANNOT
-    way_out = "Train with inputs standard or none and without it, or export it as onnx, c or python."
+    limits = limits_of(_UNSUPPORTED)
+    unsupported = _UNSUPPORTED
+    limit_advice = (
+        "Train with inputs standard or none and without these parts, or export the model as onnx, c or"
+        " python."
+    )
 
     def check(self, source: NetworkSource) -> None:
         """Refuse a model that Solr cannot express."""
@@ -239,13 +251,13 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
 
     def advice(self, source: NetworkSource) -> str:
         """Return the advice to keep the means."""
-        return " Keep each `defaultValue`: it is what a missing feature counts as."
+        return " Keep each `defaultValue`: it replaces a missing feature."
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
         """Return notes on missing features and on models too large for ZooKeeper."""
         missing = (
-            "A missing feature is its defaultValue in features.json, the mean over the training data, which"
-            " scales to 0 as in the model."
+            "A missing feature has its defaultValue in features.json: the mean over the training data,"
+            " which scales to 0 as in the model."
         )
         return [missing, *super().notes(source, content)]
 
@@ -287,7 +299,10 @@ class SolrLinear(_SolrNetwork):
 
     def notes(self, source: NetworkSource, content: bytes) -> list[str]:
         """Return a note on the omitted bias."""
-        bias = "The bias is left out: a LinearModel has none, and it changes no order."
+        bias = (
+            "The bias is left out: a LinearModel has no bias, and a bias does not change the order of"
+            " documents."
+        )
         return [bias, *super().notes(source, content)]
 
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
@@ -327,7 +342,7 @@ class SolrNetwork(_SolrNetwork):
         )
         (activation, *others), last = {layer["activation"] for layer in found[:-1]}, found[-1]["activation"]
         if others or activation not in _ACTIVATIONS or last != "identity":
-            raise ModelError("the activations of the export are not those of the model")
+            raise ModelError("the activations of the export differ from the activations of the model")
         return self._engine(content, source, layers, activation)
 
 

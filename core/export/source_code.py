@@ -17,7 +17,7 @@ from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes
 from core.export.options import ExportOptions
 from core.export.target import S, Target
-from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget, require_plain
+from core.export.tree_target import NUMERIC_LIMITS, Arithmetic, TreeSource, TreeTarget, require_expressible
 from core.scorers import InputTransform, Layer, Network
 
 Arrays = Mapping[str, Any]
@@ -50,7 +50,7 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
 
     row: ClassVar[str]
     infinity: ClassVar[str]
-    precision = ", to the bit as LightGBM's"
+    precision = ", bit-identical to LightGBM's score"
     limits = NUMERIC_LIMITS[:1]
     nests = False
 
@@ -60,7 +60,7 @@ class TreeCode(SourceCode[TreeSource], TreeTarget):
 
     def check(self, source: TreeSource) -> None:
         """Refuse models that are not sums of constant leaves; all numerical splits can be expressed."""
-        require_plain(source.text, self.name)
+        require_expressible(source.text, self.name)
 
     def tables(self, nodes: Nodes) -> dict[str, str]:
         """Return the lines of the tables of nodes and of roots, by name."""
@@ -124,7 +124,7 @@ class NetworkCode(SourceCode[NetworkSource], NetworkTarget):
         activations = self.activations.items()
         found = [name for name, code in activations if f"\n{self.before_activation}{code}" in text]
         if len(found) != 1:
-            raise ModelError("the export has not one activation")
+            raise ModelError("the export must have one activation")
         network = network_of(
             self.arrays(text),
             source.features,
@@ -197,7 +197,7 @@ def network_of(arrays: Arrays, features: tuple[str, ...], *, log1p: bool, activa
             n_features,
         )
     except (KeyError, ValueError) as error:
-        raise ModelError("the tables of the export are not those of the model") from error
+        raise ModelError("the tables of the export differ from the tables of the model") from error
     return Network(features, transform, tuple(layers), activation)
 
 

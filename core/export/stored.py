@@ -19,7 +19,7 @@ class LightGbm(TreeTarget):
     filename = "model.txt"
     media_type = "text/plain; charset=utf-8"
     reader = "LightGBM"
-    summary = "LightGBM's own text, as the model is stored"
+    summary = "The model as it is stored: LightGBM's text format"
     options = frozenset()
     limits = ()
     nests = False
@@ -44,16 +44,18 @@ class LightGbm(TreeTarget):
         pairs = zip(source.features, source.text.feature_names, strict=True)
         spelled = [f"`{name}` is `{written}`" for name, written in pairs if name != written]
         found = (
-            [f"In LightGBM's text, which cannot hold every name, {', '.join(spelled)}."] if spelled else []
+            [f"LightGBM's text format does not allow every name: {', '.join(spelled)}."] if spelled else []
         )
         names = [source.features[column] for column in source.text.categories]
         if not names:
             return found
         return [
             *found,
-            f"Values of {', '.join(names)} are positions in the lists of pandas_categorical, the last line,"
-            " also in the golden vectors. LightGBM's Python package reads it: DataFrames hold the values"
-            " themselves, in columns of type category.",
+            (
+                f"Values of {', '.join(names)} are indexes into the lists of pandas_categorical, the last"
+                " line of the file, also in the golden vectors. LightGBM's Python package reads these lists:"
+                " DataFrames have the values themselves, in columns of type category."
+            ),
         ]
 
     def instructions(self, source: TreeSource) -> str:

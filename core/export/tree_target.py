@@ -23,7 +23,7 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 # Parts of models that a sum of constant leaves below splits `x <= t` cannot express.
 NUMERIC_LIMITS = (
     "categorical splits, linear trees and averages (boosting=rf)",
-    "zero_as_missing where zeros go elsewhere than values around 0",
+    "trees with zero_as_missing that send zeros to another child than values close to 0",
 )
 MAX_DEPTH = 300  # JSON parsers of engines accept at most 1,000 nested objects and arrays
 _EXAMPLES = 3
@@ -32,7 +32,7 @@ _EXAMPLES = 3
 class Missing(Enum):
     """Treatment of missing features by an engine."""
 
-    AS_WRITTEN = "go where the split says"
+    AS_WRITTEN = "follow the split"
     ZERO = "count as 0"
     RIGHT = "go right at every split"
 
@@ -149,11 +149,11 @@ class TreeTarget(Target[TreeSource]):
 
     Attributes:
         nests: Whether nodes are nested in the file, which bounds the depth of trees.
-        way_out: Advice about missing values with another direction.
+        limit_advice: Advice about missing values with another direction.
     """
 
     nests: ClassVar[bool] = True
-    way_out: ClassVar[str] = "Choose a format that has missing values."
+    limit_advice: ClassVar[str] = "Choose a format with missing values."
 
     @abstractmethod
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
@@ -169,20 +169,26 @@ class TreeTarget(Target[TreeSource]):
         Raises:
             ModelError: The format cannot express the model.
         """
-        require_plain(source.text, self.name)
+        require_expressible(source.text, self.name)
         if self.nests and (deepest := int(source.nodes.depths().max(initial=0))) > MAX_DEPTH:
             raise ModelError(
-                f"a tree of the model is {deepest} splits deep; {self.name} takes {MAX_DEPTH}. Train with"
-                f" max_depth, or choose a format that does not nest: c, python, onnx"
+                f"a tree of the model has a depth of {deepest}; the maximum of {self.name} is {MAX_DEPTH}."
+                " Train with max_depth, or choose a format without nested trees: c, python, onnx"
             )
         arithmetics = self.arithmetics(source.options)
         if any(arithmetic.single for arithmetic in arithmetics):
             largest = np.maximum.reduceat(np.abs(source.nodes.values), source.nodes.roots).sum()
             if largest > LARGEST:
-                raise ModelError(f"scores up to {largest:g} are beyond the float32 of {self.reader}")
+                raise ModelError(
+                    f"scores up to {largest:g} exceed the range of float32, which {self.reader} uses"
+                )
         splits = source.nodes.splits
         parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
-        self.refuse(source, parted, "sends zeros where its threshold does not; train without zero_as_missing")
+        self.refuse(
+            source,
+            parted,
+            "sends zeros to another child than its threshold does; train without zero_as_missing",
+        )
         if not source.options.never_missing:
             for arithmetic in arithmetics:
                 self._check_missing(source, splits, arithmetic)
@@ -195,8 +201,8 @@ class TreeTarget(Target[TreeSource]):
         self.refuse(
             source,
             splits[there != (nan_left == 1)],
-            f"sends missing values elsewhere than {arithmetic.engine}, where they {arithmetic.missing.value}."
-            f" {self.way_out} Or say never_missing where every document has every feature",
+            f"sends missing values to another child than {arithmetic.engine}, where they"
+            f" {arithmetic.missing.value}. {self.limit_advice} If no features are missing, set never_missing",
         )
 
     def refuse(self, source: TreeSource, nodes: Int64Array, words: str) -> None:
@@ -270,7 +276,7 @@ def scores_of(
     return scores, engine_scores, counts
 
 
-def unplain(text: ModelText) -> str | None:
+def inexpressible_part(text: ModelText) -> str | None:
     """Describe a part that is not a sum of constant leaves under numerical splits; None without any."""
     if any((tree.decisions & CATEGORICAL).any() for tree in text.trees):
         return "categorical splits"
@@ -279,11 +285,11 @@ def unplain(text: ModelText) -> str | None:
     return "an average of its trees (boosting=rf)" if text.averages else None
 
 
-def require_plain(text: ModelText, format: str) -> None:
+def require_expressible(text: ModelText, format: str) -> None:
     """Refuse a model that only LightGBM itself can express.
 
     Raises:
         ModelError: Only LightGBM can express the model.
     """
-    if found := unplain(text):
-        raise ModelError(f"the model has {found}, which {format} cannot express; only lightgbm can")
+    if found := inexpressible_part(text):
+        raise ModelError(f"the model has {found}; only the format lightgbm supports this, {format} does not")

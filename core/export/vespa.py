@@ -35,14 +35,14 @@ _NAME = r"[A-Za-z_@$][A-Za-z0-9_@$]*"
 _RANK_FEATURE = re.compile(rf"{_NAME}(\([^()\"\\]*(\([^()\"\\]*\)[^()\"\\]*)*\))?(\.[A-Za-z0-9_.]+)?")
 _FUNCTION = re.compile(_NAME)
 _PROFILE = "model.profile"
-_NAMES = "features whose names are neither rank features nor functions: name them in feature_names"
+_UNMAPPED_FEATURES = "features whose names are neither rank features nor functions: map them in feature_names"
 _TERM = re.compile(r"^ +\+ if \(isNan\((.+)\), (\S+), (\S+) \* \1\)$", re.MULTILINE)
 _CONSTANT = re.compile(r"^        expression \{\n +(\S+)$", re.MULTILINE)
 _LINEAR_FUNCTION = re.compile(
     r"^    function (\w+)\(\) (\{\n        expression \{\n +[^ ]+\n(?: +\+ if .*\n)* +\}\n)", re.MULTILINE
 )
 _WEIGHTED = re.compile(r"^            (?:\+ )?([^ ]+) \* (.+)$", re.MULTILINE)
-_CANNOT = frozenset({"log1p", "rank-gauss"})
+_UNSUPPORTED = frozenset({"log1p", "rank-gauss"})
 
 
 class _Vespa(Target[S]):
@@ -64,7 +64,7 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
     filename = "model.json"
     media_type = "application/json"
     summary = 'For `lightgbm("model.json")` in a rank profile'
-    limits = (*NUMERIC_LIMITS, _NAMES)
+    limits = (*NUMERIC_LIMITS, _UNMAPPED_FEATURES)
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
         """Return the arithmetics of Vespa's two evaluators."""
@@ -127,8 +127,8 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
         profile = _profile(source, used, f': lightgbm("{source.name}.json")')
         return f"""\
 Put `{self.filename}` into the application package as `models/{source.name}.json` and rank by it. The
-functions give the features whose names are not rank features already; write your own expressions. What a
-document lacks must be NaN there, as an attribute without a value is.
+functions compute the features whose names are not rank features; replace their expressions. A missing
+feature must be NaN, as an attribute without a value is.
 
 ```
 {profile}```
@@ -138,8 +138,8 @@ vespa deploy
 ```
 
 To replay `golden.jsonl`, feed each line's `features` as attributes of a document, leave out those that are
-`null`, ask for it with this profile and compare its relevance with `score`; it may differ by the rounding of
-float32 leaves, as `parity.json` says.
+`null`, query it with this profile and compare its relevance with `score`. It may differ by the rounding of
+float32 leaves; see `parity.json`.
 """
 
 
@@ -155,16 +155,16 @@ class _VespaProfile(_Vespa[S]):
         models, profile = self.models(source), profile_name(source.name)
         return f"""\
 Put {models}`{_PROFILE}` as `schemas/SCHEMA/{profile}.profile` into the application package, SCHEMA being
-the name of your schema, and rank by `{profile}`. The functions in the profile give the features whose names
-are not rank features already; write your own expressions. What a document lacks must be NaN there, as an
-attribute without a value is.
+the name of your schema, and rank by `{profile}`. The functions in the profile compute the features whose
+names are not rank features; replace their expressions. A missing feature must be NaN, as an attribute without
+a value is.
 
 ```sh
 vespa deploy
 ```
 
 To replay `golden.jsonl`, feed each line's `features` as attributes of a document, leave out those that are
-`null`, ask for it with this profile and compare its relevance with `score`.
+`null`, query it with this profile and compare its relevance with `score`.
 """
 
 
@@ -174,9 +174,9 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
     filename = _PROFILE
     media_type = "text/plain; charset=utf-8"
     summary = "Rank profile for Vespa, a plain expression"
-    limits = (*limits_of(_CANNOT), _NAMES)
-    cannot = _CANNOT
-    way_out = "Export it as onnx, which Vespa reads too."
+    limits = (*limits_of(_UNSUPPORTED), _UNMAPPED_FEATURES)
+    unsupported = _UNSUPPORTED
+    limit_advice = "Export the model as onnx, which Vespa reads, too."
 
     def write(self, source: NetworkSource) -> bytes:
         """Write the profile, with the scaling folded into the weights in float64."""
@@ -191,7 +191,7 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
         text = content.decode()
         found, constants = _TERM.findall(text), _CONSTANT.findall(text)
         if len(constants) != 1 or len(found) != text.count("\n            + "):
-            raise ModelError("the expression of the export is not that of the model")
+            raise ModelError("the expression of the export differs from the expression of the model")
         places = {name: place for place, name in enumerate(source.features)}
         terms = [(places[name], float(missing), float(weight)) for name, missing, weight in found]
 
@@ -212,7 +212,7 @@ class VespaNetwork(_VespaProfile[NetworkSource], NetworkTarget):
     filename = "model.onnx"
     media_type = "application/octet-stream"
     summary = "ONNX model for Vespa, with a rank profile in the archive"
-    limits = (_NAMES,)
+    limits = (_UNMAPPED_FEATURES,)
 
     def models(self, source: NetworkSource) -> str:
         """Return the part of the instructions on the ONNX model."""
@@ -238,14 +238,14 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
     filename = _PROFILE
     media_type = "text/plain; charset=utf-8"
     summary = "Rank profile for Vespa, with the models of trees and networks in the archive"
-    limits = (*NUMERIC_LIMITS, _NAMES)
+    limits = (*NUMERIC_LIMITS, _UNMAPPED_FEATURES)
     of_trees = VespaTrees()
     of_networks = VespaNetwork()
 
     def of_network(self, source: NetworkSource) -> NetworkTarget:
         """Return the format of expressions, or ONNX where an expression cannot give the scores."""
         parts = {name for name, _ in parts_of(source.network)}
-        return _LINEAR if source.network.kind == "linear" and not parts & _CANNOT else self.of_networks
+        return _LINEAR if source.network.kind == "linear" and not parts & _UNSUPPORTED else self.of_networks
 
     def models(self, source: SumSource) -> str:
         """Return the part of the instructions on the folder of the members' models."""
@@ -302,7 +302,7 @@ class VespaSum(_VespaProfile[SumSource], MembersTarget):
         for part, (weight, term) in zip(source.parts, _WEIGHTED.findall(first_phase), strict=False):
             member, (_, expected, _) = part.source, self._written(part.source)
             if term != expected:
-                raise ModelError("the terms of the export are not those of the sum")
+                raise ModelError("the terms of the export differ from the terms of the sum")
             model = functions.get(term, "").encode() or next(
                 file for name, file in files.items() if name.startswith(f"models/{member.name}.")
             )
@@ -328,8 +328,8 @@ def check_names(names: tuple[str, ...]) -> None:
     problems = [
         InputProblem(
             "/feature_names",
-            f"{name[:80]!r} is neither a rank feature of Vespa nor the name of a function; map it to its name"
-            " there, such as attribute(price)",
+            f"{name[:80]!r} is neither a rank feature of Vespa nor the name of a function; map it to a rank"
+            " feature in feature_names, such as attribute(price)",
         )
         for name in names
         if _RANK_FEATURE.fullmatch(name) is None

@@ -4,19 +4,19 @@ import numpy as np
 
 from core.data import synthetic_dataset
 from core.export.formats import export_model
-from core.export.parity import parity as compare
+from core.export.parity import parity
 from core.scorers import InputTransform, Layer, Network, write_network
 from core.scoring.model_text import ModelText
 from core.scoring.tree import Tree
 
 
-def parity() -> None:
+def parity_kernels() -> None:
     """Export and compare a minimal forest and a minimal linear scorer."""
     dataset = synthetic_dataset(1, seed=0)
     names = tuple(f"f{number}" for number in range(dataset.n_features))
-    compare(export_model(ModelText(names, (Tree.leaf(0.0),)).write(), "ranklib"), dataset)
+    parity(export_model(ModelText(names, (Tree.leaf(0.0),)).write(), "ranklib"), dataset)
     inputs = InputTransform.fit(dataset.features[:0], kind="none", log1p=False, missing_indicators=False)
     layer = Layer(np.ones((len(names), 1), np.float32), np.ones(1, np.float32))
     network = write_network(Network(names, inputs, (layer,)))
-    for format_of_either_kind in ("c", "solr"):  # sums of float64, and of float32
-        compare(export_model(network, format_of_either_kind), dataset)
+    for name in ("c", "solr"):  # `c` adds in float64, `solr` in float32
+        parity(export_model(network, name), dataset)

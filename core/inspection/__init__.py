@@ -3,10 +3,10 @@
 from core.inspection.importance import SplitImportance, split_importance
 from core.inspection.partial_dependence import Grid, PartialDependence, partial_dependence
 from core.inspection.permutation import PermutationImportance, Permutations, permutation_importance
-from core.inspection.tree_nodes import MOST_DEPTH, Leaf, Split, tree_nodes
+from core.inspection.tree_nodes import MAX_DEPTH, Leaf, Split, tree_nodes
 
 __all__ = [
-    "MOST_DEPTH",
+    "MAX_DEPTH",
     "Grid",
     "Leaf",
     "PartialDependence",

@@ -12,7 +12,7 @@ from core.scoring.model_text import ModelText
 from core.scoring.tree import CATEGORICAL, Tree
 from core.types import Int64Array
 
-MOST_DEPTH = 64
+MAX_DEPTH = 64
 _GOES_LEFT = 2
 _MISSING: tuple[Literal["none", "zero", "nan"], ...] = ("none", "zero", "nan")
 
@@ -87,7 +87,7 @@ class Split:
 
 
 def tree_nodes(
-    text: ModelText, index: int, feature_names: tuple[str, ...], root: int = 0, depth: int = MOST_DEPTH
+    text: ModelText, index: int, feature_names: tuple[str, ...], root: int = 0, depth: int = MAX_DEPTH
 ) -> Split | Leaf:
     """Return a tree, or the subtree of one of its splits.
 
@@ -96,7 +96,7 @@ def tree_nodes(
         index: Number of the tree, from 0.
         feature_names: Names of the model's features.
         root: Number of the top split; 0 for the leaf of a tree without splits.
-        depth: Levels of splits, at most `MOST_DEPTH`.
+        depth: Levels of splits, at most `MAX_DEPTH`.
 
     Raises:
         InvalidInput: There is no such tree, or no such split.

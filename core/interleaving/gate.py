@@ -47,12 +47,12 @@ def admits(
     pair = next((each for each in pairs if {each.first, each.second} == {champion, challenger}), None)
     if pair is None:
         return False, (
-            f"no interleaving compares {challenger} with {champion} on users: create one with both models"
+            f"no interleaving compares {challenger} with {champion}; create an interleaving of both models"
         )
     winner = {"first": pair.first, "second": pair.second}.get(pair.conclusion)
     counted = f"{pair.decided:,} decided units, p ≤ {pair.sequential_p:.2g} at any time"
     if winner is not None:
         loser = champion if winner == challenger else challenger
         return winner == challenger, f"users prefer {winner} to {loser}: {counted}"
-    found = "find both equal" if pair.conclusion == "equal" else "have not decided yet"
+    found = "find both equal" if pair.conclusion == "equal" else "show no preference yet"
     return require == "not_worse", f"users of {challenger} and {champion} {found}: {counted}"

@@ -56,5 +56,5 @@ def check_rankers(method: Method, n_rankers: int) -> None:
         raise InvalidInput.at("/rankers", "interleaving needs at least two rankers")
     if method in _OF_TWO and n_rankers != 2:
         raise InvalidInput.at(
-            "/method", f"{method} takes two rankers; team_draft and probabilistic take more"
+            "/method", f"{method} supports two rankers; use team_draft or probabilistic for more"
         )

@@ -10,7 +10,7 @@ from core.errors import InvalidInput
 from core.interleaving.lists import Draw, InterleavedList, Ranking, ranks_of
 from core.types import Float64Array
 
-MOST_LISTS = 64  # a linear programme of this size takes about two milliseconds
+MAX_LISTS = 64  # a linear programme of this size takes about two milliseconds
 DEPTH = 6  # optimised ranks of two rankings: at most 2^6 lists
 
 
@@ -54,9 +54,9 @@ def prefix_lists(rankings: Sequence[Ranking], depth: int) -> list[tuple[int, ...
     lists: dict[tuple[int, ...], None] = {(): None}
     for _ in range(depth):
         longer: dict[tuple[int, ...], None] = {}
-        for shown in lists:
-            ways = [next((d for d in ranking if d not in shown), None) for ranking in rankings]
-            longer |= dict.fromkeys((*shown, way) for way in ways if way is not None)
+        for prefix in lists:
+            candidates = [next((d for d in ranking if d not in prefix), None) for ranking in rankings]
+            longer |= dict.fromkeys((*prefix, document) for document in candidates if document is not None)
         if not longer:
             break
         lists = longer
@@ -84,12 +84,14 @@ def list_distribution(rankings: Sequence[Ranking], depth: int) -> ListDistributi
         [0.429, 0.371, 0.2]
     """
     lists = prefix_lists(rankings, depth)
-    if len(lists) > MOST_LISTS:
+    if len(lists) > MAX_LISTS:
         raise InvalidInput.at(
             "/length",
-            f"{len(lists)} lists of {depth} documents are possible, {MOST_LISTS} at most are optimised",
+            f"{len(lists)} lists of {depth} documents are possible; at most {MAX_LISTS} can be optimised",
         )
-    worth = np.array([[[1.0 / r for r in row] for row in ranks_of(shown, rankings)] for shown in lists])
+    worth = np.array(
+        [[[1.0 / r for r in row] for row in ranks_of(documents, rankings)] for documents in lists]
+    )
     cuts = np.cumsum(worth, axis=2)
     unfair = np.concatenate(list((cuts[:, :-1] - cuts[:, 1:]).transpose(1, 2, 0)))
     clicked = (worth / np.arange(1, worth.shape[2] + 1)).sum(axis=2)
@@ -105,7 +107,8 @@ def _solve(variances: Float64Array, unfair: Float64Array) -> Float64Array:
     solved = linprog(variances, A_eq=equal, b_eq=right, method="highs")
     if not solved.success:
         raise InvalidInput.at(
-            "/rankers", "no distribution of lists gives the rankers equal credit at each cut"
+            "/rankers",
+            "no distribution of lists gives the rankers equal credit at each cutoff; use another method",
         )
     found = np.maximum(solved.x, 0.0)
     return np.asarray(found / found.sum(), np.float64)

@@ -223,7 +223,7 @@ def _wins(name: str, pair: PairVerdict) -> bool:
 def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -> Iterator[str]:
     for pair in pairs:
         if not pair.decided:
-            yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers one yet"
+            yield f"Undecided between {pair.first} and {pair.second}: no {unit} prefers either ranker yet"
             continue
         share = pair.preferring_first / pair.decided
         counted = f"{pair.decided:,} decided {unit}s, p ≤ {pair.sequential_p:.2g} at any time"
@@ -233,7 +233,10 @@ def _sentences(pairs: Sequence[PairVerdict], rule: SequentialRule, unit: Unit) -
             yield f"{pair.second} is better than {pair.first}, preferred by {1.0 - share:.1%} of {counted}"
         elif pair.conclusion == "equal":
             limit = f"{0.5 + rule.difference:.0%}"
-            yield f"{pair.first} and {pair.second} are equal: {limit} for one is excluded after {counted}"
+            yield (
+                f"{pair.first} and {pair.second} are equal: a preference of {limit} for either is excluded"
+                f" after {counted}"
+            )
         else:
             more = f"about {pair.needed:,} more are needed"
             yield f"Undecided between {pair.first} ({share:.1%}) and {pair.second} after {counted}; {more}"

@@ -69,10 +69,12 @@ class DriftJob(SubmittedJob):
         """
         dataset_id = requested or trained_on
         if dataset_id is None:
-            raise InvalidInput.at("/dataset_id", "required: the model was imported, without training data")
+            raise InvalidInput.at(
+                "/dataset_id", "required, because the model was imported and has no training data"
+            )
         if not is_there(dataset_id):
             raise InvalidInput.at(
-                "/dataset_id", f"there is no dataset {dataset_id} any more; name one to compare with"
+                "/dataset_id", f"the dataset {dataset_id} was deleted; name another dataset to compare with"
             )
         validated = ((lineage or {}).get("datasets") or {}).get("validation") or {}
         scored = None if requested else validated.get("id")

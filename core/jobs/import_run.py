@@ -19,7 +19,7 @@ class ImportRunJob(DatasetJob):
     """
 
     kind: ClassVar[str] = "import"
-    label: ClassVar[str] = "Reading a run"
+    label: ClassVar[str] = "Importing a TREC run"
     titled_by: ClassVar[tuple[str, ...]] = ("name",)
     stores_kind: ClassVar[bool] = False
 

@@ -18,7 +18,7 @@ class ReproduceJob(BoostingJob):
     """
 
     kind: ClassVar[str] = "reproduce"
-    label: ClassVar[str] = "Training again"
+    label: ClassVar[str] = "Reproduction"
     titled_by: ClassVar[tuple[str, ...]] = SYSTEM
     # Entries of a training that do not determine the model.
     left_out: ClassVar[frozenset[str]] = frozenset({"diagnostics", "limits", "priority", "tags"})

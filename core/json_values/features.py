@@ -13,7 +13,7 @@ from core.json_values.number_kernel import LEAVE
 from core.types import Float64Array, Int64Array, UInt8Array, UInt64Array
 
 _WORD = 8
-MOST_ARRAYS = 100
+MAX_ARRAYS = 100
 _NO_BLOCKS: Mapping[str, range] = MappingProxyType({})
 
 
@@ -112,8 +112,8 @@ def read_arrays(text: bytes, member: str) -> ArrayValues | None:
     Returns:
         The arrays and the rest of the text, or None, as `FeatureReader.read`.
     """
-    values, counts = np.empty(len(text) // 2 + 1), np.empty(MOST_ARRAYS, np.int64)
-    spans = np.empty((MOST_ARRAYS, 2), np.int64)
+    values, counts = np.empty(len(text) // 2 + 1), np.empty(MAX_ARRAYS, np.int64)
+    spans = np.empty((MAX_ARRAYS, 2), np.int64)
     n_members = kernel.read_arrays(
         _padded(text)[0], np.frombuffer(member.encode(), np.uint8), values, counts, spans
     )

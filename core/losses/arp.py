@@ -18,12 +18,12 @@ class ArpLoss1(PairwiseLoss):
 
     name: ClassVar[str] = "arp-loss1"
     summary: ClassVar[str] = (
-        "A bound of the average relevance position: each relevant document against all others"
+        "A bound of the average relevance position: each relevant document compared with all others"
     )
     formula: ClassVar[str] = "Σ y_i ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.1"
     choose: ClassVar[str] = (
-        "Relevant documents should rank high on average, however deep the list; a loose bound"
+        "Relevant documents should rank high on average at any depth, and a loose bound is enough"
     )
 
     def parts(self) -> Mapping[str, Any]:
@@ -48,7 +48,7 @@ class ArpLoss2(PairwiseLoss):
     summary: ClassVar[str] = "A bound of the average relevance position: pairs weighted by label difference"
     formula: ClassVar[str] = "Σ (y_i − y_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.1"
-    choose: ClassVar[str] = "Relevant documents should rank high on average, however deep the list"
+    choose: ClassVar[str] = "Relevant documents should rank high on average at any depth"
 
     def parts(self) -> Mapping[str, Any]:
         """Return the plan options: weights by label difference."""

@@ -20,7 +20,7 @@ _WEIGHTINGS = {
     "err": ERR_TARGET,
     "rbp": BY_RANKS,
 }
-_TAKEN_BY = {
+_TARGETS_BY_PARAMETER = {
     "gain": ("ndcg", "err", "rbp"),
     "discount": ("ndcg",),
     "ideal_cutoff": ("ndcg",),
@@ -58,12 +58,12 @@ class LambdaRank(NdcgWeightedLoss):
     )
     source: ClassVar[str] = "Burges et al. 2006, eq. 9; Marcuzzi et al. 2023, eq. 1"
     choose: ClassVar[str] = (
-        "A metric of the top of the list counts: the standard choice, and the first to compare others with"
+        "A metric of the top ranks is the target: the standard choice, and the baseline for other losses"
     )
 
     target: str = parameter(
         "ndcg",
-        "Metric Z whose change weighs a pair; rbp is graded by gain here, while the metric rbp is binary.",
+        "Metric Z whose change weights a pair. The target rbp uses gains, while the metric rbp is binary.",
         choices=tuple(_WEIGHTINGS),
     )
     max_label: int = parameter(4, "Largest label, for the targets err and rbp.", minimum=1, maximum=1000)
@@ -78,7 +78,7 @@ class LambdaRank(NdcgWeightedLoss):
     def idle_hyperparameters(self) -> Mapping[str, str]:
         """Return the hyperparameters without effect, those of other targets included."""
         idle = dict(super().idle_hyperparameters())
-        for name, targets in _TAKEN_BY.items():
+        for name, targets in _TARGETS_BY_PARAMETER.items():
             if self.target not in targets:
                 idle[name] = f"target is {' or '.join(targets)}"
         return idle

@@ -118,11 +118,11 @@ class ListMle(Loss):
     summary: ClassVar[str] = "Likelihood of the ideal ranking"
     formula: ClassVar[str] = "Σ_{t<n} [ln Σ_{k≥t} e^{s_k} − s_t], documents by label"
     source: ClassVar[str] = "Chen et al. 2009, eq. 3"
-    choose: ClassVar[str] = "The whole order matters, and labels are many grades or nearly free of ties"
+    choose: ClassVar[str] = "The whole order matters, and labels have many grades or few ties"
 
     ties: str = parameter(
         "random",
-        "Order of documents of equal label: drawn for each tree, or as in the data.",
+        "Order of documents with equal labels: drawn for each tree, or as in the data.",
         choices=("random", "input"),
         earlier="input",
     )
@@ -186,7 +186,7 @@ class WeightedListMle(ListMle):
     summary: ClassVar[str] = "ListMLE with the weights of the essential loss, a bound of 1 − NDCG"
     formula: ClassVar[str] = "Σ_{t<n} g(y_t) / log2(1 + t) [ln Σ_{k≥t} e^{s_k} − s_t], documents by label"
     source: ClassVar[str] = "Chen et al. 2009, sec. 4"
-    choose: ClassVar[str] = "NDCG counts, and a listwise loss should look at the top of the list first"
+    choose: ClassVar[str] = "NDCG is the target, and a listwise loss should emphasise the top of the list"
 
     gain: Gain = parameter(
         "exp2", "Gain g(y): exp2 for 2^y − 1, linear for y, or a list by label.", choices=GAINS

@@ -17,10 +17,10 @@ class NdcgLoss1(NdcgWeightedLoss):
     """
 
     name: ClassVar[str] = "ndcg-loss1"
-    summary: ClassVar[str] = "A loose bound of the NDCG cost: each relevant document against all others"
+    summary: ClassVar[str] = "A loose bound of the NDCG cost: each relevant document compared with all others"
     formula: ClassVar[str] = "Σ G_i / D(π_i) ln(1 + e^{−σ(s_i − s_j)}), all i ≠ j"
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.2"
-    choose: ClassVar[str] = "A loose but smooth bound is enough; more a yardstick than a first choice"
+    choose: ClassVar[str] = "A loose but smooth bound is enough, as a baseline for other losses"
 
     def parts(self) -> Mapping[str, Any]:
         """Return the plan options: all pairs, weighted by row."""
@@ -40,7 +40,7 @@ class NdcgLoss2(NdcgWeightedLoss):
     formula: ClassVar[str] = "Σ δ_ij (G_i − G_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Wang et al. 2018, eq. 16"
     choose: ClassVar[str] = (
-        "NDCG counts, and a proper bound of it is wanted rather than LambdaRank's heuristic"
+        "NDCG is the target, and you prefer a proven bound of NDCG to LambdaRank's heuristic"
     )
 
     def parts(self) -> Mapping[str, Any]:
@@ -59,7 +59,7 @@ class NdcgLoss2PlusPlus(NdcgWeightedLoss):
     summary: ClassVar[str] = "LambdaRank plus μ times NDCG-Loss2"
     formula: ClassVar[str] = "Σ (ρ_ij + μ δ_ij)(G_i − G_j) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Wang et al. 2018, eq. 19"
-    choose: ClassVar[str] = "NDCG counts: the best of its family on web search data in its paper"
+    choose: ClassVar[str] = "NDCG is the target: the best loss of its paper on web search data"
 
     mu: float = parameter(5.0, "Weight μ of the NDCG-Loss2 part.", minimum=0.0, maximum=1000.0)
 

@@ -48,12 +48,13 @@ class PairwiseLoss(Loss):
     )
     pair_selection: str | None = parameter(
         None,
-        "Lambda-eX: also keep pairs of documents that the top τ misses; needs truncation_level.",
+        "Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level.",
         choices=tuple(name for name in PAIR_SELECTIONS if name is not None),
     )
     normalization: str = parameter(
         "none",
-        "Scaling of pairs by the gap of their scores, and of queries by their gradients: both, one or none.",
+        "Normalization of pairs by the difference of their scores, and of queries by their gradients: both,"
+        " one or none.",
         choices=("none", "lightgbm", "score-gap"),
         aliases="lambdarank_norm",
     )
@@ -65,23 +66,25 @@ class PairwiseLoss(Loss):
         maximum=1000.0,
     )
     assignment: str = parameter(
-        "hard", "Weights from the present ranks, or averaged over noisy rankings.", choices=("hard", "soft")
+        "hard",
+        "Compute weights from the current ranks, or average them over noisy rankings.",
+        choices=("hard", "soft"),
     )
-    samples: int = parameter(8, "Rankings drawn for the soft assignment.", minimum=1, maximum=1000)
+    samples: int = parameter(8, "Number of rankings drawn for the soft assignment.", minimum=1, maximum=1000)
     noise: float = parameter(
-        1.0, "Standard deviation of the soft assignment's noise on scores.", minimum=0.0, maximum=1e6
+        1.0, "Standard deviation of the noise on scores in the soft assignment.", minimum=0.0, maximum=1e6
     )
     seed: int | None = seed_parameter("Seed of random selections and rankings")
     missed_labels: str = parameter(
         "multiset",
-        "Lambda-eX: a label is missed while the top τ holds fewer of it than the ideal top τ, as in the"
-        " authors' code, or wherever the ideal top τ holds it (set), as printed.",
+        "Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in"
+        " the authors' code. With set: if the ideal top τ has the label, as in the paper.",
         choices=("multiset", "set"),
     )
     ranking_model: str = parameter(
         "gaussian",
-        "Soft assignment's rankings: of scores with normal noise, or drawn from the Plackett–Luce model of"
-        " the scores over `noise`.",
+        "Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce"
+        " model of scores divided by `noise`.",
         choices=("gaussian", "plackett-luce"),
     )
 
@@ -194,7 +197,7 @@ class NdcgWeightedLoss(PairwiseLoss):
     )
     discount: str = parameter("log2", "Discount D(r): log2(1 + r), or r itself.", choices=tuple(DISCOUNTS))
     ideal_cutoff: int | None = parameter(
-        None, "Documents that maxDCG counts; truncation_level when null.", minimum=1, maximum=1_000_000
+        None, "Cutoff of maxDCG; truncation_level when null.", minimum=1, maximum=1_000_000
     )
 
     def check_labels(self, labels: FloatArray) -> None:

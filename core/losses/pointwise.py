@@ -29,7 +29,7 @@ class MeanSquaredError(Loss):
     formula: ClassVar[str] = "½ Σ (s − y)²"
     source: ClassVar[str] = "Chen et al. 2009, eq. 1"
     choose: ClassVar[str] = (
-        "Labels are amounts to be predicted, or as the plain baseline that looks at no other document"
+        "Labels are quantities to predict, or you need a baseline that scores each document independently"
     )
 
     is_shift_invariant: ClassVar[bool] = False

@@ -22,12 +22,10 @@ class RankNet(PairwiseLoss):
     """
 
     name: ClassVar[str] = "ranknet"
-    summary: ClassVar[str] = "Cross entropy of each pair's order, all pairs alike"
+    summary: ClassVar[str] = "Cross entropy of the order of each pair, with equal weights"
     formula: ClassVar[str] = "Σ ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Burges et al. 2006, eq. 8"
-    choose: ClassVar[str] = (
-        "All positions matter alike, or judgements come as preferences between two documents"
-    )
+    choose: ClassVar[str] = "All ranks matter equally, or judgments are preferences between two documents"
 
 
 @dataclass(frozen=True)
@@ -74,9 +72,7 @@ class WeightedRankNet(EssentialWeightedLoss):
     summary: ClassVar[str] = "RankNet with the weights of the essential loss, a bound of 1 − NDCG"
     formula: ClassVar[str] = "Σ g(y_i) / log2(2 + #{k: y_k > y_i}) ln(1 + e^{−σ(s_i − s_j)}), y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, sec. 4"
-    choose: ClassVar[str] = (
-        "NDCG is what counts, and a loss with fixed weights, free of the present ranks, is wanted"
-    )
+    choose: ClassVar[str] = "NDCG is the target, and weights should not depend on the current ranks"
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ class RankSvm(PairwiseLoss):
     summary: ClassVar[str] = "Hinge of each pair's score difference"
     formula: ClassVar[str] = "Σ max(0, 1 − σ(s_i − s_j)), y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, eq. 2"
-    choose: ClassVar[str] = "Pairs that are already well apart should not be pushed any further"
+    choose: ClassVar[str] = "Pairs that are already separated by a margin should have no gradient"
 
     def parts(self) -> Mapping[str, Any]:
         """Return the plan options: the hinge loss of a pair."""
@@ -111,7 +107,8 @@ class RankBoost(PairwiseLoss):
     formula: ClassVar[str] = "Σ e^{−σ(s_i − s_j)}, y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, eq. 2"
     choose: ClassVar[str] = (
-        "Judgements are clean: no wrong pair is to be left, and mislabelled ones would weigh most"
+        "Judgments have no errors: every wrong pair matters, and mislabelled pairs would have the largest"
+        " weights"
     )
 
     def parts(self) -> Mapping[str, Any]:
@@ -131,7 +128,8 @@ class WeightedRankSvm(EssentialWeightedLoss):
     formula: ClassVar[str] = "Σ g(y_i) / log2(2 + #{k: y_k > y_i}) max(0, 1 − σ(s_i − s_j)), y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, sec. 4"
     choose: ClassVar[str] = (
-        "NDCG is what counts, weights are to stay as the ranks move, and pairs well apart are to rest"
+        "NDCG is the target, weights should not depend on the current ranks, and separated pairs should"
+        " have no gradient"
     )
 
     def parts(self) -> Mapping[str, Any]:
@@ -151,7 +149,7 @@ class WeightedRankBoost(EssentialWeightedLoss):
     formula: ClassVar[str] = "Σ g(y_i) / log2(2 + #{k: y_k > y_i}) e^{−σ(s_i − s_j)}, y_i > y_j"
     source: ClassVar[str] = "Chen et al. 2009, sec. 4"
     choose: ClassVar[str] = (
-        "NDCG is what counts, and judgements are clean: no wrong pair is to be left at the top"
+        "NDCG is the target, and judgments have no errors: every wrong pair at the top matters"
     )
 
     def parts(self) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from core.jit import inlined
 from core.types import Float64Array, Int64Array
 
-BLOCK = 16  # positions: four vectors of four, LLVM's unrolling
+BLOCK = 16  # positions: four vectors of four, as LLVM unrolls loops
 
 _LN2 = 0.6931471805599453
 _LARGEST = 10686474581524.463  # e^30

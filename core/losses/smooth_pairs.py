@@ -20,10 +20,10 @@ from core.ranges import over_ranges
 from core.types import Float32Array, Float64Array, Int32Array, Int64Array
 
 NODES = 12
-FEWEST_DOCUMENTS = 2_048  # shorter queries are summed pair by pair, as in earlier releases
-_MOST_CELLS = 1_024
+MIN_DOCUMENTS = 2_048  # shorter queries are summed pair by pair, as in earlier releases
+_MAX_CELLS = 1_024
 # Measured cost of a document, and of a pair of cells for a level, in single pairs.
-_PAIRS_A_DOCUMENT, _PAIRS_A_CELL_PAIR = 128, 400
+_PAIRS_PER_DOCUMENT, _PAIRS_PER_CELL_PAIR = 128, 400
 
 _ANGLES = np.pi * (np.arange(NODES) + 0.5) / NODES
 _POINTS = np.cos(_ANGLES)  # the nodes in −1..1
@@ -53,7 +53,7 @@ class LongQueries:
     def __init__(self, plan: PairwisePlan) -> None:
         self._plan = plan
         lengths = np.diff(plan.query_boundaries)
-        self._queries = np.flatnonzero((lengths >= FEWEST_DOCUMENTS) & (plan.level_counts > 1))
+        self._queries = np.flatnonzero((lengths >= MIN_DOCUMENTS) & (plan.level_counts > 1))
         self._pairs = np.array([self._count_pairs(int(query)) for query in self._queries])
         weighted = len(plan.document_weights) > 0
         self._row_weights = plan.label_values * plan.document_weights if weighted else plan.label_values
@@ -69,9 +69,9 @@ class LongQueries:
             rows = slice(*self._plan.query_boundaries[query : query + 2])
             cells = self._plan.sigma * float(np.ptp(scores[rows])) + 1.0
             length = rows.stop - rows.start
-            cost = _PAIRS_A_DOCUMENT * length
-            cost += _PAIRS_A_CELL_PAIR * cells * cells * self._plan.level_counts[query]
-            if cells < _MOST_CELLS and cost < pairs:
+            cost = _PAIRS_PER_DOCUMENT * length
+            cost += _PAIRS_PER_CELL_PAIR * cells * cells * self._plan.level_counts[query]
+            if cells < _MAX_CELLS and cost < pairs:
                 chosen.append(query)
         return np.array(chosen, np.int64)
 

@@ -120,7 +120,7 @@ class ListNet(Loss):
     formula: ClassVar[str] = "−Σ t ln softmax(σs)"
     source: ClassVar[str] = "Bruch et al. 2019, eq. 7"
     choose: ClassVar[str] = (
-        "Documents carry weights, as inverse propensities of clicks, or a smooth convex loss is wanted"
+        "Documents have weights, such as inverse click propensities, or you need a smooth convex loss"
     )
 
     sigma: float = parameter(1.0, "Factor σ of the scores.", minimum=0.0, above=True, maximum=1000.0)
@@ -182,7 +182,7 @@ class XeNdcg(Loss):
     formula: ClassVar[str] = "−Σ p ln softmax(s), p ∝ 2^y − γ, γ ~ U(0, 1)"
     source: ClassVar[str] = "Bruch 2021; LightGBM rank_xendcg"
     choose: ClassVar[str] = (
-        "NDCG counts and training must be fast: its cost grows with the documents, not with their pairs"
+        "NDCG is the target and training must be fast: the cost is linear in the number of documents"
     )
 
     seed: int | None = seed_parameter("Seed of γ")

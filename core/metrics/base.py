@@ -109,8 +109,11 @@ class Metric(ABC):
         if "gain" in self.uses:
             label_gains(self.conventions.gain, labels)
         if "max_label" in self.uses and labels.max(initial=0.0) > self.conventions.max_label:
-            most = self.conventions.max_label
-            raise InvalidInput.at("/contract/max_label", f"is {most}, the data has label {labels.max():g}")
+            largest = self.conventions.max_label
+            raise InvalidInput.at(
+                "/contract/max_label",
+                f"is {largest}, but the data has the label {labels.max():g}; increase max_label",
+            )
 
     def contract(self) -> dict[str, Any]:
         """Return the conventions that the metric uses, to be stored with its values."""

@@ -13,7 +13,7 @@ from core.metrics.ranked import RankedLabels, count_above
 from core.ranges import per_query
 from core.types import Float64Array, Int64Array
 
-_LEAST_IN_GEOMETRIC_MEAN = 1e-5  # trec_eval's MIN_GEO_MEAN: one query of 0 would make the mean 0
+_MIN_IN_GEOMETRIC_MEAN = 1e-5  # trec_eval's MIN_GEO_MEAN: one query of 0 would make the mean 0
 
 
 @compiled
@@ -134,7 +134,7 @@ class ReciprocalRank(BinaryMetric):
     """RR@k = 1 / rank of the first relevant document, 0 beyond k. Its mean over queries is MRR."""
 
     name: ClassVar[str] = "mrr"
-    summary: ClassVar[str] = "One over the rank of the first relevant document"
+    summary: ClassVar[str] = "Reciprocal of the rank of the first relevant document; its mean is MRR"
     formula: ClassVar[str] = "1 / rank of the first relevant document; 0 beyond k"
     source: ClassVar[str] = "Voorhees 1999; Burges et al. 2006, section 2"
 
@@ -157,11 +157,11 @@ class GeometricMeanAveragePrecision(AveragePrecision):
     source: ClassVar[str] = "Robertson 2006, as trec_eval's gm_map"
     takes_cutoff: ClassVar[bool] = False
     geometric_mean: ClassVar[bool] = True
-    bounds: ClassVar[tuple[float, float]] = (_LEAST_IN_GEOMETRIC_MEAN, 1.0)
+    bounds: ClassVar[tuple[float, float]] = (_MIN_IN_GEOMETRIC_MEAN, 1.0)
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return the average precision of each query, at least 1e-5 where it is defined."""
-        return np.maximum(super().of_ranked(ranked), _LEAST_IN_GEOMETRIC_MEAN)
+        return np.maximum(super().of_ranked(ranked), _MIN_IN_GEOMETRIC_MEAN)
 
     def contract(self) -> dict[str, object]:
         """Return the conventions in force, with the kind of mean."""
@@ -173,7 +173,7 @@ class Success(BinaryMetric):
     """Success@k = 1 where a document of the top k is relevant, else 0."""
 
     name: ClassVar[str] = "success"
-    summary: ClassVar[str] = "Whether the top k hold a relevant document"
+    summary: ClassVar[str] = "Whether the top k contain a relevant document"
     formula: ClassVar[str] = "1 if a document of the top k is relevant, else 0"
     source: ClassVar[str] = "trec_eval's success"
 
@@ -202,7 +202,7 @@ class Recall(BinaryMetric):
     """Recall@k = relevant documents in the top k, over all relevant documents."""
 
     name: ClassVar[str] = "recall"
-    summary: ClassVar[str] = "Share of the relevant documents that the top k holds"
+    summary: ClassVar[str] = "Share of the relevant documents that are in the top k"
     formula: ClassVar[str] = "relevant documents in the top k / R"
     source: ClassVar[str] = "trec_eval's recall"
 
@@ -228,7 +228,7 @@ class WinnerTakesAll(BinaryMetric):
 
 @dataclass(frozen=True)
 class RankBiasedPrecision(BinaryMetric):
-    """RBP@k = (1 − p) Σ_{r <= k, relevant} p^(r − 1), p the chance of looking at the next document.
+    """RBP@k = (1 − p) Σ_{r <= k, relevant} p^(r − 1), p the probability of viewing the next document.
 
     Relevance is binary here; the target `rbp` of the loss `lambdarank` uses graded relevance,
     g(y) / g(max_label).
@@ -238,8 +238,8 @@ class RankBiasedPrecision(BinaryMetric):
 
     name: ClassVar[str] = "rbp"
     summary: ClassVar[str] = (
-        "Rank-biased precision: what a reader of persistence p expects to see; binary, while"
-        " lambdarank's target rbp is graded"
+        "Rank-biased precision: expected relevance per viewed document for a user of persistence p; binary,"
+        " whereas lambdarank's target rbp is graded"
     )
     formula: ClassVar[str] = "(1 − p) Σ_{r ≤ k, relevant} p^(r − 1)"
     source: ClassVar[str] = "Moffat and Zobel 2008"

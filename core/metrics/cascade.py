@@ -41,7 +41,7 @@ class ExpectedReciprocalRank(Metric):
     """
 
     name: ClassVar[str] = "err"
-    summary: ClassVar[str] = "Expected reciprocal rank of the document that satisfies"
+    summary: ClassVar[str] = "Expected reciprocal rank of the first document that satisfies the user"
     formula: ClassVar[str] = "Σ_{r ≤ k} (1/r) R_r Π_{q < r} (1 − R_q), R = g(y) / (1 + g(max_label))"
     source: ClassVar[str] = "Chapelle et al. 2009, eq. 4 and 5"
     uses: ClassVar[tuple[str, ...]] = ("gain", "max_label", "queries_without_relevant")

@@ -62,7 +62,9 @@ class Conventions:
             if getattr(self, name) not in choices or isinstance(getattr(self, name), bool)
         ]
         if isinstance(self.gain, str) and self.gain not in ("exp2", "linear"):
-            problems.append(InputProblem("/gain", "must be exp2, linear or a list of gains by label"))
+            problems.append(
+                InputProblem("/gain", "must be exp2, linear or a list of gains, one for each label from 0")
+            )
         if not 1 <= self.max_label <= 1000:
             problems.append(InputProblem("/max_label", "must be from 1 to 1000"))
         if self.max_documents is not None and self.max_documents < 1:
@@ -134,5 +136,5 @@ def preset_of(given: Conventions) -> str | None:
 
 def _preset(name: Any, pointer: str) -> Conventions:
     if name not in PRESETS:
-        raise InvalidInput.at(pointer, f"unknown preset {str(name)[:40]!r}; known: {', '.join(PRESETS)}")
+        raise InvalidInput.at(pointer, f"unknown preset {str(name)[:40]!r}; known are {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -50,7 +50,7 @@ class AverageRelevancePosition(Metric):
     """
 
     name: ClassVar[str] = "arp"
-    summary: ClassVar[str] = "Sum of ranks weighted by label; less is better"
+    summary: ClassVar[str] = "Sum of ranks weighted by label; lower is better"
     formula: ClassVar[str] = "Σ y_i π_i"
     source: ClassVar[str] = "Wang et al. 2018, eq. 13"
     takes_cutoff: ClassVar[bool] = False
@@ -74,7 +74,7 @@ class NdcgCost(Metric):
     """
 
     name: ClassVar[str] = "ndcg-cost"
-    summary: ClassVar[str] = "What a ranking loses against all gains at rank 1; less is better"
+    summary: ClassVar[str] = "Loss of gain compared with all gains at rank 1; lower is better"
     formula: ClassVar[str] = "Σ G_i (1 − 1/D_i)"
     source: ClassVar[str] = "Wang et al. 2018, eq. 14"
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount", "queries_without_relevant")
@@ -103,7 +103,7 @@ class LambdaRankMetric(NdcgCost):
     """
 
     name: ClassVar[str] = "lambdarank-metric"
-    summary: ClassVar[str] = "The metric that LambdaRank's loss bounds; less is better"
+    summary: ClassVar[str] = "Metric that LambdaRank's loss bounds; lower is better"
     formula: ClassVar[str] = "Σ G_i Σ_{j < i} |1/D_i − 1/D_j|"
     source: ClassVar[str] = "Wang et al. 2018, eq. 17"
 

@@ -129,7 +129,7 @@ class Ndcg(Dcg):
     """
 
     name: ClassVar[str] = "ndcg"
-    summary: ClassVar[str] = "DCG over the DCG of the ideal ranking"
+    summary: ClassVar[str] = "DCG divided by the DCG of the ideal ranking"
     formula: ClassVar[str] = "DCG@k / maxDCG@k"
     source: ClassVar[str] = "Järvelin and Kekäläinen 2002; Burges et al. 2006, section 3"
     uses: ClassVar[tuple[str, ...]] = ("gain", "discount", "queries_without_relevant", "short_lists")

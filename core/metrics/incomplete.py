@@ -104,7 +104,7 @@ class InferredAveragePrecision(BinaryMetric):
     """
 
     name: ClassVar[str] = "inf-ap"
-    summary: ClassVar[str] = "Average precision inferred from a pool that was judged in part"
+    summary: ClassVar[str] = "Average precision estimated from a partially judged pool"
     formula: ClassVar[str] = "(1/R) Σ_{r, relevant} (1 + pooled · relevant / judged) / r, counted above r"
     source: ClassVar[str] = "Yilmaz and Aslam 2006, as trec_eval's infAP"
     takes_cutoff: ClassVar[bool] = False

@@ -33,7 +33,7 @@ _SPELLING = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<arguments>[^()]*)\))?(?P<at
 _ARGUMENT = re.compile(r"\s*(?P<key>[A-Za-z_]+)\s*=\s*(?P<value>[^,=]*?)\s*")
 _PERSISTENCE = re.compile(r"0?\.[0-9]{1,6}")
 _CUTOFF = re.compile(r"[1-9][0-9]{0,5}")
-_BY_CONTRACT = "the contract sets what is relevant (relevance_threshold; 1.5 for rel=2) and the gains (gain)"
+_BY_CONTRACT = "the contract defines relevance (relevance_threshold; 1.5 for rel=2) and the gains (gain)"
 
 
 def from_ir_measures(text: str) -> str | None:
@@ -70,7 +70,7 @@ def from_ir_measures(text: str) -> str | None:
     ours = f"{name}({','.join(inside)}){at}" if inside else f"{name}{at}"
     if others:
         unfit = ", ".join(others)[:40]
-        raise InvalidInput.at("", f"{match['name']} does not take {unfit!r}; write {ours}: {_BY_CONTRACT}")
+        raise InvalidInput.at("", f"{match['name']} does not accept {unfit!r}; write {ours}: {_BY_CONTRACT}")
     return ours
 
 

@@ -20,7 +20,7 @@ class Judged(Metric):
     """
 
     name: ClassVar[str] = "judged"
-    summary: ClassVar[str] = "Share of the top k that is judged"
+    summary: ClassVar[str] = "Share of judged documents in the top k"
     formula: ClassVar[str] = "|judged in the top k| / min(k, retrieved)"
     source: ClassVar[str] = "ir_measures' Judged"
     uses: ClassVar[tuple[str, ...]] = ("queries_without_relevant",)

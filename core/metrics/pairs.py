@@ -106,7 +106,7 @@ class PairwiseAccuracy(Metric):
     """
 
     name: ClassVar[str] = "pairwise-accuracy"
-    summary: ClassVar[str] = "Share of pairs of unequal label in the right order"
+    summary: ClassVar[str] = "Share of pairs with different labels that are in the correct order"
     formula: ClassVar[str] = "#{y_i > y_j, s_i > s_j} / #{y_i > y_j}, ties half"
     source: ClassVar[str] = "Burges et al. 2006, section 2"
     uses: ClassVar[tuple[str, ...]] = ("queries_without_relevant",)
@@ -143,7 +143,7 @@ class Auc(PairwiseAccuracy):
     """
 
     name: ClassVar[str] = "auc"
-    summary: ClassVar[str] = "Probability that a relevant document ranks above another"
+    summary: ClassVar[str] = "Probability that a relevant document ranks above a non-relevant document"
     formula: ClassVar[str] = "#{i relevant, j not, s_i > s_j} / (R N), ties half"
     source: ClassVar[str] = "Hanley and McNeil 1982"
     uses: ClassVar[tuple[str, ...]] = ("relevance_threshold", "queries_without_relevant")

@@ -37,8 +37,8 @@ def _exp2_gains(labels: Float64Array) -> Float64Array:
     if largest > _LARGEST_LABEL:
         raise InvalidInput.at(
             "/contract/gain",
-            f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; these go up to {largest:g}."
-            " Map the labels to grades, or choose metrics that only ask whether a document is relevant",
+            f"the gain 2^y − 1 overflows for labels above {_LARGEST_LABEL:g}; the largest label is"
+            f" {largest:g}. Map the labels to grades, or choose metrics of binary relevance",
         )
     values = np.empty(len(labels))
     over_ranges(_power_gains, len(labels), labels, np.exp2(np.arange(largest + 1.0)) - 1.0, values)

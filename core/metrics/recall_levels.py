@@ -40,7 +40,7 @@ def _interpolated_precisions(
     query_boundaries: Int64Array,
     labels: Float64Array,
     threshold: float,
-    wanted: Int64Array,
+    required_counts: Int64Array,
     precisions: Float64Array,
 ) -> None:
     """Store the highest precision from the rank of the n-th relevant document on, 0 if fewer are retrieved.
@@ -51,7 +51,7 @@ def _interpolated_precisions(
         query_boundaries: (n_queries + 1,) offsets.
         labels: (n_documents,) labels in rank order.
         threshold: Documents with a label above this are relevant.
-        wanted: (n_queries, n_levels) the number n of relevant documents of each level, ascending.
+        required_counts: (n_queries, n_levels) the number n of relevant documents of each level, ascending.
         precisions: (n_queries, n_levels) zeros, filled.
     """
     for query in range(first, last):
@@ -59,13 +59,13 @@ def _interpolated_precisions(
         found = 0
         for row in range(start, stop):
             found += labels[row] > threshold
-        level, best = wanted.shape[1] - 1, 0.0
-        while level >= 0 and wanted[query, level] > found:
+        level, best = required_counts.shape[1] - 1, 0.0
+        while level >= 0 and required_counts[query, level] > found:
             level -= 1
         for row in range(stop - 1, start - 1, -1):
             best = max(best, found / (row - start + 1.0))
             if labels[row] > threshold:
-                while level >= 0 and wanted[query, level] == found:
+                while level >= 0 and required_counts[query, level] == found:
                     precisions[query, level] = best
                     level -= 1
                 found -= 1
@@ -77,7 +77,7 @@ class RPrecision(BinaryMetric):
     """R-precision = relevant documents in the top R, over R, the number of all relevant documents."""
 
     name: ClassVar[str] = "r-precision"
-    summary: ClassVar[str] = "Precision at as many ranks as there are relevant documents"
+    summary: ClassVar[str] = "Precision at rank R, the number of relevant documents"
     formula: ClassVar[str] = "relevant documents in the top R / R"
     source: ClassVar[str] = "trec_eval's Rprec"
     takes_cutoff: ClassVar[bool] = False
@@ -95,17 +95,17 @@ class _Interpolated(BinaryMetric):
     def at_levels(self, ranked: RankedLabels, relevant: Float64Array, levels: Float64Array) -> Float64Array:
         """Return interpolated precisions, (n_queries, n_levels)."""
         # Rounded as in trec_eval 9; version 10 rounds to the nearest whole number.
-        wanted = (levels * relevant[:, np.newaxis] + 0.9).astype(np.int64)
+        required_counts = (levels * relevant[:, np.newaxis] + 0.9).astype(np.int64)
         labels, boundaries = ranked.ranking.labels, ranked.ranking.boundaries
         threshold = self.conventions.relevance_threshold
-        precisions = np.zeros(wanted.shape)
+        precisions = np.zeros(required_counts.shape)
         over_ranges(
             _interpolated_precisions,
-            len(wanted),
+            len(required_counts),
             boundaries,
             labels,
             threshold,
-            wanted,
+            required_counts,
             precisions,
             work=len(labels),
         )

@@ -126,7 +126,8 @@ def check_differences(text: str) -> None:
     metric = parse_metric(text)
     if metric.geometric_mean:
         raise InvalidInput.at(
-            "", f"{text} is a geometric mean over queries, which has no mean difference; compare by map"
+            "",
+            f"{text} is a geometric mean over queries, so systems cannot be compared query by query; use map",
         )
 
 
@@ -140,13 +141,13 @@ def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
         parts["recall"] = float(match["recall"] or match["cutoff"] or 0.0)
     elif match["cutoff"]:
         if not kind.takes_cutoff:
-            raise InvalidInput.at("", f"{kind.name} takes no cutoff; write {kind.name}")
+            raise InvalidInput.at("", f"{kind.name} has no cutoff; write {kind.name}")
         parts["cutoff"] = int(match["cutoff"])
     arguments = (match["arguments"] or "").split(",")
     persistence = arguments[0].removesuffix("judged")
     if persistence:
         if kind is not RankBiasedPrecision:
-            raise InvalidInput.at("", f"{kind.name} takes no number in brackets; write {kind.name}")
+            raise InvalidInput.at("", f"{kind.name} has no number in brackets; write {kind.name}")
         parts["persistence"] = float(persistence)
     if "judged" in arguments:
         held = replace(held, judged_only=True)
@@ -171,6 +172,6 @@ def _suggestion(text: str) -> str:
         for theirs, ours in known.items()
     }
     return did_you_mean(name, spelled) or (
-        f"write {', '.join(METRICS)}, with a cutoff as in ndcg@10, or as trec_eval and ir_measures do,"
-        " ndcg_cut_10 and nDCG@10"
+        f"known are {', '.join(METRICS)}, with a cutoff as in ndcg@10, and the names of trec_eval and"
+        " ir_measures, such as ndcg_cut_10 and nDCG@10"
     )

@@ -24,8 +24,8 @@ _SocketOptions = Iterable[Any] | None
 # Separate threads, so that a DNS server that does not answer cannot block the threads of requests.
 _RESOLVER_THREADS = 16
 
-_ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = MappingProxyType(
-    {  # the first matching type is used
+_HTTPX_ERRORS: Mapping[type[Exception], type[httpx.TransportError]] = MappingProxyType(
+    {  # the first matching type applies
         httpcore.ConnectTimeout: httpx.ConnectTimeout,
         httpcore.ReadTimeout: httpx.ReadTimeout,
         httpcore.WriteTimeout: httpx.WriteTimeout,
@@ -164,7 +164,7 @@ class _AsyncBackend(httpcore.AnyIOBackend):
                     _resolved, self._guard, host, port, limiter=self._threads, abandon_on_cancel=True
                 )
         except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"the address of {host} was not found in time") from error
+            raise httpcore.ConnectTimeout(f"the address of {host} was not resolved in time") from error
 
 
 def _resolved(guard: SsrfGuard, host: str, port: int) -> list[str]:
@@ -248,6 +248,6 @@ def _request(request: httpx.Request) -> httpcore.Request:
 def _as_httpx_errors() -> Iterator[None]:
     try:
         yield
-    except tuple(_ERRORS) as error:
-        kind = next(ours for theirs, ours in _ERRORS.items() if isinstance(error, theirs))
+    except tuple(_HTTPX_ERRORS) as error:
+        kind = next(ours for theirs, ours in _HTTPX_ERRORS.items() if isinstance(error, theirs))
         raise kind(str(error)) from error

@@ -14,7 +14,7 @@ from core.outbound.networks import METADATA, IPAddress, IPNetwork, actual_addres
 _LOG = structlog.stdlib.get_logger("rankery.outbound")
 
 Resolve = Callable[[str, int], Sequence[str]]
-MAX_CHARACTERS = 2_000
+MAX_URL_LENGTH = 2_000
 MAX_PORT = 65_535
 _HOST = re.compile(r"[A-Za-z0-9._:-]+")
 
@@ -30,8 +30,8 @@ def checked_url(url: str, pointer: str, schemes: Collection[str] = ("https", "ht
     Raises:
         InvalidInput: It is not a URL with such a scheme, or has a user name or password.
     """
-    if len(url) > MAX_CHARACTERS:
-        raise InvalidInput.at(pointer, f"must have at most {MAX_CHARACTERS:,} characters")
+    if len(url) > MAX_URL_LENGTH:
+        raise InvalidInput.at(pointer, f"must have at most {MAX_URL_LENGTH:,} characters")
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError) as error:

@@ -14,7 +14,7 @@ _REFUSED_IPV4 = tuple(
     for network, reason in (
         ("0.0.0.0/8", "this network"),
         ("10.0.0.0/8", "private"),
-        ("100.64.0.0/10", "shared by a carrier's customers"),
+        ("100.64.0.0/10", "shared by the customers of a carrier (carrier-grade NAT)"),
         ("127.0.0.0/8", "loopback"),
         ("169.254.0.0/16", "link-local"),
         ("172.16.0.0/12", "private"),
@@ -29,7 +29,7 @@ _REFUSED_IPV4 = tuple(
         ("240.0.0.0/4", "reserved"),
     )
 )
-# All addresses outside global unicast are refused; their rows only give the reason.
+# All addresses outside global unicast are refused; these rows only provide the reason.
 _GLOBAL_IPV6 = ipaddress.IPv6Network("2000::/3")
 _REFUSED_IPV6 = tuple(
     (ipaddress.IPv6Network(network), reason)
@@ -88,7 +88,7 @@ def refusal_reason(address: IPAddress) -> str | None:
         address: Result of `actual_address`.
     """
     if address in METADATA:
-        return "the metadata service of a cloud"
+        return "the metadata service of a cloud provider"
     if isinstance(address, ipaddress.IPv4Address):
         return next((reason for network, reason in _REFUSED_IPV4 if address in network), None)
     found = next((reason for network, reason in _REFUSED_IPV6 if address in network), None)

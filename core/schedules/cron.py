@@ -19,7 +19,7 @@ _LARGEST_STEPS = (59, 23, 30, 11, 7)
 _VALUE = r"(?:[0-9]{1,2}|[A-Za-z]{3})"
 _PART = re.compile(rf"(?:\*|{_VALUE}(?:-{_VALUE})?)(?:/(?P<step>[0-9]{{1,2}}))?")
 # Files of the time zone database that are not time zones.
-_NO_ZONES = frozenset(("localtime", "Factory"))
+_NOT_TIMEZONES = frozenset(("localtime", "Factory"))
 _EXAMPLE = "0 3 * * 1-5 is every weekday at 03:00"
 _TICK = timedelta(microseconds=1)
 
@@ -91,15 +91,15 @@ class Cron:
 
 def _check_timezone(name: str) -> None:
     try:
-        if name in _NO_ZONES:
-            raise ValueError(f"{name} differs from machine to machine")
+        if name in _NOT_TIMEZONES:
+            raise ValueError(f"{name} depends on the machine")
         ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         known = available_timezones()
         hint = did_you_mean(name, {zone: zone for zone in known}) or "use a name such as Europe/Zurich or UTC"
         if not known:
-            hint = "this machine has no database of time zones; install the package tzdata, or use UTC"
-        raise InvalidInput.at("/timezone", f"{name[:100]!r} is no time zone; {hint}") from error
+            hint = "this machine has no time zone database; install the package tzdata, or use UTC"
+        raise InvalidInput.at("/timezone", f"{name[:100]!r} is not a time zone; {hint}") from error
 
 
 def _check_fields(expression: str) -> None:
@@ -115,18 +115,20 @@ def _check_fields(expression: str) -> None:
             _check_parts(field, _LARGEST_STEPS[place])
             CronSim(" ".join(alone), datetime.now(UTC))
         except (CronSimError, ValueError) as error:
-            detail = f"field {place + 1}, {name}, is {field[:40]!r}; it takes {allowed}, *, lists and ranges"
+            detail = f"field {place + 1}, {name}, is {field[:40]!r}; expected {allowed}, *, a list or a range"
             raise InvalidInput.at("/cron", f"{detail}. {_EXAMPLE}") from error
     try:
         CronSim(expression, datetime.now(UTC))
     except CronSimError as error:
-        raise InvalidInput.at("/cron", f"{expression!r} is never due: no month has that day") from error
+        raise InvalidInput.at(
+            "/cron", f"{expression!r} is never due: the month does not have that day"
+        ) from error
 
 
 def _check_parts(field: str, largest_step: int) -> None:
     for part in field.split(","):
         match = _PART.fullmatch(part)
         if match is None:
-            raise ValueError(f"{part!r} is neither *, a number, a name nor a range")
+            raise ValueError(f"{part!r} is not *, a number, a name or a range")
         if match["step"] is not None and int(match["step"]) > largest_step:
-            raise ValueError(f"{part!r} has a step beyond the field")
+            raise ValueError(f"{part!r} has a step that is too large for the field")

@@ -6,7 +6,7 @@ centre of each scaled feature, which also replaces missing values.
 
 The path is divided into parts, and each part is integrated by Lobatto's rule with four points. The known
 change of the score on a part gives the rule's error. The worst parts are halved until the sum of errors is at
-most `TOLERANCE` of the sum of changes, or `MOST_POINTS` are evaluated. A linear scorer is explained exactly.
+most `TOLERANCE` of the sum of changes, or `MAX_POINTS` are evaluated. A linear scorer is explained exactly.
 """
 
 from dataclasses import dataclass, replace
@@ -16,19 +16,19 @@ import numpy as np
 
 from core.scorers.gradient_kernels import evaluate
 from core.scorers.inputs import InputTransform
-from core.scorers.kernels import BLOCK, NORM_AT, WIDTH, add_products, up
+from core.scorers.kernels import BLOCK, NORM_AT, WIDTH, add_products, round_up
 from core.scorers.network import ACTIVATION_CODES, Network
 from core.scorers.packing import Layer, PackedNetwork
 from core.scorers.tiles import ROWS
 from core.types import Float64Array, FloatArray, Int64Array
 
 TOLERANCE = 1e-4
-MOST_POINTS = 64 * BLOCK
+MAX_POINTS = 64 * BLOCK
 _NODES = np.array([0.0, 0.5 - 0.5 / np.sqrt(5.0), 0.5 + 0.5 / np.sqrt(5.0), 1.0])
-_SHARES = np.array([1.0, 5.0, 5.0, 1.0]) / 12.0
+_NODE_WEIGHTS = np.array([1.0, 5.0, 5.0, 1.0]) / 12.0
 _PARTS = BLOCK // len(_NODES)  # parts evaluated in one block
 # Measured: cost of a point and of each of its units, in steps of 5 ns, and weights per step.
-_STEPS_A_POINT, _STEPS_A_UNIT, _WEIGHTS_A_STEP = 200, 4, 64
+_STEPS_PER_POINT, _STEPS_PER_UNIT, _WEIGHTS_PER_STEP = 200, 4, 64
 
 
 class IntegratedGradients:
@@ -75,7 +75,7 @@ class IntegratedGradients:
         slopes = _products(inputs, self._network.packed, 0)
         means = np.empty_like(slopes)
         for slope, mean in zip(slopes, means, strict=True):
-            mean[:] = Way(self._network, self._back, slope).mean_gradient()
+            mean[:] = IntegrationPath(self._network, self._back, slope).mean_gradient()
         # Chain rule: the derivative of a first-layer sum with respect to an input is the weight.
         return _products(means[:, : first.weights.shape[1]], self._back, 0)[:, : inputs.shape[1]]
 
@@ -87,13 +87,13 @@ class IntegratedGradients:
 def explanation_steps(network: Network) -> int:
     """Return the largest cost of explaining one score, in steps of about 5 ns."""
     first, *others = network.layers
-    steps = 1 + first.weights.size // _WEIGHTS_A_STEP
+    steps = 1 + first.weights.size // _WEIGHTS_PER_STEP
     if not others:
         return steps
     n_weights = sum(layer.weights.size for layer in others[:-1])
     n_units = sum(len(layer.weights) for layer in others)
-    each = _STEPS_A_POINT + _STEPS_A_UNIT * n_units + n_weights // _WEIGHTS_A_STEP
-    return steps + MOST_POINTS * each
+    each = _STEPS_PER_POINT + _STEPS_PER_UNIT * n_units + n_weights // _WEIGHTS_PER_STEP
+    return steps + MAX_POINTS * each
 
 
 def packed_back(network: Network) -> PackedNetwork:
@@ -103,7 +103,7 @@ def packed_back(network: Network) -> PackedNetwork:
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class IntegrationPath:
     """The straight path from zero inputs to the inputs of one document.
 
     Attributes:
@@ -121,7 +121,7 @@ class Way:
         begins = np.arange(_PARTS) / _PARTS
         ends = begins + 1.0 / _PARTS
         sums, changes, errors = self._integrals(begins, ends)
-        for _ in range(MOST_POINTS // BLOCK - 1):
+        for _ in range(MAX_POINTS // BLOCK - 1):
             if errors.sum() <= TOLERANCE * np.abs(changes).sum():
                 break
             worst = np.argpartition(errors, -_PARTS // 2)[-_PARTS // 2 :]
@@ -142,7 +142,7 @@ class Way:
         lengths = (ends - begins)[:, np.newaxis]
         scores, gradients = self.evaluated((begins[:, np.newaxis] + lengths * _NODES).ravel())
         gradients = gradients.reshape(len(begins), len(_NODES), -1)
-        integrals = np.einsum("ij,ijk->ik", lengths * _SHARES, gradients)
+        integrals = np.einsum("ij,ijk->ik", lengths * _NODE_WEIGHTS, gradients)
         changes = scores[len(_NODES) - 1 :: len(_NODES)] - scores[:: len(_NODES)]
         return integrals, changes, np.abs(np.einsum("ik,k->i", integrals, self.slopes) - changes)
 
@@ -175,8 +175,8 @@ def _products(rows: Float64Array, packed: PackedNetwork, layer: int) -> Float64A
     """Return the products of rows, (n_rows, n_inputs), and a layer's weights, (n_rows, width)."""
     n_rows, stride = rows.shape
     line = packed.layout[layer]
-    width, begin = int(line[WIDTH]), up(n_rows, ROWS) * stride
-    scratch = np.zeros(begin + up(n_rows, ROWS) * width)
+    width, begin = int(line[WIDTH]), round_up(n_rows, ROWS) * stride
+    scratch = np.zeros(begin + round_up(n_rows, ROWS) * width)
     scratch[: rows.size] = rows.ravel()
     add_products(scratch, 0, stride, n_rows, line, packed.weights, begin)
     return scratch[begin : begin + n_rows * width].reshape(n_rows, width)

@@ -23,7 +23,7 @@ from core.scorers.kernels import scale
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 KNOTS = 64
-_SAMPLE = 200_000  # rows from which quantiles are computed, as LightGBM's bins are
+_SAMPLE_ROWS = 200_000  # rows to compute quantiles from, like LightGBM's bins
 
 
 def _ignored() -> None:
@@ -114,7 +114,7 @@ class InputTransform:
             deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1e-300)] = 1.0
         knots, targets = np.empty((0, 0)), np.empty((0, 0))
         if kind == "rank-gauss":
-            rows = np.arange(0, n_rows, max(1, -(-n_rows // _SAMPLE)))
+            rows = np.arange(0, n_rows, max(1, -(-n_rows // _SAMPLE_ROWS)))
             knots, targets = _quantiles(_finite(features[rows], log1p=log1p))
         lacking = np.flatnonzero(counts < n_rows) if missing_indicators else np.empty(0, np.int64)
         return cls(

@@ -14,12 +14,12 @@ from core.jit import fused_bare
 from core.scorers.tiles import LANES, NARROW, ROWS, WIDE, add_narrow, add_wide, lane_products
 from core.types import Float32Array, Float64Array, Int64Array
 
-BLOCK = 64  # documents whose units fit in the processor's cache
+BLOCK = 64  # number of documents whose units fit in the processor's cache
 EPSILON = 1e-5  # added to the variance by `layer_norm`, as PyTorch and ONNX do
 RELU, TANH, SIGMOID = 0, 1, 2
 N_INPUTS, N_UNITS, WIDTH, N_WIDE, WEIGHTS_AT, BIAS_AT, NORM_AT = range(7)  # columns of a layout
 _CHUNK = 256  # inputs whose weights of a tile fit in the L2 cache
-_LARGEST = 3.4028234663852886e38  # of float32; larger values are not finite
+_MAX_FLOAT32 = 3.4028234663852886e38  # larger values are not finite as float32
 
 
 @fused_bare
@@ -43,8 +43,8 @@ def score(
     weights and scratch are those of `core.scorers.packing.PackedNetwork`. The activation is `RELU`, `TANH` or
     `SIGMOID`.
     """
-    stride = up(features.shape[1] + len(indicators), LANES)
-    rows = min(up(features.shape[0], ROWS), BLOCK)
+    stride = round_up(features.shape[1] + len(indicators), LANES)
+    rows = min(round_up(features.shape[0], ROWS), BLOCK)
     units_at = rows * stride
     others_at = (len(scratch) + units_at) // 2
     for first in range(0, features.shape[0], BLOCK):
@@ -83,14 +83,14 @@ def scale(
         elif len(means):
             for column in range(n_features):
                 value: Any = np.float64(features[row, column])
-                is_finite = abs(value) <= _LARGEST
+                is_finite = abs(value) <= _MAX_FLOAT32
                 line[column] = (value - means[column]) / deviations[column] if is_finite else 0.0
         else:
             for column in range(n_features):
                 value = np.float64(features[row, column])
-                line[column] = value if abs(value) <= _LARGEST else 0.0
+                line[column] = value if abs(value) <= _MAX_FLOAT32 else 0.0
         for place in range(len(indicators)):
-            is_missing = not abs(features[row, indicators[place]]) <= _LARGEST
+            is_missing = not abs(features[row, indicators[place]]) <= _MAX_FLOAT32
             line[n_features + place] = 1.0 if is_missing else 0.0
         line[n_features + len(indicators) :] = 0.0
 
@@ -163,7 +163,7 @@ def forward(
     for place in range(layout.shape[0] - 1):
         layer = layout[place]
         width = layer[WIDTH]
-        repeat(units, one_at, up(n_rows, ROWS), width, weights, layer[BIAS_AT])
+        repeat(units, one_at, round_up(n_rows, ROWS), width, weights, layer[BIAS_AT])
         add_products(units, at, stride, n_rows, layer, weights, one_at)
         if layer[NORM_AT] >= 0:
             layer_norm(units, one_at, n_rows, layer, weights)
@@ -259,6 +259,6 @@ def sigmoid(value: float) -> float:
 
 
 @fused_bare
-def up(number: int, multiple: int) -> int:
+def round_up(number: int, multiple: int) -> int:
     """Round a number up to a multiple."""
     return (number + multiple - 1) // multiple * multiple

@@ -20,7 +20,7 @@ from core.scorers.parameters import ACTIVATIONS
 from core.types import Float32Array, Float64Array, FloatArray, Precision
 
 ACTIVATION_CODES: Mapping[str, int] = MappingProxyType({"relu": RELU, "tanh": TANH, "sigmoid": SIGMOID})
-LEAST_DOCUMENTS = 4 * BLOCK  # documents that are worth a thread
+MIN_PARALLEL_DOCUMENTS = 4 * BLOCK  # documents from which a thread is worth its start
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Network:
             ScoreNotFinite: A score is NaN or infinite.
         """
         if len(features.shape) != 2 or features.shape[1] != self.n_features:
-            raise ModelError(f"the model needs {self.n_features} features, these are {features.shape[-1]}")
+            raise ModelError(f"the model needs {self.n_features} features, but got {features.shape[-1]}")
         return finite(self._scores(features, threads))
 
     def _scores(self, features: FloatArray | SelectedFeatures, threads: int) -> Float64Array:
@@ -108,7 +108,7 @@ class Network:
             scored = [self._scores(block, threads) for _, block in row_blocks(features)]
             return np.concatenate(scored) if scored else np.empty(0)
         single, scores = as_float32(features), np.empty(len(features))
-        parts = min(threads, len(single) // LEAST_DOCUMENTS)
+        parts = min(threads, len(single) // MIN_PARALLEL_DOCUMENTS)
         if parts <= 1:
             self._score(single, scores)
             return scores

@@ -24,9 +24,9 @@ from core.scorers.parameters import ACTIVATIONS, INPUTS
 FORMAT = 1
 KIND = "network"
 METADATA_KEY = "rankery"
-_MOST_HEADER_BYTES = 100_000_000  # as safetensors itself allows
-_MOST_LAYERS = 1_000
-_MAX_WORDS = 300
+_MAX_HEADER_BYTES = 100_000_000  # limit of safetensors
+_MAX_LAYERS = 1_000
+_MAX_MESSAGE_LENGTH = 300
 _NORMS = ("norm_scales", "norm_shifts")
 
 
@@ -35,7 +35,7 @@ def is_safetensors(content: bytes) -> bool:
     if len(content) < 10:
         return False
     (size,) = struct.unpack("<Q", content[:8])
-    return 2 <= size <= min(_MOST_HEADER_BYTES, len(content) - 8) and content[8:9] == b"{"
+    return 2 <= size <= min(_MAX_HEADER_BYTES, len(content) - 8) and content[8:9] == b"{"
 
 
 def described(content: bytes) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def described(content: bytes) -> dict[str, Any]:
         header = json.loads(content[8 : 8 + size])
         description = json.loads(header["__metadata__"][METADATA_KEY])
     except (struct.error, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise ModelError("the file is no model of Rankery") from error
+        raise ModelError("the file is not a model of Rankery") from error
     if not isinstance(description, dict) or not _is_current(description.get("format")):
         raise ModelError("the model was written by another release of Rankery")
     return description
@@ -103,20 +103,20 @@ def read_network(content: bytes) -> Network:
     """
     description, tensors = described(content), tensors_of(content)
     if description.get("kind") != KIND:
-        raise ModelError("the file is no network")
+        raise ModelError("the file is not a network")
     names = description.get("feature_names")
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
-        raise ModelError("the network does not name its features")
+        raise ModelError("the network has no valid list of feature names")
     inputs = _inputs(description.get("inputs"), tensors, len(names))
     activation, n_layers = description.get("activation"), description.get("layers")
-    if activation not in ACTIVATIONS or type(n_layers) is not int or not 1 <= n_layers <= _MOST_LAYERS:
-        raise ModelError("the network's layers are not described")
+    if activation not in ACTIVATIONS or type(n_layers) is not int or not 1 <= n_layers <= _MAX_LAYERS:
+        raise ModelError("the network has no valid description of its layers")
     layers, n_inputs = [], inputs.n_inputs
     for place in range(n_layers):
         layers.append(_layer(tensors, place, n_inputs, is_last=place == n_layers - 1))
         n_inputs = layers[-1].weights.shape[1]
     if n_inputs != 1:
-        raise ModelError("the network does not give one score a document")
+        raise ModelError("the last layer of the network must have one unit, the score of a document")
     _check_all_are_used(tensors, inputs, layers)
     return Network(tuple(names), inputs, tuple(layers), activation)
 
@@ -128,19 +128,19 @@ def _check_all_are_used(
     for place, layer in enumerate(layers):
         used |= {f"layers.{place}.{name}" for name, array in vars(layer).items() if array is not None}
     if unknown := sorted(tensors.keys() - used):
-        raise ModelError(f"the network has tensors that have no meaning: {', '.join(unknown)[:_MAX_WORDS]}")
+        raise ModelError(f"the network has unknown tensors: {', '.join(unknown)[:_MAX_MESSAGE_LENGTH]}")
 
 
 def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: int) -> InputTransform:
     if not isinstance(description, dict) or description.get("kind") not in INPUTS:
-        raise ModelError("the network's inputs are not described")
+        raise ModelError("the network has no valid description of its inputs")
     n_described = description.get("n_features")
     if (
         type(n_described) is not int
         or n_described != n_features
         or not isinstance(description.get("log1p"), bool)
     ):
-        raise ModelError("the network's inputs are not those of its features")
+        raise ModelError("the number of the network's inputs does not match its features")
     shapes_by_kind: dict[str, dict[str, tuple[int, ...]]] = {
         "standard": {"means": (n_features,), "deviations": (n_features,)},
         "rank-gauss": {"knots": (n_features, KNOTS), "targets": (n_features, KNOTS)},
@@ -151,14 +151,16 @@ def _inputs(description: Any, tensors: Mapping[str, NDArray[Any]], n_features: i
     if (arrays.get("deviations", np.ones(1)) <= 0).any() or (
         np.diff(arrays.get("knots", np.zeros((1, 2)))) < 0
     ).any():
-        raise ModelError("the network's inputs are scaled by what is not positive, or knots do not ascend")
+        raise ModelError("the deviations of the network's inputs must be positive, and knots must ascend")
     indicators = tensors.get("inputs.indicators")
     if indicators is None or indicators.dtype != np.int64 or indicators.ndim != 1:
-        raise ModelError("the network's indicators are missing")
+        raise ModelError("the network has no missing-value indicators")
     if len(indicators) and not (indicators.min() >= 0 and indicators.max() < n_features):
-        raise ModelError("the network has indicators of features that there are not")
+        raise ModelError("the network has a missing-value indicator for a feature that it does not have")
     if (np.diff(indicators) <= 0).any():
-        raise ModelError("the network has an indicator twice, or not in the order of the features")
+        raise ModelError(
+            "the missing-value indicators of the network must be distinct and in the order of the features"
+        )
     return InputTransform.restored(description, {**arrays, "indicators": indicators})
 
 
@@ -180,7 +182,7 @@ def _tensor(
 ) -> NDArray[Any]:
     found = tensors.get(name)
     if found is None or found.dtype != dtype or found.shape != shape or not found.size:
-        raise ModelError(f"the network's {name} are missing or of another shape")
+        raise ModelError(f"the tensor {name} of the network is missing or has the wrong shape")
     if not np.isfinite(found).all():
-        raise ModelError(f"the network's {name} are not all finite")
+        raise ModelError(f"the tensor {name} of the network has values that are not finite")
     return found

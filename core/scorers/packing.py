@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from core.kernel_cache import processor
-from core.scorers.kernels import BLOCK, up
+from core.scorers.kernels import BLOCK, round_up
 from core.scorers.tiles import LANES, ROWS, WIDE
 from core.types import Float32Array, Float64Array, Int64Array
 
@@ -64,17 +64,17 @@ class PackedNetwork:
     @cached_property
     def _row_size(self) -> int:
         widest = int(self.layout[:-1, 2].max(initial=0))
-        return int(up(int(self.layout[0, 0]), LANES)) + 2 * widest
+        return int(round_up(int(self.layout[0, 0]), LANES)) + 2 * widest
 
 
 def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[int]:
     """Append a layer to the parts; return its row of the layout."""
     n_inputs, n_units = layer.weights.shape
     if is_last:
-        width = up(n_inputs, LANES)
+        width = round_up(n_inputs, LANES)
         weights_at = _append(parts, _padded(layer.weights[:, 0], width))
         return [n_inputs, n_units, width, 0, weights_at, _append(parts, _padded(layer.bias, LANES)), -1]
-    width = up(n_units, LANES)
+    width = round_up(n_units, LANES)
     n_wide = width // WIDE if _HAS_WIDE_REGISTERS else 0
     weights = np.zeros((n_inputs, width))
     weights[:, :n_units] = layer.weights
@@ -92,7 +92,7 @@ def _packed(layer: Layer, parts: list[Float64Array], *, is_last: bool) -> list[i
 def _append(parts: list[Float64Array], values: Float64Array) -> int:
     """Append values at a cache-line boundary; return their offset."""
     begin = sum(map(len, parts))
-    parts.append(_padded(values, up(len(values), _CACHE_LINE)))
+    parts.append(_padded(values, round_up(len(values), _CACHE_LINE)))
     return begin
 
 

@@ -13,7 +13,7 @@ ACTIVATIONS = ("relu", "tanh", "sigmoid")
 INPUTS = ("standard", "rank-gauss", "none")
 _MAX_LAYERS = 16
 _MAX_UNITS = 65_536
-MOST_MEMBERS = 16
+MAX_MEMBERS = 16
 _STEPS_PER_EPOCH = 30
 _BATCH_DOCUMENTS = (32, 4_096)
 
@@ -37,57 +37,73 @@ class NetworkScorer:
     is_network: ClassVar[bool] = True
 
     epochs: int = parameter(
-        100, "Passes over the training queries at most.", minimum=1, maximum=100_000, aliases="num_iterations"
+        100,
+        "Maximum number of passes over the training queries.",
+        minimum=1,
+        maximum=100_000,
+        aliases="num_iterations",
     )
     batch_documents: int | None = parameter(
         None,
-        "Documents of a batch at most; a batch is whole queries, and a larger query is a batch alone. When"
-        " null, a thirtieth of the training documents, from 32 to 4,096.",
+        "Maximum number of documents in a batch. A batch has whole queries, so that a larger query is a"
+        " separate batch. When null, a thirtieth of the training documents, from 32 to 4,096.",
         minimum=1,
         maximum=2**24,
         aliases="batch_size",
         earlier=4_096,
     )
     optimizer: str = parameter(
-        "adam", "Adam, or plain stochastic gradient descent.", choices=("adam", "sgd"), aliases="optimiser"
+        "adam",
+        "Optimizer: Adam, or stochastic gradient descent.",
+        choices=("adam", "sgd"),
+        aliases="optimiser",
     )
     learning_rate: float = parameter(
         0.01, "Step size.", minimum=0.0, above=True, maximum=100.0, aliases="lr eta", earlier=0.001
     )
-    momentum: float = parameter(0.0, "Share of the last step that `sgd` repeats.", minimum=0.0, maximum=0.999)
+    momentum: float = parameter(
+        0.0, "Momentum of `sgd`: share of the previous step to add to a step.", minimum=0.0, maximum=0.999
+    )
     weight_decay: float = parameter(
-        0.0, "Weights shrink by this share of the step size in each step (AdamW).", minimum=0.0, maximum=1.0
+        0.0,
+        "Weight decay (AdamW): each step shrinks weights by this share of the step size.",
+        minimum=0.0,
+        maximum=1.0,
     )
     decay_on_rise: float = parameter(
         1.0,
-        "Factor of the learning rate after an epoch whose training loss rose; the 2006 paper used 0.8.",
+        "Factor of the learning rate after an epoch with a higher training loss; the 2006 paper used 0.8.",
         minimum=0.0,
         above=True,
         maximum=1.0,
     )
     restart_epochs: int | None = parameter(
         None,
-        "Draw new weights after so many epochs without a lower training loss; the 2006 paper used 50.",
+        "Number of epochs without a lower training loss after which weights are drawn again; the 2006 paper"
+        " used 50.",
         minimum=1,
         maximum=100_000,
     )
     training_cost: str = parameter(
         "loss",
-        "What `decay_on_rise` and `restart_epochs` follow: the mean training loss, or the selection metric on"
-        " the training data.",
+        "Training cost for `decay_on_rise` and `restart_epochs`: the mean training loss, or the selection"
+        " metric on the training data.",
         choices=("loss", "metric"),
     )
     gradient_clip: float | None = parameter(
-        None, "Largest Euclidean norm of the gradient of a step.", minimum=0.0, above=True
+        None,
+        "Maximum Euclidean norm of the gradient in a step; larger gradients are scaled down.",
+        minimum=0.0,
+        above=True,
     )
     inputs: str = parameter(
         "standard",
-        "How features are scaled: to mean 0 and deviation 1, by rank to a normal distribution, or not.",
+        "Scaling of features: to mean 0 and deviation 1, by rank to a normal distribution, or none.",
         choices=INPUTS,
     )
-    log1p: bool = parameter(False, "Take sign(x) ln(1 + |x|) of each feature before it is scaled.")
+    log1p: bool = parameter(False, "Transform each feature to sign(x) ln(1 + |x|) before it is scaled.")
     missing_indicators: bool = parameter(
-        False, "Add an input of 0 or 1 for each feature that is missing somewhere in the training data."
+        False, "Add a 0/1 indicator input for each feature with missing values in the training data."
     )
 
     def __post_init__(self) -> None:
@@ -115,11 +131,11 @@ class Linear(NetworkScorer):
     """A weighted sum of the features, as in the papers of 2006 and 2009."""
 
     kind: ClassVar[str] = "linear"
-    summary: ClassVar[str] = "Weighted sum of the features"
+    summary: ClassVar[str] = "Linear model: weighted sum of the features"
 
     arithmetic: str = parameter(
         "float64",
-        "Arithmetic of the steps: float64 without JAX, or float32 by JAX, as in earlier releases.",
+        "Arithmetic of the training steps: float64 without JAX, or float32 with JAX, as in earlier releases.",
         choices=("float64", "float32"),
         earlier="float32",
     )
@@ -133,18 +149,24 @@ class Mlp(NetworkScorer):
     summary: ClassVar[str] = "Feed-forward network"
 
     hidden: WholeNumbers = parameter(
-        (64, 32), "Units of each hidden layer.", minimum=1, maximum=_MAX_UNITS, aliases="hidden_layers layers"
+        (64, 32),
+        "Number of units of each hidden layer.",
+        minimum=1,
+        maximum=_MAX_UNITS,
+        aliases="hidden_layers layers",
     )
-    activation: str = parameter("relu", "Function of the hidden units.", choices=ACTIVATIONS)
+    activation: str = parameter("relu", "Activation function of the hidden units.", choices=ACTIVATIONS)
     dropout: float = parameter(
-        0.0, "Share of hidden units that each training step leaves out.", minimum=0.0, maximum=0.95
+        0.0, "Dropout: share of hidden units to leave out in each training step.", minimum=0.0, maximum=0.95
     )
-    layer_norm: bool = parameter(False, "Normalise the hidden units of a document before the activation.")
+    layer_norm: bool = parameter(
+        False, "Layer normalisation: normalise the hidden units of a document before the activation."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.hidden) > _MAX_LAYERS:
-            raise InvalidInput.at("/hidden", f"has {len(self.hidden)} layers; at most {_MAX_LAYERS}")
+            raise InvalidInput.at("/hidden", f"has {len(self.hidden)} layers; the maximum is {_MAX_LAYERS}")
 
     @property
     def hidden_layers(self) -> tuple[int, ...]:
@@ -160,26 +182,28 @@ class WeightedSum:
     summary: ClassVar[str] = "Weighted sum of models"
     is_network: ClassVar[bool] = False
 
-    models: Names = parameter((), "References of the models, `web:3`; none may be a sum itself.")
+    models: Names = parameter(
+        (), "References of the models, such as `web:3`; a member must not be a sum itself."
+    )
     weights: Numbers | None = parameter(
-        None, "Factors of their scores; fitted to the first metric on the validation data when null."
+        None, "Weights of the models' scores; when null, fitted to the first metric on the validation data."
     )
     shrinkage: str = parameter(
         "cross-validated",
-        "How far fitted weights are shrunk towards equal ones: as cross-validation over the validation"
-        " queries shows, or not at all.",
+        "Shrinkage of fitted weights towards equal weights: selected by cross-validation over the"
+        " validation queries, or none.",
         choices=("cross-validated", "none"),
         earlier="none",
     )
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.models) <= MOST_MEMBERS:
-            raise InvalidInput.at("/models", f"must list 1 to {MOST_MEMBERS} models")
+        if not 1 <= len(self.models) <= MAX_MEMBERS:
+            raise InvalidInput.at("/models", f"must list 1 to {MAX_MEMBERS} models")
         check(self)
         if self.weights is not None and len(self.weights) != len(self.models):
-            raise InvalidInput.at("/weights", f"must be {len(self.models)} numbers, one a model")
+            raise InvalidInput.at("/weights", f"must be {len(self.models)} numbers, one per model")
         if self.weights is not None and not any(self.weights):
-            raise InvalidInput.at("/weights", "must not all be 0")
+            raise InvalidInput.at("/weights", "must have at least one weight that is not 0")
 
 
 Scorer = Trees | Linear | Mlp | WeightedSum

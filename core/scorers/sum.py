@@ -13,7 +13,7 @@ from core.data.features import Features, SelectedFeatures, select_columns
 from core.errors import ModelError
 from core.scorers.model import ScoringModel, TreeModel, finite
 from core.scorers.network_file import described, is_safetensors, packed, read_network, tensors_of
-from core.scorers.parameters import MOST_MEMBERS, WeightedSum
+from core.scorers.parameters import MAX_MEMBERS, WeightedSum
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray, Int64Array, Precision
 
@@ -49,7 +49,7 @@ class Member:
         if not is_safetensors(self.content):
             return TreeModel(ModelText.read(self.content), self.precision)
         if described(self.content).get("kind") == KIND:
-            raise ModelError(f"{self.reference} is a sum itself; name its members instead")
+            raise ModelError(f"{self.reference} is a sum of models itself; list its members instead")
         return read_network(self.content)
 
     @property
@@ -77,14 +77,14 @@ class Sum:
         Raises:
             ModelError: No members or too many, or members that disagree on the categories of a feature.
         """
-        if not 1 <= len(members) <= MOST_MEMBERS:
-            raise ModelError(f"a sum has 1 to {MOST_MEMBERS} members, this one {len(members)}")
+        if not 1 <= len(members) <= MAX_MEMBERS:
+            raise ModelError(f"a sum must have 1 to {MAX_MEMBERS} members, but has {len(members)}")
         known: dict[str, Categories | None] = {}
         for member in members:
             for name in member.feature_names:
                 categories = member.categories.get(name)
                 if known.setdefault(name, categories) != categories:
-                    raise ModelError(f"the members do not agree on the categories of {name!r}")
+                    raise ModelError(f"the members have different categories for the feature {name!r}")
         return cls(tuple(members), tuple(known))
 
     @property
@@ -140,7 +140,7 @@ class Sum:
         """
         if len(features.shape) != 2 or features.shape[1] != len(self.feature_names):
             raise ModelError(
-                f"the model needs {len(self.feature_names)} features, these are {features.shape[-1]}"
+                f"the model needs {len(self.feature_names)} features, but got {features.shape[-1]}"
             )
         total = np.zeros(features.shape[0])
         for (member, columns), reads_all in zip(self.parts, self._read_all, strict=True):
@@ -184,11 +184,13 @@ def read_sum(content: bytes) -> Sum:
     """
     listed, tensors = described(content).get("members"), tensors_of(content)
     if not isinstance(listed, list):
-        raise ModelError("the sum does not list its members")
+        raise ModelError("the file of the sum does not list its members")
     members = [_member(place, each, tensors) for place, each in enumerate(listed)]
     for member in members:
         if len(member.feature_names) != len(member.model.feature_names):
-            raise ModelError(f"{member.reference} in the sum has other features than its file")
+            raise ModelError(
+                f"the features of member {member.reference} differ from the features in its file"
+            )
     return Sum.of(members)
 
 
@@ -199,12 +201,12 @@ def _member(place: int, listed: Any, tensors: Mapping[str, NDArray[Any]]) -> Mem
     reference, names, weight = (listed.get(name) for name in ("model", "feature_names", "weight"))
     is_named = isinstance(reference, str) and isinstance(names, list)
     if not is_named or not all(isinstance(name, str) for name in names or ()):
-        raise ModelError(f"member {place} of the sum is not described")
+        raise ModelError(f"member {place} of the sum has no description")
     if not isinstance(weight, float) or not np.isfinite(weight):
         raise ModelError(f"member {place} of the sum has no weight")
     precision = listed.get("precision", "float32")
     if precision not in get_args(Precision):
-        raise ModelError(f"member {place} of the sum has features of an unknown precision")
+        raise ModelError(f"member {place} of the sum has an unknown precision of features")
     return Member(str(reference), file.tobytes(), tuple(names or ()), weight, precision)
 
 

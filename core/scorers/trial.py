@@ -20,12 +20,12 @@ from core.scorers.sum import Sum
 from core.scoring import Explainability
 from core.scoring.limits import MAX_STEPS
 from core.scoring.trial import (
+    EXTREME_SHARE,
+    EXTREME_VALUES,
     MAX_CELLS,
     MAX_EXPLAINED,
     MAX_ROWS,
     MIN_ROWS,
-    ODD_VALUES,
-    SHARE_ODD,
     check_names,
     try_out,
 )
@@ -69,7 +69,9 @@ def try_file(content: bytes, max_features: int) -> TriedModel:
     try:
         model.score(rows)
     except ScoreNotFinite as error:
-        raise ModelError(f"the model computes {error.score} as the score of a random document") from error
+        raise ModelError(
+            f"the model's score of a random document is {error.score}, which is not finite"
+        ) from error
     return TriedModel(model.feature_names, 0, _structure(model), _explained(model, rows))
 
 
@@ -97,8 +99,8 @@ def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Flo
     rows = random.normal(size=(int(np.clip(MAX_CELLS // n_features, MIN_ROWS, MAX_ROWS)), n_features))
     if len(means):
         rows = means + rows * deviations
-    odd = random.random(rows.shape) < SHARE_ODD
-    rows[odd] = random.choice(ODD_VALUES, size=np.count_nonzero(odd))
+    odd = random.random(rows.shape) < EXTREME_SHARE
+    rows[odd] = random.choice(EXTREME_VALUES, size=np.count_nonzero(odd))
     return rows
 
 
@@ -150,7 +152,7 @@ def _answer(path: Path, max_features: int) -> dict[str, Any]:
     except ModelError as error:
         return {"error": str(error)}
     except MemoryError:
-        return {"error": "the model takes more memory than it may"}
+        return {"error": "loading the model exceeds the memory limit"}
 
 
 if __name__ == "__main__":

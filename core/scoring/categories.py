@@ -15,9 +15,9 @@ from core.data import RankingDataset
 from core.data.categories import Categories
 from core.errors import ModelError
 
-_LINE = "\npandas_categorical:"
+_LINE_PREFIX = "\npandas_categorical:"
 _PARAMETER = re.compile(r"^\[categorical_feature: (\d+(?:,\d+)*)\]$", re.MULTILINE)
-_NONE: Mapping[int, Categories] = MappingProxyType({})
+_NO_CATEGORIES: Mapping[int, Categories] = MappingProxyType({})
 
 
 def category_lists(dataset: RankingDataset) -> list[list[str | int]]:
@@ -44,18 +44,18 @@ def read_categories(tail: str, feature_infos: list[str]) -> Mapping[int, Categor
     Raises:
         ModelError: The line `pandas_categorical` is damaged.
     """
-    line = tail.rpartition(_LINE)[2].strip() if _LINE in tail else "null"
+    line = tail.rpartition(_LINE_PREFIX)[2].strip() if _LINE_PREFIX in tail else "null"
     try:
         lists = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise ModelError("the model's last line, pandas_categorical, is not JSON") from error
     if lists is None:
-        return _NONE
+        return _NO_CATEGORIES
     if not isinstance(lists, list) or not all(isinstance(each, list) for each in lists):
-        raise ModelError("the model's last line, pandas_categorical, is no list of lists")
+        raise ModelError("the model's last line, pandas_categorical, is not a list of lists")
     columns = _columns(tail, feature_infos)
     if len(columns) != len(lists):
-        return _NONE
+        return _NO_CATEGORIES
     return MappingProxyType({column: _categories(each) for column, each in zip(columns, lists, strict=True)})
 
 
@@ -84,4 +84,4 @@ def _text(value: Any) -> str:
             return str(int(value))
         case int() | float():
             return str(value)
-    raise ModelError("a category of the model is neither a text nor a number")
+    raise ModelError("a category of the model is neither a string nor a number")

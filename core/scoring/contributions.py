@@ -83,12 +83,12 @@ class Contributions:
 
 def _problem(text: ModelText, deepest: int) -> str | None:
     if any(tree.linear is not None for tree in text.trees):
-        return "the leaves of this model are linear: their scores cannot be explained"
+        return "scores of models with linear leaves cannot be explained"
     if any(not (tree.split_counts.all() and tree.leaf_counts.all()) for tree in text.trees if len(tree.left)):
-        return "this model lacks the number of documents it was grown from, which explanations need"
+        return "the model has no document counts of its leaves, which explanations need"
     if deepest > MAX_DEPTH:
         return (
-            f"a tree of this model is {deepest:,} splits deep; scores can be explained up to a depth of"
+            f"a tree of the model has a depth of {deepest:,}; scores can be explained up to a depth of"
             f" {MAX_DEPTH}. Train with max_depth"
         )
     return None

@@ -11,7 +11,7 @@ from core.types import Float64Array, Int64Array
 
 _WHOLE = r"-?\d{1,10}"
 _REAL = r"-?\d+(?:\.\d+)?(?:e[+-]\d{1,3})?"
-_INFINITE = f"-?inf|{_REAL}"  # a split between the missing values and all others has an infinite threshold
+_INFINITE = f"-?inf|{_REAL}"  # a split of missing values from all others has an infinite threshold
 _ANY = f"-?nan|{_INFINITE}"
 
 
@@ -54,7 +54,7 @@ class Fields:
         """Read a line of finite numbers."""
         values = np.array(self._tokens(name, _REAL, count), np.float64)
         if not np.isfinite(values).all():
-            raise ModelError(f"{self.place} of the model has a number without end in its {name}")
+            raise ModelError(f"{self.place} of the model has an infinite number in its {name}")
         return values
 
     def thresholds(self, name: str, count: int) -> Float64Array:
@@ -73,7 +73,7 @@ class Fields:
         """
         found = self.whole(name, count) if name in self.lines else np.zeros(count, np.int64)
         if (found < 0).any():
-            raise ModelError(f"{self.place} of the model has less than no documents in its {name}")
+            raise ModelError(f"{self.place} of the model has a negative number of documents in its {name}")
         return found
 
     def _tokens(self, name: str, number: str, count: int) -> list[str]:
@@ -82,5 +82,5 @@ class Fields:
         well_formed = re.fullmatch(f"(?:{number})(?: +(?:{number}))*", text) is not None
         tokens = text.split() if well_formed else []
         if len(tokens) != count:
-            raise ModelError(f"{self.place} of the model does not have {count} numbers as its {name}")
+            raise ModelError(f"{self.place} of the model must have {count} numbers in its {name}")
         return tokens

@@ -14,7 +14,7 @@ from core.scoring.flat_forest import flatten
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray
 
-LEAST_DOCUMENTS = 64 * BLOCK  # starting threads takes longer than scoring fewer documents
+MIN_PARALLEL_DOCUMENTS = 64 * BLOCK  # starting threads takes longer than scoring fewer documents
 
 
 class Forest:
@@ -65,7 +65,7 @@ class Forest:
             ModelError: The number of features is not the model's.
         """
         if len(features.shape) != 2 or features.shape[1] != self.n_features:
-            raise ModelError(f"the model needs {self.n_features} features, these are {features.shape[-1]}")
+            raise ModelError(f"the model needs {self.n_features} features, but got {features.shape[-1]}")
         if isinstance(features, SelectedFeatures):
             scored = [self.score(block, threads) for _, block in row_blocks(features)]
             return np.concatenate(scored) if scored else np.empty(0)
@@ -76,7 +76,7 @@ class Forest:
             return _scored_by_lightgbm(flat, features, threads)
         scores, n_blocks = np.empty(len(features)), -(-len(features) // BLOCK)
         held = read_only(features)
-        if threads > 1 and len(features) >= LEAST_DOCUMENTS:
+        if threads > 1 and len(features) >= MIN_PARALLEL_DOCUMENTS:
             use_threads(threads)
             over_ranges(score, n_blocks, held, flat, scores, work=features.size)
         else:

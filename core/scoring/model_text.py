@@ -135,13 +135,13 @@ def _tokens_of(row: NDArray[Any]) -> str:
 def _feature_names(head: Fields) -> tuple[str, ...]:
     lines = head.lines
     if (lines.get("num_class"), lines.get("num_tree_per_iteration")) != ("1", "1"):
-        raise ModelError("the model does not give one score a document")
+        raise ModelError("the model must have one score per document")
     names = tuple(lines.get("feature_names", "").split(" "))
     if not 1 <= len(names) <= MAX_FEATURES or any(name == "" or name.split() != [name] for name in names):
-        raise ModelError("the model's feature names are empty or have blanks")
+        raise ModelError("the model's feature names must not be empty or contain blanks")
     if lines.get("max_feature_idx") != str(len(names) - 1):
         raise ModelError(
-            f"the model names {len(names)} features but not {len(names) - 1} as the last one's number"
+            f"the model has {len(names)} feature names, but max_feature_idx is not {len(names) - 1}"
         )
     return names
 
@@ -163,7 +163,7 @@ def _tree(index: int, block: str, n_features: int) -> Tree:
     _check_features(features, n_features, place)
     decisions = fields.whole("decision_type", n_splits)
     if (decisions & ~_KNOWN_DECISIONS).any() or (decisions >> 2 > 2).any():
-        raise ModelError(f"{place} of the model decides in a way that is not known")
+        raise ModelError(f"{place} of the model has an unknown decision type")
     thresholds = fields.thresholds("threshold", n_splits)
     left, right = (fields.whole(f"{side}_child", n_splits) for side in ("left", "right"))
     _check_shape(left, right, place)
@@ -185,15 +185,15 @@ def _tree(index: int, block: str, n_features: int) -> Tree:
 def _categories(fields: Fields, asked: Float64Array, place: str) -> tuple[UInt32Array, ...]:
     (n_sets,) = fields.whole("num_cat", 1).tolist()
     if ((asked < 0) | (asked >= n_sets) | (asked != np.floor(asked))).any():
-        raise ModelError(f"{place} of the model asks for categories that there are not")
+        raise ModelError(f"{place} of the model refers to categories that do not exist")
     if n_sets <= 0:
         return ()
     bounds = fields.whole("cat_boundaries", n_sets + 1)
     if bounds[0] != 0 or (np.diff(bounds) < 0).any():
-        raise ModelError(f"{place} of the model does not tell where its categories end")
+        raise ModelError(f"{place} of the model has invalid boundaries of its categories")
     words = fields.whole("cat_threshold", int(bounds[-1])) if bounds[-1] else np.empty(0, np.int64)
     if ((words < 0) | (words > np.iinfo(np.uint32).max)).any():
-        raise ModelError(f"{place} of the model has categories that are not bits of words of 32")
+        raise ModelError(f"{place} of the model has categories that are not 32-bit words")
     return tuple(np.split(words.astype(np.uint32), bounds[1:-1]))
 
 
@@ -202,7 +202,7 @@ def _linear(fields: Fields, n_leaves: int, n_features: int, place: str) -> Linea
         return None
     counts = fields.whole("num_features", n_leaves)
     if (counts < 0).any() or counts.sum() > n_leaves * n_features:
-        raise ModelError(f"{place} of the model has leaves of more features than there are")
+        raise ModelError(f"{place} of the model has linear leaves with more features than the model")
     total = int(counts.sum())
     features, coefficients = np.empty(0, np.int64), np.empty(0)
     if total:
@@ -213,7 +213,7 @@ def _linear(fields: Fields, n_leaves: int, n_features: int, place: str) -> Linea
 
 def _check_features(features: Int64Array, n_features: int, place: str) -> None:
     if features.min() < 0 or features.max() >= n_features:
-        raise ModelError(f"{place} of the model splits by a feature that there is not")
+        raise ModelError(f"{place} of the model splits by a feature that does not exist")
 
 
 def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
@@ -229,4 +229,4 @@ def _check_shape(left: Int64Array, right: Int64Array, place: str) -> None:
         not np.array_equal(np.sort(children), expected)
         or (children[children >= 0] <= parents[children >= 0]).any()
     ):
-        raise ModelError(f"{place} of the model is no tree")
+        raise ModelError(f"{place} of the model is not a binary tree")

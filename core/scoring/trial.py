@@ -20,10 +20,10 @@ MAX_ROWS = 1_000
 MIN_ROWS = 32
 MAX_CELLS = 2**22
 # The largest values fit in an int32, to which LightGBM converts categories.
-ODD_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -np.inf)
-SHARE_ODD = 0.3
+EXTREME_VALUES = (0.0, -0.0, 1e-36, -1e-36, 1.0, -1.0, 1e9, -1e9, np.nan, np.inf, -np.inf)
+EXTREME_SHARE = 0.3
 _CATEGORIES = 32
-_MAX_WORDS = 300
+_MAX_MESSAGE_LENGTH = 300
 MAX_EXPLAINED = 16
 
 
@@ -61,11 +61,11 @@ def try_out(text: str, max_features: int) -> Trial:
         booster = lightgbm.Booster(model_str=text)
         theirs = np.asarray(booster.predict(rows, raw_score=True, num_threads=1), np.float64)
     except lightgbm.basic.LightGBMError as error:
-        raise ModelError(f"LightGBM refuses the model: {str(error)[:_MAX_WORDS]}") from error
+        raise ModelError(f"LightGBM refuses the model: {str(error)[:_MAX_MESSAGE_LENGTH]}") from error
     if not np.array_equal(ours, theirs, equal_nan=True):
         raise ModelError(
-            f"the model's scores are not LightGBM's on {_differing(ours, theirs)} of {len(rows)} random"
-            " documents: it needs something that Rankery does not have"
+            f"the scores of Rankery and LightGBM differ on {_differing(ours, theirs)} of {len(rows)} random"
+            " documents: Rankery does not support a part of the model"
         )
     return Trial(model.feature_names, len(model.trees), len(rows), _explained(model, rows))
 
@@ -93,8 +93,8 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
         rows[generator.integers(n_rows, size=len(tree.features)), tree.features] = near[
             side, np.arange(len(tree.features))
         ]
-    odd = generator.random(rows.shape) < SHARE_ODD
-    rows[odd] = generator.choice(ODD_VALUES, size=np.count_nonzero(odd))
+    odd = generator.random(rows.shape) < EXTREME_SHARE
+    rows[odd] = generator.choice(EXTREME_VALUES, size=np.count_nonzero(odd))
     return rows
 
 
@@ -113,11 +113,11 @@ def check_names(names: tuple[str, ...], max_features: int) -> None:
         ModelError: Too many names, duplicate names, or a name that is not printable or too long.
     """
     if len(names) > max_features:
-        raise ModelError(f"the model has {len(names):,} features; {max_features:,} are the most accepted")
+        raise ModelError(f"the model has {len(names):,} features; the maximum is {max_features:,}")
     if len(set(names)) < len(names):
         raise ModelError("two of the model's features have the same name")
     if any(not 1 <= len(name) <= MAX_NAME_CHARACTERS or not name.isprintable() for name in names):
-        raise ModelError(f"a feature's name is not 1 to {MAX_NAME_CHARACTERS:,} printable characters long")
+        raise ModelError(f"a feature's name must have 1 to {MAX_NAME_CHARACTERS:,} printable characters")
 
 
 def _differing(ours: Float64Array, theirs: Float64Array) -> str:

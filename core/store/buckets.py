@@ -19,7 +19,7 @@ SCHEME = "s3://"
 _POINTER = "/folder"
 _RANGE_BYTES = 16 * MEBIBYTE
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_NO_SUCH = f"must be a folder of a bucket below {SETTING} that the service may read"
+_INVALID_FOLDER = f"must be a folder of a bucket below {SETTING} that the service may read"
 
 T = TypeVar("T")
 
@@ -85,8 +85,8 @@ class Buckets:
                 expected = f"expected an object below {SETTING} that the worker may read, but found none"
                 raise DatasetError.at(expected, file=name) from invalid
             if _version(after) != _version(before):
-                expected = "expected a file that stays as it is, but it changed while it was read"
-                raise DatasetError.at(f"{expected}; read the folder again once it is complete", file=name)
+                expected = "expected a file that does not change, but it changed while it was read"
+                raise DatasetError.at(f"{expected}; import the folder again when it is complete", file=name)
             yield OpenFile(Path(copy.name), int(before["size"]), _modified(before), ())
 
     def _copy(
@@ -100,7 +100,7 @@ class Buckets:
             except OSError as error:
                 if error.errno in _FULL:
                     raise StoreFull(
-                        "the folder of temporary files (TMPDIR) has no room for an object"
+                        "the folder of temporary files (TMPDIR) has no space left for an object"
                     ) from error
                 raise
             if on_bytes is not None:
@@ -121,7 +121,7 @@ class Buckets:
         is_plain = len(url) <= MAX_FOLDER_LENGTH and is_visible(url) and not {"", ".", ".."} & set(names)
         below = any(url == root or url.startswith(f"{root}/") for root in self._roots)
         if not below or not is_plain:
-            raise InvalidInput.at(_POINTER, _NO_SUCH)
+            raise InvalidInput.at(_POINTER, _INVALID_FOLDER)
         return url.removeprefix(SCHEME)
 
     def _run(self, action: Callable[[Any], T]) -> T:
@@ -130,7 +130,7 @@ class Buckets:
                 self._files = FileSystem(self._roots[0], self._patience_seconds)
             return self._files.run(action)
         except (FileNotFoundError, PermissionError) as error:
-            raise InvalidInput.at(_POINTER, _NO_SUCH) from error
+            raise InvalidInput.at(_POINTER, _INVALID_FOLDER) from error
         except ExtraMissing as missing:
             raise ExtraMissing("a bucket of judged files", missing.extra) from missing
         except RankeryError:

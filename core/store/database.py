@@ -126,7 +126,10 @@ class Database:
                 engines.take_write_lock(connection)
         except (OperationalError, InterfaceError, InternalError) as error:
             if engines.is_locked(error):
-                return f"takes no writes: its lock has been held for {engines.PROBE_LOCK_SECONDS} s"
+                return (
+                    "accepts no writes: another transaction has held its lock for"
+                    f" {engines.PROBE_LOCK_SECONDS} s"
+                )
             return failure_reason(error)
         return None
 
@@ -146,4 +149,4 @@ def _reported() -> Iterator[None]:
         kind = StoreFull if engines.is_full(error) else StoreUnavailable
         raise kind(f"the database {engines.public_reason(error)}") from error
     except PoolTimeout as error:
-        raise StoreUnavailable("the database has too many connections from here") from error
+        raise StoreUnavailable("the database has too many connections from this process") from error

@@ -18,7 +18,7 @@ from core.errors import ExtraMissing, StoreUnavailable
 from core.store.faults import failure_reason
 from core.store.tables.columns import serialize_json
 
-LOCK_SECONDS = 30  # longest wait for the lock of another write, outside requests
+LOCK_SECONDS = 30  # longest wait for the lock of another write transaction, outside requests
 PROBE_LOCK_SECONDS = 1
 CONNECT_SECONDS = 5
 STATEMENT_SECONDS = 60
@@ -40,10 +40,10 @@ _POSTGRESQL: Mapping[str, Any] = MappingProxyType(
     }
 )
 # LRU cache of compiled statements, shared by all SQLite engines of this process.
-_COMPILED: LRUCache[Any, Any] = LRUCache(1_000)
+_STATEMENT_CACHE: LRUCache[Any, Any] = LRUCache(1_000)
 _WRITES = "rankery_writes"
 _WAIT_SECONDS = "rankery_wait_seconds"
-IS_LOCKED = "is locked: a transaction has waited too long for another one; try again"
+IS_LOCKED = "is locked: a transaction has waited too long for another transaction; try again"
 _ROWS_AT_BEGIN = "rankery_rows_at_begin"
 _HAS_WRITTEN = text("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
 _LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # the latter is PostgreSQL's lock_not_available
@@ -64,7 +64,7 @@ def open_engine(database_url: str, lock_seconds: int = LOCK_SECONDS) -> Engine:
     try:
         url = make_url(database_url)
     except ArgumentError as error:
-        raise StoreUnavailable("the database URL cannot be understood") from error
+        raise StoreUnavailable("the database URL is invalid") from error
     if url.drivername in ("postgres", "postgresql"):
         url = url.set(drivername="postgresql+psycopg")
     if url.get_backend_name() == "sqlite":
@@ -197,7 +197,7 @@ def _open_sqlite(url: URL, lock_seconds: int) -> Engine:
         pool_size=POOL_SIZE,
         max_overflow=MAX_OVERFLOW,
         connect_args={"timeout": lock_seconds},
-        execution_options={"compiled_cache": _COMPILED},
+        execution_options={"compiled_cache": _STATEMENT_CACHE},
     )
     engine.dialect = _sqlite_dialect()
 

@@ -6,7 +6,7 @@ Messages of drivers may hold addresses, users and paths; none of their text is p
 from collections.abc import Iterator
 
 REFUSED = "refuses the credentials"
-_WORDS = (
+_REASONS = (
     ("refuses connections", ("connection refused", "connect call failed", "errno 111")),
     (REFUSED, ("password", "authentication", "noauth", "access denied", "accessdenied")),
     (REFUSED, ("invalidaccesskeyid", "access key", "signature", "forbidden")),
@@ -26,7 +26,7 @@ _WORDS = (
 def failure_reason(error: BaseException) -> str:
     """Return the public reason of a failure."""
     texts = " ".join(_texts(error)).lower()
-    return next((words for words, marks in _WORDS if any(mark in texts for mark in marks)), "fails")
+    return next((words for words, marks in _REASONS if any(mark in texts for mark in marks)), "fails")
 
 
 def _texts(error: BaseException) -> Iterator[str]:

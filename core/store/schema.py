@@ -81,7 +81,7 @@ def _wait_on_postgresql(connection: Connection) -> None:
 
 
 def _use_wal(engine: Engine) -> None:
-    # The mode is stored in the file. Changing it fails while other connections are open, hence the lock.
+    # The mode is stored in the file. It can be changed only without other connections, so take the lock.
     connection = engine.raw_connection()
     try:
         connection.cursor().execute("PRAGMA journal_mode = WAL")

@@ -60,8 +60,8 @@ class StoreSettings(BaseSettings):
     broker_url: str = Field(default=DEFAULT_BROKER_URL, description="Valkey or Redis for notifications")
     data_roots: Annotated[list[Path | str], NoDecode] = Field(
         default=[],
-        description="Folders and s3://bucket/prefix below which datasets are read in place, without an"
-        " upload, separated by commas",
+        description="Folders and s3://bucket/prefix from which datasets are read in place, without an upload,"
+        " separated by commas",
     )
     sources: Annotated[list[str], NoDecode] = Field(
         default=[],
@@ -70,30 +70,30 @@ class StoreSettings(BaseSettings):
     )
     outbound_allowed: Annotated[list[str], NoDecode] = Field(
         default=[],
-        description="Networks, addresses and host names beyond the public internet that webhooks and"
-        " downloads may connect to, separated by commas",
+        description="Private networks, IP addresses and host names that webhooks and downloads may connect"
+        " to, separated by commas",
     )
 
     max_active_jobs: int = Field(
-        default=1_000, ge=0, description="Default limit of a key's waiting and running jobs"
+        default=1_000, ge=0, description="Default limit for waiting and running jobs of an API key"
     )
     trash_days: float = Field(
         default=7,
         ge=0,
         le=3650,
-        description="Days that deleted objects can be restored; 0 frees their bytes immediately",
+        description="Days that deleted objects stay in the trash; 0 deletes them immediately",
     )
     retention_jobs_days: float | None = Field(
         default=None,
         gt=0,
         le=36_500,
-        description="Days after their end that jobs are kept whose results are gone; unset: for ever",
+        description="Days that jobs without remaining results are kept after their end; unset: for ever",
     )
     retention_models_days: float | None = Field(
         default=None,
         gt=0,
         le=36_500,
-        description="Days that models without alias, `keep` tag and results are kept; unset: for ever",
+        description="Days that models without an alias, a `keep` tag or results are kept; unset: for ever",
     )
     retention_evaluations_days: float | None = Field(
         default=None, gt=0, le=36_500, description="Days that evaluations are kept; unset: for ever"
@@ -111,7 +111,7 @@ class StoreSettings(BaseSettings):
         default=None,
         gt=0,
         le=36_500,
-        description="Days after their end that experiments are kept, without their jobs; unset: for ever",
+        description="Days that experiments are kept after their end; their jobs stay; unset: for ever",
     )
     retention_served_rankings_days: float = Field(
         default=90, gt=0, le=36_500, description="Days that served rankings and their events are kept"
@@ -120,7 +120,7 @@ class StoreSettings(BaseSettings):
         default=None,
         gt=0,
         le=36_500,
-        description="Days that interleaved lists are kept, but for their credits; unset: for ever",
+        description="Days that interleaved lists are kept; their credits stay; unset: for ever",
     )
     retention_audit_days: float | None = Field(
         default=None, gt=0, le=36_500, description="Days that audit entries are kept; unset: for ever"

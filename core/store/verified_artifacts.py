@@ -19,8 +19,8 @@ from core.store.database import Database
 from core.store.tables import ArtifactDigest
 
 # Larger artifacts on a remote storage are read in ranges, without verifying the whole artifact.
-MOST_REMOTE_BYTES = 64 * 2**20
-_MOST_VERSIONS = 10_000
+MAX_REMOTE_BYTES = 64 * 2**20
+_MAX_VERSIONS = 10_000
 # Errors of the readers of our formats for invalid bytes.
 _UNREADABLE = (ValueError, LookupError, OSError, DatasetError, ModelError)
 _log = logging.getLogger("rankery.store")
@@ -140,7 +140,7 @@ class VerifiedArtifacts:
             version = self._artifacts.version(key)
         seen_version, unproven = self._seen.get(key, (None, None))
         if seen_version != version:
-            unproven = self._compare_now(key, MOST_REMOTE_BYTES)
+            unproven = self._compare_now(key, MAX_REMOTE_BYTES)
             self._remember(key, version, unproven)
         return unproven
 
@@ -169,7 +169,7 @@ class VerifiedArtifacts:
         self, key: str, row: ArtifactDigest | None, expected: str, found: str, size_bytes: int
     ) -> None:
         if found != expected:
-            detail = f"its SHA-256 is {found[:12]}…, and {expected[:12]}… was written"
+            detail = f"its SHA-256 is {found[:12]}…, but {expected[:12]}… was written"
             raise self._damaged(key, row, detail)
         if row is None or row.damaged_at is not None:
             self._keep(key, expected, size_bytes)
@@ -213,7 +213,7 @@ class VerifiedArtifacts:
     def _remember(self, key: str, version: str, unproven: _Unproven | None) -> None:
         with self._lock:
             self._seen[key] = version, unproven
-            if len(self._seen) > _MOST_VERSIONS:
+            if len(self._seen) > _MAX_VERSIONS:
                 self._seen.popitem(last=False)
 
 

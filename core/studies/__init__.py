@@ -1,6 +1,6 @@
 """Studies (hyperparameter searches): search space, sampling of trials, pruning and conclusion."""
 
-from core.studies.budget import Budget, Tally, wanted
+from core.studies.budget import Budget, Tally, trials_to_queue
 from core.studies.search_space import Dimension, SearchSpace, search_space
 from core.studies.study import StudySpec
 
@@ -11,5 +11,5 @@ __all__ = [
     "StudySpec",
     "Tally",
     "search_space",
-    "wanted",
+    "trials_to_queue",
 ]

@@ -47,7 +47,7 @@ class Tally:
         return len(self.values) - 1 - at
 
 
-def wanted(
+def trials_to_queue(
     budget: Budget, tally: Tally, *, parallel: int, sampler_limit: int | None, higher_is_better: bool
 ) -> int:
     """Return the number of further trials to queue now.

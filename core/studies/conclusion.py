@@ -60,12 +60,12 @@ def conclude(metric: str, winner: Value, default: Value, found: MetricDifference
     """
     values = {"winner": winner.value, "default": default.value}
     optimistic = (
-        f"Its cross-validated {metric}, {winner.value:.4f} against {default.value:.4f}, is optimistic:"
-        " it is the best of many trials."
+        f"Its cross-validated {metric}, {winner.value:.4f} against {default.value:.4f}, is optimistic,"
+        " because it is the best of many trials."
     )
     if found is None:
-        sentence = f"No held-out query defines {metric}, so there is no evidence. {optimistic}"
-        return _conclusion("no-evidence", sentence, _no_look(), values, winner, default)
+        sentence = f"{metric} is undefined on every held-out query, so there is no evidence. {optimistic}"
+        return _conclusion("no-evidence", sentence, _no_held_out_values(), values, winner, default)
     paired = found.paired
     held_out = {
         "winner": paired.mean_b,
@@ -89,7 +89,9 @@ def conclude(metric: str, winner: Value, default: Value, found: MetricDifference
     return _conclusion(verdict, sentence, held_out, values, winner, default)
 
 
-def nothing_found(metric: str, default: Value, held_out: float | None, trials: int) -> Conclusion:
+def conclude_without_improvement(
+    metric: str, default: Value, held_out: float | None, trials: int
+) -> Conclusion:
     """Conclude that no trial was better than the default in cross-validation.
 
     Args:
@@ -98,17 +100,18 @@ def nothing_found(metric: str, default: Value, held_out: float | None, trials: i
         held_out: Mean of the default on the held-out queries, None if the metric is undefined for all.
         trials: Number of other measured trials, including pruned trials.
     """
-    there = "" if held_out is None else f", {held_out:.4f} on held-out queries"
+    held_out_text = "" if held_out is None else f", {held_out:.4f} on held-out queries"
     others = f"None of {trials:,} other trials" if trials > 1 else "No other trial"
     sentence = (
-        f"{others} was better than the default, whose cross-validated {metric} is {default.value:.4f}{there}."
+        f"{others} was better than the default, whose cross-validated {metric} is"
+        f" {default.value:.4f}{held_out_text}."
     )
-    look = _no_look() | {"winner": held_out, "default": held_out}
+    held_out_values = _no_held_out_values() | {"winner": held_out, "default": held_out}
     values = {"winner": default.value, "default": default.value}
-    return _conclusion("no-evidence", sentence, look, values, default, default)
+    return _conclusion("no-evidence", sentence, held_out_values, values, default, default)
 
 
-def _no_look() -> dict[str, Any]:
+def _no_held_out_values() -> dict[str, Any]:
     names = ("winner", "default", "difference", "interval", "p_value", "queries")
     return dict.fromkeys(names)
 

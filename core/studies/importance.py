@@ -9,7 +9,7 @@ from core.studies.search_space import SearchSpace
 
 METHOD: Literal["ped-anova"] = "ped-anova"
 # Minimum number of trials for a distribution.
-LEAST_TRIALS = 5
+MIN_TRIALS = 5
 
 
 def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_better: bool) -> dict[str, float]:
@@ -34,7 +34,7 @@ def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_bett
             for trial in valued
             if pointer in trial.parameters
         ]
-        if len(having) < LEAST_TRIALS:
+        if len(having) < MIN_TRIALS:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

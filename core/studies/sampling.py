@@ -28,7 +28,7 @@ class PastTrial:
 
     Attributes:
         number: Number of the trial.
-        parameters: Values by pointer.
+        parameters: Values keyed by JSON pointer.
         value: The objective, estimated for pruned trials; None for running and failed trials.
         is_running: Whether the trial runs; the sampler avoids its parameters.
     """
@@ -40,7 +40,7 @@ class PastTrial:
 
 
 @dataclass(frozen=True)
-class Ask:
+class TrialPosition:
     """The position of a trial in its study.
 
     Attributes:
@@ -61,21 +61,23 @@ def mixed_seed(seed: int, number: int) -> int:
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
-def sample(sampler: str, space: SearchSpace, base: Json, ask: Ask, past: Sequence[PastTrial]) -> Json:
-    """Return the parameters of a trial, by pointer.
+def sample(
+    sampler: str, space: SearchSpace, base: Json, position: TrialPosition, past: Sequence[PastTrial]
+) -> Json:
+    """Return the parameters of a trial, keyed by JSON pointer.
 
     Args:
         sampler: `tpe`, `random`, `grid` or `qmc`.
         space: The search space.
         base: The specification to vary.
-        ask: The trial.
+        position: Position of the trial in the study.
         past: Ended and running trials; only `tpe` uses them.
     """
     if sampler == "grid":
-        return _of_grid(space, base, ask)
+        return _sample_grid(space, base, position)
     if sampler == "qmc":
-        return _of_sobol(space, base, ask)
-    return _of_optuna(sampler, space, base, ask, past)
+        return _sample_sobol(space, base, position)
+    return _sample_optuna(sampler, space, base, position, past)
 
 
 def grid_without_default(space: SearchSpace, base: Json, default: Mapping[str, Any]) -> list[Json]:
@@ -98,37 +100,39 @@ def sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
     return len(grid_without_default(space, base, space.values_in(base, resolved(base))))
 
 
-def _of_grid(space: SearchSpace, base: Json, ask: Ask) -> Json:
+def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Json:
     from core.studies.study import resolved
 
     combinations = grid_without_default(space, base, space.values_in(base, resolved(base)))
-    order = np.random.default_rng(ask.seed).permutation(len(combinations))
-    chosen: Json = combinations[int(order[ask.index % len(combinations)])]
+    order = np.random.default_rng(position.seed).permutation(len(combinations))
+    chosen: Json = combinations[int(order[position.index % len(combinations)])]
     return chosen
 
 
-def _of_sobol(space: SearchSpace, base: Json, ask: Ask) -> Json:
+def _sample_sobol(space: SearchSpace, base: Json, position: TrialPosition) -> Json:
     """Return the point of a scrambled Sobol' sequence (Owen 1998) with the trial's index."""
     from scipy.stats import qmc
 
-    points = qmc.Sobol(len(space.dimensions), scramble=True, rng=np.random.default_rng(ask.seed))
-    if ask.index:
-        points.fast_forward(ask.index)
+    points = qmc.Sobol(len(space.dimensions), scramble=True, rng=np.random.default_rng(position.seed))
+    if position.index:
+        points.fast_forward(position.index)
     with warnings.catch_warnings():
-        # Optuna warns unless the number of points is a power of two; here it is one at a time.
+        # SciPy warns if the number of points is not a power of two; here one point is drawn at a time.
         warnings.simplefilter("ignore", UserWarning)
         point = points.random(1)[0]
     shares = dict(zip((each.pointer for each in space.dimensions), point, strict=True))
     return space.choose(base, lambda dimension: dimension.at(float(shares[dimension.pointer])))
 
 
-def _of_optuna(sampler: str, space: SearchSpace, base: Json, ask: Ask, past: Sequence[PastTrial]) -> Json:
+def _sample_optuna(
+    sampler: str, space: SearchSpace, base: Json, position: TrialPosition, past: Sequence[PastTrial]
+) -> Json:
     import optuna
 
-    study = study_of(space, past if sampler == "tpe" else (), ask.higher_is_better)
-    study.sampler = _sampler(sampler, mixed_seed(ask.seed, ask.number))
+    study = study_of(space, past if sampler == "tpe" else (), position.higher_is_better)
+    study.sampler = _sampler(sampler, mixed_seed(position.seed, position.number))
     trial: optuna.Trial = study.ask()
-    return space.choose(base, lambda dimension: _suggested(trial, dimension))
+    return space.choose(base, lambda dimension: _suggest(trial, dimension))
 
 
 def study_of(space: SearchSpace, past: Sequence[PastTrial], higher_is_better: bool) -> "optuna.Study":
@@ -149,7 +153,10 @@ def study_of(space: SearchSpace, past: Sequence[PastTrial], higher_is_better: bo
             optuna.trial.create_trial(
                 state=state,
                 value=None if trial.is_running else trial.value,
-                params={name: _inside(by_pointer[name], value) for name, value in trial.parameters.items()},
+                params={
+                    name: _to_optuna_value(by_pointer[name], value)
+                    for name, value in trial.parameters.items()
+                },
                 distributions={name: distributions[name] for name in trial.parameters},
             )
         )
@@ -181,23 +188,23 @@ def _distribution(dimension: Dimension) -> "optuna.distributions.BaseDistributio
     if dimension.type == "int":
         low, high, step = round(dimension.low), round(dimension.high), round(dimension.step or 1)
         return IntDistribution(low, low + (high - low) // step * step, log=dimension.log, step=step)
-    return FloatDistribution(dimension.low, _top(dimension), log=dimension.log, step=dimension.step)
+    return FloatDistribution(dimension.low, _highest_value(dimension), log=dimension.log, step=dimension.step)
 
 
-def _top(dimension: Dimension) -> float:
+def _highest_value(dimension: Dimension) -> float:
     """Return the largest value within the bounds that steps from the lower bound reach."""
     if dimension.step is None:
         return dimension.high
     return dimension.low + int((dimension.high - dimension.low) / dimension.step + 1e-9) * dimension.step
 
 
-def _inside(dimension: Dimension, value: Any) -> Any:
+def _to_optuna_value(dimension: Dimension, value: Any) -> Any:
     if dimension.type == "choice":
         return dimension.choices.index(value)
     return int(value) if dimension.type == "int" else float(value)
 
 
-def _suggested(trial: "optuna.Trial", dimension: Dimension) -> Any:
+def _suggest(trial: "optuna.Trial", dimension: Dimension) -> Any:
     if dimension.type == "choice":
         place = trial.suggest_categorical(dimension.pointer, range(len(dimension.choices)))
         return dimension.choices[place]
@@ -207,5 +214,5 @@ def _suggested(trial: "optuna.Trial", dimension: Dimension) -> Any:
         top = low + (high - low) // step * step
         return trial.suggest_int(dimension.pointer, low, top, log=dimension.log, step=step)
     return trial.suggest_float(
-        dimension.pointer, dimension.low, _top(dimension), log=dimension.log, step=dimension.step
+        dimension.pointer, dimension.low, _highest_value(dimension), log=dimension.log, step=dimension.step
     )

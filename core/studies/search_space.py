@@ -79,10 +79,12 @@ class Dimension:
         if self.type == "choice":
             return self.choices
         if self.type == "float" and self.step is None:
-            raise InvalidInput.at("/step", "a grid needs a step, or choices")
+            raise InvalidInput.at("/step", "the sampler grid needs a step for each number, or choices")
         count = self._steps() + 1
         if count > MAX_GRID:
-            raise InvalidInput.at("", f"has {count:,} values; a grid takes at most {MAX_GRID:,} combinations")
+            raise InvalidInput.at(
+                "", f"has {count:,} values; a grid can have at most {MAX_GRID:,} combinations"
+            )
         return tuple(self._value(step) for step in range(count))
 
     def _steps(self) -> int:
@@ -166,7 +168,11 @@ class SearchSpace:
             place = f"/{escaped(pointer)}"
             if not dimension.is_active(document):
                 if pointer in parameters:
-                    problems.append(InputProblem(place, "has no effect here; see its `when`"))
+                    problems.append(
+                        InputProblem(
+                            place, "has no effect, because the condition `when` of the parameter is not met"
+                        )
+                    )
             elif pointer not in parameters:
                 problems.append(InputProblem(place, "is missing"))
             elif not dimension.contains(parameters[pointer]):
@@ -211,7 +217,7 @@ class SearchSpace:
             raise InvalidInput(*problems)
         found = list(islice(self.combinations(base), MAX_GRID + 1))
         if len(found) > MAX_GRID:
-            raise InvalidInput.at("", f"has more than {MAX_GRID:,} combinations, the most that a grid takes")
+            raise InvalidInput.at("", f"has more than {MAX_GRID:,} combinations, the maximum of a grid")
         return found
 
     def examples(self, base: Json) -> Iterator[tuple[Dimension, str, Json]]:
@@ -279,11 +285,11 @@ def _dimension(pointer: str, values: Mapping[str, Any]) -> Dimension:
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InvalidInput.at("/low", "must be a finite number")
     if values["type"] == "int" and (int(low) != low or int(high) != high or int(step or 1) != (step or 1)):
-        raise InvalidInput.at("/low", "must be a whole number, and so must high and step")
+        raise InvalidInput.at("/low", "must be a whole number; high and step, too")
     if low > high:
         raise InvalidInput.at("/high", f"must be at least low, {low:g}")
     if log and low <= 0:
-        raise InvalidInput.at("/low", "must be above 0 where log is true")
+        raise InvalidInput.at("/low", "must be above 0 if log is true")
     if step is not None and step <= 0:
         raise InvalidInput.at("/step", "must be above 0")
     if log and step is not None:

@@ -19,7 +19,7 @@ MALFORMED, ROUNDED, CUT = range(3)
 
 _MINUS, _PLUS, _POINT, _ZERO, _SMALL_E = (ord(character) for character in "-+.0e")
 _LOWER_CASE = 32  # the bit that distinguishes lower case from upper case
-_MOST_DIGITS = np.uint64(19)  # fit in 64 bits
+_MAX_DIGITS = np.uint64(19)  # fit in 64 bits
 _EXPONENT_LIMIT = 10**15  # more than the digits of any text can offset, and far from overflow
 _NOTHING, _ONE, _SEVEN, _EIGHT, _TEN = (np.uint64(number) for number in (0, 1, 7, 8, 10))
 _HUNDRED_MILLION = np.uint64(10**8)
@@ -51,7 +51,7 @@ def read_decimal(text: Text, at: np.uint64, size: np.uint64, json: bool) -> tupl
     if digits <= _SHORT_DIGITS and not has_exponent:
         return ROUNDED, at, float(negated_if(_quotient(mantissa, places), negative))
     kind, power = ROUNDED, -np.int64(places)
-    if digits > _MOST_DIGITS:
+    if digits > _MAX_DIGITS:
         kind, mantissa, cut = _first_digits(text, start, at)
         power += cut
     if has_exponent:
@@ -153,7 +153,7 @@ def _first_digits(text: Text, at: np.uint64, stop: np.uint64) -> tuple[int, np.u
     mantissa, kept, cut = _NOTHING, _NOTHING, 0
     while at < stop:
         if text[at] != _POINT:
-            if kept < _MOST_DIGITS:
+            if kept < _MAX_DIGITS:
                 mantissa = mantissa * _TEN + (np.uint64(text[at]) - np.uint64(_ZERO))
                 kept += np.uint64(mantissa > _NOTHING)
             else:

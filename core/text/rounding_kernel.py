@@ -11,8 +11,8 @@ from core.jit import exact_bare, exact_inlined
 from core.text.instructions import float64_of_bits, leading_zeros, upper_word
 from core.types import UInt64Array
 
-_LEAST_POWER, _MOST_POWER = -342, 308  # beyond them 64 bits of mantissa give 0 or infinity
-_LEAST_EXACT_POWER = -27  # 5**27 is the largest power of five in 64 bits
+_MIN_POWER, _MAX_POWER = -342, 308  # beyond them 64 bits of mantissa give 0 or infinity
+_MIN_EXACT_POWER = -27  # 5**27 is the largest power of five in 64 bits
 _WORD = 2**64
 
 _ONE, _THREE = np.uint64(1), np.uint64(3)
@@ -27,12 +27,12 @@ _SPARE_BITS = np.uint64((1 << 9) - 1)
 def _powers_of_five() -> UInt64Array:
     """Return (n, 2) upper and lower words of the leading 128 bits of each power."""
     words = []
-    for power in range(_LEAST_POWER, _MOST_POWER + 1):
+    for power in range(_MIN_POWER, _MAX_POWER + 1):
         five = 5 ** abs(power)
         bits = five.bit_length()
         if power >= 0:
             leading = five << 128 >> bits
-        elif power >= _LEAST_EXACT_POWER:
+        elif power >= _MIN_EXACT_POWER:
             leading = (1 << (bits + 127)) // five + 1  # rounded up, so that no product is too small
         else:
             leading = (1 << (2 * bits + 128)) // five + 1 >> bits + 1
@@ -51,12 +51,12 @@ def nearest_float64(mantissa: np.uint64, power: int) -> float:
 
 @exact_inlined
 def _nearest_bits(mantissa: np.uint64, power: int) -> np.uint64:
-    if mantissa == np.uint64(0) or power < _LEAST_POWER:
+    if mantissa == np.uint64(0) or power < _MIN_POWER:
         return np.uint64(0)
-    if power > _MOST_POWER:
+    if power > _MAX_POWER:
         return _INFINITY
     shift = np.uint64(leading_zeros(mantissa))
-    shifted, five = mantissa << shift, _POWERS[power - _LEAST_POWER]
+    shifted, five = mantissa << shift, _POWERS[power - _MIN_POWER]
     upper, lower = upper_word(shifted, five[0]), shifted * five[0]
     if upper & _SPARE_BITS == _SPARE_BITS:
         more = upper_word(shifted, five[1])

@@ -85,7 +85,8 @@ class AutomaticChoice:
         """
         if statistics is None:
             raise InvalidInput.at(
-                "/hyperparameters/auto", "the dataset was stored without counts; give numbers"
+                "/hyperparameters/auto",
+                "the dataset was stored without counts of queries and documents; set numbers instead of auto",
             )
         choice = features or {}
         count = statistics["features"] - len(choice.get("leave_out") or ())

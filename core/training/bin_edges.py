@@ -21,9 +21,9 @@ _SAMPLED_VALUES = 2**20  # nonzero values in a block of columns: 12 MB
 _BATCH_COLUMNS = 8
 _ZERO = 1e-35  # LightGBM treats smaller magnitudes as 0; samples omit zeros
 _BATCH_CELLS = 2**21  # 8 MB of features binned at a time
-_LIBRARY: Any = basic
+_BASIC: Any = basic
 
-CATEGORICAL = "categorical_column"  # LightGBM's parameter, as its Python package writes it
+CATEGORICAL = "categorical_column"  # parameter of LightGBM, as written by its Python package
 
 
 class FeatureBlocks(lightgbm.Sequence):
@@ -68,7 +68,7 @@ class SampledRows:
     def __getitem__(self, key: tuple[Int32Array, Any]) -> Float32Array:
         rows, columns = key
         if not np.array_equal(rows, self._rows):
-            raise IndexError("only the documents of the sample are at hand")
+            raise IndexError("only the sampled documents are available")
         found: Float32Array = self._values[:, columns]
         return found
 
@@ -103,8 +103,8 @@ def bin_edges(
         if edges._handle is None:
             edges._handle = handle
             continue
-        _LIBRARY._safe_call(_LIBRARY._LIB.LGBM_DatasetAddFeaturesFrom(edges._handle, handle))
-        _LIBRARY._safe_call(_LIBRARY._LIB.LGBM_DatasetFree(handle))
+        _BASIC._safe_call(_BASIC._LIB.LGBM_DatasetAddFeaturesFrom(edges._handle, handle))
+        _BASIC._safe_call(_BASIC._LIB.LGBM_DatasetFree(handle))
     return edges
 
 
@@ -114,12 +114,12 @@ _Column = tuple[Float64Array, Int32Array]
 def sampled_documents(n_documents: int, binning: Mapping[str, Any]) -> Int32Array:
     """Return the sample, (n,) ascending, from which LightGBM computes the bins of `n_documents`."""
     count, found = ctypes.c_int(), ctypes.c_int32()
-    library, parameters = _LIBRARY._LIB, _text(binning)
+    library, parameters = _BASIC._LIB, _text(binning)
     n = ctypes.c_int32(n_documents)
-    _LIBRARY._safe_call(library.LGBM_GetSampleCount(n, parameters, ctypes.byref(count)))
+    _BASIC._safe_call(library.LGBM_GetSampleCount(n, parameters, ctypes.byref(count)))
     rows = np.empty(count.value, np.int32)
     pointer = rows.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
-    _LIBRARY._safe_call(library.LGBM_SampleIndices(n, parameters, pointer, ctypes.byref(found)))
+    _BASIC._safe_call(library.LGBM_SampleIndices(n, parameters, pointer, ctypes.byref(found)))
     return rows[: found.value]
 
 
@@ -146,7 +146,7 @@ def _bins_of(
     reals, wholes = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
     counts = np.array([len(rows) for _, rows in columns], np.int32)
     handle = ctypes.c_void_p()
-    code = _LIBRARY._LIB.LGBM_DatasetCreateFromSampledColumn(
+    code = _BASIC._LIB.LGBM_DatasetCreateFromSampledColumn(
         (reals * len(columns))(*(values.ctypes.data_as(reals) for values, _ in columns)),
         (wholes * len(columns))(*(rows.ctypes.data_as(wholes) for _, rows in columns)),
         ctypes.c_int32(len(columns)),
@@ -157,9 +157,9 @@ def _bins_of(
         _text(binning),
         ctypes.byref(handle),
     )
-    _LIBRARY._safe_call(code)
+    _BASIC._safe_call(code)
     return handle
 
 
 def _text(parameters: Mapping[str, Any]) -> Any:
-    return _LIBRARY._c_str(_LIBRARY._param_dict_to_str(dict(parameters)))
+    return _BASIC._c_str(_BASIC._param_dict_to_str(dict(parameters)))

@@ -226,11 +226,13 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
             f"has {validation.n_features} features, the training data {train_dataset.n_features}",
         )
     elif validation.categories != train_dataset.categories:
-        raise InvalidInput.at("/validation", "has other categories than the training data; use fit_features")
+        raise InvalidInput.at(
+            "/validation", "has other categories than the training data; use align_features"
+        )
 
 
 def _refusal(message: str) -> str:
     if "num_features()" in message:
-        return "no feature of the training data varies, so there is nothing to split on"
+        return "no feature of the training data varies, so that no split is possible"
     # LightGBM ends its messages with the location in its sources.
     return f"LightGBM refuses the training data: {message.split(' at /')[0].strip()}"

@@ -41,7 +41,9 @@ def by_column(
         for problem in unknown_features(names, feature_names)
     ]
     problems += [
-        InputProblem("/hyperparameters/monotone_constraints", f"{name!r} is a category, which has no order")
+        InputProblem(
+            "/hyperparameters/monotone_constraints", f"{name!r} is a categorical feature, which has no order"
+        )
         for name, direction in (monotone or {}).items()
         if direction and name in categorical
     ]

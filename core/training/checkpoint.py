@@ -82,7 +82,7 @@ class Checkpoint:
         """
         text = ModelText.read(model_text)
         if text.averages:
-            raise ModelError("the model averages its trees (boosting=rf); no tree can be added to it")
+            raise ModelError("the model averages its trees (boosting=rf), so that no tree can be added")
         forest = Forest(text)
         scores = {name: forest.score(dataset.features, threads) for name, dataset in datasets.items()}
         return cls(model_text, scores, best_iteration=0, best_value=-np.inf, history=[])

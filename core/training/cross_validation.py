@@ -260,7 +260,9 @@ class CrossValidation:
                 values, fold_of, scores = archive["values"], archive["fold_of"], archive["scores"]
                 training = archive["training"].tobytes() or None
             if state["format"] != _FORMAT or not np.array_equal(fold_of, assignment.fold_of):
-                raise CheckpointError("the checkpoint is of other folds, or was written by another version")
+                raise CheckpointError(
+                    "the checkpoint belongs to other folds, or was written by another version"
+                )
             folds = tuple(read_entries(FoldResult, fold) for fold in state["folds"])
             per_query = {name: values[:, column].copy() for column, name in enumerate(state["metrics"])}
         except (

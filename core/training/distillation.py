@@ -9,7 +9,7 @@ from core.losses import Loss
 from core.types import Float32Array, Float64Array, Int64Array
 
 PREFIX = "model:"
-_LARGEST = 4.0  # largest label of most collections, for data without judgments
+_DEFAULT_MAX_LABEL = 4.0  # largest label of most collections, used for data without judgments
 
 
 def teacher_reference(labels_from: str) -> str:
@@ -65,7 +65,7 @@ def labels_of_scores(
         differences = scores - scores.min()
     widest = float(differences.max(initial=0.0))
     known = judged[np.isfinite(judged)]
-    largest = float(known.max(initial=0.0)) or _LARGEST
+    largest = float(known.max(initial=0.0)) or _DEFAULT_MAX_LABEL
     scale = largest / widest if widest > 0.0 else 0.0
     labels: Float32Array = (differences * scale).astype(np.float32)
     return labels
@@ -84,7 +84,7 @@ def student_finding(
         is_worse: Whether the interval shows that the student is worse.
         is_seen: Whether the teacher may have been trained on the test queries.
     """
-    seen = f" {teacher} was trained on these queries, so its value is too high here." if is_seen else ""
+    seen = f" {teacher} was trained on these queries, so that its value is too high." if is_seen else ""
     queries = f"{difference.queries:,} test quer{'y' if difference.queries == 1 else 'ies'}"
     return Finding(
         code="distilled",
@@ -92,8 +92,8 @@ def student_finding(
         title=f"{student} has {metric} {difference.mean_b:.4f} on {queries}, its teacher {teacher}"
         f" {difference.mean_a:.4f}: the difference is {difference.difference:+.4f}"
         f" [{difference.lower:+.4f}, {difference.upper:+.4f}]",
-        advice=f"The interval covers 95%.{seen} A student comes closer to its teacher by more training"
-        " documents, which need no judgments, or by more trees.",
+        advice=f"The interval covers 95%.{seen} More training documents, which need no judgments, or more"
+        " trees bring a student closer to its teacher.",
         count=difference.queries,
         total=difference.queries + difference.skipped,
         unit="queries",

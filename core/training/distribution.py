@@ -11,13 +11,13 @@ from core.stored import entry, read_entries
 from core.training.hyperparameters import Hyperparameters
 from core.training.spec import TrainingSpec
 
-# One rank is an ordinary training.
-LEAST_RANKS = 2
-MOST_RANKS = 64
-DEFAULT_MOST_RANKS = 8
-MOST_THREADS = 256
+# A training with one rank is not distributed.
+MIN_RANKS = 2
+MAX_RANKS = 64
+DEFAULT_MAX_RANKS = 8
+MAX_THREADS = 256
 
-_NEEDS_ALL_DOCUMENTS = "and each rank has the documents of its queries alone"
+_NEEDS_ALL_DOCUMENTS = "and each rank has only the documents of its queries"
 
 
 @dataclass(frozen=True)
@@ -32,19 +32,19 @@ class Ranks:
         InvalidInput: With a pointer for each number out of bounds.
     """
 
-    at_least: int = LEAST_RANKS
-    at_most: int = DEFAULT_MOST_RANKS
+    at_least: int = MIN_RANKS
+    at_most: int = DEFAULT_MAX_RANKS
 
     def __post_init__(self) -> None:
         problems = [
             problem
             for name, number in vars(self).items()
-            for problem in _outside(f"/{name}", number, LEAST_RANKS, MOST_RANKS)
+            for problem in _outside(f"/{name}", number, MIN_RANKS, MAX_RANKS)
         ]
         if problems:
             raise InvalidInput(*problems)
         if self.at_most < self.at_least:
-            raise InvalidInput.at("/at_most", f"must be at least {self.at_least}, as at_least is")
+            raise InvalidInput.at("/at_most", f"must be at least {self.at_least}, the value of at_least")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Distribution:
     threads_per_rank: int = 1
 
     def __post_init__(self) -> None:
-        if problems := list(_outside("/threads_per_rank", self.threads_per_rank, 1, MOST_THREADS)):
+        if problems := list(_outside("/threads_per_rank", self.threads_per_rank, 1, MAX_THREADS)):
             raise InvalidInput(*problems)
 
 
@@ -80,7 +80,9 @@ def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem
     """
     if not isinstance(spec.scorer, Trees):
         return [
-            InputProblem("/distribution", f"is for trees; a {spec.scorer.kind} is trained by one process")
+            InputProblem(
+                "/distribution", f"applies to trees only; a {spec.scorer.kind} is trained by one process"
+            )
         ]
     problems = []
     if spec.corrects_clicks:
@@ -92,14 +94,14 @@ def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem
     if spec.diagnostics is not None:
         problems.append(
             InputProblem(
-                "/diagnostics", "cannot be distributed: one process looks at all queries; leave it out"
+                "/diagnostics", "cannot be distributed: a single process needs all queries; leave it out"
             )
         )
     if has_folds:
         problems.append(
             InputProblem(
                 "/validation",
-                "folds cannot be distributed; hold a part of the queries or another dataset out",
+                "cross-validation cannot be distributed; hold out a part of the queries or another dataset",
             )
         )
     return problems
@@ -118,7 +120,7 @@ def check_distribution(spec: TrainingSpec, *, has_folds: bool) -> None:
 def _of_hyperparameters(values: Hyperparameters) -> Iterator[tuple[str, str]]:
     """Yield names and reasons of hyperparameters that would change the model of several ranks."""
     if values.boosting != "gbdt":
-        yield "boosting", f"{values.boosting} cannot go on from a checkpoint when a rank is lost; use gbdt"
+        yield "boosting", f"{values.boosting} cannot resume from a checkpoint when a rank is lost; use gbdt"
     if values.data_sample_strategy == "goss":
         yield (
             "data_sample_strategy",
@@ -127,24 +129,33 @@ def _of_hyperparameters(values: Hyperparameters) -> Iterator[tuple[str, str]]:
     if values.bagging_freq > 0 and values.bagging_fraction < 1.0:
         yield (
             "bagging_fraction",
-            "each rank draws from its own documents, so that the model would depend on the number of ranks;"
-            " use query_fraction",
+            (
+                "each rank samples its own documents, so that the model would depend on the number of ranks;"
+                " use query_fraction"
+            ),
         )
     if values.use_quantized_grad:
-        yield "use_quantized_grad", "gradients are rounded already, to a grid of all ranks; leave it out"
+        yield (
+            "use_quantized_grad",
+            "distributed training rounds gradients to a common grid itself; leave it out",
+        )
     if values.linear_tree:
         yield "linear_tree", f"a leaf's linear model is fitted to all its documents, {_NEEDS_ALL_DOCUMENTS}"
     if values.extra_trees:
         yield (
             "extra_trees",
-            "each rank draws thresholds of the features that it searches, so that the model would depend on"
-            " the number of ranks; leave it out",
+            (
+                "each rank draws thresholds of the features that it searches, so that the model would depend"
+                " on the number of ranks; leave it out"
+            ),
         )
     if values.monotone_constraints_method != "basic":
         yield (
             "monotone_constraints_method",
-            f"{values.monotone_constraints_method} needs the histograms of all features, which no rank has;"
-            " use basic",
+            (
+                f"{values.monotone_constraints_method} needs the histograms of all features, and each rank"
+                " has only a part; use basic"
+            ),
         )
 
 

@@ -8,7 +8,7 @@ from core.training.automatic import AutomaticChoice
 from core.training.spec import TrainingSpec
 from core.training.weights import FittedWeights
 
-ENOUGH = 5  # iterations of improvement from which an early end is not suspicious
+MIN_IMPROVEMENTS = 5  # iterations of improvement from which an early end is not suspicious
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Growth:
 def growth_finding(growth: Growth) -> Finding:
     """Report single-leaf trees, or a training that ended after very few iterations of improvement."""
     hessians = (
-        f"The hessians of this loss on these data sum to {growth.mean_hessian_sum:.3g} a query at the start,"
-        f" {growth.mean_hessian_sum * growth.queries:.3g} in all; min_sum_hessian_in_leaf bounds that sum in"
-        " each leaf."
+        f"The initial sum of hessians is {growth.mean_hessian_sum:.3g} per query and"
+        f" {growth.mean_hessian_sum * growth.queries:.3g} in total; min_sum_hessian_in_leaf is the minimum"
+        " of this sum in each leaf."
     )
     if growth.single_leaf_trees:
         count, code = growth.single_leaf_trees, "single-leaf-trees"
@@ -66,15 +66,15 @@ def weights_finding(fitted: FittedWeights) -> Finding:
     """
     queries = f"{fitted.queries:,} validation quer{'y' if fitted.queries == 1 else 'ies'}"
     share = f"{1.0 - fitted.equal_share:.0%} fitted and {fitted.equal_share:.0%} equal ones"
-    title = f"The weights are {share}, the best mixture by cross-validation on {queries}"
+    title = f"The weights are {share}: the best mixture by cross-validation on {queries}"
     if fitted.equal_share == 1.0:
-        title = f"The weights are equal: fitted ones are not shown to be better on {queries}"
+        title = f"The weights are equal: fitted weights are not significantly better on {queries}"
     return Finding(
         code="shrunk-weights",
         severity="info",
         title=title,
-        advice="Equal weights are those of scores divided by their deviation within queries. On few queries"
-        " the weights that are best by chance are worse elsewhere; more validation queries show more.",
+        advice="Equal weights apply to scores divided by their standard deviation within queries. With few"
+        " queries, fitted weights overfit; use more validation queries to detect smaller differences.",
         count=fitted.queries,
         total=fitted.queries,
         unit="queries",
@@ -99,8 +99,8 @@ def automatic_findings(automatic: AutomaticChoice | None) -> Iterator[Finding]:
         severity="info",
         title=f"Chosen for {size.queries:,} queries, {size.documents:,} documents and {size.features:,}"
         f" features: {values}",
-        advice="A rule of thumb for datasets of this size. A grid or a study around these values may find"
-        " better ones.",
+        advice="These values are a rule of thumb for datasets of this size. A grid or a study may find better"
+        " values.",
         count=len(automatic.chosen),
         total=len(automatic.chosen),
         unit="hyperparameters",
@@ -121,9 +121,9 @@ def resumption_findings(spec: TrainingSpec) -> Iterator[Finding]:
     yield Finding(
         code="no-checkpoints",
         severity="info",
-        title="An interrupted attempt starts again from the first tree: boosting is dart",
-        advice="LightGBM can drop no trees that an earlier process has grown. The model is the same in the"
-        " end, to the byte. boosting gbdt goes on from the last checkpoint.",
+        title="boosting dart cannot resume: an interrupted attempt starts again from the first tree",
+        advice="LightGBM cannot drop trees of an earlier process. The resulting model is identical. boosting"
+        " gbdt resumes from the last checkpoint.",
         count=0,
         total=0,
         unit="checkpoints",
@@ -148,10 +148,11 @@ def seed_findings(spec: TrainingSpec, *, parts_are_random: bool) -> Iterator[Fin
     yield Finding(
         code="seed-without-effect",
         severity="info",
-        title=f"The seed, {spec.seed}, changes nothing: every seed gives the same trees",
-        advice="The loss draws nothing, all queries and features are used for each tree, and no queries are"
-        " drawn for validation or test. To see how far chance moves a metric, repeat the training on"
-        " bootstrap samples of the queries: rankery train --repeats, or bootstrap with several seeds.",
+        title=f"The seed, {spec.seed}, has no effect: every seed results in the same trees",
+        advice="The training has no random choices: the loss is deterministic, each tree uses all queries and"
+        " features, and no queries are held out at random. To measure the variance of a metric, repeat"
+        " the training on bootstrap samples of the queries: rankery train --repeats, or bootstrap with"
+        " several seeds.",
         count=0,
         total=0,
         unit="random choices",

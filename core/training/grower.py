@@ -23,8 +23,8 @@ from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
 from core.types import Float32Array, Float64Array, FloatArray
 
-# Hyperparameters that may prevent every split, the likeliest first, with their values without effect.
-_LOOSEST: Mapping[str, float] = MappingProxyType(
+# Hyperparameters that may prevent every split, most likely first, with the value that disables each.
+_UNBOUNDED_VALUES: Mapping[str, float] = MappingProxyType(
     {
         "min_sum_hessian_in_leaf": 0.0,
         "min_data_in_leaf": 1,
@@ -215,10 +215,10 @@ class Grower:
 
         The check may grow that tree, so do not use the booster afterwards.
         """
-        for name, loosest in _LOOSEST.items():
+        for name, unbounded in _UNBOUNDED_VALUES.items():
             value = getattr(self._spec.hyperparameters, name)
-            if value > loosest:
-                self._booster.reset_parameter({name: loosest})
+            if value > unbounded:
+                self._booster.reset_parameter({name: unbounded})
                 if not self._booster.update(fobj=self._derivatives):
                     return name
                 self._booster.reset_parameter({name: value})

@@ -3,7 +3,7 @@
 import re
 from typing import Protocol
 
-from core.training.findings import ENOUGH, Growth
+from core.training.findings import MIN_IMPROVEMENTS, Growth
 from core.training.spec import TrainingSpec
 
 
@@ -41,7 +41,7 @@ def growth_of(spec: TrainingSpec, model_text: str, trees: int, n_queries: int, e
     """
     total = spec.hyperparameters.num_iterations
     single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))
-    is_short = trees < min(ENOUGH, total) and (ended.is_exhausted or total >= 2 * ENOUGH)
+    is_short = trees < min(MIN_IMPROVEMENTS, total) and (ended.is_exhausted or total >= 2 * MIN_IMPROVEMENTS)
     if not single_leaf_trees and not is_short:
         return None
     mean_hessian_sum = ended.first_hessian_sum() / n_queries
@@ -54,7 +54,7 @@ def _ending(spec: TrainingSpec, trees: int, ended: Ended) -> str:
     if not ended.is_exhausted:
         return f"{spec.selection_metric} on the validation data was best after {trees:,}"
     if not ended.has_gradient():
-        return "the loss has nothing left to change, its gradient is 0 for every document"
+        return "the loss is at its minimum: the gradient is 0 for every document"
     if bound := ended.decisive_bound():
         return f"{bound} = {getattr(spec.hyperparameters, bound):g} allows no split"
-    return "no split gains anything"
+    return "no split has a positive gain"

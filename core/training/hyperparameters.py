@@ -27,7 +27,7 @@ _NOT_FOR_LIGHTGBM = frozenset(
 )
 
 
-# LightGBM parameters that a job sets elsewhere than in its hyperparameters, by that place.
+# LightGBM parameters that are other fields of a job, with the field.
 _ELSEWHERE = {
     "loss of the job": ("objective", "objective_type", "app", "application"),
     "truncation_level of the loss": ("lambdarank_truncation_level",),
@@ -58,40 +58,46 @@ class Hyperparameters:
 
     num_iterations: int = parameter(
         100,
-        "Trees to grow at most.",
+        "Maximum number of trees.",
         minimum=1,
         maximum=100_000,
         aliases="num_iteration n_iter num_tree num_trees num_round num_rounds nrounds num_boost_round"
         " n_estimators max_iter",
     )
     learning_rate: float = parameter(
-        0.1, "Shrinkage of each tree.", minimum=0.0, above=True, maximum=10.0, aliases="shrinkage_rate eta"
+        0.1,
+        "Shrinkage factor of each tree.",
+        minimum=0.0,
+        above=True,
+        maximum=10.0,
+        aliases="shrinkage_rate eta",
     )
     num_leaves: int = parameter(
         31,
-        "Leaves of a tree at most.",
+        "Maximum number of leaves of a tree.",
         minimum=2,
         maximum=131_072,
         aliases="num_leaf max_leaves max_leaf max_leaf_nodes",
     )
-    max_depth: int = parameter(-1, "Depth of a tree at most; -1 for no limit.", minimum=-1, maximum=1_000)
+    max_depth: int = parameter(-1, "Maximum depth of a tree; -1 for no limit.", minimum=-1, maximum=1_000)
     min_data_in_leaf: int = parameter(
         20,
-        "Documents in a leaf at least, estimated by LightGBM from hessians: some leaves have fewer.",
+        "Minimum number of documents in a leaf. LightGBM estimates the number from hessians, so that some"
+        " leaves have fewer.",
         minimum=0,
         maximum=10_000_000,
         aliases="min_data_per_leaf min_data min_child_samples min_samples_leaf",
     )
     min_sum_hessian_in_leaf: float = parameter(
         1e-3,
-        "Sum of hessians in a leaf at least.",
+        "Minimum sum of hessians in a leaf.",
         minimum=0.0,
         maximum=1e9,
         aliases="min_sum_hessian_per_leaf min_sum_hessian min_hessian min_child_weight",
     )
     bagging_fraction: float = parameter(
         1.0,
-        "Share of documents drawn for a tree, where bagging_freq > 0.",
+        "Share of documents sampled for a tree, if bagging_freq > 0.",
         minimum=0.0,
         above=True,
         maximum=1.0,
@@ -99,21 +105,22 @@ class Hyperparameters:
     )
     bagging_freq: int = parameter(
         0,
-        "Draw documents again every so many iterations; 0 for never.",
+        "Number of iterations between two samplings of documents; 0 for no sampling.",
         minimum=0,
         maximum=100_000,
         aliases="subsample_freq",
     )
     query_fraction: float = parameter(
         1.0,
-        "Share of queries drawn for each tree; documents of the others pull nothing, but count in a leaf.",
+        "Share of queries sampled for each tree. Documents of the other queries have no gradient, but count"
+        " in a leaf.",
         minimum=0.0,
         above=True,
         maximum=1.0,
     )
     feature_fraction: float = parameter(
         1.0,
-        "Share of features drawn for a tree.",
+        "Share of features sampled for a tree.",
         minimum=0.0,
         above=True,
         maximum=1.0,
@@ -121,14 +128,14 @@ class Hyperparameters:
     )
     feature_fraction_bynode: float = parameter(
         1.0,
-        "Share of features drawn for a split.",
+        "Share of features sampled for a split.",
         minimum=0.0,
         above=True,
         maximum=1.0,
         aliases="sub_feature_bynode colsample_bynode",
     )
     extra_trees: bool = parameter(
-        False, "Try one random threshold a feature instead of all.", aliases="extra_tree"
+        False, "Try one random threshold per feature instead of all thresholds.", aliases="extra_tree"
     )
     lambda_l1: float = parameter(
         0.0, "L1 penalty on leaf values.", minimum=0.0, maximum=1e9, aliases="reg_alpha l1_regularization"
@@ -141,11 +148,11 @@ class Hyperparameters:
         aliases="reg_lambda lambda l2_regularization",
     )
     min_gain_to_split: float = parameter(
-        0.0, "Gain of a split at least.", minimum=0.0, maximum=1e9, aliases="min_split_gain"
+        0.0, "Minimum gain of a split.", minimum=0.0, maximum=1e9, aliases="min_split_gain"
     )
     max_delta_step: float = parameter(
         0.0,
-        "Leaf value at most, before shrinkage; 0 for no limit.",
+        "Maximum leaf value before shrinkage; 0 for no limit.",
         minimum=0.0,
         maximum=1e9,
         aliases="max_tree_output max_leaf_output",
@@ -155,103 +162,123 @@ class Hyperparameters:
     )
     data_sample_strategy: str = parameter(
         "bagging",
-        "How documents are sampled: by bagging_fraction, or goss by their gradients.",
+        "Sampling of documents: bagging by bagging_fraction, or goss by gradients.",
         choices=("bagging", "goss"),
     )
     top_rate: float = parameter(
-        0.2, "goss: share of documents kept for their gradients.", minimum=0.0, above=True, maximum=1.0
+        0.2,
+        "goss: share of documents with the largest gradients to keep.",
+        minimum=0.0,
+        above=True,
+        maximum=1.0,
     )
     other_rate: float = parameter(
-        0.1, "goss: share of documents drawn of the rest.", minimum=0.0, above=True, maximum=1.0
+        0.1, "goss: share of documents sampled from the rest.", minimum=0.0, above=True, maximum=1.0
     )
     boosting: str = parameter(
         "gbdt",
-        "gbdt, or dart, which drops earlier trees before it grows one.",
+        "Boosting algorithm: gbdt, or dart, which drops random earlier trees in each iteration.",
         choices=("gbdt", "dart"),
         aliases="boosting_type boost",
     )
     drop_rate: float = parameter(
-        0.1, "dart: share of earlier trees dropped.", minimum=0.0, maximum=1.0, aliases="rate_drop"
+        0.1, "dart: share of earlier trees to drop.", minimum=0.0, maximum=1.0, aliases="rate_drop"
     )
     max_drop: int = parameter(
-        50, "dart: most trees dropped per iteration; 0 or less for no limit.", minimum=-1, maximum=100_000
+        50,
+        "dart: maximum number of trees to drop per iteration; 0 or less for no limit.",
+        minimum=-1,
+        maximum=100_000,
     )
     skip_drop: float = parameter(
-        0.5, "dart: probability that none is dropped in an iteration.", minimum=0.0, maximum=1.0
+        0.5, "dart: probability of an iteration without dropped trees.", minimum=0.0, maximum=1.0
     )
-    uniform_drop: bool = parameter(False, "dart: drop each tree alike, instead of by its weight.")
+    uniform_drop: bool = parameter(False, "dart: drop trees with equal probability instead of by weight.")
     xgboost_dart_mode: bool = parameter(False, "dart: rescale trees as XGBoost does.")
     linear_tree: bool = parameter(
         False,
-        "Fit a linear model in each leaf, on one thread; it takes the features' memory once more.",
+        "Fit a linear model in each leaf, with a single thread; this doubles the memory of features.",
         aliases="linear_trees",
     )
     linear_lambda: float = parameter(
-        0.0, "linear_tree: L2 penalty on coefficients.", minimum=0.0, maximum=1e9
+        0.0, "linear_tree: L2 penalty on the coefficients.", minimum=0.0, maximum=1e9
     )
     use_quantized_grad: bool = parameter(
         False, "Grow trees on gradients of a few bits: faster, with slightly other splits."
     )
     num_grad_quant_bins: int = parameter(
-        4, "use_quantized_grad: steps of a gradient.", minimum=2, maximum=127
+        4, "use_quantized_grad: number of levels of a gradient.", minimum=2, maximum=127
     )
     quant_train_renew_leaf: bool = parameter(
         False,
-        "use_quantized_grad: leaf values of the exact gradients; needs stochastic_rounding off. They ignore"
-        " monotone_constraints, path_smooth and cat_l2.",
+        "use_quantized_grad: compute leaf values from exact gradients; needs stochastic_rounding off. Leaf"
+        " values ignore monotone_constraints, path_smooth and cat_l2.",
     )
     stochastic_rounding: bool = parameter(
-        True, "use_quantized_grad: round up or down at random, so that sums are kept on average."
+        True, "use_quantized_grad: round gradients up or down at random, so that sums are unbiased."
     )
     monotone_constraints: WholeByName | None = parameter(
         None,
-        "By feature name: 1 where scores may not fall as the feature rises, -1 where they may not rise, 0.",
+        "Constraint by feature name: 1 for scores that do not decrease with the feature, -1 for scores that"
+        " do not increase, 0 for none.",
         minimum=-1,
         maximum=1,
         aliases="mc monotone_constraint monotonic_cst",
     )
     monotone_constraints_method: str = parameter(
         "basic",
-        "How monotone_constraints are kept: basic keeps all; the others fit better, and break some.",
+        "Method for monotone_constraints: basic satisfies all constraints; the others fit better, but"
+        " violate some.",
         choices=("basic", "intermediate", "advanced"),
         aliases="monotone_constraining_method mc_method",
     )
     monotone_penalty: float = parameter(
         0.0,
-        "Penalty on monotone splits near the root; from x on there are none in the top x levels.",
+        "Penalty on splits of constrained features near the root; a penalty of x forbids them in the top x"
+        " levels.",
         minimum=0.0,
         maximum=1_000.0,
         aliases="monotone_splits_penalty ms_penalty mc_penalty",
     )
     interaction_constraints: GroupsOfNames | None = parameter(
-        None, "Groups of feature names: features split the same branch within a group only; others never."
+        None,
+        "Groups of feature names: a branch uses features of one group only; features outside all groups"
+        " are not used.",
     )
     feature_contri: NumberByName | None = parameter(
         None,
-        "By feature name: factors of split gains; 1 for the others.",
+        "Factors of split gains by feature name; 1 for other features.",
         minimum=0.0,
         maximum=1e9,
         aliases="feature_contrib fc fp feature_penalty",
     )
-    max_bin: int = parameter(255, "Bins of a feature at most.", minimum=2, maximum=65_535, aliases="max_bins")
-    min_data_in_bin: int = parameter(3, "Documents in a bin at least.", minimum=1, maximum=1_000_000)
+    max_bin: int = parameter(
+        255, "Maximum number of bins of a feature.", minimum=2, maximum=65_535, aliases="max_bins"
+    )
+    min_data_in_bin: int = parameter(3, "Minimum number of documents in a bin.", minimum=1, maximum=1_000_000)
     cat_smooth: float = parameter(
         10.0,
-        "Added to the hessian of a category where categories are ordered by gradient over hessian.",
+        "Smoothing of categories: added to the hessian when categories are ordered by gradient / hessian.",
         minimum=0.0,
         maximum=1e9,
     )
     cat_l2: float = parameter(
-        10.0, "L2 penalty, beside lambda_l2, in splits by sets of categories.", minimum=0.0, maximum=1e9
+        10.0,
+        "L2 penalty of splits by sets of categories, in addition to lambda_l2.",
+        minimum=0.0,
+        maximum=1e9,
     )
     max_cat_threshold: int = parameter(
-        32, "Categories at most on the smaller side of a split.", minimum=1, maximum=65_535
+        32, "Maximum number of categories on the smaller side of a split.", minimum=1, maximum=65_535
     )
     max_cat_to_onehot: int = parameter(
-        4, "Categories of a feature up to which a split tells one from all others.", minimum=1, maximum=65_535
+        4, "Maximum number of categories of a feature for one-versus-rest splits.", minimum=1, maximum=65_535
     )
     min_data_per_group: int = parameter(
-        100, "Documents of a category at least, or of several together.", minimum=1, maximum=10_000_000
+        100,
+        "Minimum number of documents of a category, or of a group of categories.",
+        minimum=1,
+        maximum=10_000_000,
     )
 
     def __post_init__(self) -> None:
@@ -262,25 +289,30 @@ class Hyperparameters:
     def _impossible_combinations(self) -> Iterator[tuple[str, str]]:
         """Yield pointers to incompatible values, some of which LightGBM would ignore, with the reasons."""
         if self.monotone_constraints_method != "basic" and self.feature_fraction_bynode < 1.0:
-            yield "/monotone_constraints_method", "must be basic where feature_fraction_bynode is below 1"
+            yield "/monotone_constraints_method", "must be basic if feature_fraction_bynode is below 1"
         if self.data_sample_strategy == "goss":
             if self.bagging_freq > 0 and self.bagging_fraction < 1.0:
                 yield (
                     "/data_sample_strategy",
-                    "goss replaces bagging; leave bagging_freq or bagging_fraction out",
+                    "goss replaces bagging; leave out bagging_freq or bagging_fraction",
                 )
             if self.top_rate + self.other_rate > 1.0:
-                yield "/other_rate", "must be at most 1 together with top_rate"
+                yield "/other_rate", "must be at most 1 in sum with top_rate"
         if self.use_quantized_grad and self.quant_train_renew_leaf and self.stochastic_rounding:
             yield (
                 "/quant_train_renew_leaf",
-                "needs stochastic_rounding false: gradients are rounded before LightGBM has them, so that no"
-                " exact ones are left to renew leaves by",
+                (
+                    "needs stochastic_rounding false: Rankery rounds gradients before LightGBM, so that exact"
+                    " gradients are not available for leaf values"
+                ),
             )
         if self.linear_tree and self.use_quantized_grad:
-            yield "/linear_tree", "fits exact gradients; leave use_quantized_grad out"
+            yield "/linear_tree", "fits exact gradients; leave out use_quantized_grad"
         if self.linear_tree and self.monotone_constraints:
-            yield "/linear_tree", "keeps no monotone_constraints within leaves; leave one of them out"
+            yield (
+                "/linear_tree",
+                "does not satisfy monotone_constraints within leaves; leave out one of the two",
+            )
 
     @property
     def is_resumable(self) -> bool:

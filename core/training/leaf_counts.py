@@ -86,7 +86,7 @@ def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str
     head, *blocks = before.split("\nTree=")
     ends = np.cumsum([len(tree.leaf_values) for tree in trees])
     if len(counts) != (ends[-1] if len(ends) else 0):
-        raise ValueError(f"there are {len(counts)} counts, and not one for each leaf")
+        raise ValueError(f"the number of counts, {len(counts)}, differs from the number of leaves")
     for index in range(first_tree, len(blocks)):
         of_leaves = counts[ends[index] - len(trees[index].leaf_values) : ends[index]]
         block = _with_line(blocks[index], "leaf_count", of_leaves)

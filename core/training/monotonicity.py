@@ -18,7 +18,7 @@ import numpy as np
 from core.scoring.tree import CATEGORICAL, Tree
 from core.types import Float64Array
 
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 _ZERO = float(np.float32(1e-35))  # LightGBM treats values up to this magnitude as 0
 _BELOW_ZERO = float(np.nextafter(-_ZERO, -np.inf))
 _MISSING_LEFT = 0b10  # bits of a split's decision
@@ -26,9 +26,9 @@ _NONE_MISSING, _ZERO_MISSING = 0, 1
 
 # The test of a split: a feature, and whether the split is categorical. The constrained feature has two values
 # at the same time, a lower and an upper one.
-_Question = tuple[int, bool]
+_SplitTest = tuple[int, bool]
 _LOWER, _UPPER = (-1, False), (-2, False)
-_Region = dict[_Question, int]  # bit set of the possible cells by test; all cells without an entry
+_Region = dict[_SplitTest, int]  # bit set of the possible cells by test; all cells without an entry
 
 
 @dataclass(frozen=True)
@@ -95,10 +95,10 @@ class _Comparison:
         self._tree, self._constrained = tree, (feature, False)
         self._children = list(zip(tree.left.tolist(), tree.right.tolist(), strict=True))
         categorical = (tree.decisions & CATEGORICAL).astype(bool)
-        self._questions: list[_Question] = list(
+        self._questions: list[_SplitTest] = list(
             zip(tree.features.tolist(), categorical.tolist(), strict=True)
         )
-        self._cells: dict[_Question, _Cells] = {}
+        self._cells: dict[_SplitTest, _Cells] = {}
         # Indexed by the number of a split, or by -k - 1 for leaf k.
         values: list[float] = (direction * tree.leaf_values).tolist()
         self._lowest = [0.0] * len(self._children) + values[::-1]
@@ -176,7 +176,7 @@ class _Comparison:
     def _sides(self, split: int) -> tuple[int, int]:
         return self._cells_of(self._questions[split]).sides[split]
 
-    def _cells_of(self, question: _Question) -> "_Cells":
+    def _cells_of(self, question: _SplitTest) -> "_Cells":
         if question not in self._cells:
             asking = [split for split, other in enumerate(self._questions) if other == question]
             make = _category_cells if question[1] else _numeric_cells
@@ -202,7 +202,7 @@ def _numeric_cells(tree: Tree, splits: list[int]) -> _Cells:
     thresholds, ways = tree.thresholds[splits], tree.decisions[splits] >> 2
     near_zero = (thresholds >= -_ZERO) & (thresholds <= _ZERO)
     thresholds = np.where(near_zero, np.where(thresholds < 0.0, _BELOW_ZERO, _ZERO), thresholds)
-    cuts = thresholds[(thresholds >= -_LARGEST) & (thresholds < _LARGEST)]
+    cuts = thresholds[(thresholds >= -_MAX_FLOAT32) & (thresholds < _MAX_FLOAT32)]
     if takes_zero := bool((ways == _ZERO_MISSING).any()):
         cuts = np.append(cuts, [_BELOW_ZERO, _ZERO])
     cuts = np.unique(cuts)
@@ -223,7 +223,7 @@ def _numeric_cells(tree: Tree, splits: list[int]) -> _Cells:
 
 def _up_to(value: float, cuts: Float64Array) -> int:
     """Return the cells of numbers up to a value, which is a cut or beyond the range of features."""
-    count = len(cuts) + 1 if value >= _LARGEST else int(np.searchsorted(cuts, value, "right"))
+    count = len(cuts) + 1 if value >= _MAX_FLOAT32 else int(np.searchsorted(cuts, value, "right"))
     return (1 << count) - 1
 
 

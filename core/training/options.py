@@ -15,12 +15,12 @@ class TrainingOptions:
 
     bootstrap: bool = parameter(
         False,
-        "Learn from as many training queries drawn with replacement by the seed, so that another seed gives"
-        " another model",
+        "Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that"
+        " each seed results in another model",
     )
     # The last iteration is always measured.
     metric_interval: int = parameter(
-        1, "Iterations from one measurement of loss and metrics to the next", minimum=1, maximum=100_000
+        1, "Number of iterations between two measurements of loss and metrics", minimum=1, maximum=100_000
     )
 
 

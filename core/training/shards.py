@@ -30,7 +30,7 @@ def shards(query_boundaries: Int64Array, n_ranks: int) -> Int64Array:
     if n_queries < n_ranks:
         raise InvalidInput.at(
             "/distribution/ranks",
-            f"each of {n_ranks} ranks needs at least one query, and there are {n_queries}",
+            f"each of {n_ranks} ranks needs at least one query, but there are only {n_queries}",
         )
     wanted = query_boundaries[-1] * np.arange(n_ranks + 1) / n_ranks
     after = np.searchsorted(query_boundaries, wanted)

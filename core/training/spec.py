@@ -80,8 +80,8 @@ class TrainingSpec(TrainingOptions):
         if self.early_stopping is not None and self.hyperparameters.boosting == "dart":
             raise InvalidInput.at(
                 "/early_stopping",
-                "is not possible with boosting dart: later iterations rescale earlier trees, and no earlier"
-                " model is left to return to",
+                "is not possible with boosting dart: later iterations rescale earlier trees, so that an"
+                " earlier model cannot be restored",
             )
 
     @property
@@ -155,7 +155,7 @@ def training_spec(values: Mapping[str, Any], *, stored: bool = False) -> Trainin
     early_stopping = _part(problems, "/early_stopping", lambda: _early_stopping(values.get("early_stopping")))
     seed = values.get("seed", 42)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
-        problems.append(InputProblem("/seed", f"must be a whole number from 0 below {_SEEDS}"))
+        problems.append(InputProblem("/seed", f"must be a whole number from 0 to {_SEEDS - 1}"))
     given = {name: values[name] for name in OPTION_NAMES if values.get(name) is not None}
     options = _part(problems, "", lambda: build(TrainingOptions, given))
     contract = _part(problems, "/contract", lambda: conventions(values.get("contract")))
@@ -201,11 +201,14 @@ def _part(problems: list[InputProblem], pointer: str, make: Any) -> Any:
 
 def _of_trees_alone(values: Mapping[str, Any], scorer: Scorer) -> list[InputProblem]:
     """Return a problem for each option of trees that is given for another scorer."""
-    advice = f"is of trees; those of a {scorer.kind} are in /scorer"
+    advice = f"applies to trees only; the options of a {scorer.kind} are in /scorer"
     found = [InputProblem(f"/hyperparameters/{name}", advice) for name in values.get("hyperparameters") or ()]
     if values.get("categorical_feature"):
         found.append(
-            InputProblem("/categorical_feature", f"is for trees; a {scorer.kind} reads numbers alone")
+            InputProblem(
+                "/categorical_feature",
+                f"applies to trees only; a {scorer.kind} accepts numeric features only",
+            )
         )
     return found
 

@@ -54,8 +54,9 @@ def _order_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees:
         yield Finding(
             code="monotone-constraints-unchecked",
             severity="warning",
-            title="The model that the training went on from is not checked for monotone_constraints",
-            advice="Networks and linear leaves may break the order. Train without init_model to be sure.",
+            title="The model in init_model is not checked for monotone_constraints",
+            advice="Networks and linear leaves may violate constraints. Train without init_model to satisfy"
+            " them.",
             count=unchecked,
             total=len(parts),
             unit="models",
@@ -73,22 +74,22 @@ def _broken_order(
     of_base = sum(tree < base_trees for tree in trees)
     causes = []
     if of_base:
-        causes.append(f"{of_base:,} of the trees belong to the model that the training went on from.")
+        causes.append(f"{of_base:,} of the trees belong to the model in init_model.")
     if hyperparameters.use_quantized_grad and hyperparameters.quant_train_renew_leaf:
-        causes.append("Renewed leaf values ignore the constraints: leave quant_train_renew_leaf out.")
+        causes.append("Renewed leaf values ignore constraints: leave out quant_train_renew_leaf.")
     elif hyperparameters.monotone_constraints_method != "basic" and of_base < len(trees):
         causes.append(
             f"LightGBM's monotone_constraints_method {hyperparameters.monotone_constraints_method} does not"
-            " keep every constraint; basic does."
+            " satisfy all constraints; basic does."
         )
     moves = "falls" if (hyperparameters.monotone_constraints or {})[name] > 0 else "rises"
     return Finding(
         code="monotone-constraints-broken",
         severity="warning",
-        title=f"{len(trees):,} of {n_trees:,} trees break the order of monotone_constraints: tree"
-        f" {largest.tree:,} {moves} by {largest.size:.3g} where {name} rises past {largest.threshold:.6g}",
+        title=f"{len(trees):,} of {n_trees:,} trees violate monotone_constraints: tree {largest.tree:,}"
+        f" {moves} by {largest.size:.3g} where {name} rises past {largest.threshold:.6g}",
         advice=" ".join(
-            [*causes, f"A score moves the wrong way by at most {max(sums.values()):.3g}, if at all."]
+            [*causes, f"Scores change in the wrong direction by at most {max(sums.values()):.3g}."]
         ),
         count=len(trees),
         total=n_trees,
@@ -111,8 +112,8 @@ def _leaf_findings(hyperparameters: Hyperparameters, parts: _Parts, base_trees: 
             severity="info",
             title=f"The smallest leaf has {_documents(int(documents.min()))}, min_data_in_leaf is"
             f" {hyperparameters.min_data_in_leaf:,}: {small:,} of {len(documents):,} leaves are smaller",
-            advice="LightGBM estimates the documents of a split by their share of the hessians, so that the"
-            " bound is approximate unless all hessians are equal. A larger min_data_in_leaf is safer.",
+            advice="LightGBM estimates document counts from hessians, so that the bound is approximate unless"
+            " all hessians are equal. Increase min_data_in_leaf if leaves are too small.",
             count=small,
             total=len(documents),
             unit="leaves",

@@ -17,8 +17,8 @@ from core.types import Float64Array
 # Factors to try on a weight, and shares of the largest weight to try for a weight of 0.
 _FACTORS = tuple(2.0**power for power in (-3, -2, -1, -0.5, -0.25, 0.25, 0.5, 1, 2, 3))
 _SHARES = (0.03, 0.1, 0.3, 1.0)
-_MOST_ROUNDS = 20
-_MOST_FOLDS = 5
+_MAX_ROUNDS = 20
+_MAX_FOLDS = 5
 _EQUAL_SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
 
 
@@ -59,7 +59,7 @@ def fit_weights(
     n_queries, equal = dataset.n_queries, search.equal
     if n_queries == 1:
         return FittedWeights(search.unscaled(equal), 1.0, int((~np.isnan(search.per_query(equal))).sum()))
-    folds = min(_MOST_FOLDS, n_queries)
+    folds = min(_MAX_FOLDS, n_queries)
     fold_of = fold_numbers(dataset, folds, seed=0)
     fits = []
     held_out = np.empty((len(_EQUAL_SHARES), n_queries))
@@ -87,7 +87,7 @@ def best_weights(
     search = _Search(scores, dataset, metric, conventions)
     count = len(scores)
     starts = [*np.eye(count), np.full(count, 1.0 / count)]
-    # Single models come first, so that a tie does not replace a model.
+    # Single models are first, so that a sum must be better to replace them.
     return search.unscaled(max((_climbed(start, search.value) for start in starts), key=search.value))
 
 
@@ -159,7 +159,7 @@ def _share(values: Float64Array) -> float:
 
 def _climbed(weights: Float64Array, value: Callable[[Float64Array], float]) -> Float64Array:
     reached = value(weights)
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         before = reached
         for place in range(len(weights)):
             for tried in _candidates(weights, place):

@@ -11,13 +11,13 @@ from core.warm_up.parts import PARTS, Part, missing
 
 _POLL_SECONDS = 0.05
 # The compiler creates few reference cycles, but garbage collection took a twentieth of its time.
-_OBJECTS_A_COLLECTION = 100_000
+_OBJECTS_PER_COLLECTION = 100_000
 
 
 def main(parent_pid: int, names: Sequence[str]) -> None:
     """Compile the named parts until each is compiled, by this or another process."""
     die_with_parent(parent_pid)
-    gc.set_threshold(_OBJECTS_A_COLLECTION)
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
     failures: dict[Part, Exception] = {}
     parts = [part for part in PARTS if part.name in names]
     while waiting := [part for part in missing(parts) if part not in failures]:

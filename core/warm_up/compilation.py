@@ -84,8 +84,8 @@ def compile_kernels(
 
 
 _READ_ONLY = (
-    "every process compiles the kernels again; run `rankery warm-up` where the folder can be written,"
-    " or set NUMBA_CACHE_DIR to one that can"
+    "every process compiles the kernels again; run `rankery warm-up` as a user who can write to the folder,"
+    " or set NUMBA_CACHE_DIR to a writable folder"
 )
 
 
@@ -136,7 +136,7 @@ class _Child:
         if not code:
             return ""
         if code < 0:
-            memory = ", perhaps for lack of memory" if code == -signal.SIGKILL else ""
+            memory = ", perhaps because of insufficient memory" if code == -signal.SIGKILL else ""
             return f"the compiling process was killed by {signal.Signals(-code).name}{memory}"
         self._errors.seek(0)
         lines = self._errors.read().decode(errors="replace").strip().splitlines()

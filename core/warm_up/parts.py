@@ -61,7 +61,7 @@ PARTS = (
     Part("metrics", "binary", after=("metrics.ranked",)),
     Part("scoring", "leaves", after=("scoring.requests",)),
     Part("diagnostics", "losses", after=("losses.layout",)),
-    Part("export", "parity"),
+    Part("export", "parity_kernels"),
     Part("doctor", "comparison", after=("doctor.examination",)),
     Part("data", "others"),
     Part("evaluation", "bootstrap"),
@@ -75,7 +75,13 @@ PARTS = (
 _NOT_IN_DEMO = (
     "clicks.models.estimation",
     *("data.letor", "data.others", "diagnostics.losses", "doctor.comparison", "evaluation.bootstrap"),
-    *("export.parity", "inspection.shuffles", "losses.long_queries", "losses.others", "metrics.others"),
+    *(
+        "export.parity_kernels",
+        "inspection.shuffles",
+        "losses.long_queries",
+        "losses.others",
+        "metrics.others",
+    ),
     *("scorers.requests", "scoring.leaves", "training.draws", "training.linear_steps"),
 )
 DEMO = tuple(part for part in PARTS if part.name not in _NOT_IN_DEMO)

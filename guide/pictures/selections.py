@@ -32,10 +32,11 @@ def selections() -> str:
         int(side + 60),
         parts,
         "Four squares of pairs of twelve ranked documents. Without truncation all pairs of different labels"
-        " count. Truncated at three, only those with one of the first three. Lambda-eX adds the pairs of the"
-        " documents with labels 3 and 4 that the first three have missed.",
+        " count. Truncated at three, only pairs with one of the first three documents count."
+        " Lambda-eX adds the pairs of the documents with labels 3 and 4 that the first three have missed.",
         f"The pairs with a gradient, of twelve documents with τ = {_LEVEL}. With truncation documents with"
-        " labels 3 and 4, at ranks 5 and 9, have pairs with the first three only; Lambda-eX adds the others.",
+        " labels 3 and 4, at ranks 5 and 9, have pairs only with the first three documents;"
+        " Lambda-eX adds the others.",
     )
 
 

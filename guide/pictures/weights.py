@@ -25,7 +25,7 @@ def weights() -> str:
             parts.append(text(left - 6, middle, str(rank), "tick", "end"))
             parts.append(text(left + (rank - 0.5) * _SQUARE, 30 + side + 14, str(rank), "tick", "middle"))
     parts.append(
-        text(40, 30 + side + 34, "down: rank of the relevant document · across: of the other", "tick")
+        text(40, 30 + side + 34, "down: rank of the relevant document · across: rank of the other", "tick")
     )
     return figure(
         int(40 + len(_PANELS) * (side + 42) - 30),

@@ -34,7 +34,7 @@ SCREENSHOTS: Mapping[str, Screenshot] = MappingProxyType(
         "overview": Screenshot(
             "/",
             "The overview of the dashboard: workers, jobs, recent results and models",
-            "The overview shows whether workers run, and what they have done last.",
+            "The overview shows whether workers run, and their latest results.",
         ),
         "datasets": Screenshot(
             "/datasets",
@@ -44,17 +44,17 @@ SCREENSHOTS: Mapping[str, Screenshot] = MappingProxyType(
         "dataset": Screenshot(
             "/datasets/{dataset}",
             "The page of a dataset: its size, the distribution of its labels, and the doctor's findings",
-            "A dataset's findings are on its page as soon as it is read.",
+            "The findings are on the page of a dataset as soon as the dataset is read.",
         ),
         "query": Screenshot(
             "/datasets/{dataset}/queries/{query}",
             "The documents of one query with their labels and features",
-            "Documents of one query, as they were judged.",
+            "Documents of one query with their judgments.",
         ),
         "train": Screenshot(
             "/train?goal=loss&dataset={dataset}",
             "The form for a new training: data, loss, hyperparameters and metrics",
-            "A training names its data, its loss and LightGBM's hyperparameters.",
+            "A training has data, a loss and LightGBM's hyperparameters.",
         ),
         "job": Screenshot(
             "/jobs/{job}",
@@ -63,13 +63,13 @@ SCREENSHOTS: Mapping[str, Screenshot] = MappingProxyType(
         ),
         "grid": Screenshot(
             "/jobs/compare?{grid}",
-            "Four trainings of a grid beside each other: their learning curves, settings and results",
-            "Trainings of a grid beside each other.",
+            "Four trainings of a grid side by side: their learning curves, settings and results",
+            "Trainings of a grid side by side.",
         ),
         "evaluation": Screenshot(
             "/evaluations/{evaluation}",
             "An evaluation: each metric with its interval, compared with baselines and by segment",
-            "An evaluation shows a model beside its baselines, each number with its interval.",
+            "An evaluation compares a model with its baselines; each number has its interval.",
         ),
         "comparison": Screenshot(
             "/comparisons/{comparison}",

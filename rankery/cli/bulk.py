@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankery.client.schemas.answers import Deletion
     from rankery.client.synchronous.lifecycle_calls import Deletable
 
-Ids = Annotated[list[str] | None, typer.Argument(help="Ids; of models also references such as web:3.")]
+Ids = Annotated[list[str] | None, typer.Argument(help="Ids; for models also references such as web:3.")]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def selection(noun: str, ids: list[str] | None, filters: Mapping[str, Any]) -> d
     """
     given = {name: value for name, value in filters.items() if value is not None and value is not False}
     if bool(ids) == bool(given):
-        raise WrongUsage("give either ids or a filter such as --older-than 30; --all for all there are")
+        raise WrongUsage("give either ids or a filter such as --older-than 30; --all selects all objects")
     if ids:
         return {"ids": ids}
     if "tag" in given:
@@ -113,7 +113,7 @@ def confirm(session: ServiceConnection, preview: Iterable[RenderableType], quest
         WrongUsage: There is no terminal to ask on, or the output is JSON.
     """
     if session.json or not sys.stdin.isatty():
-        raise WrongUsage("say --yes where nobody can be asked, or --dry-run to look only")
+        raise WrongUsage("no terminal to confirm on: give --yes, or --dry-run for a preview")
     show(*preview)
     typer.confirm(question, abort=True, err=True)
 
@@ -131,7 +131,7 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
         session: ServiceConnection,
         ids: Ids = None,
         with_results: Annotated[
-            bool, typer.Option("--with-results", help="Delete what they made as well: models, evaluations, …")
+            bool, typer.Option("--with-results", help="Also delete their results: models, evaluations, …")
         ] = False,
         permanently: Permanently = False,
         dry_run: DryRun = False,
@@ -149,10 +149,10 @@ def add_delete(group: typer.Typer, noun: "Deletable", *examples: str) -> None:
 
     delete.__doc__ = "\n\n".join(
         [
-            f"Delete {noun} by ids or by filters; a table and a question come first.",
-            "What an alias, a gate, a study or another object needs is left, with the list of what holds it;"
-            " then the exit code is 1. The rest goes to the trash, from which `rankery trash restore` brings"
-            " it back.",
+            f"Delete {noun} by ids or by filters; a preview and a confirmation come first.",
+            "Objects that an alias, a gate, a study or another object needs are not deleted; they are listed"
+            " with these dependents, and the exit code is 1. The others move to the trash; `rankery trash"
+            " restore` restores them.",
             *(f"Example: `rankery {noun} delete {example}`" for example in examples),
         ]
     )
@@ -166,9 +166,9 @@ def delete_confirmed(
     done = run(dry_run=True)
     if done.deleted and not dry_run:
         if not yes:
-            confirm(session, _pictures(done), "Delete them?")
+            confirm(session, _deletion_tables(done), "Delete them?")
         done = run(dry_run=False)
-    session.show(done, *_pictures(done))
+    session.show(done, *_deletion_tables(done))
     if done.refused_count or done.missing:
         raise typer.Exit(FAILED)
 
@@ -187,30 +187,30 @@ def _moment(text: str) -> str:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise WrongUsage(
-            f"--created-before takes a day or a moment such as 2026-05-01, not {text!r}"
+            f"--created-before takes a date or a time such as 2026-05-01, not {text!r}"
         ) from None
     return at.isoformat() if at.tzinfo else f"{at.isoformat()}Z"
 
 
-def _pictures(found: "Deletion") -> list[RenderableType]:
+def _deletion_tables(found: "Deletion") -> list[RenderableType]:
     """Return the summary of a deletion, and a table of the refused objects with their dependents."""
     verb = "would delete" if found.dry_run else "deleted"
     if not found.deleted:
         verb = "nothing to delete"
-    when = "at once" if found.purge_at is None else f"at {moment(found.purge_at)} UTC"
+    when = "immediately" if found.purge_at is None else f"at {moment(found.purge_at)} UTC"
     freed = f"; {size(found.size_bytes)} are freed {when}" if found.deleted else ""
     shown: list[RenderableType] = [f"{verb} {kinds(found.deleted)}{freed}".rstrip()]
     if found.missing:
         shown.append(f"not found: {plain(', '.join(found.missing))}")
     if found.refused:
-        held = table("left", "name", "needed by", wrap=("needed by",))
+        held = table("not deleted", "name", "needed by", wrap=("needed by",))
         for one in found.refused:
             holders = "; ".join(f"{by.kind} {by.name or by.id} ({by.reason})" for by in one.holders)
             held.add_row(one.id, plain(one.name or ""), plain(holders))
         shown += [
             held,
-            "What something else needs stays; --with-results deletes what was made of it as well.",
+            "Objects that others need are not deleted; --with-results also deletes their results.",
         ]
         if found.refused_count > len(found.refused):
-            shown.append(f"{found.refused_count:,} are left in all")
+            shown.append(f"{found.refused_count:,} objects in total are not deleted")
     return shown

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from rankery.cli.click_logs import LogReference, click_logs, log_of, show_log
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.printing import plain, say, table
 from rankery.cli.service_options import on_service
@@ -20,14 +20,16 @@ def estimate_propensities(
     log: LogReference,
     method: Annotated[
         Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"],
-        typer.Option(help="How ranks are compared; regression-em and trust-em need --dataset."),
+        typer.Option(help="Estimation method; regression-em and trust-em need --dataset."),
     ] = "all-pairs",
-    positions: Annotated[int | None, typer.Option(min=2, max=100, help="Ranks.", show_default="10")] = None,
+    positions: Annotated[
+        int | None, typer.Option(min=2, max=100, help="Number of ranks.", show_default="10")
+    ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
             help="Dataset with the features, for regression-em and trust-em.",
-            autocompletion=of_service("datasets"),
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
 ) -> None:
@@ -39,9 +41,9 @@ def estimate_propensities(
     job = session.wait(session.client.propensities(log_of(session, log), method, **options))
     result: dict[str, Any] = dict(job.result or {})
     say(result["sentence"])
-    say(f'a training takes them by "clicks": {{"propensity_job": "{job.id}"}}')
+    say(f'use them in a training by "clicks": {{"propensity_job": "{job.id}"}}')
     intercepts = result.get("intercepts")
-    numbers = ("rank", "propensity", "from", "to", *(("intercept",) if intercepts else ()), "impressions")
+    numbers = ("rank", "propensity", "lower", "upper", *(("intercept",) if intercepts else ()), "impressions")
     shown = table(*numbers, right=numbers)
     lower, upper = result["lower"], result["upper"]
     for place, value in enumerate(result["propensities"]):
@@ -59,15 +61,19 @@ def estimate_propensities(
 def simulate_clicks(
     session: ServiceConnection,
     dataset: Annotated[
-        str, typer.Argument(help="Id of a judged dataset.", autocompletion=of_service("datasets"))
+        str, typer.Argument(help="Id of a judged dataset.", autocompletion=complete_from_service("datasets"))
     ],
-    name: Annotated[str, typer.Option(help="What to call the log.")],
-    model: Annotated[list[str] | None, typer.Option(help="A production ranker; repeat for several.")] = None,
-    feature: Annotated[list[str] | None, typer.Option(help="A feature that ranks in its place.")] = None,
-    users: Annotated[str, typer.Option(help="Published setting of the users.")] = "ultra-pbm",
-    lists: Annotated[int | None, typer.Option(min=1, help="Lists to show.", show_default="100,000")] = None,
+    name: Annotated[str, typer.Option(help="Name of the log.")],
+    model: Annotated[
+        list[str] | None, typer.Option(help="Model that ranks the lists; may be repeated.")
+    ] = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Feature that ranks the lists, instead of a model.")
+    ] = None,
+    users: Annotated[str, typer.Option(help="Simulated user model of a publication.")] = "ultra-pbm",
+    lists: Annotated[int | None, typer.Option(min=1, help="Number of lists.", show_default="100,000")] = None,
     swaps: Annotated[
-        Literal["none", "first", "adjacent", "shuffle"], typer.Option(help="Randomised ranks.")
+        Literal["none", "first", "adjacent", "shuffle"], typer.Option(help="Randomisation of the lists.")
     ] = "none",
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.findings import findings_table
 from rankery.cli.options import Limit, OfProject, Permanently
@@ -21,11 +21,11 @@ from rankery.cli.texts import json_object
 if TYPE_CHECKING:
     from rankery.client import ClickLog
 
-click_logs = typer.Typer(help="Upload logs of clicks, look them over and delete them.", no_args_is_help=True)
+click_logs = typer.Typer(help="Upload, inspect and delete click logs.", no_args_is_help=True)
 
 _PREFIX = "clk_"
 LogReference = Annotated[
-    str, typer.Argument(help="The log's id or name.", autocompletion=of_service("click-logs"))
+    str, typer.Argument(help="The log's id or name.", autocompletion=complete_from_service("click-logs"))
 ]
 
 
@@ -37,13 +37,13 @@ def upload_click_log(
         str,
         typer.Argument(
             help="A file: UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; gzip or"
-            " Zstandard as well. Or an address that RANKERY_SOURCES allows."
+            " Zstandard as well. Or a URL that RANKERY_SOURCES allows."
         ),
     ],
-    name: Annotated[str | None, typer.Option(help="What to call it.", show_default="the file's")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the log.", show_default="the file's")] = None,
     queries: Annotated[
         Path | None,
-        typer.Option(exists=True, dir_okay=False, help="UBI's queries, where the file has the events alone."),
+        typer.Option(exists=True, dir_okay=False, help="UBI's queries, if the file has only the events."),
     ] = None,
     format: Annotated[
         Literal["auto", "ubi", "sessions", "metarank", "open-bandit", "table"],
@@ -62,7 +62,7 @@ def upload_click_log(
     rank_base: Annotated[
         int | None, typer.Option(min=0, max=1, help="The lowest rank.", show_default="detected")
     ] = None,
-    project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
+    project: Annotated[str | None, typer.Option(help="Project of the log.")] = None,
 ) -> None:
     """Upload a click log, wait until it is read, and print the findings of its check.
 
@@ -90,16 +90,16 @@ def make_served_log(
     session: ServiceConnection,
     model: Annotated[str, typer.Argument(help="A model's name for all versions, or name:version.")],
     name: Annotated[
-        str | None, typer.Option(help="What to call it.", show_default="served by the model")
+        str | None, typer.Option(help="Name of the log.", show_default="served by the model")
     ] = None,
     days: Annotated[
-        float | None, typer.Option(min=0.001, help="Days until now.", show_default="all that is kept")
+        float | None, typer.Option(min=0.001, help="Number of past days.", show_default="all stored days")
     ] = None,
     actions: Annotated[
         str | None,
         typer.Option(metavar="JSON", help='Weights of actions: {"click": 1, "purchase": 5}.'),
     ] = None,
-    project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
+    project: Annotated[str | None, typer.Option(help="Project of the log.")] = None,
 ) -> None:
     """Make a click log from the stored rankings that a model served, and from the events on them.
 
@@ -121,9 +121,9 @@ def make_interleaved_log(
     session: ServiceConnection,
     interleaving: Annotated[str, typer.Argument(help="Id of the interleaving.")],
     name: Annotated[
-        str | None, typer.Option(help="What to call it.", show_default="that of the interleaving")
+        str | None, typer.Option(help="Name of the log.", show_default="that of the interleaving")
     ] = None,
-    project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
+    project: Annotated[str | None, typer.Option(help="Project of the log.")] = None,
 ) -> None:
     """Make a click log from the lists that an interleaving showed, and from the clicks on them.
 
@@ -157,7 +157,7 @@ def send_events(session: ServiceConnection, file: EventsFile) -> None:
 def list_click_logs(
     session: ServiceConnection,
     status: Annotated[
-        Literal["pending", "ready", "invalid"] | None, typer.Option(help="Only those in this status.")
+        Literal["pending", "ready", "invalid"] | None, typer.Option(help="Show only logs in this status.")
     ] = None,
     project: OfProject = None,
     limit: Limit = 20,
@@ -195,7 +195,10 @@ def show_click_log(session: ServiceConnection, log: LogReference) -> None:
 @on_service
 def delete_click_logs(
     session: ServiceConnection,
-    logs: Annotated[list[str], typer.Argument(help="Ids or names.", autocompletion=of_service("click-logs"))],
+    logs: Annotated[
+        list[str],
+        typer.Argument(help="Ids or names of logs.", autocompletion=complete_from_service("click-logs")),
+    ],
     permanently: Permanently = False,
 ) -> None:
     """Delete click logs; models and datasets made from them stay.
@@ -236,12 +239,12 @@ def _show_when_read(session: ServiceConnection, log: "ClickLog") -> None:
 def show_log(session: ServiceConnection, log: "ClickLog") -> None:
     """Print the counts of a log and its findings."""
     findings = [finding.model_dump(mode="json") for finding in log.findings or ()]
-    pictures: list[Any] = [_properties(log)]
+    blocks: list[Any] = [_properties(log)]
     if ranks := (log.statistics or {}).get("ranks"):
-        pictures += ["", _ranks(ranks)]
+        blocks += ["", _ranks(ranks)]
     if log.findings is not None:
-        pictures += ["", findings_table(findings)]
-    session.show(log, *pictures)
+        blocks += ["", findings_table(findings)]
+    session.show(log, *blocks)
 
 
 def _properties(log: "ClickLog") -> Table:
@@ -260,7 +263,7 @@ def _properties(log: "ClickLog") -> Table:
             ("actions", actions or None),
             ("ranks from", None if base is None else f"{base}{detected}"),
             ("bytes", log.size_bytes),
-            ("made", f"{moment(log.created_at)} UTC"),
+            ("created", f"{moment(log.created_at)} UTC"),
         ]
     )
 

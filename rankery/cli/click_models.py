@@ -16,7 +16,7 @@ __all__ = ["click_logs"]
 
 Model = Literal["ctr", "coec", "cascade", "dcm", "pbm", "ubm", "sdbn", "dbn"]
 Options = Annotated[
-    str | None, typer.Option("--options", metavar="JSON", help='Of the model: {"iterations": 100}.')
+    str | None, typer.Option("--options", metavar="JSON", help='Options of the model: {"iterations": 100}.')
 ]
 
 
@@ -25,9 +25,12 @@ Options = Annotated[
 def fit_click_models(
     session: ServiceConnection,
     log: LogReference,
-    model: Annotated[list[str] | None, typer.Option(help="A model; several are compared.")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="Click model; may be repeated to compare models.")
+    ] = None,
     held_out: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of users to compare on.", show_default="0.2")
+        float | None,
+        typer.Option(min=0, max=1, help="Share of users held out for the comparison.", show_default="0.2"),
     ] = None,
     options: Options = None,
 ) -> None:
@@ -58,10 +61,10 @@ def judge_by_clicks(
     name: Annotated[str | None, typer.Option(help="Name of the dataset.", show_default="the log's")] = None,
     judged: Annotated[str | None, typer.Option(help="Id of a judged dataset to compare with.")] = None,
     min_impressions: Annotated[
-        int | None, typer.Option(min=1, help="Least impressions of a grade.", show_default="10")
+        int | None, typer.Option(min=1, help="Smallest number of impressions for a grade.", show_default="10")
     ] = None,
     unjudged: Annotated[
-        Literal["drop", "zero"], typer.Option(help="What becomes of documents without a grade.")
+        Literal["drop", "zero"], typer.Option(help="Handling of documents without a grade.")
     ] = "drop",
     options: Options = None,
 ) -> None:

@@ -21,7 +21,7 @@ ColumnsOption = Annotated[
     str | None,
     typer.Option(
         metavar="JSON",
-        help="What the columns of a table are, where their names do not tell it:"
+        help="Roles of the columns of a table, if their names do not show it:"
         ' {"label": "grade", "query": "search"}.',
     ),
 ]
@@ -36,12 +36,12 @@ def columns_of(text: str | None) -> dict[str, Any] | None:
     return None if text is None else json_object(text, _OPTION)
 
 
-def in_words_of_options(sentence: str) -> str:
+def with_option_names(sentence: str) -> str:
     r"""Replace field names such as `columns.query` in an error by the `--columns` option.
 
     Example:
-        >>> in_words_of_options("expected a column for the query, told in columns.query")
-        'expected a column for the query, told in --columns \'{"query": …}\''
+        >>> with_option_names("expected a column for the query, given in columns.query")
+        'expected a column for the query, given in --columns \'{"query": …}\''
     """
 
     def option(place: re.Match[str]) -> str:

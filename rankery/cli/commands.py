@@ -18,7 +18,7 @@ from rankery.cli.printing import say
 from rankery.cli.renamed import renamed, replacements
 
 
-class Listed(NamedTuple):
+class CommandEntry(NamedTuple):
     """Help entry of a command that is not imported yet.
 
     Attributes:
@@ -33,28 +33,28 @@ class Listed(NamedTuple):
     verbs: tuple[str, ...] = ()
 
 
-def _noun(module: str, verbs: str) -> Listed:
-    return Listed(module, verbs, tuple(verbs.split(", ")))
+def _noun(module: str, verbs: str) -> CommandEntry:
+    return CommandEntry(module, verbs, tuple(verbs.split(", ")))
 
 
-PANELS: Mapping[str, Mapping[str, Listed]] = MappingProxyType(
+PANELS: Mapping[str, Mapping[str, CommandEntry]] = MappingProxyType(
     {
         "Everyday": {
-            "serve": Listed("serving", "Start the whole service on this machine."),
-            "demo": Listed("serving", "Train and compare two losses, as an example."),
-            "doctor": Listed("doctor", "Check judged files before they are uploaded."),
-            "train": Listed("train", "Train a model from a file or a dataset."),
-            "tune": Listed("tune", "Search hyperparameters by many trainings."),
-            "evaluate": Listed("evaluate", "Measure a model or TREC runs."),
-            "compare": Listed("compare", "Compare models and rankings, query by query."),
-            "rank": Listed("rank", "Order the documents of a file by a model."),
-            "export": Listed("export", "Write a model for another engine."),
+            "serve": CommandEntry("serving", "Start the whole service on this machine."),
+            "demo": CommandEntry("serving", "Train and compare two losses, as an example."),
+            "doctor": CommandEntry("doctor", "Check judged files before they are uploaded."),
+            "train": CommandEntry("train", "Train a model from a file or a dataset."),
+            "tune": CommandEntry("tune", "Search hyperparameters with many trainings."),
+            "evaluate": CommandEntry("evaluate", "Evaluate a model or TREC runs."),
+            "compare": CommandEntry("compare", "Compare models and rankings, query by query."),
+            "rank": CommandEntry("rank", "Rank the documents of a file with a model."),
+            "export": CommandEntry("export", "Export a model for another search engine."),
         },
         "Processes and images": {
-            "api": Listed("serving", "Run the API and the dashboard alone."),
-            "worker": Listed("serving", "Run a worker alone."),
-            "rank-worker": Listed("serving", "Run a worker of a Dask cluster."),
-            "warm-up": Listed("serving", "Compile the kernels ahead."),
+            "api": CommandEntry("serving", "Run only the API and the dashboard."),
+            "worker": CommandEntry("serving", "Run only a worker."),
+            "rank-worker": CommandEntry("serving", "Run a worker of a Dask cluster."),
+            "warm-up": CommandEntry("serving", "Compile the Numba kernels ahead of time."),
             "health": _noun("serving", "api, worker"),
         },
         "Data and models": {
@@ -102,7 +102,7 @@ PANELS: Mapping[str, Mapping[str, Listed]] = MappingProxyType(
     }
 )
 _PANEL_OF = {word: panel for panel, commands in PANELS.items() for word in commands}
-_COMMANDS = {word: listed for commands in PANELS.values() for word, listed in commands.items()}
+_COMMANDS = {word: entry for commands in PANELS.values() for word, entry in commands.items()}
 
 
 class ImportedCommands(Mapping[str, Any]):
@@ -127,7 +127,7 @@ class RankeryGroup(OneSentenceGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line; replace old spellings, with a notice on standard error."""
-        arguments, sentence = renamed(args, {word: listed.verbs for word, listed in _COMMANDS.items()})
+        arguments, sentence = renamed(args, {word: entry.verbs for word, entry in _COMMANDS.items()})
         if sentence is not None and not ctx.resilient_parsing:
             say(sentence, always=True)
         return super().parse_args(ctx, arguments)
@@ -149,18 +149,18 @@ class RankeryGroup(OneSentenceGroup):
         The error for a removed command lists its new spellings.
         """
         if args[0] not in _COMMANDS and (new := replacements(args[0])):
-            ctx.fail(f"`rankery {args[0]}` is now {', '.join(f'`rankery {one}`' for one in new)}")
+            ctx.fail(f"`rankery {args[0]}` is now {', '.join(f'`rankery {spelling}`' for spelling in new)}")
         word, _, rest = super().resolve_command(ctx, args)
         return word, _imported(str(word)), rest
 
 
 @cache
 def _imported(word: str) -> Any:
-    listed, panel = _COMMANDS[word], _PANEL_OF[word]
-    command = getattr(import_module(f"rankery.cli.{listed.module}"), word.replace("-", "_"))
+    entry, panel = _COMMANDS[word], _PANEL_OF[word]
+    command = getattr(import_module(f"rankery.cli.{entry.module}"), word.replace("-", "_"))
     parent = typer.Typer(pretty_exceptions_enable=False, rich_markup_mode="markdown")
     if isinstance(command, typer.Typer):
-        parent.add_typer(command, name=word, rich_help_panel=panel, short_help=listed.line)
+        parent.add_typer(command, name=word, rich_help_panel=panel, short_help=entry.line)
     else:
-        parent.command(word, rich_help_panel=panel, short_help=listed.line)(command)
+        parent.command(word, rich_help_panel=panel, short_help=entry.line)(command)
     return get_group(parent).commands[word]

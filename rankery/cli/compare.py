@@ -9,13 +9,13 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.columns import ColumnsOption, columns_of
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.measures import means_table, pair_table
 from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.printing import number, plain, table, titled
-from rankery.cli.references import data_of, refuse_idle_columns
+from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 
 if TYPE_CHECKING:
@@ -39,26 +39,27 @@ def compare(
     systems: Annotated[
         list[str],
         typer.Argument(
-            help="Two or more: models (id, name, name:version or name@alias), rankings (rnk_…), or files of"
-            " TREC runs.",
-            autocompletion=of_service("models"),
+            help="Two or more systems: models (id, name, name:version or name@alias), rankings (rnk_…), or"
+            " files of TREC runs.",
+            autocompletion=complete_from_service("models"),
         ),
     ],
     dataset: Annotated[
         str,
         typer.Option(
-            help="What to compare them on: a dataset's id or name, or a judged file.",
-            autocompletion=of_service("datasets"),
+            help="Dataset of the comparison: its id or name, or a judged file.",
+            autocompletion=complete_from_service("datasets"),
         ),
     ],
     reference: Annotated[
         str | None,
         typer.Option(
-            help="One of the systems: each other one is held against it alone.", show_default="all pairs"
+            help="Baseline: compare every other system only with this one.", show_default="all pairs"
         ),
     ] = None,
     correction: Annotated[
-        Correction, typer.Option(help="Of the p-values for their number; none suits one planned test.")
+        Correction,
+        typer.Option(help="Multiple-comparison correction of the p-values; use none for one planned test."),
     ] = Correction.HOLM,
     folds: Annotated[
         bool,
@@ -72,9 +73,9 @@ def compare(
     metric: Metrics = None,
     preset: Preset = None,
     permutations: Annotated[
-        int, typer.Option(min=1_000, max=10_000_000, help="Of Fisher's randomisation test.")
+        int, typer.Option(min=1_000, max=10_000_000, help="Permutations of Fisher's randomisation test.")
     ] = 100_000,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the resampling.")] = 42,
 ) -> None:
     """Compare models and rankings on one dataset, query by query, with significance tests.
 
@@ -87,12 +88,12 @@ def compare(
     Example: `rankery compare web:1 web:2 web:3 --dataset train.txt --folds --reference web:1`
     """
     if len(systems) < 2:
-        raise WrongUsage("give two systems at least")
+        raise WrongUsage("give at least two systems")
     if reference is not None and reference not in systems:
-        raise WrongUsage("--reference is one of the systems, written in the same way")
+        raise WrongUsage("--reference must be one of the compared systems, spelled as in the arguments")
     chosen = columns_of(columns)
-    refuse_idle_columns(chosen, dataset)
-    judged = data_of(session, dataset, chosen)
+    refuse_unused_columns(chosen, dataset)
+    judged = dataset_or_upload(session, dataset, chosen)
     job = session.client.compare(
         judged,
         [_system(session, system, judged) for system in systems],
@@ -124,11 +125,15 @@ def comparison_tables(comparison: "Comparison") -> list[RenderableType]:
             shown += ["", plain(pair.sentence)]
         shown.append(pair_table(pair.model_dump(), names, comparison.correction))
         if pair.most_harmed:
-            shown.append(_harmed(pair.most_harmed, (names[pair.a], names[pair.b]), comparison.metrics[0]))
+            shown.append(
+                _most_harmed_table(pair.most_harmed, (names[pair.a], names[pair.b]), comparison.metrics[0])
+            )
     return shown
 
 
-def _harmed(queries: "Sequence[ChangedQuery]", names: tuple[str, str], metric: str) -> RenderableType:
+def _most_harmed_table(
+    queries: "Sequence[ChangedQuery]", names: tuple[str, str], metric: str
+) -> RenderableType:
     numbers = (*map(plain, names), "change")
     made = table("query", *numbers, right=numbers)
     for query in queries[:_SHOWN_QUERIES]:

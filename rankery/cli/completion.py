@@ -9,11 +9,11 @@ import typer
 
 from rankery.control_characters import visible
 
-_PATIENCE_SECONDS = 0.7
-_MOST = 100
+_TIMEOUT_SECONDS = 0.7
+_MAX_OFFERS = 100
 
 
-def completed(names: Iterable[str]) -> Callable[[str], list[str]]:
+def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
     """Return a completer of fixed names."""
     known = tuple(names)
 
@@ -23,7 +23,7 @@ def completed(names: Iterable[str]) -> Callable[[str], list[str]]:
     return complete
 
 
-def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
+def complete_from_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]]]:
     """Return a completer of the objects of a running service.
 
     Args:
@@ -39,8 +39,8 @@ def of_service(noun: str) -> Callable[[typer.Context, str], list[tuple[str, str]
             return []
         offered = dict(offer for item in items for offer in offers(item)).items()
         return [
-            (name, visible(told, one_line=True))
-            for name, told in offered
+            (name, visible(description, one_line=True))
+            for name, description in offered
             if name.startswith(incomplete) and visible(name, one_line=True) == name
         ]
 
@@ -56,8 +56,8 @@ def _newest(given: dict[str, Any], method: str) -> Iterable[Any]:
     url = given.get("url") or os.environ.get("RANKERY_URL") or DataFolderLock(Path(folder)).address()
     if url is None:
         return []
-    with Client(url, api_key=given.get("api_key"), timeout_seconds=_PATIENCE_SECONDS, retries=0) as client:
-        return list(getattr(client, method)().first(_MOST))
+    with Client(url, api_key=given.get("api_key"), timeout_seconds=_TIMEOUT_SECONDS, retries=0) as client:
+        return list(getattr(client, method)().first(_MAX_OFFERS))
 
 
 # By noun: the list method of the client, and a function from an item to (completion, description) pairs.

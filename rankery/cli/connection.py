@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 _PAGE = 100
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.1
-_FIRST_ANSWER_SECONDS = 3.0
+_CONNECT_TIMEOUT_SECONDS = 3.0
 
 
-class KeyWanted(UserError):
+class KeyRequired(UserError):
     """Raised when the service requires an API key, or refuses the given one."""
 
 
@@ -85,12 +85,12 @@ class ServiceConnection:
             problem = error.problem if isinstance(error, RankeryApiError) else {"detail": str(error)}
             show_text(f"{json_line({'problem': problem})}\n")
         if isinstance(error, KeyRefused):
-            raise KeyWanted(self._key_sentence(error)) from error
+            raise KeyRequired(self._key_message(error)) from error
 
     @cached_property
     def client(self) -> "Client":
         """Client of the service, connected on first access."""
-        address = self._address_of_folder() if self._url is None else self._answering(self._url)
+        address = self._address_of_folder() if self._url is None else self._reachable_url(self._url)
         from rankery.client import Client  # after the address: its import takes longer than the whole refusal
 
         return self._resources.enter_context(Client(address, api_key=self._api_key))
@@ -166,7 +166,7 @@ class ServiceConnection:
         try:
             yield
         except KeyboardInterrupt:
-            raise Interrupted(self._left_behind([job.id for job in jobs])) from None
+            raise Interrupted(self._interruption_message([job.id for job in jobs])) from None
 
     def check(self) -> None:
         """Raise if the embedded service has died.
@@ -185,7 +185,7 @@ class ServiceConnection:
             return f"rankery {words}"
         return f"rankery {words}{_option('--data-dir', str(self._data_dir), 'RANKERY_DATA_DIR')}"
 
-    def _answering(self, url: str) -> str:
+    def _reachable_url(self, url: str) -> str:
         """Return the normalised URL of a service after one connection attempt, without retries.
 
         Raises:
@@ -197,9 +197,9 @@ class ServiceConnection:
 
         url = address(url)
         try:
-            httpx.get(f"{url.rstrip('/')}/healthz", timeout=_FIRST_ANSWER_SECONDS)
+            httpx.get(f"{url.rstrip('/')}/healthz", timeout=_CONNECT_TIMEOUT_SECONDS)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            reason = str(error) or f"no connection within {_FIRST_ANSWER_SECONDS:g} s"
+            reason = str(error) or f"no connection within {_CONNECT_TIMEOUT_SECONDS:g} s"
             raise NoService(
                 f"no service answers at {url} ({reason}): start it there, correct --url or RANKERY_URL, or"
                 " leave them out and start one here with `rankery serve`"
@@ -213,7 +213,7 @@ class ServiceConnection:
         from rankery.embedded.lock import DataFolderLock
 
         if DataFolderLock(self._data_dir).is_taken():
-            return self._address_left()
+            return self._wait_for_address()
         if not self._starts_service:
             raise NoService(self._how_to_start())
         return self._own_service()
@@ -222,11 +222,11 @@ class ServiceConnection:
         try:
             require_server_package()
         except PackageMissing as error:
-            return f"name a running service with --url or RANKERY_URL; to run one here, {error}"
+            return f"give the URL of a running service with --url or RANKERY_URL; to run one here, {error}"
         serve = self.command("serve")
         return (
-            f"no service has {self._data_dir}: start one with `{serve}` in another terminal, or name a"
-            " running one with --url or RANKERY_URL"
+            f"no service is running for {self._data_dir}: start one with `{serve}` in another terminal, or"
+            " give the URL of a running one with --url or RANKERY_URL"
         )
 
     def _own_service(self) -> str:
@@ -238,15 +238,15 @@ class ServiceConnection:
         try:
             stack.reserve()
         except DataFolderInUse:
-            return self._address_left()
+            return self._wait_for_address()
         except PackageMissing as error:
-            raise PackageMissing(f"{error}, or name a running service with --url") from None
-        say(f"no service has {self._data_dir}: starting one for this command")
+            raise PackageMissing(f"{error}, or give the URL of a running service with --url") from None
+        say(f"no service is running for {self._data_dir}: starting one for this command")
         self._resources.enter_context(terminable())
         self._stack = self._resources.enter_context(stack)
         return stack.url
 
-    def _address_left(self) -> str:
+    def _wait_for_address(self) -> str:
         """Return the address of the service that uses the data folder; wait while it starts."""
         from rankery.embedded.lock import DataFolderLock
 
@@ -255,32 +255,34 @@ class ServiceConnection:
         while (address := lock.address()) is None:
             if time.monotonic() > deadline:
                 raise StackError(
-                    f"the service of {self._data_dir} has told no address for {_START_SECONDS:g} s;"
-                    " look into its logs, or give --url"
+                    f"the service of {self._data_dir} has published no address within {_START_SECONDS:g} s;"
+                    " check its logs, or give --url"
                 )
             time.sleep(_POLL_SECONDS)
         say(f"using the service of {self._data_dir} at {address}")
         return address
 
-    def _left_behind(self, jobs: Sequence[str]) -> str:
+    def _interruption_message(self, jobs: Sequence[str]) -> str:
         names = " ".join(jobs)
         again = self.command(f"jobs wait {names}")
         what = f"the job {names}" if len(jobs) == 1 else f"the jobs {names}"
         if self.is_embedded:
             return (
-                f"stopped, and the service of this command with it; {what} will go on where it was"
-                f" as soon as `{self.command('serve')}` runs: then `{again}` watches again"
+                f"stopped, together with the service of this command; `{self.command('serve')}` resumes"
+                f" {what}, and `{again}` then waits for it"
             )
-        goes, it = ("goes", "it") if len(jobs) == 1 else ("go", "them")
+        continues, it = ("continues", "it") if len(jobs) == 1 else ("continue", "them")
         cancel = self.command(f"jobs cancel {names}")
-        return f"stopped watching; {what} {goes} on: `{again}` watches again, `{cancel}` stops {it}"
+        return f"stopped watching; {what} {continues}: `{again}` waits again, `{cancel}` cancels {it}"
 
-    def _key_sentence(self, error: KeyRefused) -> str:
-        make = self.command("keys create NAME --scope admin")
-        way_out = "" if self._url is not None else f"; `{make}` makes one"
+    def _key_message(self, error: KeyRefused) -> str:
+        create = self.command("keys create NAME --scope admin")
+        way_out = "" if self._url is not None else f"; `{create}` creates one"
         if error.has_key:
             return f"{error}{way_out}"
-        return f"the service wants an API key: set RANKERY_API_KEY to its secret, or pass --api-key{way_out}"
+        return (
+            f"the service requires an API key: set RANKERY_API_KEY to its secret, or pass --api-key{way_out}"
+        )
 
 
 def _option(name: str, value: str, variable: str) -> str:

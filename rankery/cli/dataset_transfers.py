@@ -32,13 +32,13 @@ def upload_datasets(
         ),
     ],
     name: Annotated[
-        str | None, typer.Option(help="What to call it, where it is one file.", show_default="the file's")
+        str | None, typer.Option(help="Name of the dataset, for a single file.", show_default="the file's")
     ] = None,
     format: FormatOption = "auto",
     columns: ColumnsOption = None,
     query_sizes: QuerySizesOption = None,
     non_contiguous_queries: Annotated[
-        Literal["regroup", "error"], typer.Option(help="What to do where a query's rows stand apart.")
+        Literal["regroup", "error"], typer.Option(help="Handling of queries whose rows are not contiguous.")
     ] = "regroup",
 ) -> None:
     """Upload judged data, wait until they are read, and print the findings of the data check.
@@ -48,7 +48,7 @@ def upload_datasets(
     Example: `rankery datasets upload judged.csv --columns '{"label": "grade", "query": "search"}'`
     """
     if len(files) > 1 and (name is not None or query_sizes is not None):
-        raise WrongUsage("--name and --query-sizes are of one file; upload several one by one")
+        raise WrongUsage("--name and --query-sizes apply to one file; upload several files one at a time")
     options: dict[str, Any] = {"format": format, "non_contiguous_queries": non_contiguous_queries}
     chosen = columns_of(columns)
     show_all(
@@ -63,19 +63,19 @@ def read_folder(
     folder: Annotated[
         str,
         typer.Argument(
-            help="Below RANKERY_DATA_ROOTS of the service, such as MSLR-WEB30K/Fold1 or s3://bucket/prefix."
+            help="Folder below RANKERY_DATA_ROOTS of the service, such as MSLR-WEB30K/Fold1 or s3://bucket/prefix."
         ),
     ],
     part: Annotated[
         Literal["train", "validation", "test"] | None,
-        typer.Option(help="Only this part.", show_default="all there are"),
+        typer.Option(help="Part to read.", show_default="all parts"),
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What to call them.", show_default="the folder and the part")
+        str | None, typer.Option(help="Name of the datasets.", show_default="the folder and the part")
     ] = None,
     files: Annotated[
         str | None,
-        typer.Option(help="Pattern of names of several files that become one dataset.", show_default=False),
+        typer.Option(help="Pattern of file names; matching files become one dataset.", show_default=False),
     ] = None,
     columns: ColumnsOption = None,
 ) -> None:
@@ -95,7 +95,7 @@ def read_folder(
         show_all(session, [read(session, dataset)])
         return
     if columns is not None:
-        raise WrongUsage("--columns goes with --files")
+        raise WrongUsage("--columns needs --files")
     first = client.read_folder(folder, part, name)
     made = [read(session, client.dataset(one)) for one in [*(first.parts or {}).values()] or [first.id]]
     say(made[0].corpus().sentence)
@@ -109,33 +109,35 @@ def import_datasets(
     addresses: Annotated[
         list[str] | None,
         typer.Argument(
-            help="s3://…, gs://…, https://…, hf:… or ir_datasets:…; several become one dataset."
+            help="URLs s3://…, gs://…, https://…, hf:… or ir_datasets:…; several become one dataset."
             " Or upload:upl_…, a finished resumable upload.",
             show_default=False,
         ),
     ] = None,
-    train: Annotated[str | None, typer.Option(help="Address of the training part, in their place.")] = None,
-    validation: Annotated[str | None, typer.Option(help="Address of the validation part.")] = None,
-    test: Annotated[str | None, typer.Option(help="Address of the test part.")] = None,
+    train: Annotated[str | None, typer.Option(help="URL of the training part, instead of ADDRESSES.")] = None,
+    validation: Annotated[str | None, typer.Option(help="URL of the validation part.")] = None,
+    test: Annotated[str | None, typer.Option(help="URL of the test part.")] = None,
     files: Annotated[
-        str | None, typer.Option(help="Pattern of names in a folder, such as part-*.parquet.")
+        str | None, typer.Option(help="Pattern of file names in a folder, such as part-*.parquet.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="What to call it.", show_default="by its address")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the dataset.", show_default="from the URL")
+    ] = None,
     format: FormatOption = "auto",
     columns: ColumnsOption = None,
     credentials: Annotated[
-        str | None, typer.Option(help="Name of credentials that the workers have; never a secret.")
+        str | None, typer.Option(help="Name of credentials configured on the workers, not a secret.")
     ] = None,
-    project: Annotated[str | None, typer.Option(help="The project that it belongs to.")] = None,
+    project: Annotated[str | None, typer.Option(help="Project of the dataset.")] = None,
 ) -> None:
-    """Import judged data from an address that RANKERY_SOURCES allows; the service reads it.
+    """Import judged data from a URL that RANKERY_SOURCES allows; the service reads it.
 
     Example: `rankery datasets import s3://clicks/2026-05 --files 'part-*.parquet' --name May`
     """
     parts = {"train": train, "validation": validation, "test": test}
     given = {part: address for part, address in parts.items() if address is not None}
     if bool(addresses) == bool(given):
-        raise WrongUsage("give either addresses, or --train, --validation and --test")
+        raise WrongUsage("give either URLs, or --train, --validation and --test")
     source: Any = addresses[0] if addresses and len(addresses) == 1 else addresses
     first = session.client.import_dataset(
         source or None,
@@ -157,9 +159,10 @@ def download_dataset(
     session: ServiceConnection,
     dataset: DatasetReference,
     file: Annotated[
-        Path | None, typer.Argument(dir_okay=False, help="Where to.", show_default="NAME.parquet or .letor")
+        Path | None,
+        typer.Argument(dir_okay=False, help="File to write.", show_default="NAME.parquet or .letor"),
     ] = None,
-    format: Annotated[Literal["parquet", "letor"], typer.Option(help="What to write.")] = "parquet",
+    format: Annotated[Literal["parquet", "letor"], typer.Option(help="File format.")] = "parquet",
 ) -> None:
     """Download a dataset as the service read it; uploading the file gives the same dataset.
 
@@ -175,22 +178,26 @@ def download_dataset(
 @on_service
 def generate_dataset(
     session: ServiceConnection,
-    queries: Annotated[int, typer.Option(min=1, max=200_000, help="How many queries.")] = 1_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the documents and their noise.")] = 0,
+    queries: Annotated[int, typer.Option(min=1, max=200_000, help="Number of queries.")] = 1_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the documents and their noise.")] = 0,
     polynomial_seed: Annotated[
-        int, typer.Option(min=0, help="Of the function to be learnt; share it between train and test data.")
+        int, typer.Option(min=0, help="Seed of the target function; use the same for train and test data.")
     ] = 0,
-    name: Annotated[str | None, typer.Option(help="What to call it.", show_default="by its seeds")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the dataset.", show_default="from the seeds")
+    ] = None,
     sparse: Annotated[
-        bool, typer.Option("--sparse", help="Long lists with few relevant documents, as Istella-X.")
+        bool, typer.Option("--sparse", help="Generate long lists with few relevant documents, as Istella-X.")
     ] = False,
     documents_per_query: Annotated[
-        int | None, typer.Option(min=1, help="Documents of a query.", show_default="50; 2,679 of sparse data")
+        int | None, typer.Option(min=1, help="Documents per query.", show_default="50; 2,679 of sparse data")
     ] = None,
-    features: Annotated[int | None, typer.Option(min=1, help="How many features.", show_default="50")] = None,
+    features: Annotated[
+        int | None, typer.Option(min=1, help="Number of features.", show_default="50")
+    ] = None,
     noise: Annotated[
         float | None,
-        typer.Option(min=0, help="Of the hidden value, in its standard deviations.", show_default="0"),
+        typer.Option(min=0, help="Noise of the hidden value, in its standard deviations.", show_default="0"),
     ] = None,
     gains: Annotated[
         str | None,
@@ -198,7 +205,7 @@ def generate_dataset(
     ] = None,
     relevant_per_query: Annotated[
         float | None,
-        typer.Option(min=1, help="Relevant documents of a query, of sparse data.", show_default="0.17%"),
+        typer.Option(min=1, help="Relevant documents per query, with --sparse.", show_default="0.17%"),
     ] = None,
 ) -> None:
     """Make judged data from a random cubic polynomial, as in the 2006 LambdaRank paper.

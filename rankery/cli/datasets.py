@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.findings import counts, findings_table
 from rankery.cli.labels import Project, describe_object
@@ -18,10 +18,10 @@ from rankery.cli.service_options import on_service
 if TYPE_CHECKING:
     from rankery.client import Dataset
 
-datasets = typer.Typer(help="Upload judged data, look it over and delete it.", no_args_is_help=True)
+datasets = typer.Typer(help="Upload, inspect and delete judged data.", no_args_is_help=True)
 
 DatasetReference = Annotated[
-    str, typer.Argument(help="The dataset's id or name.", autocompletion=of_service("datasets"))
+    str, typer.Argument(help="The dataset's id or name.", autocompletion=complete_from_service("datasets"))
 ]
 
 
@@ -30,7 +30,7 @@ DatasetReference = Annotated[
 def list_datasets(
     session: ServiceConnection,
     status: Annotated[
-        Literal["pending", "ready", "invalid"] | None, typer.Option(help="Only those in this status.")
+        Literal["pending", "ready", "invalid"] | None, typer.Option(help="Show only datasets in this status.")
     ] = None,
     project: OfProject = None,
     limit: Limit = 20,
@@ -69,7 +69,7 @@ def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
 @on_service
 def list_folders(
     session: ServiceConnection,
-    folder: Annotated[str, typer.Argument(help="Below RANKERY_DATA_ROOTS of the service.")] = ".",
+    folder: Annotated[str, typer.Argument(help="Folder below RANKERY_DATA_ROOTS of the service.")] = ".",
 ) -> None:
     """List the folders that the service reads in place, and the training, validation and test files in one.
 
@@ -93,7 +93,7 @@ def doctor_dataset(session: ServiceConnection, dataset: DatasetReference) -> Non
     """
     found = dataset_of(session, dataset)
     findings = [finding.model_dump(mode="json") for finding in found.findings or ()]
-    session.show(findings, f"{_called(found)}\n", findings_table(findings))
+    session.show(findings, f"{_heading(found)}\n", findings_table(findings))
 
 
 @datasets.command("queries")
@@ -101,8 +101,10 @@ def doctor_dataset(session: ServiceConnection, dataset: DatasetReference) -> Non
 def list_queries(
     session: ServiceConnection,
     dataset: DatasetReference,
-    query: Annotated[str | None, typer.Argument(help="A query's id, to see its documents.")] = None,
-    prefix: Annotated[str | None, typer.Option(help="Only queries whose ids begin so.")] = None,
+    query: Annotated[str | None, typer.Argument(help="Id of a query, to list its documents.")] = None,
+    prefix: Annotated[
+        str | None, typer.Option(help="Show only queries whose id starts with this text.")
+    ] = None,
     limit: Limit = 20,
 ) -> None:
     """List a dataset's queries, or the documents of one with their labels and features.
@@ -117,7 +119,7 @@ def list_queries(
         session.show(judged, _documents(judged))
         return
     entries = list(islice(found.queries(prefix), limit))
-    numbers = ("documents", "relevant", "least label", "greatest label")
+    numbers = ("documents", "relevant", "lowest label", "highest label")
     texts = ("text",) if any(entry.query_text for entry in entries) else ()
     shown = table("query", *texts, *numbers, "columns", right=numbers, wrap=(*texts, "columns"))
     for entry in entries:
@@ -137,7 +139,7 @@ def list_queries(
 def read_again(
     session: ServiceConnection,
     dataset: DatasetReference,
-    ignore: Annotated[list[str], typer.Option(help="A column to leave out; may be repeated.")],
+    ignore: Annotated[list[str], typer.Option(help="Column to leave out; may be repeated.")],
 ) -> None:
     """Read the upload of an invalid dataset again, without some columns.
 
@@ -152,7 +154,7 @@ def read_again(
 def describe_dataset(
     session: ServiceConnection,
     dataset: DatasetReference,
-    name: Annotated[str | None, typer.Option(help="What it is called.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the dataset.")] = None,
     project: Project = None,
 ) -> None:
     """Show or change the name and the project of a dataset.
@@ -168,7 +170,8 @@ def describe_dataset(
 def delete_datasets(
     session: ServiceConnection,
     datasets: Annotated[
-        list[str], typer.Argument(help="Ids or names.", autocompletion=of_service("datasets"))
+        list[str],
+        typer.Argument(help="Ids or names of datasets.", autocompletion=complete_from_service("datasets")),
     ],
     permanently: Permanently = False,
 ) -> None:
@@ -187,13 +190,13 @@ def delete_datasets(
 
 def show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
     """Print new datasets."""
-    pictures: list[Any] = []
+    blocks: list[Any] = []
     for dataset in made:
-        pictures += [_properties(session, dataset), ""]
-    session.show(made, *pictures[:-1])
+        blocks += [_properties(session, dataset), ""]
+    session.show(made, *blocks[:-1])
 
 
-def _called(dataset: "Dataset") -> str:
+def _heading(dataset: "Dataset") -> str:
     if dataset.statistics is None:
         return f"[bold]{plain(dataset.name)}[/bold]: {dataset.status}"
     return f"[bold]{plain(dataset.name)}[/bold]: {counts(dataset.statistics)}"
@@ -212,8 +215,8 @@ def _properties(session: ServiceConnection, dataset: "Dataset") -> Table:
             ("documents by label", labels or None),
             ("source", ", ".join(_source_words(dataset.source))),
             ("bytes", dataset.size_bytes),
-            ("made", f"{moment(dataset.created_at)} UTC"),
-            ("doctor", _doctors_word(session, dataset)),
+            ("created", f"{moment(dataset.created_at)} UTC"),
+            ("doctor", _findings_summary(session, dataset)),
         ]
     )
 
@@ -223,17 +226,17 @@ def _source_words(source: dict[str, Any]) -> list[str]:
     return [f"{name} {value}" for name, value in shown.items()]
 
 
-def _doctors_word(session: ServiceConnection, dataset: "Dataset") -> str | None:
+def _findings_summary(session: ServiceConnection, dataset: "Dataset") -> str | None:
     if dataset.findings is None:
         return None
     if not dataset.findings:
-        return "nothing to complain of"
+        return "no findings"
     found = [finding.severity for finding in dataset.findings]
     words = {"error": "errors", "warning": "warnings", "info": "notes"}
-    told = ", ".join(
+    summary = ", ".join(
         f"{found.count(severity)} {word}" for severity, word in words.items() if severity in found
     )
-    return f"{told}: {session.command(f'datasets doctor {dataset.id}')}"
+    return f"{summary}: {session.command(f'datasets doctor {dataset.id}')}"
 
 
 def _documents(judged: Any) -> Table:

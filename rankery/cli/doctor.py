@@ -22,12 +22,12 @@ def doctor(
         typer.Argument(
             exists=True,
             readable=True,
-            help="Judged files, in any format that uploads take; or one folder such as MSLR-WEB30K/Fold1.",
+            help="Judged files in any format of uploads, or one folder such as MSLR-WEB30K/Fold1.",
         ),
     ] = None,
     test: Annotated[
         list[Path] | None,
-        file_option("What models are to be judged on."),
+        file_option("Test files, on which models will be evaluated."),
     ] = None,
     format: FormatOption = "auto",
     columns: ColumnsOption = None,
@@ -47,7 +47,7 @@ def doctor(
     In a folder the training file is compared with the validation and test files, which are recognised by
     their names. Counts are compared with the published counts of public corpora.
 
-    LightGBM's query file is read from beside the data file, such as rank.train.query beside rank.train.
+    LightGBM's query file is read from the folder of the data file, such as rank.train.query for rank.train.
 
     With --storage the checksums of all stored artifacts are verified. The exit code is 1 if one is damaged or
     missing; orphaned files, which no database record refers to, are listed. The service may be running.
@@ -80,12 +80,14 @@ def _examine(
     from rankery.doctor import examine_files, examine_folder
 
     if query_sizes is not None and len(files) > 1:
-        raise WrongUsage("--query-sizes goes with one file; several have theirs beside them, as FILE.query")
+        raise WrongUsage(
+            "--query-sizes applies to one file; save the query file of each of several files as FILE.query"
+        )
     folder = next((file for file in files if file.is_dir()), None)
     if folder is None:
         return examine_files(files, tests, options, query_sizes)
     if len(files) > 1 or tests or query_sizes is not None:
-        raise WrongUsage(f"{folder} is a folder, which is examined alone")
+        raise WrongUsage(f"{folder} is a folder: give no other files, no --test and no --query-sizes with it")
     return examine_folder(folder, options)
 
 
@@ -94,7 +96,7 @@ def _show(found: "Examination") -> None:
         show(f"[bold]{plain(file.file)}[/bold]: {counts(file.statistics)}, {_format(file)}", "")
         show(findings_table(file.findings))
     for pair in found.pairs:
-        show(f"[bold]{plain(pair.train)}[/bold] beside [bold]{plain(pair.test)}[/bold]:", "")
+        show(f"[bold]{plain(pair.train)}[/bold] compared with [bold]{plain(pair.test)}[/bold]:", "")
         show(findings_table(pair.findings))
     if found.corpus is not None:
         show(plain(found.corpus))

@@ -14,7 +14,8 @@ from rankery.cli.printing import moment, number, p_value, plain, say, table
 from rankery.cli.service_options import on_service
 
 drift = typer.Typer(
-    help="Compare logged requests with the training data and with last week.", no_args_is_help=True
+    help="Compare logged requests with the training data and with the requests of last week.",
+    no_args_is_help=True,
 )
 
 _REPORTS = "/v1/drift-reports"
@@ -26,15 +27,22 @@ _DRIFTED = "drift"
 def check_drift(
     session: ServiceConnection,
     model: Reference,
-    days: Annotated[float | None, typer.Option(min=0.001, help="Of requests.", show_default="7")] = None,
+    days: Annotated[
+        float | None, typer.Option(min=0.001, help="Days of logged requests to check.", show_default="7")
+    ] = None,
     psi: Annotated[
-        float | None, typer.Option(min=0, help="Population stability index from which it drifts.")
+        float | None, typer.Option(min=0, help="PSI at or above which a feature counts as drifted.")
     ] = None,
     p: Annotated[
-        float | None, typer.Option(min=0, max=1, help="p-value below which a difference is shown.")
+        float | None, typer.Option(min=0, max=1, help="p-value below which a difference is significant.")
     ] = None,
     missing: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Change of the share missing from which it drifts.")
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Change in the share of missing values at or above which a feature counts as drifted.",
+        ),
     ] = None,
 ) -> None:
     """Check the logged requests of a model for drift; the exit code is 1 if drift is detected.
@@ -45,11 +53,11 @@ def check_drift(
     """
     thresholds = {"psi": psi, "p": p, "missing": missing}
     given = {key: value for key, value in thresholds.items() if value is not None}
-    asked = {"kind": "drift", "model": model, "days": days, "thresholds": given or None}
-    job = session.client.submit({key: value for key, value in asked.items() if value is not None})
+    body = {"kind": "drift", "model": model, "days": days, "thresholds": given or None}
+    job = session.client.submit({key: value for key, value in body.items() if value is not None})
     report = _report(session, session.wait(job).made("drift_report_id"))
     say(report["sentence"])
-    session.show(report, *_pictures(report))
+    session.show(report, *_report_tables(report))
     if report["verdict"] == _DRIFTED:
         raise typer.Exit(FAILED)
 
@@ -58,7 +66,7 @@ def check_drift(
 @on_service
 def list_reports(
     session: ServiceConnection,
-    model: Annotated[str | None, typer.Option(help="Only those of this model.")] = None,
+    model: Annotated[str | None, typer.Option(help="Show only reports of this model.")] = None,
     limit: Limit = 20,
 ) -> None:
     """List drift reports, newest first.
@@ -79,14 +87,14 @@ def list_reports(
 @drift.command("show")
 @on_service
 def show_report(
-    session: ServiceConnection, report: Annotated[str, typer.Argument(help="The report's id, drf_…")]
+    session: ServiceConnection, report: Annotated[str, typer.Argument(help="Id of the report, drf_…")]
 ) -> None:
     """Show a drift report, with one line for each feature.
 
     Example: `rankery drift show drf_01k9x2m4q7c8v5n3b6r9`
     """
     found = _report(session, report)
-    session.show(found, plain(found["sentence"]), *_pictures(found))
+    session.show(found, plain(found["sentence"]), *_report_tables(found))
 
 
 def _report(session: ServiceConnection, report: str) -> dict[str, Any]:
@@ -94,7 +102,7 @@ def _report(session: ServiceConnection, report: str) -> dict[str, Any]:
     return found
 
 
-def _pictures(report: dict[str, Any]) -> list[RenderableType]:
+def _report_tables(report: dict[str, Any]) -> list[RenderableType]:
     shown: list[RenderableType] = []
     for comparison in report["comparisons"]:
         numbers = ("PSI", "p", "missing before", "missing now")

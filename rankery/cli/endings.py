@@ -10,7 +10,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from rankery.cli.columns import in_words_of_options
+from rankery.cli.columns import with_option_names
 from rankery.cli.printing import say
 from rankery.cli.texts import NotUnderstood
 from rankery.errors import JobRefused, UserError
@@ -47,7 +47,7 @@ def _one_sentence_errors() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        say(in_words_of_options(str(error)))
+        say(with_option_names(str(error)))
         raise typer.Exit(_code_of(error)) from None
     except Interrupted as stopped:
         say(str(stopped))

@@ -7,14 +7,14 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.columns import ColumnsOption, columns_of
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.findings import findings_below
 from rankery.cli.measures import baselines_table, means_table
 from rankery.cli.metric_options import JudgedOnly, MaxDocuments, Metrics, Preset, RelevanceLevel, contract_of
 from rankery.cli.options import file_option
-from rankery.cli.references import data_of, refuse_idle_columns
+from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ def evaluate(
         str | None,
         typer.Argument(
             help="A model (id, name, name:version or name@alias) or a ranking, rnk_…",
-            autocompletion=of_service("models"),
+            autocompletion=complete_from_service("models"),
         ),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="What to measure the model on: a dataset's id or name, or a judged file.",
-            autocompletion=of_service("datasets"),
+            help="Dataset of the evaluation: its id or name, or a judged file.",
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
     columns: ColumnsOption = None,
@@ -47,7 +47,7 @@ def evaluate(
     relevance_level: RelevanceLevel = None,
     max_documents: MaxDocuments = None,
     judged_only: JudgedOnly = False,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of the resampling.")] = 42,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of the resampling.")] = 42,
     qrels: Annotated[
         Path | None,
         file_option(
@@ -58,7 +58,7 @@ def evaluate(
     run: Annotated[
         list[Path] | None,
         file_option(
-            "TREC run; several are compared.",
+            "TREC run; may be repeated to compare runs.",
             rich_help_panel=_FILES,
         ),
     ] = None,
@@ -66,7 +66,7 @@ def evaluate(
         bool,
         typer.Option(
             "--only-retrieved",
-            help="Leave out queries without a result, which otherwise count 0.",
+            help="Leave out queries without a result; by default they count as 0.",
             rich_help_panel=_FILES,
         ),
     ] = False,
@@ -75,7 +75,7 @@ def evaluate(
         typer.Option(
             min=1_000,
             max=10_000_000,
-            help="Random assignments of Fisher's randomisation test.",
+            help="Permutations of Fisher's randomisation test.",
             rich_help_panel=_FILES,
         ),
     ] = 100_000,
@@ -101,8 +101,8 @@ def evaluate(
     """
     if model is not None and dataset is not None and not (qrels or run):
         chosen = columns_of(columns)
-        refuse_idle_columns(chosen, dataset)
-        judged = data_of(session, dataset, chosen)
+        refuse_unused_columns(chosen, dataset)
+        judged = dataset_or_upload(session, dataset, chosen)
         job = session.client.evaluate(
             model,
             judged,

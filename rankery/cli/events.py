@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 events = typer.Typer(help="List or follow events.", no_args_is_help=True)
-audit = typer.Typer(help="List who has changed what; needs the scope admin.", no_args_is_help=True)
+audit = typer.Typer(help="List requests that changed something; needs the scope admin.", no_args_is_help=True)
 
 
 @events.command("list")
@@ -24,15 +24,15 @@ audit = typer.Typer(help="List who has changed what; needs the scope admin.", no
 def list_events(
     session: ServiceConnection,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Print events as they happen, a line each, until Ctrl-C.")
+        bool, typer.Option("--follow", "-f", help="Print events as they happen, one per line, until Ctrl-C.")
     ] = False,
     kind: Annotated[
-        list[str] | None, typer.Option(help="Only these, such as job.ended or gate.refused; may be repeated.")
+        list[str] | None, typer.Option(help="Kind of events, such as job.ended; may be repeated.")
     ] = None,
-    of: Annotated[str | None, typer.Option(metavar="ID", help="Only events of this object.")] = None,
+    of: Annotated[str | None, typer.Option(metavar="ID", help="Show only events of this object.")] = None,
     after: Annotated[
         int | None,
-        typer.Option(min=0, help="Only those behind the event of this id; 0 for all that are kept."),
+        typer.Option(min=0, help="Show only events after the event with this id; 0 shows all stored events."),
     ] = None,
     limit: Limit = 50,
 ) -> None:
@@ -48,10 +48,10 @@ def list_events(
             show_text(f"{json_line(event) if session.json else _line(event)}\n")
         return
     found = list(islice(session.client.past_events(after=after, kinds=kind, object=of), limit))
-    shown = table("id", "at", "kind", "object", "what", wrap=("what",))
+    shown = table("id", "at", "kind", "object", "details", wrap=("details",))
     for event in found:
         shown.add_row(
-            str(event.id), moment(event.at), event.kind, plain(event.object.id), plain(_what(event.data))
+            str(event.id), moment(event.at), event.kind, plain(event.object.id), plain(_details(event.data))
         )
     session.show(found, shown)
 
@@ -60,7 +60,7 @@ def list_events(
 @on_service
 def list_audit(
     session: ServiceConnection,
-    key: Annotated[str | None, typer.Option(help="Only what this key did, key_…")] = None,
+    key: Annotated[str | None, typer.Option(help="Show only requests with this API key, key_…")] = None,
     limit: Limit = 50,
 ) -> None:
     """List the audit log, the requests that changed something, newest first; needs the scope admin.
@@ -82,10 +82,10 @@ def list_audit(
 
 
 def _line(event: "EventView") -> str:
-    return f"{event.at:%Y-%m-%d %H:%M:%S} {event.kind} {event.object.id} {_what(event.data)}".rstrip()
+    return f"{event.at:%Y-%m-%d %H:%M:%S} {event.kind} {event.object.id} {_details(event.data)}".rstrip()
 
 
-def _what(data: dict[str, Any]) -> str:
+def _details(data: dict[str, Any]) -> str:
     """Format the scalar fields of an event; nested values are left out."""
     values = {key: value for key, value in data.items() if isinstance(value, str | int | float)}
     return ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in values.items())

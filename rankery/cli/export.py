@@ -8,7 +8,7 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
-from rankery.cli.completion import completed, of_service
+from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.names import EXPORT_FORMATS
@@ -31,31 +31,31 @@ def export(
         str | None,
         typer.Argument(
             help="The model: id, name (its latest version), name:version or name@alias.",
-            autocompletion=of_service("models"),
+            autocompletion=complete_from_service("models"),
         ),
     ] = None,
     format: Annotated[
         str | None,
         typer.Option(
-            help="What to write it as; --list tells the formats.",
-            autocompletion=completed(EXPORT_FORMATS),
+            help="Format to write; --list shows the formats.",
+            autocompletion=complete_from(EXPORT_FORMATS),
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", dir_okay=False, help="The file; it appears when it is complete."),
+        typer.Option("--output", "-o", dir_okay=False, help="File to write; it appears when it is complete."),
     ] = None,
     archive: Annotated[
         bool,
         typer.Option(
-            "--archive", help="A zip: with the file how to load it, the proof, and golden vectors to replay."
+            "--archive", help="Write a ZIP with loading instructions, parity report and golden vectors."
         ),
     ] = False,
     target_version: Annotated[
         str | None, typer.Option(help="The engine's version, such as 9.6.", show_default="the newest")
     ] = None,
     model_name: Annotated[
-        str | None, typer.Option(help="Its name in the engine.", show_default="name and version")
+        str | None, typer.Option(help="Name of the model in the engine.", show_default="name and version")
     ] = None,
     feature_set: Annotated[
         str | None,
@@ -64,27 +64,27 @@ def export(
     feature_names: Annotated[
         Path | None,
         file_option(
-            'JSON: what the engine calls a feature, by the model\'s name of it: {"f1": "bm25(title)"}.',
+            'JSON that maps feature names of the model to those of the engine: {"f1": "bm25(title)"}.',
         ),
     ] = None,
     score_shift: Annotated[
         bool,
-        typer.Option("--score-shift", help="Raise all scores so that none is below 0, as Lucene demands."),
+        typer.Option("--score-shift", help="Shift all scores so that none is below 0, as Lucene requires."),
     ] = False,
     never_missing: Annotated[
-        bool, typer.Option("--never-missing", help="Every document has every feature.")
+        bool, typer.Option("--never-missing", help="Assume that every document has every feature.")
     ] = False,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="Documents to prove it over: a dataset's id or name.",
+            help="Documents on which scores are compared: a dataset's id or name.",
             show_default="the model's own",
-            autocompletion=of_service("datasets"),
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
     list_formats: Annotated[bool, typer.Option("--list", help="List the formats and their options.")] = False,
     scorer: Annotated[
-        str, typer.Option(help="Kind of model that --list is about: trees, linear, mlp or sum.")
+        str, typer.Option(help="Kind of model whose formats --list shows: trees, linear, mlp or sum.")
     ] = "trees",
 ) -> None:
     """Write a model in the format of another engine, and verify that its scores are the same there.
@@ -98,7 +98,7 @@ def export(
         _show_formats(session, scorer)
         return
     if model is None or format is None or output is None:
-        raise WrongUsage("give MODEL, --format and --output; --list tells the formats")
+        raise WrongUsage("give MODEL, --format and --output; --list shows the formats")
     names = None if feature_names is None else object_of_file(feature_names, _NAMES)
     judged = None if dataset is None else dataset_of(session, dataset)
     options: dict[str, Any] = {
@@ -114,7 +114,7 @@ def export(
     parity = session.client.parity(model, format, dataset=judged, **options)
     say(f"wrote {parity.model.name}:{parity.model.version} to {output}")
     document = {"file": str(output), "bytes": output.stat().st_size, "parity": parity}
-    session.show(document, *_proof(parity))
+    session.show(document, *_parity_report(parity))
 
 
 def _show_formats(session: ServiceConnection, scorer: str) -> None:
@@ -131,34 +131,37 @@ def _show_formats(session: ServiceConnection, scorer: str) -> None:
     session.show(formats, shown)
 
 
-def _proof(parity: "ExportParity") -> Iterator[RenderableType]:
+def _parity_report(parity: "ExportParity") -> Iterator[RenderableType]:
     if parity.scorer != "trees":
-        exact, inexact = "Every score is the model's, up to rounding.", "Some scores are not the model's."
+        exact, inexact = (
+            "Every score equals the model's, up to rounding.",
+            "Some scores differ from the model's.",
+        )
     else:
-        exact, inexact = "Every decision is LightGBM's.", "Some decisions are not LightGBM's."
+        exact, inexact = "Every decision equals LightGBM's.", "Some decisions differ from LightGBM's."
     verdict = exact if parity.exact else inexact
     yield f"[bold]{verdict}[/bold]"
     for engine in parity.engines:
         yield ""
-        yield facts(_compared(engine))
+        yield facts(_engine_facts(engine))
     for note in parity.notes:
         yield f"- {plain(note)}"
 
 
-def _compared(engine: "EngineParity") -> Iterator[tuple[str, Any]]:
+def _engine_facts(engine: "EngineParity") -> Iterator[tuple[str, Any]]:
     yield "engine", engine.engine
     if engine.data is not None:
         data = engine.data
         yield "documents", f"{data.documents:,} of {data.queries:,} queries"
         if engine.edge_cases is None:
-            yield "other leaves", f"{data.differing_leaves:,} of {data.leaves:,}"
+            yield "differing leaves", f"{data.differing_leaves:,} of {data.leaves:,}"
         else:
-            yield "other scores", f"{data.differing_documents:,} of {data.documents:,} beyond rounding"
+            yield "differing scores", f"{data.differing_documents:,} of {data.documents:,} beyond rounding"
         yield "swapped neighbours", f"{data.swapped_pairs:,} of {data.adjacent_pairs:,}"
         yield "largest difference", f"{data.largest_score_difference:.2g}"
     if engine.edge_cases is not None:
         edges = engine.edge_cases
         yield "edge cases", f"{edges.differing_documents:,} of {edges.documents:,} beyond rounding"
-    beside = engine.neighbours
-    if beside.decisions or engine.edge_cases is None:
-        yield "other decisions", f"{beside.differing_decisions:,} of {beside.decisions:,} beside thresholds"
+    near = engine.neighbours
+    if near.decisions or engine.edge_cases is None:
+        yield "differing decisions", f"{near.differing_decisions:,} of {near.decisions:,} near thresholds"

@@ -23,7 +23,7 @@ def counts(statistics: Mapping[str, Any]) -> str:
 def findings_table(findings: Sequence[Mapping[str, Any]]) -> Table | str:
     """Return a table of findings in the given order: severity, title, advice and examples."""
     if not findings:
-        return "Nothing to complain of."
+        return "No findings."
     made = Table.grid(padding=(0, 2, 1, 0))
     made.add_column(no_wrap=True)
     made.add_column(overflow="fold")
@@ -40,7 +40,7 @@ def findings_below(found: "Evaluation | Job | Model") -> list[RenderableType]:
     return ["", findings_table(findings)] if findings else []
 
 
-def doubts(found: "Job | Model") -> str:
+def severity_counts(found: "Job | Model") -> str:
     """Count the errors and warnings among the findings of a resource: "1 error, 2 warnings"."""
     counted = []
     for severity in ("error", "warning"):

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from rankery.cli.columns import ColumnsOption, columns_of
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import facts, moment, plain, say, table
-from rankery.cli.references import data_of, refuse_idle_columns
+from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import json_object
 
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from rankery.client.schemas.answers import CounterfactualRule, Gate
     from rankery.client.schemas.requests import Contract, GateRequest
 
-gates = typer.Typer(help="Guard aliases by promotion gates.", no_args_is_help=True)
+gates = typer.Typer(help="List, set and delete promotion gates of aliases.", no_args_is_help=True)
 
 Guarded = Annotated[
     str,
     typer.Argument(
-        metavar="NAME@ALIAS", help="The model's name and the alias.", autocompletion=of_service("aliases")
+        metavar="NAME@ALIAS",
+        help="Model name and alias, such as web@champion.",
+        autocompletion=complete_from_service("aliases"),
     ),
 ]
 
@@ -34,7 +36,10 @@ Guarded = Annotated[
 def list_gates(
     session: ServiceConnection,
     name: Annotated[
-        str | None, typer.Option(help="Only those of this model.", autocompletion=of_service("model names"))
+        str | None,
+        typer.Option(
+            help="Show only gates of this model.", autocompletion=complete_from_service("model names")
+        ),
     ] = None,
     limit: Limit = 100,
 ) -> None:
@@ -43,7 +48,7 @@ def list_gates(
     Example: `rankery gates list --name web`
     """
     found = list(islice(session.client.gates(name), limit))
-    shown = table("alias", "require", "metric", "dataset", "p", "segments", "set", wrap=("dataset",))
+    shown = table("alias", "require", "metric", "dataset", "p", "segments", "updated", wrap=("dataset",))
     for gate in found:
         shown.add_row(
             plain(f"{gate.name}@{gate.alias}"),
@@ -65,7 +70,7 @@ def show_gate(session: ServiceConnection, alias: Guarded) -> None:
     Example: `rankery gates show web@champion`
     """
     gate = session.client.gate(*_parts(alias))
-    session.show(gate, facts((key.replace("_", " "), value) for key, value in _described(gate).items()))
+    session.show(gate, facts((key.replace("_", " "), value) for key, value in _properties(gate).items()))
 
 
 @gates.command("set")
@@ -76,54 +81,58 @@ def set_gate(
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="What versions are compared on: a dataset's id or name, or a judged file.",
-            autocompletion=of_service("datasets"),
+            help="Dataset on which versions are compared: its id or name, or a judged file.",
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="What decides on the dataset.", show_default="ndcg@10")
+        str | None, typer.Option(help="Metric to compare on the dataset.", show_default="ndcg@10")
     ] = None,
     interleaving: Annotated[
         Literal["better", "not_worse"] | None,
         typer.Option(
-            help="Users of an interleaving of both versions prefer the new one, or do not prefer the one in"
-            " place; alone, or beside a dataset."
+            help="Require that users of an interleaving prefer the new version, or do not prefer the current"
+            " one; with or without --dataset."
         ),
     ] = None,
     counterfactual: Annotated[
         str | None,
         typer.Option(
             metavar="JSON",
-            help="Estimate from a click log: click_log_id, dataset_id and optionally metric, estimator,"
-            " clip, margin.",
+            help="Require an estimate from a click log: click_log_id, dataset_id and optionally metric,"
+            " estimator, clip, margin.",
         ),
     ] = None,
     require: Annotated[
         Literal["better", "not_worse"],
-        typer.Option(help="Shown to be better than the version in place, or not shown to be worse."),
+        typer.Option(
+            help="Require a version significantly better, or not significantly worse, than the current one."
+        ),
     ] = "not_worse",
     p: Annotated[
         float | None,
         typer.Option(
-            min=0, max=1, help="The p-value below which a difference is shown.", show_default="0.05"
+            min=0, max=1, help="p-value below which a difference is significant.", show_default="0.05"
         ),
     ] = None,
     max_segment_drop: Annotated[
         float | None,
-        typer.Option(min=0, help="How much a segment of the queries may lose.", show_default="any amount"),
+        typer.Option(
+            min=0, help="Largest loss allowed in a segment of the queries.", show_default="any amount"
+        ),
     ] = None,
     min_segment_queries: Annotated[
-        int | None, typer.Option(min=1, help="Queries that a segment must have to count.")
+        int | None, typer.Option(min=1, help="Smallest number of queries of a segment that is checked.")
     ] = None,
     better_than_baselines: Annotated[
         bool,
         typer.Option(
             "--better-than-baselines",
-            help="Also ask for versions shown to be better than a random order, the input order and the best"
-            " single feature.",
+            help="Also require a version significantly better than a random order, the input order and the"
+            " best single feature.",
         ),
     ] = False,
-    preset: Annotated[str | None, typer.Option(help="Conventions of the metric, such as trec_eval.")] = None,
+    preset: Annotated[str | None, typer.Option(help="Metric conventions, such as trec_eval.")] = None,
     columns: ColumnsOption = None,
 ) -> None:
     """Set the gate of an alias, replacing an existing one.
@@ -135,11 +144,11 @@ def set_gate(
     if dataset is None and interleaving is None and counterfactual is None:
         raise WrongUsage("give --dataset, --interleaving or --counterfactual")
     if dataset is not None:
-        refuse_idle_columns(chosen, dataset)
+        refuse_unused_columns(chosen, dataset)
         metric = metric or "ndcg@10"
     estimation = None if counterfactual is None else json_object(counterfactual, "--counterfactual")
     given = {
-        "dataset_id": None if dataset is None else data_of(session, dataset, chosen).id,
+        "dataset_id": None if dataset is None else dataset_or_upload(session, dataset, chosen).id,
         "metric": metric,
         "interleaving": interleaving,
         "counterfactual": estimation,
@@ -178,7 +187,7 @@ def delete_gate(session: ServiceConnection, alias: Guarded) -> None:
 def _parts(reference: str) -> tuple[str, str]:
     name, at, alias = reference.partition("@")
     if not name or not at or not alias:
-        raise WrongUsage(f"an alias is written NAME@ALIAS, such as web@champion, not {reference!r}")
+        raise WrongUsage(f"write an alias as NAME@ALIAS, such as web@champion, not {reference!r}")
     return name, alias
 
 
@@ -186,19 +195,19 @@ def _estimate(rule: "CounterfactualRule") -> str:
     return f"{rule.metric} by {rule.estimator} on {rule.click_log_id}, margin {rule.margin:g}"
 
 
-def _described(gate: "Gate") -> dict[str, Any]:
+def _properties(gate: "Gate") -> dict[str, Any]:
     return {
         "alias": f"{gate.name}@{gate.alias}",
         "require": gate.require.replace("_", " "),
         "metric": gate.metric,
         "dataset": gate.dataset_id,
         "p": gate.p,
-        "most a segment may lose": gate.max_slice_drop,
-        "queries of a segment, at least": gate.min_slice_queries,
+        "largest loss of a segment": gate.max_slice_drop,
+        "smallest segment, in queries": gate.min_slice_queries,
         "better than baselines": gate.better_than_baselines,
         "interleaving": gate.interleaving and gate.interleaving.replace("_", " "),
         "estimate from clicks": gate.counterfactual and _estimate(gate.counterfactual),
         "conventions": getattr(gate.contract, "preset", None),
-        "set": f"{moment(gate.updated_at)} UTC",
+        "updated": f"{moment(gate.updated_at)} UTC",
         "by key": gate.key_id,
     }

@@ -7,12 +7,12 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.columns import ColumnsOption, columns_of
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.models import Reference, models
 from rankery.cli.printing import number, plain, table, titled
-from rankery.cli.references import data_of, refuse_idle_columns
+from rankery.cli.references import dataset_or_upload, refuse_unused_columns
 from rankery.cli.service_options import on_service
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Top", "inspection_tables", "models"]
 
-Top = Annotated[int, typer.Option(min=1, help="How many features to show.")]
+Top = Annotated[int, typer.Option(min=1, help="Number of features to show.")]
 _MEASURED = "Permutation importance, on a dataset"
 
 
@@ -34,20 +34,22 @@ def inspect(
         str | None,
         typer.Option(
             help="Measure on this dataset: its id or name, or a judged file.",
-            autocompletion=of_service("datasets"),
+            autocompletion=complete_from_service("datasets"),
             rich_help_panel=_MEASURED,
         ),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="The metric that is measured.", show_default="ndcg@10", rich_help_panel=_MEASURED),
+        typer.Option(
+            help="Metric whose loss is measured.", show_default="ndcg@10", rich_help_panel=_MEASURED
+        ),
     ] = None,
     repeats: Annotated[
         int | None,
         typer.Option(
             min=1,
             max=100,
-            help="How often each feature is shuffled.",
+            help="Number of times that each feature is shuffled.",
             show_default="5",
             rich_help_panel=_MEASURED,
         ),
@@ -55,7 +57,7 @@ def inspect(
     within: Annotated[
         Literal["dataset", "query"] | None,
         typer.Option(
-            help="Shuffle over all documents, or those of each query.",
+            help="Shuffle values over the whole dataset, or within each query.",
             show_default="dataset",
             rich_help_panel=_MEASURED,
         ),
@@ -64,7 +66,7 @@ def inspect(
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, max=2**31 - 1, help="Of the shuffling.", show_default="42", rich_help_panel=_MEASURED
+            min=0, max=2**31 - 1, help="Seed of the shuffling.", show_default="42", rich_help_panel=_MEASURED
         ),
     ] = None,
 ) -> None:
@@ -80,12 +82,12 @@ def inspect(
     chosen = columns_of(columns)
     if dataset is None:
         given = {"--metric": metric, "--repeats": repeats, "--within": within, "--seed": seed}
-        if idle := [name for name, value in {**given, "--columns": columns}.items() if value is not None]:
-            raise WrongUsage(f"{idle[0]} goes with --dataset")
+        if unused := [name for name, value in {**given, "--columns": columns}.items() if value is not None]:
+            raise WrongUsage(f"{unused[0]} needs --dataset")
         _show_gains(session, model, top)
         return
-    refuse_idle_columns(chosen, dataset)
-    judged = data_of(session, dataset, chosen)
+    refuse_unused_columns(chosen, dataset)
+    judged = dataset_or_upload(session, dataset, chosen)
     job = session.client.inspect(
         model,
         judged,
@@ -100,7 +102,7 @@ def inspect(
 
 def _show_gains(session: ServiceConnection, model: str, top: int) -> None:
     found = session.client.model(model).importance()
-    numbers = ("gain", "of all", "splits")
+    numbers = ("gain", "share of gain", "splits")
     shown = table("feature", *numbers, right=numbers)
     for one in islice(found.features, top):
         shown.add_row(plain(one.feature), f"{one.gain:,.4g}", f"{one.gain_share:.1%}", plain(one.split))
@@ -114,4 +116,9 @@ def inspection_tables(found: "Inspection", top: int) -> list[RenderableType]:
     for one in islice(found.importance, top):
         shown.add_row(plain(one.feature), *(number(value) for value in (one.mean, one.lower, one.upper)))
     baseline = number(found.baseline.mean)
-    return [titled(f"{plain(found.metric)} is {baseline}; it loses, with the 95% interval", shown)]
+    return [
+        titled(
+            f"{plain(found.metric)} is {baseline}; loss by shuffling each feature, with its 95% interval",
+            shown,
+        )
+    ]

@@ -12,7 +12,7 @@ from rankery.cli.printing import moment, number, p_value, plain, say, table
 from rankery.cli.served_events import EventsFile, batches, counts_of_events, read_events
 from rankery.cli.service_options import on_service
 
-interleavings = typer.Typer(help="Compare rankers by lists that they share.", no_args_is_help=True)
+interleavings = typer.Typer(help="Compare rankers by clicks on interleaved lists.", no_args_is_help=True)
 
 _PATH = "/v1/interleavings"
 InterleavingId = Annotated[str, typer.Argument(help="The interleaving's id, itl_…")]
@@ -22,17 +22,20 @@ InterleavingId = Annotated[str, typer.Argument(help="The interleaving's id, itl_
 @on_service
 def create_interleaving(
     session: ServiceConnection,
-    name: Annotated[str, typer.Argument(help="Display name.")],
-    model: Annotated[list[str] | None, typer.Option(help="A model; give two or more.")] = None,
+    name: Annotated[str, typer.Argument(help="Display name of the interleaving.")],
+    model: Annotated[list[str] | None, typer.Option(help="Model to compare; give two or more.")] = None,
     ranking: Annotated[
-        list[str] | None, typer.Option(help="Name of a ranker whose rankings you make; give two or more.")
+        list[str] | None, typer.Option(help="Name of a ranker of your system; give two or more.")
     ] = None,
     method: Annotated[
-        str, typer.Option(help="team_draft, balanced, probabilistic or optimised.")
+        str, typer.Option(help="Method: team_draft, balanced, probabilistic or optimised.")
     ] = "team_draft",
-    length: Annotated[int, typer.Option(min=1, max=100, help="Documents of a list at most.")] = 10,
+    length: Annotated[int, typer.Option(min=1, max=100, help="Maximum number of documents in a list.")] = 10,
     difference: Annotated[
-        float, typer.Option(min=0.001, max=0.499, help="Smallest difference of interest, above one half.")
+        float,
+        typer.Option(
+            min=0.001, max=0.499, help="Smallest difference to detect between the share of wins and one half."
+        ),
     ] = 0.05,
 ) -> None:
     """Create an interleaving of models, or of rankings that your system produces.
@@ -45,7 +48,7 @@ def create_interleaving(
     body |= {"models": model} if model else {"rankings": ranking}
     made = session.client.request("POST", _PATH, json=body).json()
     session.show(made, plain(made["id"]))
-    say(f"A test with a fixed number would need {made['sample_size']:,} decided {made['unit']}s.")
+    say(f"A test with a fixed sample size would need {made['sample_size']:,} decided {made['unit']}s.")
 
 
 @interleavings.command("list")

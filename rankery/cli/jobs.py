@@ -9,10 +9,10 @@ import typer
 from rich.table import Table
 
 from rankery.cli.bulk import add_delete
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED, REFUSED
-from rankery.cli.findings import doubts, findings_below
+from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.leaderboard import leaderboard
 from rankery.cli.options import Limit, OfJobStatus, OfKind, OfProject
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 
 jobs = typer.Typer(help="Follow, wait for and cancel jobs.", no_args_is_help=True)
 
-_Job = Annotated[str, typer.Argument(help="The job's id, job_…", autocompletion=of_service("jobs"))]
-_Jobs = Annotated[list[str], typer.Argument(help="Ids, job_…", autocompletion=of_service("jobs"))]
+_Job = Annotated[
+    str, typer.Argument(help="The job's id, job_…", autocompletion=complete_from_service("jobs"))
+]
+_Jobs = Annotated[
+    list[str], typer.Argument(help="Ids of the jobs, job_…", autocompletion=complete_from_service("jobs"))
+]
 
 
 @jobs.command("list")
@@ -46,7 +50,7 @@ def list_jobs(
         "id", "kind", "status", "title", "progress", "age", right=("age",), wrap=("title", "progress")
     )
     for job in found:
-        state = ", ".join(filter(None, [job.status, doubts(job)]))
+        state = ", ".join(filter(None, [job.status, severity_counts(job)]))
         shown.add_row(job.id, job.kind, state, plain(job.title), _progress(job), age(job.created_at))
     session.show(found, shown)
 
@@ -68,7 +72,7 @@ def wait_for_jobs(
     session: ServiceConnection,
     jobs: _Jobs,
     timeout: Annotated[
-        float | None, typer.Option(min=0, help="Give up after so many seconds.", show_default="never")
+        float | None, typer.Option(min=0, help="Stop waiting after this many seconds.", show_default="never")
     ] = None,
 ) -> None:
     """Wait until jobs have ended; the exit code is 1 if one failed or was cancelled, 3 if a gate refused one.
@@ -103,7 +107,7 @@ def cancel_jobs(session: ServiceConnection, jobs: _Jobs) -> None:
 def show_history(
     session: ServiceConnection,
     job: _Job,
-    after: Annotated[int, typer.Option(min=0, help="Only iterations above this one.")] = 0,
+    after: Annotated[int, typer.Option(min=0, help="Show only iterations after this one.")] = 0,
 ) -> None:
     """Show the learning curves of a training, one line for each iteration.
 
@@ -117,10 +121,10 @@ def show_history(
         values = (number(curve[place]) for curve in curves)
         style = "bold" if iteration == history.best_iteration else ""
         shown.add_row(str(iteration), *values, style=style)
-    told = [] if history.best_iteration is None else [f"best iteration: {history.best_iteration}"]
+    notes = [] if history.best_iteration is None else [f"best iteration: {history.best_iteration}"]
     if history.times:
-        told.insert(0, f"an iteration takes {history.times}")
-    session.show(history, shown, *told)
+        notes.insert(0, f"an iteration takes {history.times}")
+    session.show(history, shown, *notes)
 
 
 @jobs.command("candidates")
@@ -132,8 +136,8 @@ def show_candidates(session: ServiceConnection, job: _Job) -> None:
     """
     found = session.client.job(job)
     candidates = found.leaderboard()
-    told = [] if found.conclusion is None else [plain(found.conclusion.sentence)]
-    session.show(candidates, leaderboard(candidates, found.spec["metric"]), *told)
+    conclusion = [] if found.conclusion is None else [plain(found.conclusion.sentence)]
+    session.show(candidates, leaderboard(candidates, found.spec["metric"]), *conclusion)
 
 
 @jobs.command("describe")
@@ -141,7 +145,7 @@ def show_candidates(session: ServiceConnection, job: _Job) -> None:
 def describe_job(
     session: ServiceConnection,
     job: _Job,
-    name: Annotated[str | None, typer.Option(help='What it is called; "" for none.')] = None,
+    name: Annotated[str | None, typer.Option(help='Name of the job; "" for none.')] = None,
     text: Text = None,
     project: Project = None,
 ) -> None:
@@ -192,7 +196,7 @@ def _properties(job: "Job") -> Iterator[tuple[str, Any]]:
         yield f"{data} metrics", ", ".join(f"{name} {number(value)}" for name, value in metrics.items())
     yield "priority", job.priority
     yield "key", job.key_id
-    for name, at in (("made", job.created_at), ("started", job.started_at), ("ended", job.finished_at)):
+    for name, at in (("created", job.created_at), ("started", job.started_at), ("ended", job.finished_at)):
         yield name, at and f"{moment(at)} UTC"
     if job.attempts and len(job.attempts) > 1:
         yield "attempts", _attempts(job.attempts)

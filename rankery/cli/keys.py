@@ -7,27 +7,25 @@ import typer
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Json
 from rankery.cli.printing import plain, say, show, show_json, show_text, table
 
-keys = typer.Typer(
-    help="Make, list and revoke API keys; with the service running or not.", no_args_is_help=True
-)
+keys = typer.Typer(help="Create, list and revoke API keys; no service need run.", no_args_is_help=True)
 
 
 @keys.command("create")
 def create_key(
-    name: Annotated[str, typer.Argument(help="What people call it.")],
+    name: Annotated[str, typer.Argument(help="Display name of the key.")],
     scope: Annotated[
         list[str],
         typer.Option(
-            help="read shows, write also submits and deletes, score ranks documents and nothing else, admin"
-            " does everything; may be given several times."
+            help="read: list and show; write: also submit and delete; score: only rank documents; admin:"
+            " everything. May be repeated."
         ),
     ],
     expires_in: Annotated[
-        str | None, typer.Option(help="How long it is accepted: 90d, 12h, 30m.", show_default="for ever")
+        str | None, typer.Option(help="Lifetime of the key: 90d, 12h, 30m.", show_default="unlimited")
     ] = None,
     project: Annotated[
         list[str] | None,
-        typer.Option(help="A project that it is bound to; may be given several times.", show_default="all"),
+        typer.Option(help="Project that the key is restricted to; may be repeated.", show_default="all"),
     ] = None,
     data_dir: DataDir = DEFAULT_DATA_DIR,
     json: Json = False,
@@ -61,7 +59,7 @@ def list_keys(data_dir: DataDir = DEFAULT_DATA_DIR, json: Json = False) -> None:
     if json:
         show_json(found)
         return
-    shown = table("id", "name", "secret", "scopes", "state", "made", "last used", wrap=("name", "scopes"))
+    shown = table("id", "name", "secret", "scopes", "state", "created", "last used", wrap=("name", "scopes"))
     for key in found:
         shown.add_row(
             key["id"],

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from rankery.client.views.lifecycle import LabelledView
 
 Text = Annotated[str | None, typer.Option("--text", help='The description or the notes; "" for none.')]
-Project = Annotated[
-    str | None, typer.Option("--project", help='The project that it belongs to; "" for none.')
-]
+Project = Annotated[str | None, typer.Option("--project", help='Project of the object; "" for none.')]
 
 
 def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: str) -> None:
@@ -36,7 +34,7 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
         set: SetTags = None,
         remove: RemoveTags = None,
         to_project: Annotated[
-            str | None, typer.Option(help='The project that they move to; "" for none.', metavar="PROJECT")
+            str | None, typer.Option(help='Project to move the objects to; "" for none.', metavar="PROJECT")
         ] = None,
         dry_run: DryRun = False,
         yes: Yes = False,
@@ -50,8 +48,8 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
             return session.client.label(noun, **chosen, tags=tags or None, **moved, dry_run=dry_run)
 
         if tags or moved:
-            is_asked = "where" in chosen and not dry_run and not yes
-            if is_asked and (preview := run(dry_run=True)).changed:
+            needs_confirmation = "where" in chosen and not dry_run and not yes
+            if needs_confirmation and (preview := run(dry_run=True)).changed:
                 confirm(session, [facts(_labelled(preview))], "Label them?")
             labelled = run(dry_run=dry_run)
             session.show(labelled, facts(_labelled(labelled)))
@@ -65,9 +63,9 @@ def add_label(group: typer.Typer, noun: Literal["jobs", "models"], *examples: st
     label.__doc__ = "\n\n".join(
         [
             f"Change tags and the project of {noun}; other tags stay. Without changes, show the tags of one.",
-            "With a filter a preview and a question come first. The results of a job move with it to another"
-            " project, and all versions of a model's name together. The exit code is 1 where an id does not"
-            " exist, or an object would have too many tags.",
+            "With a filter, a preview and a confirmation come first. The results of a job move to the project"
+            " with it; all versions of a model name move together. The exit code is 1 if an id does not"
+            " exist, or if an object would have too many tags.",
             *(f"Example: `rankery {noun} label {example}`" for example in examples),
         ]
     )
@@ -103,7 +101,7 @@ def _labelled(found: "LabelledView") -> list[tuple[str, Any]]:
     return [
         ("would change" if found.dry_run else "changed", found.changed),
         ("unchanged", found.unchanged),
-        ("names that move", ", ".join(found.moved_names) or None),
+        ("moved model names", ", ".join(found.moved_names) or None),
         ("not found", ", ".join(found.missing) or None),
         *((one.id, one.reason) for one in found.refused),
     ]

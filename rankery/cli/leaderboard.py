@@ -25,4 +25,4 @@ def leaderboard(candidates: "Sequence[CandidateView]", metric: str) -> Renderabl
     shown = table(*headings.values(), right=right, wrap=("status",))
     for row in rows:
         shown.add_row(*(plain(row[name]) for name in names))
-    return titled("candidates, measured on queries that they were trained without", shown)
+    return titled("candidates, evaluated on queries that they were not trained on", shown)

@@ -15,10 +15,8 @@ from rankery.cli.service_options import on_service
 if TYPE_CHECKING:
     from rankery.client.schemas.answers import Deletion
 
-trash = typer.Typer(
-    help="List what was deleted, restore it, or free its bytes at once.", no_args_is_help=True
-)
-storage = typer.Typer(help="Show the bytes that the service keeps.", no_args_is_help=True)
+trash = typer.Typer(help="List and restore deleted objects, or purge them immediately.", no_args_is_help=True)
+storage = typer.Typer(help="Show the storage that the service uses.", no_args_is_help=True)
 projects = typer.Typer(help="List projects.", no_args_is_help=True)
 
 
@@ -39,7 +37,7 @@ def list_trash(
             "dataset",
         ]
         | None,
-        typer.Option(help="Only these."),
+        typer.Option(help="Show only objects of this kind."),
     ] = None,
     limit: Limit = 50,
 ) -> None:
@@ -48,7 +46,7 @@ def list_trash(
     Example: `rankery trash list --kind model`
     """
     found = list(islice(session.client.trash(kind), limit))
-    shown = table("id", "kind", "name", "bytes", "deleted", "by", "freed", right=("bytes",), wrap=("name",))
+    shown = table("id", "kind", "name", "bytes", "deleted", "by", "purged", right=("bytes",), wrap=("name",))
     for one in found:
         by = one.deleted_by or ""
         times = (moment(one.deleted_at), plain(by), moment(one.purge_at))
@@ -58,7 +56,9 @@ def list_trash(
 
 @trash.command("restore")
 @on_service
-def restore(session: ServiceConnection, ids: Annotated[list[str], typer.Argument(help="Ids.")]) -> None:
+def restore(
+    session: ServiceConnection, ids: Annotated[list[str], typer.Argument(help="Ids of the objects.")]
+) -> None:
     """Restore objects from the trash, with the objects deleted with them and those they need.
 
     Example: `rankery trash restore mdl_01k9x3a7d5f8g2h4j6k9`
@@ -74,9 +74,12 @@ def restore(session: ServiceConnection, ids: Annotated[list[str], typer.Argument
 @on_service
 def empty_trash(
     session: ServiceConnection,
-    ids: Annotated[list[str] | None, typer.Argument(help="Only these ids.", show_default="all")] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of the objects to purge.", show_default="all")
+    ] = None,
     older_than: Annotated[
-        float | None, typer.Option(min=0, metavar="DAYS", help="Only what was deleted so long ago.")
+        float | None,
+        typer.Option(min=0, metavar="DAYS", help="Purge only objects deleted at least this many days ago."),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -102,7 +105,7 @@ def empty_trash(
 def show_storage(
     session: ServiceConnection,
     refresh: Annotated[
-        bool, typer.Option("--refresh", help="Measure now; else within the last minute.")
+        bool, typer.Option("--refresh", help="Measure now; by default, numbers are up to a minute old.")
     ] = False,
 ) -> None:
     """Show the storage used by each kind of object and by the trash, and what retention would free.
@@ -110,7 +113,7 @@ def show_storage(
     Example: `rankery storage show --refresh`
     """
     found = session.client.storage(refresh=refresh)
-    numbers = ("objects", "size", "in the trash", "retention", "it would free")
+    numbers = ("objects", "size", "in the trash", "retention", "freed by retention")
     shown = table("kind", *numbers, right=numbers)
     for kind in found.kinds:
         kept = (

@@ -33,7 +33,7 @@ def baselines_table(baselines: Sequence[Mapping[str, Any]]) -> Group:
     made = table("metric", *names, right=names)
     for metric in baselines[0]["metrics"]:
         made.add_row(metric, *(number(one["metrics"][metric]["mean"]) for one in baselines))
-    return titled("rankings of the same data that need no training", made)
+    return titled("untrained baselines on the same data", made)
 
 
 def pair_table(pair: Mapping[str, Any], names: Sequence[str], correction: str = "holm") -> Group:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from rankery.cli.completion import completed
+from rankery.cli.completion import complete_from
 from rankery.cli.names import METRICS, PRESETS
 
 if TYPE_CHECKING:
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 Metrics = Annotated[
     list[str] | None,
     typer.Option(
-        help="Such as ndcg@10, trec_eval's ndcg_cut_10 or ir_measures' nDCG@10; may be given several times,"
-        " the first decides comparisons.",
-        autocompletion=completed(METRICS),
+        help="Metric such as ndcg@10, trec_eval's ndcg_cut_10 or ir_measures' nDCG@10; may be repeated. The"
+        " first metric decides comparisons.",
+        autocompletion=complete_from(METRICS),
         show_default=False,
     ),
 ]
 Preset = Annotated[
     str | None,
     typer.Option(
-        help="Conventions: default, lightgbm, xgboost, sklearn, trec_eval or letor.",
-        autocompletion=completed(PRESETS),
+        help="Metric conventions: default, lightgbm, xgboost, sklearn, trec_eval or letor.",
+        autocompletion=complete_from(PRESETS),
         show_default=False,
     ),
 ]
@@ -33,7 +33,7 @@ RelevanceLevel = Annotated[
     typer.Option(
         "--relevance-level",
         "-l",
-        help="Documents of this label and above are relevant to metrics that know no grades; trec_eval's -l.",
+        help="Smallest label that counts as relevant in binary metrics; trec_eval's -l.",
         show_default=False,
     ),
 ]
@@ -44,7 +44,7 @@ MaxDocuments = Annotated[
         "-M",
         min=1,
         max=2**31 - 1,
-        help="Only so many documents of each query's ranking count; trec_eval's -M.",
+        help="Evaluate only this many top-ranked documents of each query; trec_eval's -M.",
         show_default=False,
     ),
 ]
@@ -54,7 +54,7 @@ JudgedOnly = Annotated[
     typer.Option(
         "--judged-only",
         "-J",
-        help="Leave documents that are not judged, or below 0, out of the ranking; trec_eval's -J.",
+        help="Remove documents without a judgment, or with a label below 0, from rankings; trec_eval's -J.",
     ),
 ]
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.models import Reference, model_facts
 from rankery.cli.printing import facts, say
@@ -27,7 +27,10 @@ def export_model(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The directory, which must not exist.", show_default="NAME-VERSION-mlflow"
+            "--output",
+            "-o",
+            help="Directory to create; it must not exist.",
+            show_default="NAME-VERSION-mlflow",
         ),
     ] = None,
 ) -> None:
@@ -47,7 +50,7 @@ def export_model(
 
     found = session.client.model(model)
     made = export(session.client, found.id, output or Path(f"{found.name}-{found.version}-mlflow"))
-    say(f"wrote {made.model} to {made.path}; {made.golden_vectors} documents score as on the service")
+    say(f"wrote {made.model} to {made.path}; {made.golden_vectors} documents have the scores of the service")
     session.show(
         asdict(made),
         facts(
@@ -55,7 +58,7 @@ def export_model(
                 ("directory", made.path),
                 ("model", made.model),
                 ("requirements", ", ".join(made.requirements)),
-                ("load it by", f'mlflow.pyfunc.load_model("{made.path}").predict(frame)'),
+                ("load with", f'mlflow.pyfunc.load_model("{made.path}").predict(frame)'),
             ]
         ),
     )
@@ -71,15 +74,17 @@ def import_model(
     name: Annotated[
         str | None,
         typer.Option(
-            help="The name that it becomes a version of.",
-            show_default="that of an export of Rankery",
-            autocompletion=of_service("model names"),
+            help="Model name; the import becomes its next version.",
+            show_default="the name in an export of Rankery",
+            autocompletion=complete_from_service("model names"),
         ),
     ] = None,
     description: Annotated[
-        str | None, typer.Option(help="What there is to say of it, in place of its metrics and parameters.")
+        str | None, typer.Option(help="Description of the version, instead of its metrics and parameters.")
     ] = None,
-    tag: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="What to mark it with.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Tag of the version; may be repeated.")
+    ] = None,
 ) -> None:
     """Register the model of an MLflow directory: a LightGBM booster or an export of `rankery mlflow export`.
 
@@ -92,7 +97,7 @@ def import_model(
     found = find_model(folder)
     known = name or found.name
     if known is None:
-        raise FileUnusable(f"{folder} does not say what its model is called; give --name")
+        raise FileUnusable(f"{folder} has no model name; give --name")
     tags = {**found.tags, **assigned(tag, "--tag")}
     job = session.client.import_model(
         found.file, known, description=description or found.description, tags=tags or None, progress=False

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import typer
 
 from rankery.cli.bulk import add_delete
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import FAILED
-from rankery.cli.findings import doubts, findings_below
+from rankery.cli.findings import findings_below, severity_counts
 from rankery.cli.labels import Project, Text, add_label, describe_object
 from rankery.cli.options import Limit, OfName, OfProject, WithTag
 from rankery.cli.printing import age, facts, moment, number, plain, say, table
@@ -24,18 +24,18 @@ from rankery.errors import JobFailed
 if TYPE_CHECKING:
     from rankery.client import Job, Model
 
-models = typer.Typer(help="List models, promote them and take them back.", no_args_is_help=True)
-aliases = typer.Typer(help="List aliases and their moves.", no_args_is_help=True)
+models = typer.Typer(help="List, promote and roll back models.", no_args_is_help=True)
+aliases = typer.Typer(help="List aliases and their history.", no_args_is_help=True)
 
 Reference = Annotated[
     str,
     typer.Argument(
         help="The model: id, name (its latest version), name:version or name@alias.",
-        autocompletion=of_service("models"),
+        autocompletion=complete_from_service("models"),
     ),
 ]
 _Name = Annotated[str, typer.Argument(help="The model's name.")]
-_Alias = Annotated[str, typer.Option(help="The alias.")]
+_Alias = Annotated[str, typer.Option(help="Name of the alias.")]
 _CHAMPION = "champion"
 
 
@@ -65,7 +65,9 @@ def list_models(
             model.kind,
             model.loss["name"] if model.loss else model.source,
             plain(model.best_iteration),
-            ", ".join(filter(None, [_means(dict(islice((model.metrics or {}).items(), 1))), doubts(model)])),
+            ", ".join(
+                filter(None, [_means(dict(islice((model.metrics or {}).items(), 1))), severity_counts(model)])
+            ),
             age(model.created_at),
         )
     session.show(found, shown)
@@ -153,7 +155,7 @@ def show_history(
     Example: `rankery aliases history web --alias champion`
     """
     found = list(islice(session.client.alias_history(name, alias), limit))
-    shown = table("at", "what", "from", "to", "job", "why", right=("from", "to"), wrap=("why",))
+    shown = table("at", "move", "from", "to", "job", "reason", right=("from", "to"), wrap=("reason",))
     for move in found:
         shown.add_row(
             moment(move.at),
@@ -171,11 +173,15 @@ def import_model(
     session: ServiceConnection,
     file: Annotated[
         Path,
-        typer.Argument(exists=True, dir_okay=False, readable=True, help="What LightGBM saved as text."),
+        typer.Argument(
+            exists=True, dir_okay=False, readable=True, help="Model file that LightGBM saved as text."
+        ),
     ],
-    name: Annotated[str, typer.Option(help="The name that it becomes a version of.")],
-    description: Annotated[str | None, typer.Option(help="What there is to say of it.")] = None,
-    tag: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="What to mark it with.")] = None,
+    name: Annotated[str, typer.Option(help="Model name; the import becomes its next version.")],
+    description: Annotated[str | None, typer.Option(help="Description of the version.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Tag of the version; may be repeated.")
+    ] = None,
 ) -> None:
     """Import a model that LightGBM trained elsewhere; it is validated first.
 
@@ -196,7 +202,9 @@ def download_model(
     model: Reference,
     file: Annotated[
         Path | None,
-        typer.Argument(dir_okay=False, help="Where to.", show_default="NAME-VERSION.txt or .safetensors"),
+        typer.Argument(
+            dir_okay=False, help="File to write.", show_default="NAME-VERSION.txt or .safetensors"
+        ),
     ] = None,
 ) -> None:
     """Download a model in its stored format; `rankery export` writes formats of other engines.
@@ -215,7 +223,7 @@ def download_model(
 def describe_model(
     session: ServiceConnection,
     model: Reference,
-    name: Annotated[str | None, typer.Option(help='The display name of the version; "" for none.')] = None,
+    name: Annotated[str | None, typer.Option(help='Display name of the version; "" for none.')] = None,
     text: Text = None,
     project: Project = None,
 ) -> None:
@@ -241,12 +249,12 @@ def reproduce(session: ServiceConnection, model: Reference) -> None:
     job: Job = session.wait(session.client.reproduce(model))
     found = cast("dict[str, Any]", job.result)
     if found["equal"]:
-        say(f"{model} came out the same, byte for byte: sha256 {found['sha256']}")
+        say(f"{model} was reproduced byte for byte: sha256 {found['sha256']}")
     else:
         changed = ", ".join(
             f"{one['what']} was {one['then']} and is {one['now']}" for one in found["differences"] or ()
         )
-        say(f"{model} came out differently; what changed: {changed or 'nothing that is on record'}")
+        say(f"{model} was not reproduced byte for byte; recorded differences: {changed or 'none'}")
     session.show(found)
     if not found["equal"]:
         raise typer.Exit(FAILED)
@@ -259,24 +267,26 @@ def distil(
     model: Reference,
     name: Annotated[
         str | None,
-        typer.Option(help="The model that it becomes a version of.", show_default="NAME-distilled"),
+        typer.Option(help="Model name; the forest becomes its next version.", show_default="NAME-distilled"),
     ] = None,
-    leaves: Annotated[int | None, typer.Option(help="Leaves of a tree at most.", show_default="15")] = None,
-    iterations: Annotated[int | None, typer.Option(help="Trees.", show_default="1000")] = None,
+    leaves: Annotated[
+        int | None, typer.Option(help="Maximum number of leaves per tree.", show_default="15")
+    ] = None,
+    iterations: Annotated[int | None, typer.Option(help="Number of trees.", show_default="1000")] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
             help="Documents that the model scores, judged or not: a dataset's id or name.",
             show_default="the model's own",
-            autocompletion=of_service("datasets"),
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
     test: Annotated[
         str | None,
         typer.Option(
-            help="Judged queries on which both are measured: a dataset's id or name.",
+            help="Judged queries on which both models are evaluated: a dataset's id or name.",
             show_default="the model's own, or a fifth of the queries",
-            autocompletion=of_service("datasets"),
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
 ) -> None:
@@ -284,7 +294,7 @@ def distil(
 
     The loss in quality is measured on test queries and printed with an interval.
 
-    Example: `rankery models distil both --leaves 31`
+    Example: `rankery models distil web-sum --leaves 31`
     """
     chosen: dict[str, Any] = {
         "model_name": name,
@@ -328,4 +338,4 @@ def model_facts(model: "Model") -> Iterator[tuple[str, Any]]:
     yield "dataset", model.dataset_id
     yield "bytes", model.size_bytes
     yield "sha256", f"{model.sha256[:16]}…"
-    yield "made", f"{moment(model.created_at)} UTC"
+    yield "created", f"{moment(model.created_at)} UTC"

@@ -1,4 +1,4 @@
-"""Names that core knows, for completion: its import takes longer than a shell should wait."""
+"""Names of losses, metrics and formats, for completion; importing them from core would take too long."""
 
 LOSSES = (
     "mse",

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from rankery.cli.completion import of_service
+from rankery.cli.completion import complete_from_service
 from rankery.cli.job_names import JobKind, JobStatus
 
 DEFAULT_DATA_DIR = Path("rankery-data")
@@ -24,10 +24,11 @@ Port = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print the result alone: no progress, no notices; errors stay.")
+    bool,
+    typer.Option("--quiet", "-q", help="Print only the result and errors, without progress and notices."),
 ]
 DataFormat = Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"]
-FormatOption = Annotated[DataFormat, typer.Option(help="auto tells it by the content.")]
+FormatOption = Annotated[DataFormat, typer.Option(help="Format of the data; auto detects it.")]
 
 
 def file_option(help: str, **more: Any) -> Any:
@@ -37,22 +38,20 @@ def file_option(help: str, **more: Any) -> Any:
 
 QuerySizesOption = Annotated[
     Path | None,
-    file_option("LightGBM's query file; FILE.query beside FILE is found without."),
+    file_option("LightGBM's query file; FILE.query in the folder of FILE is found automatically."),
 ]
-Limit = Annotated[int, typer.Option(min=1, help="How many to list at most.")]
-Permanently = Annotated[
-    bool, typer.Option("--permanently", help="Free the bytes at once, without the trash.")
-]
+Limit = Annotated[int, typer.Option(min=1, help="Maximum number of objects to list.")]
+Permanently = Annotated[bool, typer.Option("--permanently", help="Delete permanently, without the trash.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; a program has to say so.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation; required in scripts.")]
 Watch = Annotated[
-    bool, typer.Option("--watch/--no-watch", help="Wait for the end, with progress on a terminal.")
+    bool, typer.Option("--watch/--no-watch", help="Wait for the result, with progress on a terminal.")
 ]
 SetTags = Annotated[
-    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A tag to set; may be repeated.")
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Tag to set; may be repeated.")
 ]
 RemoveTags = Annotated[
-    list[str] | None, typer.Option("--remove", metavar="NAME", help="A tag to remove; may be repeated.")
+    list[str] | None, typer.Option("--remove", metavar="NAME", help="Tag to remove; may be repeated.")
 ]
 
 _FILTERS = "Filters"
@@ -63,25 +62,31 @@ def _filter(*names: str, help: str, **more: Any) -> Any:
 
 
 # Filters of lists, of labels and of deletions.
-OfProject = Annotated[str | None, _filter("--project", help="Of this project; - for those of none.")]
-OfStatus = Annotated[str | None, _filter("--status", help="In this status, such as failed.")]
-OfJobStatus = Annotated[JobStatus | None, _filter("--status", help="In this status.")]
+OfProject = Annotated[
+    str | None, _filter("--project", help="Objects of this project; - for objects without one.")
+]
+OfStatus = Annotated[str | None, _filter("--status", help="Objects in this status, such as failed.")]
+OfJobStatus = Annotated[JobStatus | None, _filter("--status", help="Jobs in this status.")]
 OfKind = Annotated[
-    JobKind | None, _filter("--kind", metavar="KIND", help="Of this kind, such as train or evaluate.")
+    JobKind | None, _filter("--kind", metavar="KIND", help="Jobs of this kind, such as train or evaluate.")
 ]
 OfName = Annotated[
     str | None,
-    _filter("--name", help="Versions of this name.", autocompletion=of_service("model names")),
+    _filter(
+        "--name", help="Versions of this model name.", autocompletion=complete_from_service("model names")
+    ),
 ]
-OfModel = Annotated[str | None, _filter("--model", help="Of this version of a model, mdl_…")]
-OfPaper = Annotated[str | None, _filter("--paper", help="Of this paper, such as lambdaloss-2018.")]
-OnDataset = Annotated[str | None, _filter("--dataset", help="On this dataset, ds_…")]
-WithTag = Annotated[str | None, _filter("--tag", help="With this tag: team, or team:search.")]
+OfModel = Annotated[str | None, _filter("--model", help="Results of this model version, mdl_…")]
+OfPaper = Annotated[
+    str | None, _filter("--paper", help="Experiments on this paper, such as lambdaloss-2018.")
+]
+OnDataset = Annotated[str | None, _filter("--dataset", help="Objects that use this dataset, ds_…")]
+WithTag = Annotated[str | None, _filter("--tag", help="Objects with this tag: team, or team:search.")]
 OlderThan = Annotated[
-    float | None, _filter("--older-than", help="At least so many days old.", min=0, metavar="DAYS")
+    float | None, _filter("--older-than", help="Objects at least this many days old.", min=0, metavar="DAYS")
 ]
 CreatedBefore = Annotated[
     str | None,
-    _filter("--created-before", help="Made before this day or moment, UTC.", metavar="2026-05-01"),
+    _filter("--created-before", help="Objects created before this date or time, UTC.", metavar="2026-05-01"),
 ]
-Everything = Annotated[bool, _filter("--all", help="All there are.")]
+Everything = Annotated[bool, _filter("--all", help="All objects.")]

@@ -34,12 +34,14 @@ def report_tables(report: Json) -> Iterator[RenderableType]:
 def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
     """Yield the estimate of a dry run and the measurements behind it."""
     yield f"[bold]{plain(estimate['sentence'])}[/bold]"
-    numbers = ("leaves", "trainings", "ms a tree or epoch", "s for the rest")
+    numbers = ("leaves", "trainings", "ms per tree or epoch", "s of other work")
     made = table("method", "loss", *numbers, "remark", right=numbers, wrap=("remark",))
     for each in estimate["measured"]:
         per_tree, other = each["seconds_per_tree"], each["other_seconds"]
         look = each["seconds_per_look"]
-        remark = each["failure"] or ("" if look is None else f"{look:.1f} s a look of the diagnostics")
+        remark = each["failure"] or (
+            "" if look is None else f"{look:.1f} s per evaluation of the diagnostics"
+        )
         made.add_row(
             plain(each["method"]),
             plain(each["loss"]),
@@ -54,7 +56,7 @@ def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
 
 def _numbers(each: Json) -> Any:
     cells = {(cell["row"], cell["column"]): cell for cell in each["cells"]}
-    beside = {column: _columns_beside(each, column) for column in each["columns"]}
+    beside = {column: _extra_columns(each, column) for column in each["columns"]}
     headings: list[str] = []
     for column, names in beside.items():
         headings += [column, *(f"{column} printed" if name == "printed" else name for name in names)]
@@ -77,7 +79,7 @@ def _numbers(each: Json) -> Any:
     return made
 
 
-def _columns_beside(each: Json, column: str) -> list[str]:
+def _extra_columns(each: Json, column: str) -> list[str]:
     """Return the extra columns beside our numbers: `printed` and `difference`, if any cell has them."""
     cells = [cell for cell in each["cells"] if cell["column"] == column]
     return [name for name in ("printed", "difference") if any(cell[name] is not None for cell in cells)]

@@ -14,7 +14,7 @@ from rankery.cli.endings import FAILED, Interrupted, WrongUsage
 from rankery.cli.options import Limit, OfPaper, OfProject, OfStatus, Watch
 from rankery.cli.paper_tables import estimate_tables, report_tables
 from rankery.cli.printing import facts, plain, say, show_text, table
-from rankery.cli.references import data_of
+from rankery.cli.references import dataset_or_upload
 from rankery.cli.service_options import on_service
 from rankery.errors import ExperimentFailed, FileUnusable, RankeryApiError
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from rankery.client import Experiment
 
 papers = typer.Typer(help="List papers and their tables.", no_args_is_help=True)
-experiments = typer.Typer(help="Train and measure the tables of papers again.", no_args_is_help=True)
+experiments = typer.Typer(help="Reproduce the tables of papers.", no_args_is_help=True)
 
-_Paper = Annotated[str, typer.Argument(help="The paper's name, lambdaloss-2018.")]
-_Experiment = Annotated[str, typer.Argument(help="The experiment's id, exp_…")]
-_DRAWN = ("synthetic", "sparse")
+_Paper = Annotated[str, typer.Argument(help="Name of the paper, such as lambdaloss-2018.")]
+_Experiment = Annotated[str, typer.Argument(help="Id of the experiment, exp_…")]
+_SYNTHETIC = ("synthetic", "sparse")
 _DATA_ROOTS = "RANKERY_DATA_ROOTS"
 # File names in MSLR, LETOR and Yahoo.
 _FILES = {
@@ -63,14 +63,14 @@ def show_paper(session: ServiceConnection, paper: _Paper) -> None:
         ("title", found.title),
         ("authors", found.authors),
         ("year", str(found.year)),
-        ("printed on", ", ".join(found.corpora)),
-        ("drawn data", found.data),
+        ("corpora of the paper", ", ".join(found.corpora)),
+        ("synthetic data", found.data),
     ]
     shown: list[Any] = [facts(properties)]
     for each in found.tables:
         shown += ["", f"[bold]{plain(each.name)}[/bold]: {plain(each.caption)}", plain(each.protocol)]
         methods = table(
-            "row", "loss", "of the loss", "hyperparameters", wrap=("of the loss", "hyperparameters")
+            "row", "loss", "loss options", "hyperparameters", wrap=("loss options", "hyperparameters")
         )
         for method in each.methods:
             loss = dict(method.loss or {})
@@ -89,20 +89,20 @@ def run_paper(
     data: Annotated[
         str | None,
         typer.Option(
-            help="synthetic, sparse, or a folder with train.txt, vali.txt and test.txt.",
-            show_default="the paper's choice of drawn data",
+            help="Data: synthetic, sparse, or a folder with train.txt, vali.txt and test.txt.",
+            show_default="the synthetic data of the paper",
         ),
     ] = None,
     tables: Annotated[
         list[str] | None,
-        typer.Option("--table", help="4, table-4 or figure-2; give it several times.", show_default="all"),
+        typer.Option("--table", help="4, table-4 or figure-2; may be repeated.", show_default="all"),
     ] = None,
     scale: Annotated[
         Literal["quick", "paper"],
-        typer.Option(help="paper for its protocol; quick for fewer trees, epochs and grid points."),
+        typer.Option(help="paper for the published protocol; quick for fewer trees, epochs and grid points."),
     ] = "quick",
     folds: Annotated[
-        str | None, typer.Option(help="Folders Fold1, Fold2, … of the folder: 1-5 or 1,3.")
+        str | None, typer.Option(help="Subfolders Fold1, Fold2, … of the data folder: 1-5 or 1,3.")
     ] = None,
     dry_run: Annotated[
         bool,
@@ -110,7 +110,7 @@ def run_paper(
     ] = False,
     format: Annotated[
         Literal["markdown", "csv", "latex"] | None,
-        typer.Option(help="Write the report so, instead of tables for the terminal."),
+        typer.Option(help="Format of the report; by default, tables for the terminal."),
     ] = None,
     watch: Watch = True,
 ) -> None:
@@ -144,7 +144,7 @@ def show_experiment(
     experiment: _Experiment,
     format: Annotated[
         Literal["markdown", "csv", "latex"] | None,
-        typer.Option(help="Write the report so, instead of tables for the terminal."),
+        typer.Option(help="Format of the report; by default, tables for the terminal."),
     ] = None,
 ) -> None:
     """Show the report of an experiment, with the tables that are complete so far.
@@ -217,7 +217,7 @@ def _submitted(
     session: ServiceConnection, paper: str, data: str | None, folds: list[int] | None, **asked: Any
 ) -> "Experiment":
     """Submit an experiment; upload a folder that the service may not read in place."""
-    folder = Path(data) if data is not None and data not in _DRAWN and Path(data).is_dir() else None
+    folder = Path(data) if data is not None and data not in _SYNTHETIC and Path(data).is_dir() else None
     if data is None or folder is None:
         return session.client.run_experiment(paper, data=data, folds=folds, **asked)
     with _readable(folder):
@@ -232,8 +232,8 @@ def _submitted(
             problem = refused
     if folds is not None:
         raise problem
-    say(f"the service does not read {folder} in place; its files are uploaded")
-    dataset_ids = {part: data_of(session, str(_file_of(folder, part))).id for part in _FILES}
+    say(f"the service cannot read {folder} in place; uploading its files")
+    dataset_ids = {part: dataset_or_upload(session, str(_file_of(folder, part))).id for part in _FILES}
     return client.run_experiment(paper, dataset_ids=dataset_ids, **asked)
 
 
@@ -267,7 +267,7 @@ def _wait(session: ServiceConnection, experiment: "Experiment") -> None:
             raise
     except KeyboardInterrupt:
         raise Interrupted(
-            f"stopped watching {experiment.id}; the same command goes on with what is trained by then"
+            f"stopped watching {experiment.id}; the same command reuses the trainings finished by then"
         ) from None
 
 

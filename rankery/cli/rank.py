@@ -24,8 +24,8 @@ from rankery.errors import FileUnusable
 _STANDARD_INPUT = "-"
 _BLANK = re.compile(r"\s")
 # Default limits of one request; the operator of the service may change them.
-_MOST_QUERIES = 1_000
-_MOST_DOCUMENTS = 10_000
+_MAX_QUERIES = 1_000
+_MAX_DOCUMENTS = 10_000
 
 
 @on_service
@@ -35,25 +35,25 @@ def rank(
     file: Annotated[
         str,
         typer.Argument(
-            help="Queries with their documents: JSON as the API takes it, CSV, TSV or Parquet with a column a"
-            " feature and one for the query, or judged data such as LETOR, whose labels do not matter;"
-            " - is standard input."
+            help="Queries with their documents: JSON as in the API; CSV, TSV or Parquet with one column per"
+            " feature and one for the query; or judged data such as LETOR, whose labels are ignored."
+            " - reads standard input."
         ),
     ],
     top: Annotated[
         int | None,
-        typer.Option(min=1, help="Only so many documents of each query.", show_default="all"),
+        typer.Option(min=1, help="Number of documents of each query.", show_default="all"),
     ] = None,
     columns: ColumnsOption = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Users see the rankings: the service keeps its share of them.")
+        bool, typer.Option("--keep", help="Store the configured share of the rankings, since users see them.")
     ] = False,
-    user: Annotated[str | None, typer.Option(help="Any text that tells users apart; stored hashed.")] = None,
+    user: Annotated[str | None, typer.Option(help="Identifier of the user; stored hashed.")] = None,
     visit: Annotated[
-        str | None, typer.Option("--session", help="Any text that tells their visits apart; stored hashed.")
+        str | None, typer.Option("--session", help="Identifier of the visit; stored hashed.")
     ] = None,
     interleaving: Annotated[
-        str | None, typer.Option(help="Id of an interleaving of models, whose lists are printed.")
+        str | None, typer.Option(help="Id of an interleaving of models; its lists are printed.")
     ] = None,
     trec: Annotated[bool, typer.Option("--trec", help="Print a TREC run instead of tables.")] = False,
     output: Annotated[
@@ -76,9 +76,9 @@ def rank(
     from rankery.candidates import read_candidates
 
     if trec and session.json:
-        raise WrongUsage("--trec and --json are two forms of the same; choose one")
+        raise WrongUsage("--trec and --json exclude each other; choose one")
     found = session.client.model(model)
-    with _given(file) as path:
+    with _input_path(file) as path:
         candidates = read_candidates(path, found.feature_names, columns_of(columns))
     ranked: list[dict[str, Any]] = []
     for batch in _batches(candidates):
@@ -98,7 +98,7 @@ def rank(
 
 
 @contextmanager
-def _given(file: str) -> Iterator[Path]:
+def _input_path(file: str) -> Iterator[Path]:
     """Yield the path of the input; standard input is copied to a temporary file."""
     if file != _STANDARD_INPUT:
         yield Path(file)
@@ -115,7 +115,7 @@ def _batches(queries: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
     documents = 0
     for query in queries:
         size = len(query["documents"])
-        if batch and (len(batch) == _MOST_QUERIES or documents + size > _MOST_DOCUMENTS):
+        if batch and (len(batch) == _MAX_QUERIES or documents + size > _MAX_DOCUMENTS):
             yield batch
             batch, documents = [], 0
         batch.append(query)
@@ -127,13 +127,14 @@ def _batches(queries: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
 def _run(ranked: Sequence[dict[str, Any]], model: str) -> str:
     tag = f"rankery-{model.replace(':', '-')}"
     return "".join(
-        f"{_word(query['id'])} Q0 {_word(document['id'])} {document['rank']} {document['score']!r} {tag}\n"
+        f"{_encode_blanks(query['id'])} Q0 {_encode_blanks(document['id'])} {document['rank']}"
+        f" {document['score']!r} {tag}\n"
         for query in ranked
         for document in query["ranking"]
     )
 
 
-def _word(identifier: str) -> str:
+def _encode_blanks(identifier: str) -> str:
     """Percent-encode blanks, which would shift the columns, as in run files of the service."""
     return _BLANK.sub(lambda blank: quote(blank[0]), identifier)
 

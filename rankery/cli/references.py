@@ -43,13 +43,13 @@ def dataset_of(session: ServiceConnection, reference: str) -> "Dataset":
     if named:
         shown = ", ".join(f"{one.id} of {one.created_at:%Y-%m-%d %H:%M}" for one in named[:_SHOWN_CANDIDATES])
         more = ", …" if len(named) > _SHOWN_CANDIDATES else ""
-        raise NameUnclear(
-            f"{len(named)} datasets are called {reference!r}; give the id of one: {shown}{more}"
-        )
+        raise NameUnclear(f"{len(named)} datasets are named {reference!r}; give the id of one: {shown}{more}")
     raise NameUnclear(f"there is no dataset {reference!r}; see `{session.command('datasets list')}`")
 
 
-def data_of(session: ServiceConnection, reference: str, columns: dict[str, Any] | None = None) -> "Dataset":
+def dataset_or_upload(
+    session: ServiceConnection, reference: str, columns: dict[str, Any] | None = None
+) -> "Dataset":
     """Return a dataset by id or name, or upload the file at that path and wait until it is read.
 
     A file that was uploaded before with the same bytes and options is not uploaded again. Without `columns`,
@@ -69,12 +69,12 @@ def data_of(session: ServiceConnection, reference: str, columns: dict[str, Any] 
         try:
             return dataset_of(session, reference)
         except NameUnclear as unclear:
-            raise NameUnclear(f"{reference} is no file here, and {unclear}") from None
+            raise NameUnclear(f"{reference} is not a local file, and {unclear}") from None
     known = _uploaded_before(session, path, columns)
     if known is None:
         return upload(session, path, columns=columns)
-    as_then = "" if _options(known) == _asked(columns) else ", with --columns of its own"
-    say(f"{path.name} was uploaded before, as {known.id}{as_then}")
+    difference = "" if _options(known) == _asked(columns) else ", with other --columns"
+    say(f"{path.name} was uploaded before, as {known.id}{difference}")
     return known
 
 
@@ -94,7 +94,7 @@ def upload(
     """
     sizes = sizes or query_sizes_beside(path, columns)
     if sizes is not None:
-        say(f"{path.name}: the number of documents of each query is in {sizes.name}")
+        say(f"{path.name}: reading the query sizes from {sizes.name}")
         options["query_sizes"] = {"file": sizes}
     chosen = cast("Columns | None", columns)
     return read(session, session.client.upload_dataset(path, name, columns=chosen, **options))
@@ -112,14 +112,16 @@ def read(session: ServiceConnection, dataset: "Dataset") -> "Dataset":
     return dataset.refresh()
 
 
-def refuse_idle_columns(columns: dict[str, Any] | None, *data: str | None) -> None:
+def refuse_unused_columns(columns: dict[str, Any] | None, *data: str | None) -> None:
     """Refuse `--columns` if none of the data is a file.
 
     Raises:
         WrongUsage: All data are datasets of the service, which have been read.
     """
     if columns is not None and not any(one and Path(one).is_file() for one in data):
-        raise WrongUsage("--columns is for files; a dataset's columns were chosen when it was uploaded")
+        raise WrongUsage(
+            "--columns applies only to files; a dataset's columns were chosen when it was uploaded"
+        )
 
 
 def _uploaded_before(

@@ -48,7 +48,7 @@ def list_evaluations(
 @evaluations.command("show")
 @on_service
 def show_evaluation(
-    session: ServiceConnection, evaluation: Annotated[str, typer.Argument(help="Its id, evl_…")]
+    session: ServiceConnection, evaluation: Annotated[str, typer.Argument(help="Id of the evaluation, evl_…")]
 ) -> None:
     """Show the means of an evaluation with their intervals, and its untrained baselines.
 
@@ -77,7 +77,7 @@ def list_comparisons(
 @comparisons.command("show")
 @on_service
 def show_comparison(
-    session: ServiceConnection, comparison: Annotated[str, typer.Argument(help="Its id, cmp_…")]
+    session: ServiceConnection, comparison: Annotated[str, typer.Argument(help="Id of the comparison, cmp_…")]
 ) -> None:
     """Show the conclusion of a comparison, and the tests of each pair.
 
@@ -92,7 +92,7 @@ def show_comparison(
 def list_rankings(
     session: ServiceConnection, dataset: OnDataset = None, project: OfProject = None, limit: Limit = 20
 ) -> None:
-    """List stored rankings, newest first: uploaded runs, and those of models.
+    """List stored rankings, newest first: uploaded runs and rankings by models.
 
     Example: `rankery rankings list --dataset ds_01k9x2m4q7c8v5n3b6r9`
     """
@@ -107,11 +107,11 @@ def list_rankings(
 @on_service
 def download_ranking(
     session: ServiceConnection,
-    ranking: Annotated[str, typer.Argument(help="Its id, rnk_…")],
+    ranking: Annotated[str, typer.Argument(help="Id of the ranking, rnk_…")],
     file: Annotated[
-        Path | None, typer.Argument(dir_okay=False, help="Where to.", show_default="ID.run or .parquet")
+        Path | None, typer.Argument(dir_okay=False, help="File to write.", show_default="ID.run or .parquet")
     ] = None,
-    format: Annotated[Literal["trec", "parquet"], typer.Option(help="What to write.")] = "trec",
+    format: Annotated[Literal["trec", "parquet"], typer.Option(help="File format.")] = "trec",
 ) -> None:
     """Download a ranking: a TREC run for any evaluation tool, or Parquet.
 
@@ -141,7 +141,7 @@ def list_inspections(session: ServiceConnection, model: Reference, limit: Limit 
 @on_service
 def show_inspection(
     session: ServiceConnection,
-    inspection: Annotated[str, typer.Argument(help="Its id, ins_…")],
+    inspection: Annotated[str, typer.Argument(help="Id of the inspection, ins_…")],
     top: Top = 20,
 ) -> None:
     """Show an inspection: how much of a metric is lost without each feature.

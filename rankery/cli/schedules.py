@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rankery.cli.completion import completed, of_service
+from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.metric_options import Metrics
@@ -21,15 +21,17 @@ from rankery.errors import UserError
 if TYPE_CHECKING:
     from rankery.client.synchronous.schedules import Schedule
 
-schedules = typer.Typer(help="Retrain, and check for drift, by the clock.", no_args_is_help=True)
+schedules = typer.Typer(help="Schedule trainings and drift checks.", no_args_is_help=True)
 
 _PREFIX = "sch_"
 _LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
-_TRAINING, _OTHER = "A training", "Another job in its place"
+_TRAINING, _OTHER = "A training", "Another job instead"
 Reference = Annotated[
     str,
-    typer.Argument(help="The schedule's id, sch_…, or its name.", autocompletion=of_service("schedules")),
+    typer.Argument(
+        help="The schedule's id, sch_…, or its name.", autocompletion=complete_from_service("schedules")
+    ),
 ]
 
 
@@ -79,29 +81,29 @@ def show_schedule(session: ServiceConnection, schedule: Reference, limit: Limit 
 @on_service
 def create_schedule(
     session: ServiceConnection,
-    name: Annotated[str, typer.Argument(help="What people call it.")],
+    name: Annotated[str, typer.Argument(help="Display name of the schedule.")],
     cron: Annotated[
         str,
-        typer.Option(metavar='"0 3 * * *"', help="Minute, hour, day of the month, month, day of the week."),
+        typer.Option(metavar='"0 3 * * *"', help="Minute, hour, day of month, month and day of week to run."),
     ],
-    timezone: Annotated[str, typer.Option(help="Of the expression, such as Europe/Zurich.")] = "UTC",
+    timezone: Annotated[str, typer.Option(help="Time zone of --cron, such as Europe/Zurich.")] = "UTC",
     model: Annotated[
         str | None,
-        typer.Option(help="The model that each run makes a version of.", rich_help_panel=_TRAINING),
+        typer.Option(help="Model name; each run creates its next version.", rich_help_panel=_TRAINING),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
-            help="The name of the datasets to learn from; each run takes the newest one.",
-            autocompletion=of_service("datasets"),
+            help="Name of the training datasets; each run uses the newest one.",
+            autocompletion=complete_from_service("datasets"),
             rich_help_panel=_TRAINING,
         ),
     ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
-            help="What is minimised.",
-            autocompletion=completed(LOSSES),
+            help="Loss to minimise.",
+            autocompletion=complete_from(LOSSES),
             rich_help_panel=_TRAINING,
             show_default=_LOSS,
         ),
@@ -109,29 +111,31 @@ def create_schedule(
     set: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Hyperparameters: num_leaves=63.", rich_help_panel=_TRAINING
+            "--set", metavar="NAME=VALUE", help="Hyperparameter: num_leaves=63.", rich_help_panel=_TRAINING
         ),
     ] = None,
     validation: Annotated[
         str | None,
         typer.Option(
-            help="A share of the queries, or a dataset's name.",
+            help="Validation data: a share of the queries, or a dataset's name.",
             rich_help_panel=_TRAINING,
             show_default=_HELD_OUT,
         ),
     ] = None,
     test: Annotated[
-        str | None, typer.Option(help="The name of the test datasets.", rich_help_panel=_TRAINING)
+        str | None, typer.Option(help="Name of the test datasets.", rich_help_panel=_TRAINING)
     ] = None,
     metric: Metrics = None,
     best: BestOption = False,
     budget: BudgetOption = None,
     promote: Annotated[
         str | None,
-        typer.Option(help="The alias whose gate is asked for each new version.", rich_help_panel=_TRAINING),
+        typer.Option(
+            help="Alias to promote each new version to, if its gate passes.", rich_help_panel=_TRAINING
+        ),
     ] = None,
     only_new_data: Annotated[
-        bool, typer.Option("--only-new-data", help="Skip a run whose datasets are those of the last one.")
+        bool, typer.Option("--only-new-data", help="Skip a run if the datasets are those of the last run.")
     ] = False,
     drift: Annotated[
         str | None,
@@ -141,10 +145,12 @@ def create_schedule(
     ] = None,
     from_json: Annotated[
         Path | None,
-        file_option("The job as POST /v1/schedules takes it, with datasets by name.", rich_help_panel=_OTHER),
+        file_option(
+            "JSON of the job, as in POST /v1/schedules, with datasets by name.", rich_help_panel=_OTHER
+        ),
     ] = None,
 ) -> None:
-    """Create a schedule of a training or a drift check; missed runs are made up for by one run.
+    """Create a schedule of a training or a drift check; one run replaces all missed runs.
 
     Example: `rankery schedules create "nightly web" --cron "0 3 * * *" --model web --dataset clicks --promote
     champion`
@@ -154,8 +160,8 @@ def create_schedule(
     Example: `rankery schedules create weekly --cron "0 1 * * 0" --model web --dataset clicks --best`
     """
     if best:
-        idle = {"--loss": loss, "--set": set, "--validation": validation}
-        refuse_options(idle | {"--drift": drift, "--from-json": from_json}, best=True)
+        conflicting = {"--loss": loss, "--set": set, "--validation": validation}
+        refuse_options(conflicting | {"--drift": drift, "--from-json": from_json}, best=True)
     else:
         refuse_options({"--budget": budget}, best=False)
     ways = [model is not None or dataset is not None, drift is not None, from_json is not None]
@@ -219,7 +225,7 @@ def run_schedule(session: ServiceConnection, schedule: Reference) -> None:
     Example: `rankery schedules run "nightly web"`
     """
     run = _schedule_of(session, schedule).run()
-    say(f"queued {run.id}; `{session.command(f'schedules show {run.schedule_id}')}` shows what becomes of it")
+    say(f"queued {run.id}; `{session.command(f'schedules show {run.schedule_id}')}` shows its result")
     session.show(run)
 
 
@@ -228,7 +234,8 @@ def run_schedule(session: ServiceConnection, schedule: Reference) -> None:
 def delete_schedules(
     session: ServiceConnection,
     schedules: Annotated[
-        list[str], typer.Argument(help="Ids, sch_…, or names.", autocompletion=of_service("schedules"))
+        list[str],
+        typer.Argument(help="Ids, sch_…, or names.", autocompletion=complete_from_service("schedules")),
     ],
 ) -> None:
     """Delete schedules with the list of their runs; a running job continues.
@@ -250,7 +257,7 @@ def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":
         return found[0]
     if found:
         ids = ", ".join(one.id for one in found)
-        raise NoSchedule(f"{len(found)} schedules are called {reference!r}; give the id of one: {ids}")
+        raise NoSchedule(f"{len(found)} schedules are named {reference!r}; give the id of one: {ids}")
     raise NoSchedule(f"there is no schedule {reference!r}; see `{session.command('schedules list')}`")
 
 

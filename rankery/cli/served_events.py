@@ -14,11 +14,11 @@ EventsFile = Annotated[
     typer.Argument(
         exists=True,
         dir_okay=False,
-        help='JSON lines, an event each: {"ranking_id": "…", "document_id": "d2", "action": "click"}.',
+        help='JSON lines with one event each: {"ranking_id": "…", "document_id": "d2", "action": "click"}.',
     ),
 ]
-_MOST_EVENTS = 1_000  # of a request
-_NEEDED = ("ranking_id", "document_id")
+_MAX_EVENTS_PER_REQUEST = 1_000
+_REQUIRED_FIELDS = ("ranking_id", "document_id")
 Event = TypeVar("Event")
 
 
@@ -37,8 +37,8 @@ def read_events(path: Path) -> list[dict[str, Any]]:
 
 def batches(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
     """Yield events in batches of the size of one request."""
-    for first in range(0, len(events), _MOST_EVENTS):
-        yield events[first : first + _MOST_EVENTS]
+    for first in range(0, len(events), _MAX_EVENTS_PER_REQUEST):
+        yield events[first : first + _MAX_EVENTS_PER_REQUEST]
 
 
 def counts_of_events(counts: Mapping[str, int]) -> str:
@@ -50,7 +50,7 @@ def _event(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         event = json.loads(line)
     except ValueError as error:
-        raise FileUnusable(f"{path.name}, line {number}: no JSON: {error}") from None
-    if not isinstance(event, dict) or not all(isinstance(event.get(name), str) for name in _NEEDED):
+        raise FileUnusable(f"{path.name}, line {number}: invalid JSON: {error}") from None
+    if not isinstance(event, dict) or not all(isinstance(event.get(name), str) for name in _REQUIRED_FIELDS):
         raise FileUnusable(f"{path.name}, line {number}: an event needs a ranking_id and a document_id")
     return event

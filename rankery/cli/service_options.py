@@ -11,13 +11,13 @@ import typer
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.options import DEFAULT_DATA_DIR, Json, Quiet
 
-_PANEL = "Which service"
+_PANEL = "Service"
 
 Url = Annotated[
     str | None,
     typer.Option(
         envvar="RANKERY_URL",
-        help="A running service's address; without one, the service of the data folder.",
+        help="URL of a running service; by default, the service of the data folder is used.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -26,7 +26,7 @@ ApiKey = Annotated[
     str | None,
     typer.Option(
         envvar="RANKERY_API_KEY",
-        help="Secret of an API key, rk_…; the variable keeps it out of the list of processes.",
+        help="Secret of an API key, rk_…; set the variable to keep it out of the process list.",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -35,7 +35,7 @@ DataDir = Annotated[
     Path,
     typer.Option(
         envvar="RANKERY_DATA_DIR",
-        help="The data folder whose service is asked, such as that of `rankery serve`.",
+        help="Data folder of the service to use, such as that of `rankery serve`.",
         rich_help_panel=_PANEL,
     ),
 ]

@@ -9,10 +9,10 @@ import typer
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Host, Port, file_option
 from rankery.cli.printing import say
 
-health = typer.Typer(help="Ask whether a part of the service on this machine works, as probes do.")
+health = typer.Typer(help="Check whether the API or the worker on this machine works, for probes.")
 
 Live = Annotated[
-    bool, typer.Option("--live", help="Only whether the process goes on, whatever it waits for.")
+    bool, typer.Option("--live", help="Check only that the process is alive, not that it is ready.")
 ]
 
 
@@ -50,16 +50,17 @@ def serve(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAU
     capture_output()
     require_key_beyond_loopback(host, data_dir)
     for name, hint in unknown_variables().items():
-        say(f"{name} is no setting: {hint}")
+        say(f"{name} is not a setting: {hint}")
     run(EmbeddedStack(data_dir, host, port), lambda line: say(line, err=False))
 
 
 def demo(
-    train: Annotated[Path | None, file_option("Judged data to learn from.")] = None,
-    validation: Annotated[Path | None, file_option("What picks the best iteration.")] = None,
-    test: Annotated[Path | None, file_option("What the losses are compared on.")] = None,
+    train: Annotated[Path | None, file_option("Judged training data.")] = None,
+    validation: Annotated[Path | None, file_option("Data that select the best iteration.")] = None,
+    test: Annotated[Path | None, file_option("Data on which the losses are compared.")] = None,
     queries: Annotated[
-        int, typer.Option(min=20, max=20_000, help="Synthetic training queries, where no file is given.")
+        int,
+        typer.Option(min=20, max=20_000, help="Number of synthetic training queries, if no file is given."),
     ] = 300,
 ) -> None:
     """Train two losses side by side, compare them on held-out queries and rank one query live.
@@ -91,7 +92,7 @@ def api(host: Host = "127.0.0.1", port: Port = 8000, data_dir: DataDir = DEFAULT
 def worker(
     lane: Annotated[
         Lane | None,
-        typer.Option(help="Jobs to carry out  [default: a process for each lane]", show_default=False),
+        typer.Option(help="Lane of jobs to run  [default: a process for each lane]", show_default=False),
     ] = None,
     concurrency: Annotated[
         int | None, typer.Option(min=1, help="Trainings at the same time  [default: 1]", show_default=False)
@@ -123,17 +124,17 @@ def rank_worker(
         int | None,
         typer.Option(
             min=1,
-            help="Threads to read files with; ranks have those of their job  [default: cores]",
+            help="Threads for reading files; trainings use those of their job  [default: cores]",
             show_default=False,
         ),
     ] = None,
     memory: Annotated[
-        str, typer.Option(help="Memory for files that are read, such as 8GiB; beyond it they go to the disk")
+        str, typer.Option(help="Memory for reading files, such as 8GiB; beyond it, data spill to disk")
     ] = "auto",
     host: Annotated[
         str | None,
         typer.Option(
-            help="Address for other machines  [default: on the way to the scheduler]", show_default=False
+            help="Address for other machines  [default: that of the scheduler's network]", show_default=False
         ),
     ] = None,
 ) -> None:
@@ -169,7 +170,7 @@ def warm_up() -> None:
 @health.command("api")
 def health_of_api(
     purpose: Annotated[
-        Purpose, typer.Option("--for", help="What is to work: scoring needs no broker and no worker.")
+        Purpose, typer.Option("--for", help="Function to check: scoring needs no broker and no worker.")
     ] = Purpose.scoring,
     live: Live = False,
     host: Host = "127.0.0.1",
@@ -188,7 +189,7 @@ def health_of_api(
 @health.command("worker")
 def health_of_worker(
     lane: Annotated[
-        Lane | None, typer.Option(help="Its lane  [default: both of them]", show_default=False)
+        Lane | None, typer.Option(help="Lane of the worker  [default: both lanes]", show_default=False)
     ] = None,
     live: Live = False,
     data_dir: DataDir = DEFAULT_DATA_DIR,

@@ -21,7 +21,7 @@ def json_object(text: str, option: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise NotUnderstood(f"{option} is no JSON: {error}") from None
+        raise NotUnderstood(f"{option} is not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise NotUnderstood(f'{option} must be a JSON object such as {{"label": "grade"}}, not {text}')
     return value
@@ -36,7 +36,7 @@ def object_of_file(path: Path, example: str) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
     except ValueError as error:
-        raise FileUnusable(f"{path.name} is no JSON: {error}") from None
+        raise FileUnusable(f"{path.name} is not valid JSON: {error}") from None
     if not isinstance(value, dict):
         raise FileUnusable(f"{path.name} must hold a JSON object such as {example}")
     return value
@@ -82,14 +82,14 @@ def grid(texts: Sequence[str] | None, option: str) -> dict[str, list[Any]]:
 def _values(name: str, text: str, option: str) -> list[Any]:
     parts = _between_commas(text)
     if parts is None:
-        raise NotUnderstood(f"{option} {name} has a bracket or a quote without its partner: {text}")
+        raise NotUnderstood(f"{option} {name} has an unclosed bracket or quote: {text}")
     values: list[Any] = []
     for part in parts:
         if not part:
-            raise NotUnderstood(f"{option} {name} has nothing between two commas, or after the last: {text}")
+            raise NotUnderstood(f"{option} {name} has an empty value between commas or at the end: {text}")
         value = _value(part)
         if value in values:
-            raise NotUnderstood(f"{option} {name} goes through {part} twice")
+            raise NotUnderstood(f"{option} {name} lists {part} twice")
         values.append(value)
     return values
 
@@ -113,7 +113,7 @@ def _pairs(texts: Sequence[str] | None, option: str) -> Iterator[tuple[str, str]
     for text in texts or ():
         name, equals, value = text.partition("=")
         if not equals or not name or not value:
-            raise NotUnderstood(f"{option} wants name=value, not {text!r}")
+            raise NotUnderstood(f"{option} takes name=value, not {text!r}")
         if name in seen:
             raise NotUnderstood(f"{option} {name} is given twice")
         seen.add(name)

@@ -9,7 +9,7 @@ import typer
 
 from rankery.cli.click_logs import log_of
 from rankery.cli.columns import ColumnsOption, columns_of
-from rankery.cli.completion import completed, of_service
+from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.declared_options import TRAINING_OPTIONS
 from rankery.cli.endings import WrongUsage
@@ -17,7 +17,7 @@ from rankery.cli.metric_options import Metrics, Preset
 from rankery.cli.names import LOSSES
 from rankery.cli.options import Watch, file_option
 from rankery.cli.printing import say
-from rankery.cli.references import refuse_idle_columns
+from rankery.cli.references import refuse_unused_columns
 from rankery.cli.service_options import on_service, with_options
 from rankery.cli.texts import NotUnderstood, settings
 from rankery.cli.texts import grid as values_of_grid
@@ -73,16 +73,17 @@ def train(
     data: Annotated[
         str | None,
         typer.Argument(
-            help="What to learn from: a judged file, which is uploaded, or a dataset's id or name.",
-            autocompletion=of_service("datasets"),
+            help="Training data: a judged file, which is uploaded, or a dataset's id or name.",
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
     loss: Annotated[
         str | None,
-        typer.Option(help="What is minimised.", autocompletion=completed(LOSSES), show_default=_LOSS),
+        typer.Option(help="Loss to minimise.", autocompletion=complete_from(LOSSES), show_default=_LOSS),
     ] = None,
     loss_option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the loss: mu=5, truncation_level=8.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Parameter of the loss: mu=5, truncation_level=8."),
     ] = None,
     scorer: ScorerOption = None,
     hidden: HiddenOption = None,
@@ -100,29 +101,30 @@ def train(
         bool | None,
         typer.Option(
             "--auto/--no-auto",
-            help="Choose leaves, documents in a leaf, learning rate and iterations by the size of the data,"
-            " where --set and --grid do not; LightGBM's defaults otherwise. Of trees alone.",
+            help="Choose leaves, documents per leaf, learning rate and iterations of trees by the size of the"
+            " data, unless --set or --grid gives them. --no-auto uses LightGBM's defaults.",
             show_default="--auto",
         ),
     ] = None,
     use_feature: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A feature that the model has; it has no others.")
+        list[str] | None, typer.Option(metavar="NAME", help="Feature to use, and no others; may be repeated.")
     ] = None,
     leave_out_feature: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A feature that the model does not have.")
+        list[str] | None, typer.Option(metavar="NAME", help="Feature to leave out; may be repeated.")
     ] = None,
     init_model: Annotated[
         str | None,
         typer.Option(
-            help="A model to go on from: its trees come first.", autocompletion=of_service("models")
+            help="Model to continue training from; its trees come first.",
+            autocompletion=complete_from_service("models"),
         ),
     ] = None,
     validation: Annotated[
         str | None,
         typer.Option(
-            help="What picks the best iteration: a share of the queries, a judged file, a dataset's id or"
-            " name, or none.",
-            autocompletion=of_service("datasets"),
+            help="Data that select the best iteration: a share of the queries, a judged file, a dataset's id"
+            " or name, or none.",
+            autocompletion=complete_from_service("datasets"),
             show_default=_HELD_OUT,
         ),
     ] = None,
@@ -131,17 +133,18 @@ def train(
         typer.Option(
             min=2,
             max=100,
-            help="Cross-validate by so many folds of the queries instead; the model learns from all of them.",
+            help="Cross-validate with this many folds instead; the model is trained on all queries.",
         ),
     ] = None,
     fold_column: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Likewise, by the folds that a column of the queries names."),
+        typer.Option(metavar="NAME", help="Cross-validate with the folds in this column of the queries."),
     ] = None,
     test: Annotated[
         str | None,
         typer.Option(
-            help="What it is measured on at the end, likewise.", autocompletion=of_service("datasets")
+            help="Data of the final evaluation: a share, a file or a dataset.",
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = None,
     columns: ColumnsOption = None,
@@ -149,18 +152,20 @@ def train(
         str | None,
         typer.Option(
             metavar="LOG",
-            help="A click log whose lists are learnt from, by id or name; DATA has the features.",
+            help="Click log to learn from, by id or name; DATA has the features.",
         ),
     ] = None,
     click_option: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=VALUE", help="Of the clicks: correction=ips, propensity_job=job_…, clip=0.05."
+            metavar="NAME=VALUE", help="Option of --clicks: correction=ips, propensity_job=job_…, clip=0.05."
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(help="The model that it becomes a version of.", show_default="the data's name"),
+        typer.Option(
+            help="Model name; the training creates its next version.", show_default="the data's name"
+        ),
     ] = None,
     metric: Metrics = None,
     preset: Preset = None,
@@ -169,18 +174,18 @@ def train(
         typer.Option(
             min=1,
             metavar="ITERATIONS",
-            help="Stop after so many without a better first metric on --validation.",
+            help="Stop after this many without improvement of the first metric on --validation.",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**31 - 1, help="Decides every random choice.", show_default="42")
+        int | None, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.", show_default="42")
     ] = None,
     grid: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE,VALUE",
-            help="A training for each value, and for each combination of several: num_leaves=31,63;"
-            " loss=lambdarank,ndcg-loss2++; loss.mu=1,5; scorer.dropout=0,0.1; seed=1,2,3. A list is in"
+            help="Train once for each value, and for each combination if repeated: num_leaves=31,63;"
+            " loss=lambdarank,ndcg-loss2++; loss.mu=1,5; scorer.dropout=0,0.1; seed=1,2,3. Write lists in"
             " brackets: loss.gain=[0,1,3],[0,1,7].",
         ),
     ] = None,
@@ -188,13 +193,13 @@ def train(
         int | None,
         typer.Option(
             min=2,
-            help="Train so many times, by --seed and those after it, and show the mean and the spread.",
+            help="Train this many times, with --seed and the seeds after it; show mean and spread.",
         ),
     ] = None,
     repeat_by: Annotated[
         RepeatBy,
         typer.Option(
-            help="What the seeds draw: bootstrap samples of the queries, or what the settings draw anyway.",
+            help="Effect of the seeds: bootstrap samples of the queries, or random choices of the settings.",
         ),
     ] = RepeatBy.BOOTSTRAP,
     ranks: RanksOption = None,
@@ -206,7 +211,7 @@ def train(
     from_json: Annotated[
         Path | None,
         file_option(
-            "The whole job instead, as POST /v1/jobs takes it.",
+            "JSON of the whole job, as in POST /v1/jobs.",
         ),
     ] = None,
     watch: Watch = True,
@@ -283,17 +288,19 @@ def train(
     options = (data, test, columns, name, metric, preset, seed, *of_one.values(), *declared.values())
     if from_json is not None:
         if any(option is not None for option in options):
-            raise WrongUsage("--from-json holds the whole job: only --grid, --repeats and --watch go with it")
+            raise WrongUsage(
+                "--from-json holds the whole job: combine it only with --grid, --repeats and --watch"
+            )
         asked, sources = job_of_file(from_json), None
     elif data is not None:
         cross_validation = _folds(folds, fold_column, validation)
         held_out = None if cross_validation else validation or _HELD_OUT
         sources = Sources(data, held_out, test, columns_of(columns))
-        refuse_idle_columns(sources.columns, data, validation, test)
+        refuse_unused_columns(sources.columns, data, validation, test)
         choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
         distribution = distribution_of(ranks, threads_per_rank)
         if distribution and (choice.scorer or cross_validation):
-            raise WrongUsage("--ranks is for trees without folds; leave it out")
+            raise WrongUsage("--ranks applies only to trees without folds; leave it out")
         asked = {
             "kind": "train",
             "model_name": name or model_name_of(data),
@@ -333,7 +340,7 @@ def _sizes(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
     if choice.scorer is None:
         return {} if auto is False else {"auto": True}
     if auto:
-        raise WrongUsage("--auto chooses sizes of trees; a network has defaults")
+        raise WrongUsage("--auto applies only to trees; leave it out for other scorers")
     return {}
 
 
@@ -391,5 +398,5 @@ def _early_stopping(
     if iterations is None:
         return None
     if validation == NONE:
-        raise NotUnderstood("--early-stopping watches the --validation data; there are none")
+        raise NotUnderstood("--early-stopping needs --validation data, not none")
     return {"metric": (metrics or [_FIRST_METRIC])[0], "rounds": iterations}

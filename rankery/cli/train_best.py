@@ -11,7 +11,7 @@ import typer
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.printing import say
-from rankery.cli.references import refuse_idle_columns
+from rankery.cli.references import refuse_unused_columns
 from rankery.cli.texts import NotUnderstood
 from rankery.cli.training_results import show_submitted, show_training
 from rankery.cli.trainings import Sources, model_name_of
@@ -34,7 +34,7 @@ BestOption = Annotated[
     typer.Option(
         "--best",
         help="Try a portfolio of trees, linear scorers and networks with several losses, and train the best"
-        " one or a sum; --metric selects it. No option of a single training goes with it.",
+        " one or a sum; --metric selects it. Options of a single training are refused.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -42,7 +42,7 @@ BudgetOption = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
-        help="Running time that --best plans for: 90s, 10m or 2h.",
+        help="Time budget of --best: 90s, 10m or 2h.",
         rich_help_panel=_PANEL,
         show_default="5m",
     ),
@@ -50,7 +50,8 @@ BudgetOption = Annotated[
 PreferOption = Annotated[
     Preference | None,
     typer.Option(
-        help="What --best takes: one candidate unless a sum is shown to be better, or what measured best.",
+        help="Selection rule of --best: one candidate unless a sum is significantly better, or the highest"
+        " metric.",
         rich_help_panel=_PANEL,
         show_default="simple",
     ),
@@ -60,7 +61,7 @@ CandidatesOption = Annotated[
     typer.Option(
         "--candidate",
         metavar="NAME",
-        help="A candidate that --best tries, such as 'linear by ranknet'; may be repeated.",
+        help="Candidate that --best tries, such as 'linear by ranknet'; may be repeated.",
         rich_help_panel=_PANEL,
         show_default="all",
     ),
@@ -77,10 +78,10 @@ def refuse_options(given: Mapping[str, Any], *, best: bool) -> None:
     Raises:
         WrongUsage: An option is given; the message has a solution.
     """
-    idle = [name for name, value in given.items() if value is not None]
-    if not idle:
+    refused = [name for name, value in given.items() if value is not None]
+    if not refused:
         return
-    listed = ", ".join(idle)
+    listed = ", ".join(refused)
     if best:
         raise WrongUsage(f"--best chooses what is trained: leave {listed} out, or leave --best out")
     raise WrongUsage(f"{listed}: add --best, or leave it out")
@@ -98,7 +99,7 @@ def seconds_of(text: str) -> float:
     """
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise NotUnderstood(f"--budget is a time such as 90s, 10m or 2h, not {text!r}")
+        raise NotUnderstood(f"--budget takes a time such as 90s, 10m or 2h, not {text!r}")
     return float(found[1]) * _UNITS[found[2] or "s"]
 
 
@@ -144,9 +145,9 @@ def train_best(
     asked = best_of(budget, metrics)
     if test is not None and _SHARE.fullmatch(test):
         raise NotUnderstood(
-            "--best measures on held-out queries anyway; --test takes other data: a judged file or a dataset"
+            "--best holds out queries itself; give --test a judged file or a dataset, not a share"
         )
-    refuse_idle_columns(columns, data, None, test)
+    refuse_unused_columns(columns, data, None, test)
     if watch and Path(data).is_file():
         session.allow_own_service()
     found = Sources(data, None, test, columns).fields(session)

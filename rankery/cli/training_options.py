@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rankery.cli.completion import completed
+from rankery.cli.completion import complete_from
 from rankery.cli.endings import WrongUsage
 from rankery.cli.names import SCORERS
 from rankery.cli.texts import NotUnderstood
@@ -19,8 +19,8 @@ _PREFIX = "scorer."
 ScorerOption = Annotated[
     str | None,
     typer.Option(
-        help="What is trained: trees, linear (a weighted sum of the features) or mlp (a network).",
-        autocompletion=completed(SCORERS),
+        help="Kind of model: trees, linear (a weighted sum of the features) or mlp (a network).",
+        autocompletion=complete_from(SCORERS),
         show_default=TREES,
     ),
 ]
@@ -28,7 +28,7 @@ HiddenOption = Annotated[
     str | None, typer.Option(metavar="UNITS,UNITS", help="Units of a network's hidden layers; implies mlp.")
 ]
 EpochsOption = Annotated[
-    int | None, typer.Option(min=1, help="Epochs of a network or a linear scorer at most.")
+    int | None, typer.Option(min=1, help="Maximum number of epochs of a network or a linear scorer.")
 ]
 
 
@@ -38,13 +38,13 @@ RanksOption = Annotated[
     str | None,
     typer.Option(
         metavar="N or M-N",
-        help="Train on several machines or processes of the service: at most N, and at least M, or 2. Their"
-        " number does not change the model. Of trees alone.",
+        help="Distribute a training of trees over at most N processes, on any number of machines, and at"
+        " least M (default 2). The number of processes does not change the model.",
     ),
 ]
 ThreadsPerRankOption = Annotated[
     int | None,
-    typer.Option(min=1, max=256, help="Threads of each of --ranks.", show_default="1"),
+    typer.Option(min=1, max=256, help="Threads of each process of --ranks.", show_default="1"),
 ]
 
 
@@ -78,13 +78,13 @@ class ScorerChoice:
         """
         kind = kind or (_MLP if hidden is not None else TREES)
         if kind not in SCORERS:
-            raise NotUnderstood(f"--scorer is one of {', '.join(SCORERS)}, not {kind}")
+            raise NotUnderstood(f"--scorer must be one of {', '.join(SCORERS)}, not {kind}")
         if kind == TREES:
             given = {"--hidden": hidden, "--epochs": epochs}
-            idle = [name for name, value in given.items() if value is not None]
-            idle += [f"--set {name}" for name in settings if name.startswith(_PREFIX)]
-            if idle:
-                raise WrongUsage(f"{idle[0]} is for --scorer linear or mlp; trees are trained")
+            unused = [name for name, value in given.items() if value is not None]
+            unused += [f"--set {name}" for name in settings if name.startswith(_PREFIX)]
+            if unused:
+                raise WrongUsage(f"{unused[0]} needs --scorer linear or mlp; the scorer is trees")
             return cls(None, dict(settings))
         scorer: dict[str, Any] = {"kind": kind}
         if hidden is not None:
@@ -111,11 +111,11 @@ def distribution_of(ranks: str | None, threads_per_rank: int | None) -> dict[str
     """
     if ranks is None:
         if threads_per_rank is not None:
-            raise WrongUsage("--threads-per-rank goes with --ranks")
+            raise WrongUsage("--threads-per-rank needs --ranks")
         return None
     numbers = _RANKS.fullmatch(ranks)
     if numbers is None:
-        raise NotUnderstood(f"--ranks takes 8, or 2-8 with the least number, too, not {ranks!r}")
+        raise NotUnderstood(f"--ranks takes a maximum such as 8, or a range such as 2-8, not {ranks!r}")
     named = zip(("at_least", "at_most"), numbers.groups(), strict=True)
     asked: dict[str, Any] = {"ranks": {name: int(number) for name, number in named if number is not None}}
     return asked if threads_per_rank is None else asked | {"threads_per_rank": threads_per_rank}
@@ -125,4 +125,6 @@ def _units(text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise NotUnderstood(f"--hidden takes whole numbers with commas, 128,64, not {text!r}") from None
+        raise NotUnderstood(
+            f"--hidden takes whole numbers separated by commas, such as 128,64, not {text!r}"
+        ) from None

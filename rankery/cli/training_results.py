@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rankery.client.schemas.answers import Finding
     from rankery.client.views.candidate import CandidateView
 
-_GONE = 404
+_NOT_FOUND = 404
 _AUTOMATIC = "auto-train"
 _BY_EPOCHS = frozenset({"linear", "mlp"})
 _DATA = ("train", "validation", "test")
@@ -91,8 +91,8 @@ def iterations_of(job: "Job") -> str:
 def show_submitted(session: ServiceConnection, jobs: "Sequence[Job]") -> None:
     """Print submitted trainings without waiting for them: one job, or the list of a grid."""
     for dataset in _datasets(session, jobs):
-        if _grave(dataset):
-            say(f"look at what is wrong with {dataset.name}: `{session.command(_doctor(dataset))}`")
+        if _serious_findings(dataset):
+            say(f"{dataset.name} has errors or warnings, shown by `{session.command(_doctor(dataset))}`")
     made = [Trained(job).document() for job in jobs]
     waiting = session.command(f"jobs wait {' '.join(job.id for job in jobs)}")
     session.show(made[0] if len(made) == 1 else made, f"Wait for it with `{waiting}`.")
@@ -104,7 +104,7 @@ def show_training(session: ServiceConnection, job: "Job") -> None:
     trained = Trained(job, job.model(), evaluation, job.leaderboard() if job.kind == _AUTOMATIC else ())
     examined = _datasets(session, [job])
     document = trained.document() | {"datasets": [_examined(dataset) for dataset in examined]}
-    session.show(document, *_pictures(session, trained, examined))
+    session.show(document, *_training_report(session, trained, examined))
 
 
 def show_grid(
@@ -128,32 +128,32 @@ def show_grid(
     winner = None if repeated else _best(session, trained, metric)
     examined = _datasets(session, jobs)
     shown = [*varied, "seed"] if repeated and "seed" not in varied else varied
-    pictures = [*_findings(examined, jobs), _side_by_side(trained, shown)]
+    blocks = [*_findings(examined, jobs), _side_by_side(trained, shown)]
     if repeated:
-        pictures.append(_spread(trained, varied))
+        blocks.append(_spread(trained, varied))
     elif winner is None:
-        pictures.append("Without validation data no model is the best; a test value is no way to choose one.")
+        blocks.append("Without validation data no best model is selected; test metrics must not select one.")
     else:
         chosen = ", ".join(f"{name}={winner.settings().get(name)}" for name in varied)
         value = number(winner.values("validation").get(metric))
-        pictures.append(
+        blocks.append(
             f"[bold]{plain(winner.reference)}[/bold] is the best by validation {plain(metric)}, {value}:"
             f" {plain(chosen)}"
         )
-        pictures += _next(session, winner, examined)
+        blocks += _next(session, winner, examined)
     session.show(
         [
             Trained(one.job, one.model, is_best=one is winner).document()
             | {"datasets": [_examined(dataset) for dataset in examined]}
             for one in trained
         ],
-        *pictures,
+        *blocks,
     )
     if any(one.model is None for one in trained):
         raise typer.Exit(FAILED)
 
 
-def _pictures(
+def _training_report(
     session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
 ) -> Iterator[RenderableType]:
     job, model, evaluation = trained.job, trained.model, trained.evaluation
@@ -174,7 +174,7 @@ def _pictures(
     if evaluation is not None:
         yield from evaluation_tables(evaluation)
     elif job.conclusion is None:
-        yield _latest(job)
+        yield _best_iteration_table(job)
     yield from _next(session, trained, examined)
 
 
@@ -185,11 +185,11 @@ def _next(
     reference, job = trained.reference, trained.job
     if session.is_embedded:
         serve = plain(session.command("serve"))
-        yield f"The service of this command ends with it; start one that stays with `{serve}`."
-    doubtful = [_doctor(dataset) for dataset in examined if _grave(dataset)]
-    doubtful += [f"jobs show {job.id}"] if _grave(job) else []
+        yield f"The service of this command stops with it; start a permanent one with `{serve}`."
+    doubtful = [_doctor(dataset) for dataset in examined if _serious_findings(dataset)]
+    doubtful += [f"jobs show {job.id}"] if _serious_findings(job) else []
     if doubtful:
-        yield "Next, before you trust these numbers, look at what was found:"
+        yield "Next, check the findings before you rely on these metrics:"
         yield from (f"  {plain(session.command(words))}" for words in doubtful)
     yield "Then:" if doubtful else "Next:"
     test = job.spec.get("test_dataset_id") or "test.txt"
@@ -222,7 +222,7 @@ def _datasets(session: ServiceConnection, jobs: "Sequence[Job]") -> "list[Datase
         try:
             found.append(session.client.dataset(dataset_id))
         except RankeryApiError as error:
-            if error.status != _GONE:
+            if error.status != _NOT_FOUND:
                 raise
     return found
 
@@ -235,7 +235,7 @@ def _examined(dataset: "Dataset") -> dict[str, Any]:
     return {"id": dataset.id, "name": dataset.name, "findings": dataset.findings or []}
 
 
-def _grave(examined: "Dataset | Job") -> list[dict[str, Any]]:
+def _serious_findings(examined: "Dataset | Job") -> list[dict[str, Any]]:
     """Return the errors and warnings among the findings of a dataset or a job."""
     return [found.model_dump(mode="json") for found in examined.findings or () if found.severity != "info"]
 
@@ -249,14 +249,19 @@ def _findings(
     """
     below = {finding.title for finding in of_evaluation}
     for dataset in datasets:
-        if found := _grave(dataset):
+        if found := _serious_findings(dataset):
             yield from (f"[bold]{plain(dataset.name)}[/bold]:", findings_table(found))
-    together = {found["title"]: found for job in jobs for found in _grave(job) if found["title"] not in below}
+    together = {
+        found["title"]: found
+        for job in jobs
+        for found in _serious_findings(job)
+        if found["title"] not in below
+    }
     if together:
         yield from ("[bold]this training[/bold]:", findings_table(list(together.values())))
 
 
-def _latest(job: "Job") -> RenderableType:
+def _best_iteration_table(job: "Job") -> RenderableType:
     """Return a table of the values of the best iteration, with one column for each dataset."""
     metrics: Mapping[str, Mapping[str, float | None]] = {
         data: values for data, values in (job.metrics or {}).items() if data in _DATA
@@ -286,7 +291,7 @@ def _folds(found: Mapping[str, Any], iterations: str) -> RenderableType:
         "all queries", f"{found['queries']:,}", median, *map(_interval, pooled.values()), style="bold"
     )
     shown.add_row("mean over folds", "", "", *(_interval(over_folds.get(name)) for name in pooled))
-    return titled("cross-validation: each query by a model that has not seen it; 95% intervals", shown)
+    return titled("cross-validation: each query by a model that was not trained on it; 95% intervals", shown)
 
 
 def _interval(summary: Mapping[str, float | None] | None) -> str:
@@ -322,7 +327,7 @@ def _spread(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType
     for one in trained:
         if one.model is not None:
             groups.setdefault(tuple(plain(one.settings().get(name, "")) for name in varied), []).append(one)
-    columns = ("trainings", "mean", "standard deviation", "least", "most")
+    columns = ("trainings", "mean", "standard deviation", "min", "max")
     shown = table(*varied, "data", "metric", *columns, right=columns)
     for settings, repeats in groups.items():
         for data in ("validation", "test"):
@@ -331,7 +336,7 @@ def _spread(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType
                 if len(known) > 1:
                     found = (fmean(known), stdev(known), min(known), max(known))
                     shown.add_row(*settings, data, plain(metric), str(len(known)), *map(number, found))
-    return titled("over repeated trainings; smaller differences than these are chance", shown)
+    return titled("over repeated trainings; smaller differences are due to chance", shown)
 
 
 def _deciding_metric(jobs: "Sequence[Job]") -> str:

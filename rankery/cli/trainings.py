@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from rankery.cli.connection import ServiceConnection
-from rankery.cli.references import data_of
+from rankery.cli.references import dataset_or_upload
 from rankery.cli.texts import NotUnderstood, object_of_file
 from rankery.errors import FileUnusable, UserError
 
 NONE = "none"
 _TRAINING = '{"kind": "train", "model_name": …, "loss": …}'
 _SIMILAR = 0.8
-_FIRST_LETTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
+_INVALID_CHARACTERS = re.compile(r"^[^a-z0-9]+|[^a-z0-9._-]+")
 
 
 class NoSuchLoss(UserError):
@@ -96,11 +96,11 @@ class Sources:
             NotUnderstood: A number is not between 0 and 1.
         """
         fractions = [_fraction(text) for text in (self.validation, self.test)]
-        fields: dict[str, Any] = {"dataset_id": data_of(session, self.data, self.columns).id}
+        fields: dict[str, Any] = {"dataset_id": dataset_or_upload(session, self.data, self.columns).id}
         validation, test = (
             held
             if held is not None or text in (None, NONE)
-            else {"dataset_id": data_of(session, text, self.columns).id}
+            else {"dataset_id": dataset_or_upload(session, text, self.columns).id}
             for text, held in zip((self.validation, self.test), fractions, strict=True)
         )
         if validation is not None:
@@ -116,7 +116,7 @@ def _fraction(text: str | None) -> dict[str, Any] | None:
     except ValueError:
         return None
     if not 0 < fraction < 1:
-        raise NotUnderstood(f"a share of the queries is above 0 and below 1, not {text}")
+        raise NotUnderstood(f"a share of the queries must be above 0 and below 1, not {text}")
     return {"fraction": fraction}
 
 
@@ -128,7 +128,7 @@ def model_name_of(data: str) -> str:
         'mslr-fold1'
     """
     stem = Path(data).name.partition(".")[0].lower()
-    return _FIRST_LETTERS.sub("-", stem).strip("-._")[:100] or "model"
+    return _INVALID_CHARACTERS.sub("-", stem).strip("-._")[:100] or "model"
 
 
 def job_of_file(path: Path) -> dict[str, Any]:
@@ -146,4 +146,4 @@ def job_of_file(path: Path) -> dict[str, Any]:
 def _unknown(what: str, name: str, known: list[str]) -> str:
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     meant = f"; did you mean {near[0]!r}?" if near else ""
-    return f"there is no {what} {name!r}{meant} (there are {', '.join(known) or 'none'})"
+    return f"there is no {what} {name!r}{meant} (available: {', '.join(known) or 'none'})"

@@ -7,7 +7,7 @@ import typer
 from rich.console import RenderableType
 
 from rankery.cli.columns import ColumnsOption, columns_of
-from rankery.cli.completion import completed, of_service
+from rankery.cli.completion import complete_from, complete_from_service
 from rankery.cli.connection import ServiceConnection
 from rankery.cli.names import LOSSES
 from rankery.cli.printing import number, plain, say, table
@@ -25,7 +25,7 @@ _LOSS = "lambdarank"
 _BEST = 5
 _LOG = ":log"
 # The most influential hyperparameters in the benchmarks; the bounds suit 50 to 30,000 queries.
-_OF_WEIGHTS = {"learning_rate": "0.0001..0.1:log", "weight_decay": "0.00001..0.1:log"}
+_SPACE_OF_WEIGHTS = {"learning_rate": "0.0001..0.1:log", "weight_decay": "0.00001..0.1:log"}
 _SPACES = {
     "trees": {
         "num_leaves": "4..64:log",
@@ -34,8 +34,8 @@ _SPACES = {
         "feature_fraction": "0.5..1.0",
         "lambda_l2": "0.001..100:log",
     },
-    "linear": _OF_WEIGHTS,
-    "mlp": {"hidden": "[32],[64,32],[128,64],[256,128]", **_OF_WEIGHTS, "dropout": "0.0..0.5"},
+    "linear": _SPACE_OF_WEIGHTS,
+    "mlp": {"hidden": "[32],[64,32],[128,64],[256,128]", **_SPACE_OF_WEIGHTS, "dropout": "0.0..0.5"},
 }
 
 
@@ -45,67 +45,76 @@ def tune(
     data: Annotated[
         str,
         typer.Argument(
-            help="What to learn from: a judged file, which is uploaded, or a dataset's id or name.",
-            autocompletion=of_service("datasets"),
+            help="Training data: a judged file, which is uploaded, or a dataset's id or name.",
+            autocompletion=complete_from_service("datasets"),
         ),
     ],
     space: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=LOW..HIGH",
-            help="What to search: num_leaves=4..64:log, max_depth=3,5,8, loss=lambdarank,ndcg-loss2++,"
-            " loss.sigma=0.5..2, scorer.hidden=[64],[128,64]. When left out: leaves, learning rate and"
-            " regularisation of trees; layers, learning rate, dropout and decay of networks.",
+            help="Hyperparameter and its range or values: num_leaves=4..64:log, max_depth=3,5,8,"
+            " loss=lambdarank,ndcg-loss2++, loss.sigma=0.5..2, scorer.hidden=[64],[128,64]; may be repeated."
+            " The default for trees searches leaves, learning rate and regularisation; the default for"
+            " networks searches layers, learning rate, dropout and decay.",
         ),
     ] = None,
-    trials: Annotated[int, typer.Option(min=1, help="Trials at most, the default among them.")] = 50,
+    trials: Annotated[
+        int, typer.Option(min=1, help="Maximum number of trials, including the default hyperparameters.")
+    ] = 50,
     loss: Annotated[
-        str, typer.Option(help="What the default minimises.", autocompletion=completed(LOSSES))
+        str, typer.Option(help="Loss of the default hyperparameters.", autocompletion=complete_from(LOSSES))
     ] = _LOSS,
     loss_option: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of the loss: mu=5, truncation_level=8.")
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Parameter of the loss: mu=5, truncation_level=8."),
     ] = None,
     set: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Hyperparameters of the default and of all trials."),
+        typer.Option("--set", metavar="NAME=VALUE", help="Hyperparameter with the same value in all trials."),
     ] = None,
     scorer: ScorerOption = None,
     hidden: HiddenOption = None,
     epochs: EpochsOption = None,
-    folds: Annotated[int, typer.Option(min=2, max=100, help="Folds of each trial.")] = 5,
+    folds: Annotated[int, typer.Option(min=2, max=100, help="Cross-validation folds of each trial.")] = 5,
     test: Annotated[
         str,
         typer.Option(
-            help="Held-out queries of the conclusion: a share of them, a judged file, or a dataset.",
-            autocompletion=of_service("datasets"),
+            help="Held-out queries of the conclusion: a share of the queries, a judged file, or a dataset.",
+            autocompletion=complete_from_service("datasets"),
         ),
     ] = _HELD_OUT,
-    metric: Annotated[str, typer.Option(help="The objective.")] = "ndcg@10",
-    sampler: Annotated[str, typer.Option(help="tpe, random, grid or qmc.")] = "tpe",
-    pruner: Annotated[str, typer.Option(help="wilcoxon, median or none.")] = "wilcoxon",
+    metric: Annotated[str, typer.Option(help="Metric to optimise.")] = "ndcg@10",
+    sampler: Annotated[str, typer.Option(help="Sampler of trials: tpe, random, grid or qmc.")] = "tpe",
+    pruner: Annotated[
+        str, typer.Option(help="Pruner of poor trials: wilcoxon, median or none.")
+    ] = "wilcoxon",
     early_stopping: Annotated[
         int | None,
-        typer.Option(min=1, metavar="ITERATIONS", help="Iterations without a gain that end a fold."),
+        typer.Option(
+            min=1, metavar="ITERATIONS", help="Stop a fold after this many iterations without improvement."
+        ),
     ] = None,
-    parallel: Annotated[int, typer.Option(min=1, max=64, help="Trials at a time.")] = 2,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="Trials that run at the same time.")] = 2,
     seconds: Annotated[
         float | None, typer.Option(min=0.001, help="Time after which no further trial is started.")
     ] = None,
     patience: Annotated[
-        int | None, typer.Option(min=1, help="Trials without a new best one that end the study.")
+        int | None,
+        typer.Option(min=1, help="Stop the study after this many trials without a new best trial."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(min=0, max=2**31 - 1, help="Decides every random choice.", show_default="42")
+        int | None, typer.Option(min=0, max=2**31 - 1, help="Seed of all random choices.", show_default="42")
     ] = None,
     name: Annotated[
         str | None, typer.Option(help="The model's name.", show_default="the data's name")
     ] = None,
     alias: Annotated[
-        str | None, typer.Option(help="Alias to point at the winner if it is shown to be better.")
+        str | None, typer.Option(help="Alias to point at the winner if it is significantly better.")
     ] = None,
     columns: ColumnsOption = None,
     watch: Annotated[
-        bool, typer.Option("--watch/--no-watch", help="Wait for the conclusion, with news of the trials.")
+        bool, typer.Option("--watch/--no-watch", help="Wait for the conclusion, and print the progress.")
     ] = True,
 ) -> None:
     """Tune hyperparameters by cross-validated trials, then compare the best once on held-out queries.
@@ -116,21 +125,21 @@ def tune(
 
     Example: `rankery tune train.txt --trials 50 --space num_leaves=4..64:log --space max_depth=3,5,8`
     """
-    asked_loss = {"name": loss, **settings(loss_option, "--loss-option")}
+    loss_spec = {"name": loss, **settings(loss_option, "--loss-option")}
     choice = ScorerChoice.of(scorer, hidden, epochs, settings(set, "--set"))
-    usual = _SPACES[TREES if choice.scorer is None else choice.scorer["kind"]]
+    default_space = _SPACES[TREES if choice.scorer is None else choice.scorer["kind"]]
     body = {
         "name": f"tune {name or model_name_of(data)}",
         "model_name": name or model_name_of(data),
         "base": {
-            "loss": asked_loss,
+            "loss": loss_spec,
             **({} if choice.scorer is None else {"scorer": choice.scorer}),
             "hyperparameters": choice.hyperparameters,
             "early_stopping_rounds": early_stopping,
         },
         "search_space": dict(
             searched(text, is_network=choice.scorer is not None)
-            for text in space or [f"{key}={value}" for key, value in usual.items()]
+            for text in space or [f"{key}={value}" for key, value in default_space.items()]
         ),
         "objective": {"metric": metric, "validation": {"folds": folds}},
         "sampler": sampler,
@@ -140,7 +149,7 @@ def tune(
         "alias": alias,
         "seed": seed,
     }
-    check_losses(session, [asked_loss])
+    check_losses(session, [loss_spec])
     check_hyperparameters(session, choice.hyperparameters, choice.scorer)
     fields = Sources(data, None, test, columns_of(columns)).fields(session)
     document = {key: value for key, value in (body | fields).items() if value is not None}
@@ -150,7 +159,9 @@ def tune(
         _wait(study)
         session.show(study_as_json(study), *study_tables(study))
     else:
-        session.show(study_as_json(study), f"See it with `{session.command(f'studies show {study.id}')}`.")
+        session.show(
+            study_as_json(study), f"Show the study with `{session.command(f'studies show {study.id}')}`."
+        )
 
 
 def _wait(study: "Study") -> None:

@@ -11,13 +11,15 @@ from rankery.cli.options import Limit
 from rankery.cli.printing import facts, moment, number, plain, say, table
 from rankery.cli.service_options import on_service
 
-webhooks = typer.Typer(help="Tell other systems of events; needs the scope admin.", no_args_is_help=True)
+webhooks = typer.Typer(help="Send events to other systems; needs the scope admin.", no_args_is_help=True)
 
 _PATH = "/v1/webhooks"
 Reference = Annotated[str, typer.Argument(help="The webhook's id, whk_…")]
 Events = Annotated[
     list[str] | None,
-    typer.Option("--event", help="Only these, such as job.ended; may be repeated.", show_default="all"),
+    typer.Option(
+        "--event", help="Kind of events to send, such as job.ended; may be repeated.", show_default="all"
+    ),
 ]
 
 
@@ -53,7 +55,7 @@ def show_webhook(session: ServiceConnection, webhook: Reference, limit: Limit = 
     """
     found = _request(session, "GET", f"/{webhook}")
     deliveries = session.items(f"{_PATH}/{webhook}/deliveries", limit)
-    shown = table("id", "event", "object", "state", "attempts", "last answer", right=("attempts",))
+    shown = table("id", "event", "object", "state", "attempts", "last response", right=("attempts",))
     for one in deliveries:
         last = (one.get("log") or [{}])[-1]
         answer = last.get("error") or last.get("status") or ""
@@ -66,10 +68,10 @@ def show_webhook(session: ServiceConnection, webhook: Reference, limit: Limit = 
 @on_service
 def create_webhook(
     session: ServiceConnection,
-    receiver: Annotated[str, typer.Argument(metavar="URL", help="Where events are posted to, https://…")],
+    receiver: Annotated[str, typer.Argument(metavar="URL", help="URL that receives the events, https://…")],
     event: Events = None,
-    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
-    project: Annotated[str | None, typer.Option(help="Only events of this project.")] = None,
+    description: Annotated[str | None, typer.Option(help="Description of the webhook.")] = None,
+    project: Annotated[str | None, typer.Option(help="Send only events of this project.")] = None,
 ) -> None:
     """Create a webhook that posts events to a URL; its signing secret is not shown again.
 
@@ -77,7 +79,7 @@ def create_webhook(
     """
     given = {"url": receiver, "events": event, "description": description, "project": project}
     made = _request(session, "POST", "", {key: value for key, value in given.items() if value is not None})
-    say(f"{made['id']} is told of {', '.join(made['events']) or 'all events'}; keep its secret")
+    say(f"{made['id']} receives {', '.join(made['events']) or 'all events'}; store its secret")
     session.show(made, facts([("id", made["id"]), ("secret", made["secret"]), ("url", made["url"])]))
 
 
@@ -86,11 +88,11 @@ def create_webhook(
 def change_webhook(
     session: ServiceConnection,
     webhook: Reference,
-    receiver: Annotated[str | None, typer.Option(metavar="URL", help="Another address.")] = None,
+    receiver: Annotated[str | None, typer.Option(metavar="URL", help="New URL of the receiver.")] = None,
     event: Events = None,
-    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    description: Annotated[str | None, typer.Option(help="Description of the webhook.")] = None,
     enabled: Annotated[
-        bool | None, typer.Option("--enable/--disable", help="Whether events are posted.")
+        bool | None, typer.Option("--enable/--disable", help="Send events, or stop sending them.")
     ] = None,
 ) -> None:
     """Change, enable or disable a webhook.
@@ -100,7 +102,7 @@ def change_webhook(
     given = {"url": receiver, "events": event, "description": description, "enabled": enabled}
     body = {key: value for key, value in given.items() if value is not None}
     if not body:
-        raise WrongUsage("give what is to change: --receiver, --event, --description, --enable or --disable")
+        raise WrongUsage("give a change: --receiver, --event, --description, --enable or --disable")
     found = _request(session, "PATCH", f"/{webhook}", body)
     session.show(found, facts(_properties(found)))
 
@@ -114,7 +116,7 @@ def test_webhook(session: ServiceConnection, webhook: Reference) -> None:
     """
     found = _request(session, "POST", f"/{webhook}/test")
     rows = [("delivered", "yes" if found["delivered"] else "no"), ("status", found.get("status"))]
-    rows += [("error", found.get("error")), ("answer", found.get("answer") or None)]
+    rows += [("error", found.get("error")), ("response", found.get("answer") or None)]
     session.show(found, facts([*rows, ("seconds", number(found.get("took_seconds")))]))
     if not found["delivered"]:
         raise typer.Exit(FAILED)
@@ -186,6 +188,6 @@ def _properties(webhook: dict[str, Any]) -> list[tuple[str, Any]]:
         ("description", webhook.get("description")),
         ("project", webhook.get("project")),
         ("state", _state(webhook)),
-        ("why", webhook.get("disabled_reason")),
+        ("reason", webhook.get("disabled_reason")),
         ("waiting", webhook["waiting"]),
     ]

@@ -48,13 +48,13 @@ class JobLabels(TypedDict, total=False):
     """Display name; by default that of its result"""
 
     notes: str
-    """Whatever they note"""
+    """Notes, any text"""
 
     tags: Mapping[str, str]
     """Tags"""
 
     project: str
-    """The project that it belongs to"""
+    """Project of the job"""
 
 
 class TrainingLabels(TypedDict, total=False):
@@ -64,10 +64,10 @@ class TrainingLabels(TypedDict, total=False):
     """Display name; by default that of its model"""
 
     notes: str
-    """Whatever they note"""
+    """Notes, any text"""
 
     project: str
-    """The project that it belongs to"""
+    """Project of the job"""
 
 
 class TrainingFields(TrainingOptions, TrainingLabels, total=False):
@@ -81,19 +81,19 @@ class ExportOptions(TypedDict, total=False):
     """Options of export formats; the service lists the options of each format."""
 
     target_version: str
-    """The engine's version, the newest when left out"""
+    """Version of the engine; the newest by default"""
 
     model_name: str
-    """The model's name in the engine, its name and version when left out"""
+    """Name of the model in the engine; by default its name and version"""
 
     feature_set: str
     """Feature set of Elasticsearch or OpenSearch, feature store of Solr"""
 
     score_shift: bool
-    """Raise all scores by one number so that none is below 0, as Lucene demands"""
+    """Raise all scores by one number so that none is below 0, as Lucene requires"""
 
     never_missing: bool
-    """Every document has every feature"""
+    """Assume that every document has every feature"""
 
     feature_names: Mapping[str, str]
     """Feature names in the engine, by the model's names"""
@@ -204,7 +204,7 @@ def _spelled_parameter(name: str, parameter: Any) -> dict[str, Any]:
 def spelled_early_stopping(
     early_stopping: "int | EarlyStoppingRequest | None", metrics: Sequence[str] | None
 ) -> dict[str, Any] | None:
-    """Return the early stopping of a training; a number is of iterations without a better first metric."""
+    """Return the early stopping of a training; a number counts iterations without a better first metric."""
     if early_stopping is None:
         return None
     if isinstance(early_stopping, int):

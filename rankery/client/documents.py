@@ -9,7 +9,7 @@ from rankery.client.frames.cells import suggestion
 from rankery.client.references import described
 from rankery.errors import DataUnusable, RankeryApiError, WrongType
 
-_WANTED = "a data frame, an array of features, queries with documents, or a list of documents"
+_ACCEPTED_TYPES = "a data frame, an array of features, queries with documents, or a list of documents"
 _QUERY_NAMES, _DOCUMENT_NAMES = ("query_id", "query"), ("id", "document_id")
 _POINTER = re.compile(r"/queries/(\d+)/documents/(\d+)/features/(.+)")
 
@@ -25,8 +25,8 @@ def spelled_queries(candidates: Any) -> list[Query]:
             several queries, or ids.
 
     Raises:
-        DataUnusable: A value is NaN, infinite or no value of a feature; the sentence names it.
-        WrongType: They are of another form.
+        DataUnusable: A value is NaN, infinite or not a feature value; the message has its location.
+        WrongType: The candidates have another form.
 
     Example:
         >>> spelled_queries({"bm25": 1.5})
@@ -34,13 +34,13 @@ def spelled_queries(candidates: Any) -> list[Query]:
     """
     given = [candidates] if isinstance(candidates, Mapping) else candidates
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise WrongType(f"{_WANTED} is expected here, not {described(candidates)}")
+        raise WrongType(f"{_ACCEPTED_TYPES} is expected here, not {described(candidates)}")
     for one in given:
         if not isinstance(one, Mapping):
-            raise WrongType(f"{_WANTED} is expected here, not a list with {described(one)}")
+            raise WrongType(f"{_ACCEPTED_TYPES} is expected here, not a list with {described(one)}")
     with_documents = ["documents" in one for one in given]
     if any(with_documents) and not all(with_documents):
-        raise WrongType(f"item {with_documents.index(False)} has no documents, though others have")
+        raise WrongType(f"item {with_documents.index(False)} has no documents, although others have")
     queries = given if any(with_documents) else _gathered(given)
     return [
         {**query, "documents": [_plain(query, place, one) for place, one in enumerate(query["documents"])]}
@@ -54,9 +54,9 @@ def with_places(
     """Return the refusal of candidates, with query, document and feature named.
 
     Args:
-        error: As the service sent it.
-        queries: What it was sent.
-        feature_names: Those of the model.
+        error: Error of the service.
+        queries: Queries of the request.
+        feature_names: Features of the model.
     """
     sentences = []
     for one in error.problem.get("errors") or ():

@@ -32,15 +32,15 @@ class PartialFile:
         size_bytes: Received bytes.
 
     Raises:
-        FileUnusable: It cannot be written; all methods raise it.
+        FileUnusable: The file cannot be written; all methods raise it.
     """
 
     def __init__(self, target: Path) -> None:
         self.size_bytes = 0
         self._target = target
         self._etag: str | None = None
-        self._path, self._file = self._opened()
-        self._most_bytes = self.size_bytes
+        self._path, self._file = self._open_partial_file()
+        self._max_size_bytes = self.size_bytes
 
     def __enter__(self) -> Self:
         return self
@@ -65,17 +65,17 @@ class PartialFile:
 
     def has_grown(self) -> bool:
         """Return whether more bytes have arrived since the last call."""
-        before, self._most_bytes = self._most_bytes, max(self._most_bytes, self.size_bytes)
-        return self._most_bytes > before
+        before, self._max_size_bytes = self._max_size_bytes, max(self._max_size_bytes, self.size_bytes)
+        return self._max_size_bytes > before
 
     def begin(self, response: httpx.Response) -> int | None:
         """Keep the existing bytes where the response continues them, else drop them.
 
         Returns:
-            Bytes of the whole file, None where the service does not know them.
+            Size of the whole file in bytes, None if unknown.
 
         Raises:
-            RemoteProtocolError: The answer is another part of the file.
+            RemoteProtocolError: The response has another byte range than requested.
         """
         headers, total = response.headers, response.headers.get("Content-Length")
         if response.status_code == httpx.codes.PARTIAL_CONTENT:
@@ -83,7 +83,7 @@ class PartialFile:
             self._truncate(self.size_bytes - 1)
             if place != f"bytes {self.size_bytes}-{place.rpartition('-')[2]}":
                 self._etag = None
-                raise httpx.RemoteProtocolError("another part of the file was sent than was asked for")
+                raise httpx.RemoteProtocolError("the response has another byte range than requested")
         else:
             self._truncate(0)
             strong = _STRONG.fullmatch(headers.get("ETag", ""))
@@ -93,21 +93,21 @@ class PartialFile:
 
     def write(self, chunk: bytes) -> None:
         """Append bytes."""
-        with _unwritable(self._target):
+        with _convert_write_errors(self._target):
             self._file.write(chunk)
         self.size_bytes += len(chunk)
 
     def finish(self) -> None:
         """Rename the file to its target."""
-        with _unwritable(self._target):
+        with _convert_write_errors(self._target):
             self._file.flush()
             if sys.platform == "win32":  # where an open file cannot be moved
                 self._file.close()
             self._path.replace(self._target)
             self._file.close()
 
-    def _opened(self) -> tuple[Path, IO[bytes]]:
-        with _unwritable(self._target):
+    def _open_partial_file(self) -> tuple[Path, IO[bytes]]:
+        with _convert_write_errors(self._target):
             for path, etag in self._parts():
                 file = path.open("r+b")
                 if _is_claimed(file, path):
@@ -129,7 +129,7 @@ class PartialFile:
                 yield path, found[1]
 
     def _truncate(self, size_bytes: int) -> None:
-        with _unwritable(self._target):
+        with _convert_write_errors(self._target):
             self._file.seek(size_bytes)
             self._file.truncate()
         self.size_bytes = size_bytes
@@ -159,7 +159,7 @@ def _is_claimed(file: IO[bytes], path: Path) -> bool:
 
 
 @contextmanager
-def _unwritable(target: Path) -> Iterator[None]:
+def _convert_write_errors(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Read the lines of a stream of server-sent events (HTML Living Standard, section 9.2)."""
+"""Parse streams of server-sent events (HTML Living Standard, section 9.2)."""
 
 import json
 from dataclasses import dataclass, field
@@ -6,11 +6,11 @@ from typing import Any
 
 
 @dataclass
-class EventLines:
-    """The state of one stream.
+class EventStreamParser:
+    """Parser of one stream of server-sent events.
 
     Attributes:
-        last_id: The last event's id, with which a stream is resumed.
+        last_id: Id of the last complete event, to resume the stream after it.
     """
 
     last_id: str | None = None
@@ -19,13 +19,13 @@ class EventLines:
     _id: str | None = None
 
     def take(self, line: str) -> tuple[str, Any] | None:
-        """Take the next line; return the kind and the data of an event that it ends.
+        """Parse the next line; return the kind and the data of the event if the line completes one.
 
         Args:
-            line: Without its end.
+            line: Line without its line break.
         """
         if not line:
-            return self._ended()
+            return self._complete_event()
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if name == "event":
@@ -36,12 +36,12 @@ class EventLines:
             self._id = value
         return None
 
-    def restart(self) -> None:
-        """Forget an event of which a part was read when the stream broke off."""
+    def discard_partial_event(self) -> None:
+        """Discard an incomplete event after a lost connection."""
         self._kind, self._data, self._id = "", [], None
 
-    def _ended(self) -> tuple[str, Any] | None:
+    def _complete_event(self) -> tuple[str, Any] | None:
         self.last_id = self._id or self.last_id
         kind, data = self._kind, "\n".join(self._data)
-        self.restart()
+        self.discard_partial_event()
         return (kind, json.loads(data)) if data else None

@@ -33,7 +33,7 @@ def shown(pages: Any) -> Card:
 def _card(items: Iterable[Any]) -> Card:
     summaries = [_summary(item) for item in items]
     if not summaries:
-        return Card("", sentence="There is nothing here.")
+        return Card("", sentence="No objects.")
     names = list(dict.fromkeys(name for summary in summaries for name in summary))
     return Card("", tables=[CardTable(names, [[one.get(name, "") for name in names] for one in summaries])])
 

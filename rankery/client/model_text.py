@@ -7,7 +7,7 @@ from rankery.client.references import described
 from rankery.errors import InvalidArgument, WrongType
 
 _NAMES = "feature_names="
-_WANTED = "a path, a lightgbm.Booster, an LGBMRanker or the text of a model"
+_ACCEPTED_TYPES = "a path, a lightgbm.Booster, an LGBMRanker or the text of a model"
 
 
 def is_booster(model: Any) -> bool:
@@ -24,7 +24,7 @@ def text_of(model: Any) -> str | None:
 
     Raises:
         InvalidArgument: The model is not fitted.
-        WrongType: It is something else.
+        WrongType: The model is of another type.
     """
     if isinstance(model, str):
         return model if "\n" in model else None
@@ -39,7 +39,7 @@ def text_of(model: Any) -> str | None:
             raise InvalidArgument(f"the {type(model).__name__} is not fitted: call fit first") from error
     if hasattr(model, "model_to_string"):
         return str(model.model_to_string())
-    raise WrongType(f"{_WANTED} is expected here, not {described(model)}")
+    raise WrongType(f"{_ACCEPTED_TYPES} is expected here, not {described(model)}")
 
 
 def renamed(text: str, feature_names: Sequence[str]) -> str:
@@ -47,22 +47,22 @@ def renamed(text: str, feature_names: Sequence[str]) -> str:
 
     Args:
         text: The model.
-        feature_names: In its order.
+        feature_names: New names, in the order of the features.
 
     Raises:
-        InvalidArgument: They are of another number, or hold blanks.
-        WrongType: They are one text.
+        InvalidArgument: The number of names differs from that of features, or a name has blanks.
+        WrongType: The names are one text.
     """
     if isinstance(feature_names, str):
         raise WrongType(f"feature_names must be a list of texts, not {described(feature_names)}")
     lines = text.split("\n")
     place = next((row for row, line in enumerate(lines) if line.startswith(_NAMES)), None)
     if place is None:
-        raise InvalidArgument("the text has no line feature_names=…; it is no model of LightGBM")
+        raise InvalidArgument("the text has no line feature_names=…; it is not a LightGBM model")
     old = lines[place].removeprefix(_NAMES).split()
     if len(old) != len(feature_names) or any(len(name.split()) != 1 for name in feature_names):
         raise InvalidArgument(
-            f"feature_names must be {len(old)} names without blanks, as the model has features, not"
+            f"feature_names must be {len(old)} names without blanks, one per feature of the model, not"
             f" {len(feature_names)}"
         )
     lines[place] = _NAMES + " ".join(feature_names)

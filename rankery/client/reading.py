@@ -17,10 +17,10 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 
 def read(kind: type[Read], document: Any) -> Read:
-    """Read an answer as an object; fields that this version does not know are left out.
+    """Parse a JSON document into an object; unknown fields are ignored.
 
     Raises:
-        AnswerNotUnderstood: It is something else.
+        AnswerNotUnderstood: The document has another form.
     """
     try:
         return kind.model_validate(document)
@@ -37,7 +37,7 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
     """Return the response, or raise its error.
 
     Raises:
-        RankeryApiError: The problem that the service reported; `KeyRefused` where it wants another key.
+        RankeryApiError: The service reported a problem; `KeyRefused` if an API key is missing or invalid.
     """
     if response.status_code == httpx.codes.UNAUTHORIZED:
         raise KeyRefused(response.status_code, problem(response), has_key=has_key)
@@ -50,14 +50,14 @@ def document_of(response: httpx.Response) -> Document:
     """Return the JSON of an answer.
 
     Raises:
-        AnswerNotUnderstood: It is not JSON, as where something else than Rankery answers.
+        AnswerNotUnderstood: The response is not a JSON object; another server may use the URL.
     """
     try:
         document = response.json()
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise AnswerNotUnderstood(f"what answers at {response.url} is not Rankery")
+        raise AnswerNotUnderstood(f"the server at {response.url} is not a Rankery service")
     return document
 
 
@@ -76,7 +76,7 @@ def address(base_url: str | None) -> str:
     """Return the service URL: the argument, else RANKERY_URL, else port 8000 on localhost.
 
     Raises:
-        InvalidSettings: It is not an address.
+        InvalidSettings: The text is not an HTTP URL.
     """
     given = base_url or os.environ.get("RANKERY_URL", "").strip() or DEFAULT_URL
     try:
@@ -84,7 +84,7 @@ def address(base_url: str | None) -> str:
     except httpx.InvalidURL:
         url = httpx.URL()
     if url.scheme not in ("http", "https") or not url.host:
-        raise InvalidSettings(f"{given!r} is not the address of a service; write it like {DEFAULT_URL}")
+        raise InvalidSettings(f"{given!r} is not the URL of a service; write it like {DEFAULT_URL}")
     return given
 
 
@@ -92,8 +92,8 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
     """Return a path with parameters added to its query string.
 
     Args:
-        path: Below the service's address.
-        parameters: A name that the path has, too, replaces its value; those that are None are left out.
+        path: Path below the service's URL.
+        parameters: Replace parameters of the same name in the path; None values are left out.
 
     Example:
         >>> with_query("/v1/jobs?limit=1", {"kind": "train", "status": None})
@@ -104,16 +104,16 @@ def with_query(path: str, parameters: Mapping[str, Any]) -> httpx.URL:
 
 
 def authorization(api_key: str | None) -> dict[str, str]:
-    """Return the header that shows a key, none where there is none.
+    """Return the `Authorization` header of an API key; empty without a key.
 
     Raises:
-        InvalidSettings: The key holds characters that cannot be sent.
+        InvalidSettings: The key has characters that are invalid in a header.
     """
     secret = (os.environ.get("RANKERY_API_KEY", "") if api_key is None else api_key).strip()
     if not secret:
         return {}
     if not (secret.isascii() and secret.isprintable()) or " " in secret:
-        raise InvalidSettings("the API key holds characters that no key has; give the whole secret, rk_…")
+        raise InvalidSettings("the API key has invalid characters; give the whole secret, rk_…")
     return {"Authorization": f"Bearer {secret}"}
 
 

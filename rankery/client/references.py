@@ -20,23 +20,23 @@ class HasId(Protocol):
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Identifier."""
 
 
-def id_of(thing: str | HasId, wanted: str = "an id, a name or an object of the client") -> str:
+def id_of(thing: str | HasId, accepted: str = "an id, a name or an object of the client") -> str:
     """Return the id, or the reference as it was given.
 
     Args:
         thing: An id, a name, or a resource.
-        wanted: Accepted types, for the message.
+        accepted: Accepted types, for the message.
 
     Raises:
-        WrongType: It is something else.
+        WrongType: The argument is of another type.
     """
     found = thing if isinstance(thing, str) else getattr(thing, "id", None)
     if isinstance(found, str):
         return found
-    raise WrongType(f"{wanted} is expected here, not {described(thing)}")
+    raise WrongType(f"{accepted} is expected here, not {described(thing)}")
 
 
 def is_address(thing: object) -> TypeGuard[str]:
@@ -44,34 +44,34 @@ def is_address(thing: object) -> TypeGuard[str]:
     return isinstance(thing, str) and _ADDRESS.match(thing) is not None
 
 
-def path_of(thing: Any, wanted: str) -> Path:
+def path_of(thing: Any, accepted: str) -> Path:
     """Return a path.
 
     Args:
         thing: A path or its text.
-        wanted: Accepted types, for the message.
+        accepted: Accepted types, for the message.
 
     Raises:
-        WrongType: It is something else.
+        WrongType: The argument is of another type.
     """
     if isinstance(thing, str | PathLike):
         return Path(thing)
-    raise WrongType(f"{wanted} is expected here, not {described(thing)}")
+    raise WrongType(f"{accepted} is expected here, not {described(thing)}")
 
 
-def mapping_of(thing: Any, wanted: str) -> dict[Any, Any]:
+def mapping_of(thing: Any, accepted: str) -> dict[Any, Any]:
     """Return a mapping as a dictionary.
 
     Args:
         thing: A mapping.
-        wanted: Accepted types, for the message.
+        accepted: Accepted types, for the message.
 
     Raises:
-        WrongType: It is something else.
+        WrongType: The argument is of another type.
     """
     if isinstance(thing, Mapping):
         return dict(thing)
-    raise WrongType(f"{wanted} is expected here, not {described(thing)}")
+    raise WrongType(f"{accepted} is expected here, not {described(thing)}")
 
 
 def described(value: Any) -> str:

@@ -15,7 +15,7 @@ import httpx
 
 from rankery.errors import RankeryApiError
 
-# Larger files are sent in pieces, and resumed where they were cut short.
+# Larger files are sent in pieces, and resumed after an interruption.
 RESUMABLE_BYTES = 100_000_000
 PIECE_BYTES = 64 * 2**20
 BLOCK_BYTES = 2**20
@@ -23,13 +23,13 @@ TUS: Mapping[str, str] = MappingProxyType({"Tus-Resumable": "1.0.0"})
 PIECE_TYPE = "application/offset+octet-stream"
 
 # A service restarts, and a laptop finds its network again, within minutes.
-_PATIENCE_SECONDS = 300.0
+_MAX_SECONDS_WITHOUT_PROGRESS = 300.0
 _FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 10.0
-_REMEMBERED_SECONDS = 7 * 24 * 3600.0
+_MAX_PAUSE_SECONDS = 10.0
+_MAX_AGE_SECONDS = 7 * 24 * 3600.0
 
-_GONE = frozenset({httpx.codes.NOT_FOUND, httpx.codes.GONE})
-_PASSING = frozenset(
+_EXPIRED_STATUSES = frozenset({httpx.codes.NOT_FOUND, httpx.codes.GONE})
+_RETRYABLE_STATUSES = frozenset(
     {
         httpx.codes.REQUEST_TIMEOUT,
         httpx.codes.CONFLICT,  # the service has another offset by now
@@ -41,38 +41,40 @@ _PASSING = frozenset(
 
 def is_gone(error: RankeryApiError) -> bool:
     """Return whether the service no longer has the upload."""
-    return error.status in _GONE
+    return error.status in _EXPIRED_STATUSES
 
 
-def is_passing(error: RankeryApiError) -> bool:
+def is_retryable(error: RankeryApiError) -> bool:
     """Return whether an upload can be resumed after a refusal."""
     is_fault = httpx.codes.is_server_error(error.status)
-    return error.status in _PASSING or (is_fault and error.status != httpx.codes.INSUFFICIENT_STORAGE)
+    return error.status in _RETRYABLE_STATUSES or (
+        is_fault and error.status != httpx.codes.INSUFFICIENT_STORAGE
+    )
 
 
-class Patience:
+class UploadRetries:
     """Retry limit of an upload: five minutes without progress.
 
     Args:
-        retries: How often other requests are sent again; with 0 nothing is resumed.
+        retries: Retries of other requests; 0 disables resumption.
     """
 
     def __init__(self, retries: int) -> None:
-        self._is_patient = retries > 0
+        self._is_enabled = retries > 0
         self.renew()
 
     def renew(self) -> None:
         """Restart after progress."""
-        self._until = time.monotonic() + _PATIENCE_SECONDS
+        self._until = time.monotonic() + _MAX_SECONDS_WITHOUT_PROGRESS
         self._pause = _FIRST_PAUSE_SECONDS
 
     def pause(self) -> float | None:
         """Return the seconds until the next attempt, None for no other."""
-        if not self._is_patient or time.monotonic() > self._until:
+        if not self._is_enabled or time.monotonic() > self._until:
             return None
-        # Clients that failed together do not come back together.
+        # Jitter: clients that failed at the same time do not retry at the same time.
         pause = self._pause * (0.5 + secrets.randbelow(512) / 1024)
-        self._pause = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+        self._pause = min(2 * self._pause, _MAX_PAUSE_SECONDS)
         return pause
 
 
@@ -109,7 +111,7 @@ class RememberedUpload:
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             for other in self._file.parent.iterdir():
-                if other.stat().st_mtime < time.time() - _REMEMBERED_SECONDS:
+                if other.stat().st_mtime < time.time() - _MAX_AGE_SECONDS:
                     other.unlink(missing_ok=True)
             temporary = self._file.with_name(f".{self._file.name}-{os.getpid()}")
             temporary.write_text(upload_id)

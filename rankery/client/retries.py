@@ -7,12 +7,12 @@ from email.utils import parsedate_to_datetime
 import httpx
 
 _FIRST_PAUSE_SECONDS = 0.2
-_LONGEST_PAUSE_SECONDS = 60.0
-# The service has done nothing: it wants to be asked later.
-_NOT_NOW = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
-# Something in between gave up on an answer that the service may have had.
-_LOST = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
-UNAVAILABLE = _NOT_NOW | _LOST
+_MAX_PAUSE_SECONDS = 60.0
+# The service has not executed the request.
+_NOT_EXECUTED_STATUSES = frozenset({httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE})
+# A proxy gave up waiting; the service may have executed the request.
+_LOST_RESPONSE_STATUSES = frozenset({httpx.codes.BAD_GATEWAY, httpx.codes.GATEWAY_TIMEOUT})
+UNAVAILABLE = _NOT_EXECUTED_STATUSES | _LOST_RESPONSE_STATUSES
 # Nothing of the request has left this machine.
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
@@ -21,9 +21,9 @@ class RetryPolicy:
     """The retry policy of one request.
 
     Args:
-        retries: How often it may be sent again.
-        repeatable: Whether the request is idempotent. One that is not is
-            sent again only where it has certainly not been executed.
+        retries: Maximum number of retries.
+        repeatable: Whether the request is idempotent. Other requests are sent again only if they have
+            certainly not been executed.
     """
 
     def __init__(self, retries: int, *, repeatable: bool) -> None:
@@ -41,31 +41,31 @@ class RetryPolicy:
 
     def pause_after(self, response: httpx.Response) -> float | None:
         """Return the seconds until the next attempt after a response, None where it is final."""
-        again = response.status_code in _NOT_NOW or (
+        again = response.status_code in _NOT_EXECUTED_STATUSES or (
             self._repeatable
             and (
-                response.status_code in _LOST
+                response.status_code in _LOST_RESPONSE_STATUSES
                 # The attempt whose response was lost is still running.
                 or (response.status_code == httpx.codes.CONFLICT and self.made > 0)
             )
         )
-        return self._pause(_wanted_pause(response)) if again else None
+        return self._pause(_retry_after_seconds(response)) if again else None
 
     def _pause(self, at_least: float = 0.0) -> float | None:
-        if self.made >= self._retries or at_least > _LONGEST_PAUSE_SECONDS:
+        if self.made >= self._retries or at_least > _MAX_PAUSE_SECONDS:
             return None
         longest = _FIRST_PAUSE_SECONDS * 2**self.made
         self.made += 1
-        # Clients that failed together do not come back together.
+        # Jitter: clients that failed at the same time do not retry at the same time.
         return at_least + random.uniform(longest / 2, longest)  # noqa: S311 - no secret
 
 
-def _wanted_pause(response: httpx.Response) -> float:
+def _retry_after_seconds(response: httpx.Response) -> float:
     """Return the seconds that `Retry-After` asks for, given as a number or as a date."""
-    wanted = response.headers.get("Retry-After", "").strip()
-    if wanted.isdecimal():
-        return float(wanted)
+    text = response.headers.get("Retry-After", "").strip()
+    if text.isdecimal():
+        return float(text)
     try:
-        return max(0.0, (parsedate_to_datetime(wanted) - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return 0.0

@@ -20,7 +20,7 @@ class Upload:
     Attributes:
         paths: Files by the names of their parts; streamed.
         fields: Texts.
-        references: What files are named by that have been uploaded before, by the names of their parts.
+        references: References to files that were uploaded before, by the names of their parts.
     """
 
     paths: Mapping[str, Path]
@@ -32,18 +32,18 @@ class Upload:
         """Total bytes of the files, without the multipart headers.
 
         Raises:
-            FileUnusable: A file is not there.
+            FileUnusable: A file does not exist.
         """
-        with _unusable():
+        with _convert_read_errors():
             return sum(path.stat().st_size for path in self.paths.values())
 
     def larger_than(self, size_bytes: int) -> dict[str, Path]:
         """Return the files above a size.
 
         Raises:
-            FileUnusable: A file is not there.
+            FileUnusable: A file does not exist.
         """
-        with _unusable():
+        with _convert_read_errors():
             return {part: path for part, path in self.paths.items() if path.stat().st_size > size_bytes}
 
     def naming(self, references: Mapping[str, str]) -> "Upload":
@@ -62,9 +62,10 @@ class Upload:
             FileUnusable: A file cannot be read.
         """
         with ExitStack() as stack:
-            with _unusable():
+            with _convert_read_errors():
                 files = {
-                    part: stack.enter_context(_Watched(path, on_bytes)) for part, path in self.paths.items()
+                    part: stack.enter_context(_CountingFile(path, on_bytes))
+                    for part, path in self.paths.items()
                 }
             sent: Files = {
                 part: (self.paths[part].name, file, "application/octet-stream")
@@ -74,7 +75,7 @@ class Upload:
             yield sent | {part: (None, reference) for part, reference in self.references.items()}
 
 
-class _Watched(FileIO):
+class _CountingFile(FileIO):
     def __init__(self, path: Path, on_bytes: OnBytes) -> None:
         super().__init__(path)
         self._on_bytes = on_bytes
@@ -90,14 +91,14 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file to read its bytes.
 
     Raises:
-        FileUnusable: It cannot be read.
+        FileUnusable: The file cannot be read.
     """
-    with _unusable(), path.open("rb") as file:
+    with _convert_read_errors(), path.open("rb") as file:
         yield file
 
 
 @contextmanager
-def _unusable() -> Iterator[None]:
+def _convert_read_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:

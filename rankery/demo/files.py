@@ -8,7 +8,7 @@ from typing import TextIO
 from rankery.errors import UserError
 
 _GZIP = b"\x1f\x8b"
-_MOST_DOCUMENTS = 100
+_MAX_DOCUMENTS = 100
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def first_query(path: Path, n_features: int) -> FirstQuery:
                     continue
                 query_id = words[1].removeprefix("qid:")
                 first_id = first_id or query_id
-                if query_id != first_id or len(features) == _MOST_DOCUMENTS:
+                if query_id != first_id or len(features) == _MAX_DOCUMENTS:
                     break
                 document = f"d{len(features) + 1}"
                 features[document] = _values(words[2:], n_features)
@@ -59,8 +59,8 @@ def first_query(path: Path, n_features: int) -> FirstQuery:
 
 def _text(path: Path) -> TextIO:
     with path.open("rb") as file:
-        packed = file.read(len(_GZIP)) == _GZIP
-    if packed:
+        is_gzip = file.read(len(_GZIP)) == _GZIP
+    if is_gzip:
         return gzip.open(path, "rt", encoding="utf-8", errors="replace")
     return path.open(encoding="utf-8", errors="replace")
 

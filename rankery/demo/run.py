@@ -84,7 +84,7 @@ def run_demo(files: DemoFiles, queries: int) -> None:
         with EmbeddedStack(Path(folder), environment=environment) as stack, Client(stack.url) as client:
             screen.say(f"dashboard while this runs: {stack.url}")
             _Demo(stack, client, screen).run(files, queries)
-        screen.say("stopped; nothing is left behind")
+        screen.say("stopped; all temporary files are removed")
 
 
 class _Demo:
@@ -104,7 +104,7 @@ class _Demo:
         self._rank_live(jobs[LOSSES[-1]].made("model_id"), files)
 
     def _synthetic(self, queries: int) -> _Datasets:
-        self._screen.say("making synthetic queries")
+        self._screen.say("generating synthetic queries")
         sizes = {"train": queries, "validation": max(1, queries // 2), "test": queries}
         sent = [
             self._client.synthetic_dataset(size, seed=seed, polynomial_seed=1, name=f"demo-{name}")
@@ -123,9 +123,9 @@ class _Demo:
         if files.test is not None:
             return _Datasets(ready[train], validation_id, ready[files.test], files.test.name)
         if files.validation is not None:
-            judged_on = f"{files.validation.name} (no --test: it also picked the best iteration)"
+            judged_on = f"{files.validation.name} (no --test: it also selected the best iteration)"
             return _Datasets(ready[train], validation_id, validation_id, judged_on)
-        judged_on = "a held-out fifth of the queries (no --test: it also picked the best iteration)"
+        judged_on = "a held-out fifth of the queries (no --test: it also selected the best iteration)"
         return _Datasets(ready[train], None, None, judged_on)
 
     def _ready(self, dataset: Dataset) -> str:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rankery.client.schemas.answers import Interval, Job, MetricSummary, ScoredDocument
 
 _PLAIN_SECONDS = 2.0
-_FOLLOWED = "ndcg@10"
+_METRIC = "ndcg@10"
 
 Mean: TypeAlias = Interval | MetricSummary
 
@@ -101,7 +101,7 @@ def _counts(job: Job) -> tuple[int, int]:
 
 
 def _news(job: Job) -> str:
-    value = (job.metrics or {}).get("validation", {}).get(_FOLLOWED)
+    value = (job.metrics or {}).get("validation", {}).get(_METRIC)
     news = [] if value is None else [f"validation NDCG@10 {value:.4f}"]
     if job.status == "succeeded":
         news.append("done")

@@ -8,9 +8,9 @@ from pathlib import Path
 from rankery.errors import StackError
 
 LOCK_NAME = "serve.lock"
-_LONGEST_ADDRESS = 1024
+_MAX_URL_BYTES = 1024
 # `is_taken` in another process holds the lock shared for some microseconds.
-_PATIENCE_SECONDS = 0.2
+_MAX_WAIT_SECONDS = 0.2
 _POLL_SECONDS = 0.01
 
 
@@ -86,7 +86,7 @@ class DataFolderLock:
         """Return the URL in the lock file; it is stale if no process holds the lock."""
         try:
             with (self._data_dir / LOCK_NAME).open("rb") as file:
-                return file.read(_LONGEST_ADDRESS).decode() or None
+                return file.read(_MAX_URL_BYTES).decode() or None
         except (OSError, UnicodeDecodeError):
             return None
 
@@ -100,7 +100,7 @@ class DataFolderLock:
 
 def _lock_soon(descriptor: int) -> None:
     """Acquire the exclusive lock with retries; raise `OSError` if another process keeps it."""
-    deadline = time.monotonic() + _PATIENCE_SECONDS
+    deadline = time.monotonic() + _MAX_WAIT_SECONDS
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

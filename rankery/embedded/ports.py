@@ -50,7 +50,7 @@ def _bind(host: str, port: int) -> int:
 
 def _reason(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} on {host} is taken; choose another with --port, or --port 0 for any free one"
+        return f"port {port} on {host} is in use; choose another with --port, or --port 0 for any free one"
     if error.errno == errno.EACCES:
-        return f"port {port} on {host} needs more rights; choose one above 1023 with --port"
+        return f"port {port} on {host} needs more privileges; choose one above 1023 with --port"
     return f"cannot listen on {host}: {error.strerror}"

@@ -16,5 +16,5 @@ def shortage(data_dir: Path) -> str | None:
         return None
     return (
         f"the disk of {data_dir} is full: {free_bytes / MEGABYTE:.1f} MB are free, and the service needs"
-        f" {START_BYTES / MEGABYTE:g} MB to start; make room there, or choose another folder with --data-dir"
+        f" {START_BYTES / MEGABYTE:g} MB to start; free space there, or choose another folder with --data-dir"
     )

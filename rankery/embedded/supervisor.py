@@ -47,10 +47,10 @@ class Supervisor:
         part.deaths = part.deaths + 1 if now - part.started_at < STEADY_SECONDS else 1
         end, log = self._stack.unexpected_end(process), f"(log: {process.log_path})"
         if part.deaths == MAX_DEATHS:
-            raise StackError(f"{end}; that was its death number {MAX_DEATHS} in a row {log}")
+            raise StackError(f"{end}; it ended {MAX_DEATHS} times in a row {log}")
         wait_seconds = _FIRST_WAIT_SECONDS * 2.0 ** (part.deaths - 1)
         part.restart_at = now + wait_seconds
-        self._say(f"{end}; it starts again in {wait_seconds:g} s {log}")
+        self._say(f"{end}; it restarts in {wait_seconds:g} s {log}")
 
 
 class _Part:

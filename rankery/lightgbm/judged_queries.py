@@ -80,7 +80,7 @@ class LightGBMCall:
         if hasattr(second, "get_group"):
             if second.get_position() is not None:
                 raise InvalidArgument(
-                    "position of the Dataset is for LightGBM's own lambdarank; leave it out"
+                    "position of the Dataset applies only to LightGBM's own lambdarank; leave it out"
                 )
             queries = _queries(second.get_label(), second.get_weight(), second.get_group())
             return cls(_scores(first, queries), queries, second)
@@ -102,7 +102,7 @@ class LightGBMCall:
         found, counts = np.unique(np.repeat(np.arange(len(sizes)), sizes)[rows], return_counts=True)
         if not np.array_equal(counts, sizes[found]):
             raise InvalidArgument(
-                "queries are split between folds; give lightgbm.cv whole ones:"
+                "queries are split between folds; give lightgbm.cv folds of whole queries:"
                 " folds=sklearn.model_selection.GroupKFold(n_splits=5)"
             )
 
@@ -131,6 +131,7 @@ def _scores(given: Any, queries: JudgedQueries) -> "Float64Array":
     scores: Float64Array = np.asarray(given)  # no copy of an array: its identity identifies the booster
     if scores.shape != queries.labels.shape:
         raise InvalidArgument(
-            f"scores are of shape {scores.shape}, but labels of shape {queries.labels.shape}: one a document"
+            f"scores have shape {scores.shape}, but labels have shape {queries.labels.shape}; give one score"
+            " per document"
         )
     return scores

@@ -18,7 +18,7 @@ def metric(name: str, contract: "Contract | None" = None) -> "RankingMetric":
     """Return a metric for `feval` of `lightgbm.train` and `lightgbm.cv`, or `eval_metric` of `LGBMRanker`.
 
     Args:
-        name: Such as `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
+        name: Name such as `ndcg@10`, trec_eval's `ndcg_cut_10` or ir_measures' `nDCG@10`.
         contract: Conventions: a preset such as `trec_eval`, or a dictionary.
 
     Raises:

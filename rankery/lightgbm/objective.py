@@ -80,8 +80,8 @@ class RankingObjective:
         from core.losses import loss_values, make_loss
 
         values = loss_values(self.loss)
-        usual = loss_values(make_loss(values.pop("name"))) | {"seed": 42}
-        named = [f"{name}={value!r}" for name, value in values.items() if value != usual[name]]
+        defaults = loss_values(make_loss(values.pop("name"))) | {"seed": 42}
+        named = [f"{name}={value!r}" for name, value in values.items() if value != defaults[name]]
         return f"objective({', '.join([repr(self.loss.name), *named])})"
 
 
@@ -128,6 +128,6 @@ class _Training:
         initial = call.initial_scores() if self._loss.is_random else None
         if initial is not None and not np.array_equal(call.scores, initial):
             raise InvalidArgument(
-                f"{self._loss.name} draws random numbers by the iteration, which cannot be counted here: give"
-                " it LightGBM's own array of scores, not a copy, from the first tree of a booster on"
+                f"{self._loss.name} draws random numbers by iteration: call it from the first tree of a"
+                " booster on, with LightGBM's own array of scores, not a copy"
             )

@@ -39,19 +39,21 @@ def parameters(*, seed: int = 42, **hyperparameters: Any) -> dict[str, Any]:
     if "num_iterations" in hyperparameters:
         raise InvalidArgument("num_iterations: give it to lightgbm.train as num_boost_round")
     with invalid_arguments():
-        asked = build(Hyperparameters, hyperparameters)
+        requested = build(Hyperparameters, hyperparameters)
     for name in _BY_FEATURE_NAME:
-        if getattr(asked, name):
-            raise InvalidArgument(f"{name}: names features in a job; give LightGBM its own form, by column")
-    if asked.is_random:
+        if getattr(requested, name):
+            raise InvalidArgument(
+                f"{name}: a job takes feature names; give lightgbm.train its own form, by column"
+            )
+    if requested.is_random:
         raise InvalidArgument(
             "random choices of a job are drawn again for each tree; give LightGBM's sampling parameters to"
-            " lightgbm.train, where the trees will be others than a job's"
+            " lightgbm.train, whose trees then differ from those of a job"
         )
-    if asked.use_quantized_grad and asked.quant_train_renew_leaf:
+    if requested.use_quantized_grad and requested.quant_train_renew_leaf:
         raise InvalidArgument(
             "quant_train_renew_leaf: a job rounds the gradients first, so that leaf values do not depend on"
-            " threads; give it to lightgbm.train, where the trees will be others than a job's"
+            " threads; give it to lightgbm.train, whose trees then differ from those of a job"
         )
-    drops = {"drop_seed": drop_seed(seed)} if asked.boosting == "dart" else {}
-    return {**asked.lightgbm(seed, threads=0), **fixed_seeds(seed), **drops}
+    drops = {"drop_seed": drop_seed(seed)} if requested.boosting == "dart" else {}
+    return {**requested.lightgbm(seed, threads=0), **fixed_seeds(seed), **drops}

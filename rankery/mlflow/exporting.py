@@ -63,7 +63,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     Args:
         client: Client of the service.
         reference: Id, name, `name:version` or `name@alias`.
-        folder: The directory, which must not exist.
+        folder: Directory to create; it must not exist.
 
     Raises:
         PackageMissing: MLflow is not installed, or LightGBM, which this model needs.
@@ -82,7 +82,7 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
             data.mkdir()
             categories = _write_data(client, model, data)
             golden = [json.loads(line) for line in (data / "golden.jsonl").read_text("utf-8").splitlines()]
-            difference = _checked(model, data, golden)
+            difference = _largest_difference(model, data, golden)
             requirements = _requirements(data)
             target = Path(made) / "mlflow"
             mlflow.pyfunc.save_model(
@@ -117,12 +117,12 @@ def about(model: "Model") -> dict[str, Any]:
 def _write_data(client: "Client", model: "Model", data: Path) -> dict[str, list[str]]:
     """Write the files of the model, and golden vectors; return the categories by feature."""
     stored = "model.safetensors" if model.kind in _NETWORKS else "model.txt"
-    packed = data / "packed.zip"
-    client.export(model, _FORMATS[stored], packed, archive=True, progress=False)
-    with zipfile.ZipFile(packed) as archive:
+    archive_path = data / "archive.zip"
+    client.export(model, _FORMATS[stored], archive_path, archive=True, progress=False)
+    with zipfile.ZipFile(archive_path) as archive:
         for name in ("golden.jsonl", stored):
             (data / name).write_bytes(archive.read(name))
-    packed.unlink()
+    archive_path.unlink()
     categories: dict[str, list[str]] = {}
     if stored == "model.txt":
         text = (data / "model.txt").read_text("utf-8")
@@ -168,7 +168,7 @@ def _categories(text: str, feature_names: Sequence[str]) -> dict[str, list[str]]
     }
 
 
-def _checked(model: "Model", data: Path, golden: Sequence[Mapping[str, Any]]) -> float:
+def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str, Any]]) -> float:
     """Score the golden vectors; return the largest difference, 0 for trees.
 
     Raises:

@@ -44,7 +44,7 @@ def find_model(folder: Path) -> FoundModel:
     """
     mlflow = imported_mlflow()
     if not (folder / "MLmodel").is_file():
-        raise FileUnusable(f"{folder} is no MLflow model directory: it has no file MLmodel")
+        raise FileUnusable(f"{folder} is not an MLflow model directory: it has no file MLmodel")
     try:
         described = mlflow.models.Model.load(str(folder))
     except Exception as error:
@@ -73,17 +73,17 @@ def _file(folder: Path, flavors: Mapping[str, Any]) -> Path:
     else:
         found = ", ".join(sorted(flavors)) or "none"
         raise FileUnusable(
-            f"{folder} holds no model that can be imported: its flavors are {found}; a service imports"
-            " LightGBM boosters and what `rankery mlflow export` wrote"
+            f"{folder} has no model that can be imported: its flavors are {found}; a service imports"
+            " LightGBM boosters and directories written by `rankery mlflow export`"
         )
     file = next((one for one in candidates if one.is_file()), candidates[0])
     if not file.resolve().is_relative_to(folder.resolve()):
-        raise FileUnusable(f"{folder} names a file outside of it as its model, {file}, which is not read")
+        raise FileUnusable(f"the model file of {folder} is outside the directory, so it is not read: {file}")
     if not file.is_file():
-        raise FileUnusable(f"{folder} lacks the file of its model, {file.relative_to(folder)}")
+        raise FileUnusable(f"{folder} has no model file {file.relative_to(folder)}")
     if file.suffix not in _SUFFIXES:
         raise FileUnusable(
-            f"{file} is an estimator, which is not opened, since that runs code: save its booster instead,"
+            f"{file} is a pickled estimator, which could run code when loaded: save its booster instead,"
             " mlflow.lightgbm.save_model(ranker.booster_, path)"
         )
     return file

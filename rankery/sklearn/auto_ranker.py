@@ -37,8 +37,9 @@ class RankeryAutoRanker(RankingEstimator):
         metric: Metric that selects candidates and that `score` returns.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         budget_seconds: Wall time that `fit` plans for, in seconds.
-        prefer: `simple` takes one candidate unless a sum is shown to be better, and the simplest of those
-            without a shown difference to the best; `best` takes the candidate or sum with the best value.
+        prefer: `simple` takes one candidate unless a sum is significantly better, and the simplest candidate
+            that is not significantly worse than the best; `best` takes the candidate or sum with the best
+            value.
         candidates: Names of the candidates to try, as `leaderboard_` has them; all when None.
         random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for a
             different seed in each `fit`.
@@ -48,17 +49,17 @@ class RankeryAutoRanker(RankingEstimator):
         leaderboard_: One dictionary for each candidate, the best first: `name`; `status`, which is
             `complete`, `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried; `value`, its
             mean of the metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether the
-            best is not shown to be better; `folds`, `iterations` and `seconds`; `weight` in the model, 0 if
-            not used. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+            best candidate is not significantly better; `folds`, `iterations` and `seconds`; `weight` in
+            the model, 0 if not used. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
         members_: Names of the candidates in the model, with their weights of scaled scores.
-        sentence_: The conclusion: the model beside LightGBM's defaults, the best single feature and a random
-            order.
+        sentence_: The conclusion: the model compared with LightGBM's defaults, the best single feature and a
+            random order.
         estimate_: Estimated mean of the metric on new queries, by nested cross-validation: each query is
             evaluated by models that were trained and selected without it.
         interval_: 95% interval of `estimate_`, None if unknown.
         content_: The model's file as the service stores it: LightGBM's text, or safetensors.
         n_features_in_: Features seen in `fit`.
-        feature_names_in_: Their names, where `X` had names.
+        feature_names_in_: Names of the features, if `X` had names.
 
     Example:
         ```python
@@ -101,9 +102,9 @@ class RankeryAutoRanker(RankingEstimator):
         Args:
             X: (n_documents, n_features); NaN is a missing value.
             y: (n_documents,) graded relevance, 0 or more.
-            group: (n_queries,) documents of each query, in order, as LightGBM takes it.
-            groups: (n_documents,) query of each document instead, in any order, as scikit-learn's splitters
-                take it.
+            group: (n_queries,) number of documents of each query, in order, as in LightGBM.
+            groups: (n_documents,) query of each document, in any order, as in scikit-learn's splitters;
+                instead of `group`.
             sample_weight: (n_documents,) weights, such as inverse propensities.
 
         Raises:

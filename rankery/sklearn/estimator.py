@@ -60,13 +60,13 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
             y: As for `fit`.
             group: As for `fit`.
             groups: As for `fit`.
-            sample_weight: None; metrics weigh all queries alike.
+            sample_weight: None; metrics weigh all queries equally.
 
         Raises:
             InvalidArgument: As for `fit`.
         """
         if sample_weight is not None:  # `Pipeline.score` passes this argument
-            raise InvalidArgument("sample_weight: metrics weigh all queries alike; leave it out")
+            raise InvalidArgument("sample_weight: metrics weigh all queries equally; leave it out")
         from core.evaluation import measure
         from core.metrics import conventions, parse_metric
 
@@ -148,8 +148,8 @@ class Groups:
         group, groups = f"{self.prefix}group", f"{self.prefix}groups"
         if (self.sizes is None) == (self.ids is None):
             raise InvalidArgument(
-                f"give {group}, the documents of each query, or {groups}, the query of each document;"
-                " cross-validation passes groups on after sklearn.set_config(enable_metadata_routing=True)"
+                f"give {group}, the number of documents of each query, or {groups}, the query of each"
+                " document; for cross-validation, first call sklearn.set_config(enable_metadata_routing=True)"
             )
         if self.ids is not None:
             return group_by_ids(self.ids, n_documents, groups)
@@ -164,9 +164,9 @@ def _refuse_categories(features: Any) -> None:
     """
     if names := sorted(declared_categories(features)) if is_frame(features) else []:
         raise InvalidArgument(
-            f"X: {', '.join(map(repr, names))} hold categories, and numbers are expected; encode them,"
-            " for instance by sklearn.preprocessing.OrdinalEncoder, or train by client.train, which takes"
-            " categories"
+            f"X: {', '.join(map(repr, names))} hold categories, but numbers are expected; encode them,"
+            " for instance with sklearn.preprocessing.OrdinalEncoder, or train with client.train, which"
+            " accepts categories"
         )
 
 

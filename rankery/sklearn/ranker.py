@@ -30,7 +30,7 @@ _HYPERPARAMETERS = (
     "lambda_l1",
     "lambda_l2",
 )
-_AT_THE_END = 100_000  # iterations between evaluations; larger than any training
+_EVALUATE_ONLY_AT_THE_END = 100_000  # iterations between evaluations; larger than any training
 
 
 class RankeryRanker(RankingEstimator):
@@ -44,17 +44,18 @@ class RankeryRanker(RankingEstimator):
     groups then reach the splitter, `fit` and `score` without further requests.
 
     Args:
-        loss: Its name, or a dictionary of name and hyperparameters: `{"name": "ndcg-loss2++", "mu": 5.0}`.
-        num_iterations: Trees to grow at most.
+        loss: Name of the loss, or a dictionary of name and hyperparameters: `{"name": "ndcg-loss2++", "mu":
+            5.0}`.
+        num_iterations: Maximum number of trees.
         learning_rate: Shrinkage of each tree.
-        num_leaves: Leaves of a tree at most.
-        max_depth: Depth of a tree at most; -1 for no limit.
-        min_data_in_leaf: Documents in a leaf at least, estimated by LightGBM from hessians: some leaves have
-            fewer.
-        min_sum_hessian_in_leaf: Sum of hessians in a leaf at least.
-        bagging_fraction: Share of documents drawn for a tree, where bagging_freq > 0.
-        bagging_freq: Draw documents again every so many iterations; 0 for never.
-        feature_fraction: Share of features drawn for a tree.
+        num_leaves: Maximum number of leaves per tree.
+        max_depth: Maximum depth of a tree; -1 for no limit.
+        min_data_in_leaf: Minimum number of documents in a leaf, which LightGBM estimates from hessians: some
+            leaves have fewer.
+        min_sum_hessian_in_leaf: Minimum sum of hessians in a leaf.
+        bagging_fraction: Share of documents sampled for a tree, if bagging_freq > 0.
+        bagging_freq: Iterations after which documents are sampled again; 0 for no sampling.
+        feature_fraction: Share of features sampled for a tree.
         lambda_l1: L1 penalty on leaf values.
         lambda_l2: L2 penalty on leaf values.
         hyperparameters: Other hyperparameters of a job, by name.
@@ -73,7 +74,7 @@ class RankeryRanker(RankingEstimator):
             `eval_set`.
         feature_importances_: (n_features_in_,) shares of the features in the gains of all splits.
         n_features_in_: Features seen in `fit`.
-        feature_names_in_: Their names, where `X` had names.
+        feature_names_in_: Names of the features, if `X` had names.
     """
 
     def __init__(
@@ -134,13 +135,13 @@ class RankeryRanker(RankingEstimator):
         Args:
             X: (n_documents, n_features); NaN is a missing value.
             y: (n_documents,) graded relevance, 0 or more.
-            group: (n_queries,) documents of each query, in order, as LightGBM takes it.
-            groups: (n_documents,) query of each document instead, in any order, as scikit-learn's splitters
-                take it.
+            group: (n_queries,) number of documents of each query, in order, as in LightGBM.
+            groups: (n_documents,) query of each document, in any order, as in scikit-learn's splitters;
+                instead of `group`.
             sample_weight: (n_documents,) weights, such as inverse propensities.
             eval_set: Validation data `(X, y)`, which select the best iteration.
-            eval_group: (n_queries,) documents of each query of `eval_set`.
-            eval_groups: (n_documents,) query of each document of `eval_set` instead.
+            eval_group: (n_queries,) number of documents of each query of `eval_set`.
+            eval_groups: (n_documents,) query of each document of `eval_set`, instead of `eval_group`.
 
         Raises:
             InvalidArgument: Groups are missing or wrong, or another argument is wrong.
@@ -159,7 +160,7 @@ class RankeryRanker(RankingEstimator):
             check_labels(LabelRange.of(data.labels), spec.loss, spec.followed_metrics, spec.conventions)
             validation = self._validation(eval_set, eval_group, eval_groups)
             trained = train(spec, data, validation, threads=self._threads())
-        self._keep(trained)
+        self._set_attributes(trained)
         _warn_of_trees(spec, trained)
         return self
 
@@ -193,7 +194,7 @@ class RankeryRanker(RankingEstimator):
                 "early_stopping": None if rounds is None else {"metric": metric, "rounds": plain(rounds)},
                 "seed": plain(self.seed),
                 "contract": self.contract,
-                "metric_interval": 1 if has_validation else _AT_THE_END,
+                "metric_interval": 1 if has_validation else _EVALUATE_ONLY_AT_THE_END,
             }
         )
 
@@ -215,7 +216,7 @@ class RankeryRanker(RankingEstimator):
         found: Float64Array = scores
         return found
 
-    def _keep(self, trained: "TrainedRanker") -> None:
+    def _set_attributes(self, trained: "TrainedRanker") -> None:
         import lightgbm
 
         self.model_text_ = trained.model_text

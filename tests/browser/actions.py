@@ -88,7 +88,7 @@ def unfold(page: Page) -> None:
 
 def train_on_it(page: Page) -> None:
     """Open the form that the page of a dataset leads to, and choose to train with one loss."""
-    page.get_by_role("link", name="Train on it").click()
+    page.get_by_role("link", name="Train on this dataset").click()
     unfold(page)
     page.get_by_label("Train with one loss").check()
 

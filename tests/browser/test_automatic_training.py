@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: Prepared) -> None:
     """From the page of a dataset: ask, watch, read the sentence, clone, export and schedule."""
     page = visit.open(f"/datasets/{prepared.synthetic('searched', queries=24, seed=7)}")
-    page.get_by_role("link", name="Train on it").click()
+    page.get_by_role("link", name="Train on this dataset").click()
     page.locator("#train:not([aria-busy])").wait_for()
     expect(page.get_by_label("Train on").locator("option:checked")).to_contain_text("searched")
     page.get_by_label("Model name").fill("searched")

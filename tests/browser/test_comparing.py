@@ -33,7 +33,7 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
     form.get_by_label("Conventions").select_option("letor")
     expect(page.locator("#contract-words")).to_contain_text("none at ranks 1 and 2")
     form.get_by_text("More", exact=True).click()
-    form.get_by_label("Pairs to test").select_option("each against the first chosen")
+    form.get_by_label("Pairs to test").select_option("each against the first system")
     form.get_by_label("Correction of p-values").select_option("none")
     visit.photograph("compare-form")
     form.get_by_role("button", name="Compare", exact=True).click()
@@ -117,7 +117,7 @@ def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prep
     form.get_by_label("Metrics").fill("mrr")
     form.get_by_role("button", name="Compare", exact=True).click()
     page.wait_for_url(re.compile(r"/comparisons/cmp_"))
-    expect(page.locator(".sentence")).to_contain_text("one and other are the same by mrr")
+    expect(page.locator(".sentence")).to_contain_text("one and other have the same mrr")
     job_id = prepared.get(f"/v1/comparisons/{page.url.split('/')[-1].split('#')[0]}")["job_id"]
     assert prepared.get(f"/v1/jobs/{job_id}")["spec"]["label_map"] == {"-1": 1.0, "nan": 0.0}
 
@@ -154,7 +154,7 @@ def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared:
     page = visit.open(f"/jobs/compare?job={job_id}&job={other['id']}")
     overlay = page.get_by_role("region", name="Diagnostics")
     expect(overlay.locator(".plot")).to_have_attribute("data-lines", "1")
-    expect(overlay).to_contain_text("1 of the trainings did not record it")
+    expect(overlay).to_contain_text("1 of the trainings did not record this quantity")
     times = page.get_by_role("region", name="Time of an iteration")
     times.get_by_role("button", name="tree").click()
     expect(times.locator(".plot")).to_have_attribute("data-lines", "2")
@@ -168,7 +168,7 @@ def test_sizes_are_chosen_and_repeats_have_a_spread(visit: Visit, prepared: Prep
     page = fill_training(visit, dataset="learnt from.csv", model="repeated", iterations=4)
     sizes = page.get_by_role("group", name="Sizes")
     expect(sizes.get_by_label("chosen for this dataset")).to_be_checked()
-    expect(page.get_by_label("Leaves per tree", exact=True)).to_have_attribute("placeholder", "chosen")
+    expect(page.get_by_label("Leaves per tree", exact=True)).to_have_attribute("placeholder", "automatic")
     page.get_by_label("Repeats").fill("2")
     page.get_by_role("button", name="Start training").click()
     panel = page.locator("section", has=page.get_by_role("heading", name="Repeats"))

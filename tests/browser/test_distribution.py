@@ -146,7 +146,7 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
     expect(rows).to_have_count(3)
     cells = rows.nth(1).locator("th, td").all_inner_texts()
     assert cells == ["1", "trainer-1.search.example", "histograms", "13%", "6,307", "755,200", "413 MB"]
-    expect(panel.locator(".hint")).to_contain_text("All were started again once after one was lost.")
+    expect(panel.locator(".hint")).to_contain_text("All ranks were restarted once after a rank was lost.")
     facts = page.locator("#job .facts").first
     expect(facts).to_contain_text(re.compile(r"ranks at most\s*4"))
     expect(facts).to_contain_text(re.compile(r"threads per rank\s*4"))

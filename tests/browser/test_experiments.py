@@ -38,7 +38,7 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
     address = page.url
     page.get_by_role("button", name="Delete…").click()
     dialog = page.get_by_role("dialog", name="Delete 1 experiment?")
-    expect(dialog.locator(".deletion")).to_contain_text("1 experiment will go")
+    expect(dialog.locator(".deletion")).to_contain_text("1 experiment will be deleted")
     assert visit.barriers() == []
     visit.refusals_expected = True  # the page asks for what is gone until it is left
     dialog.get_by_role("button", name="Delete", exact=True).click()

@@ -21,7 +21,7 @@ def test_refusals_are_shown_at_their_fields(visit: Visit, prepared: Prepared) ->
     page = fill_training(visit, dataset="refused", model="refused", iterations=5)
     page.get_by_label("Learning rate").fill("-1")
     page.get_by_label("Sigma").fill("steep")
-    page.get_by_role("button", name="Fold all").click()
+    page.get_by_role("button", name="Collapse all").click()
     page.get_by_role("button", name="Start training").click()
 
     rate = page.get_by_label("Learning rate")
@@ -46,8 +46,8 @@ def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Pr
     visit.refusals_expected = True
     prepared.synthetic("worded", queries=20)
     page = fill_training(visit, dataset="worded", model="worded", iterations=5)
-    page.locator("#loss-parameters").get_by_label("Gain").first.select_option("own numbers…")
-    numbers = page.get_by_label("Gain, own numbers")
+    page.locator("#loss-parameters").get_by_label("Gain").first.select_option("custom numbers…")
+    numbers = page.get_by_label("Gain, custom numbers")
     numbers.fill("0, much, 3")
     page.get_by_role("button", name="Start training").click()
     expect(numbers).to_have_attribute("aria-invalid", "true")

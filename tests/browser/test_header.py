@@ -47,7 +47,7 @@ def test_pages_and_actions_are_found(visit: Visit) -> None:
     page.get_by_role("button", name="Search").click()
     dialog = page.get_by_role("dialog", name="Search")
     page.keyboard.type("no such thing")
-    expect(dialog.get_by_role("status")).to_have_text("Nothing is called “no such thing”.")
+    expect(dialog.get_by_role("status")).to_have_text("No results for “no such thing”.")
     dialog.get_by_role("combobox").fill("new tr")
     expect(dialog.get_by_role("option")).to_have_count(1)
     page.keyboard.press("Enter")
@@ -132,7 +132,7 @@ def test_a_fault_of_a_page_is_told_and_polling_goes_on(visit: Visit) -> None:
     page.route("**/v1/jobs?**", answer)
     visit.open("/jobs")
     banner = page.locator("#connection")
-    expect(banner).to_contain_text("This page could not be updated. What you see may be old.")
+    expect(banner).to_contain_text("This page could not be updated. The page may be out of date.")
     assert visit.complaints != []
     visit.complaints.clear()
     broken = False

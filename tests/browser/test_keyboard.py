@@ -42,7 +42,7 @@ def _upload(page: Page, keys: Keyboard, folder: Path) -> None:
 
 
 def _train(page: Page, keys: Keyboard) -> None:
-    keys.press(page.get_by_role("link", name="Train on it"))
+    keys.press(page.get_by_role("link", name="Train on this dataset"))
     page.locator("#train:not([aria-busy])").wait_for()
     keys.choose(page.get_by_label("Train with one loss"))
     keys.select(page.get_by_label("Test on"), "keys test")
@@ -104,7 +104,7 @@ def _export(page: Page, keys: Keyboard) -> None:
     keys.select(page.locator("#exports").get_by_label("Format"), "ranklib")
     keys.press(page.get_by_role("button", name="Export and compare"))
     report = page.locator(".parity")
-    expect(report.get_by_role("heading", name="It decides as the model does")).to_be_visible()
+    expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
     with page.expect_download() as archive:
         keys.press(report.get_by_role("button", name="Download with proof"))
     assert archive.value.path().read_bytes()[:2] == b"PK"

@@ -31,11 +31,11 @@ def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prep
     page.get_by_role("checkbox", name=f"{name}:1").check()
     page.get_by_role("button", name="Delete…").click()
     dialog = page.get_by_role("dialog", name="Delete 1 model?")
-    expect(dialog.locator(".deletion")).to_contain_text("1 model will go")
+    expect(dialog.locator(".deletion")).to_contain_text("1 model will be deleted")
     assert visit.barriers() == []
     visit.photograph(f"delete-model-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Delete", exact=True).click()
-    expect(page.get_by_text("No such models")).to_be_visible()
+    expect(page.get_by_text("No matching models")).to_be_visible()
     notice = page.get_by_role("status").filter(has_text="1 model deleted.")
     expect(notice.get_by_role("button", name="Undo")).to_be_visible()
     assert visit.barriers() == []
@@ -114,7 +114,7 @@ def test_all_that_match_the_filters_of_a_list_are_labelled(
     assert visit.barriers() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]
     visit.photograph(f"label-matching-{look[0]}-{look[1]}")
-    dialog.get_by_role("button", name="Label them").click()
+    dialog.get_by_role("button", name="Apply labels").click()
     expect(page.get_by_text("reviewed: yes")).to_have_count(2)
     visit.open(f"/models?project={name}")
     expect(page.locator("[data-model]")).to_have_count(2)
@@ -130,7 +130,7 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
     dialog = page.get_by_role("dialog")
     expect(dialog.locator(".holders")).to_contain_text("gone-with-its-job:1")
     expect(dialog.get_by_role("button", name="Delete", exact=True)).to_be_disabled()
-    dialog.get_by_label("With what they made").check()
+    dialog.get_by_label("With their results").check()
     expect(dialog.locator(".deletion")).to_contain_text("1 model")
     visit.photograph("delete-job")
     dialog.get_by_role("button", name="Delete", exact=True).click()
@@ -158,7 +158,7 @@ def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog")
     if kind == "jobs":
-        dialog.get_by_label("With what they made").check()
+        dialog.get_by_label("With their results").check()
     if kind in ("datasets", "studies"):
         expect(dialog).to_contain_text("It can be restored from the trash for 7 days.")
     visit.photograph(f"delete-{kind}")

@@ -221,7 +221,7 @@ def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared)
     expect(dataset_row(page, "to delete 1")).to_be_visible()
     page.get_by_role("button", name="Delete 2 datasets").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("heading", name="No such datasets")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching datasets")).to_be_visible()
     notice = page.get_by_role("status").filter(has_text="2 datasets deleted.")
     notice.get_by_role("button", name="Undo").click()
     expect(page.get_by_role("status").filter(has_text="Restored.")).to_be_visible()
@@ -233,7 +233,8 @@ def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared)
     expect(notice).to_be_visible()
     prepared.post("/v1/trash/empty", json={"ids": made})
     notice.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("Nothing was restored: the trash does not hold it any more.")).to_be_visible()
+    sentence = "Nothing was restored: the trash no longer contains the objects."
+    expect(page.get_by_text(sentence)).to_be_visible()
 
 
 @pytest.mark.parametrize("look", [("light", 390)])

@@ -49,7 +49,7 @@ def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepa
     expect(page.locator("[data-model]")).to_contain_text("for the start page")
     page.get_by_label("Filter by tag").fill("")
     page.get_by_label("Search by name").fill("no such")
-    expect(page.get_by_role("heading", name="No such models")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching models")).to_be_visible()
     assert "prefix=no+such" in page.url
     page.get_by_label("Search by name").fill("Compared:2")
     expect(page.locator("[data-model] th")).to_have_text("compared:2")
@@ -64,8 +64,8 @@ def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
     page = visit.open(f"/models/{prepared.model(1)}")
     lineage = page.locator(".lineage")
     expect(lineage.get_by_role("link", name="learnt from.csv")).to_be_visible()
-    lineage.get_by_role("button", name="Train again and compare bytes").click()
-    expect(lineage.locator(".verdict-line")).to_contain_text("The same bytes came out.")
+    lineage.get_by_role("button", name="Train again and compare the model files").click()
+    expect(lineage.locator(".verdict-line")).to_contain_text("The model file is identical.")
 
 
 def test_the_open_view_is_in_sight_on_a_phone(visit: Visit, prepared: Prepared) -> None:
@@ -91,8 +91,8 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     card.get_by_label("Largest drop in a segment").fill("0.5")
     card.get_by_role("checkbox", name="better than rankings without training").check()
     card.get_by_role("button", name="Set gate").click()
-    expect(card.locator(".gate")).to_contain_text("not shown to be worse by ndcg@10")
-    expect(card.locator(".gate")).to_contain_text("shown to be better than rankings without training")
+    expect(card.locator(".gate")).to_contain_text("not significantly worse by ndcg@10")
+    expect(card.locator(".gate")).to_contain_text("significantly better than the baselines")
     # Sent before the datasets to choose from have arrived.
     late: list[Route] = []
     page.route("**/v1/datasets?*", lambda route: late.append(route), times=1)
@@ -150,13 +150,13 @@ def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared
     form = page.locator("#exports form")
     expect(form.locator(".export-words")).not_to_be_empty()
     assert "`" not in form.locator(".export-words").inner_text()
-    form.get_by_label("What the engine calls features").fill("nothing = x")
+    form.get_by_label("Feature names in the engine").fill("nothing = x")
     form.get_by_role("button", name="Export and compare").click()
     expect(form.locator(".field-error")).to_contain_text("not a feature of this model")
-    form.get_by_label("What the engine calls features").fill("f6 = bm25")
+    form.get_by_label("Feature names in the engine").fill("f6 = bm25")
     form.get_by_role("button", name="Export and compare").click()
     report = page.locator(".parity")
-    expect(report.get_by_role("heading", name="It decides as the model does")).to_be_visible()
+    expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
     expect(report).to_contain_text("neighbours swapped0 of")
     visit.photograph("model-export")
     with page.expect_download() as file:

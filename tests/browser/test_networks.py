@@ -63,7 +63,7 @@ def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Pr
     expect(page.locator("#scorer-parameters .field")).to_have_count(0)
 
     page.locator("#scorer").select_option("linear")
-    for label in ("Leaves per tree", "Go on from", "Categorical feature"):
+    for label in ("Leaves per tree", "Continue from", "Categorical feature"):
         expect(page.get_by_label(label)).to_be_hidden()
     expect(page.get_by_label("Epochs at most")).to_be_visible()
     expect(page.get_by_label("Units of the hidden layers")).to_have_count(0)
@@ -76,7 +76,7 @@ def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Pr
 
     page.locator("#scorer").select_option("trees")
     expect(leaves).to_be_visible()
-    expect(page.get_by_label("Go on from")).to_be_visible()
+    expect(page.get_by_label("Continue from")).to_be_visible()
     expect(page.get_by_label("Epochs at most")).to_have_count(0)
 
 
@@ -117,7 +117,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
     page.locator("#compare-form:not([aria-busy])").wait_for()
     page.get_by_role("button", name=re.compile("^Compare")).last.click()
     page.wait_for_url(re.compile("/comparisons/"))
-    sentence = page.get_by_role("region", name="What was found").locator(".sentence")
+    sentence = page.get_by_role("region", name="Conclusion").locator(".sentence")
     expect(sentence).to_contain_text(re.compile("better|worse|no evidence"))
     expect(sentence).to_contain_text("of-both-kinds:")
     visit.fit("network-verdict")
@@ -221,7 +221,7 @@ def test_scores_of_a_network_are_explained(visit: Visit, jobs: dict[str, str]) -
     """Documents are ranked by the network, each with what its features add."""
     page = visit.open(f"/models/{_model(visit, jobs['mlp'])}#view=try")
     page.locator("#try .candidates tbody tr").first.wait_for()
-    expect(page.locator("#try .hint").first).to_contain_text("all others stay as they are in the data")
+    expect(page.locator("#try .hint").first).to_contain_text("other features keep their values from the data")
     expect(page.locator("#try .contributions").first).to_be_attached()
     visit.fit("network-try")
     assert visit.barriers() == []

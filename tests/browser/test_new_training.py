@@ -61,7 +61,7 @@ def test_topics_show_what_was_changed(visit: Visit, prepared: Prepared) -> None:
     page.get_by_label("Learning rate").fill("0.05")
     page.get_by_role("group", name="Validate on").get_by_label("nothing").check()
     page.get_by_label("Stop early").uncheck()
-    page.get_by_role("button", name="Fold all").click()
+    page.get_by_role("button", name="Collapse all").click()
     summary = page.locator("details.fold > summary")
     expect(summary.filter(has_text="Boosting")).to_contain_text("2 changed: iterations 3, learning rate 0.05")
     expect(summary.filter(has_text="Validation")).to_contain_text(
@@ -88,7 +88,7 @@ def test_clicks_and_scores_of_models_are_learnt(visit: Visit, prepared: Prepared
     page.get_by_label("Labels above 0 are clicks").check()
     page.get_by_label("Correction").select_option("ips")
     page.get_by_role("textbox", name="Propensities").fill("1, 0.7, 0.5")
-    page.get_by_label("Least propensity").fill("0.2")
+    page.get_by_label("Minimum propensity").fill("0.2")
     spec = _spec(visit, start_training(page))
     assert spec["clicks"] == {"correction": "ips", "propensities": [1, 0.7, 0.5], "clip": 0.2}
 

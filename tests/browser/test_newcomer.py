@@ -61,14 +61,14 @@ def _upload_and_mend(visit: Visit, page: Page) -> None:
     send_upload(page)
     broken = wait_until_read(page, "invalid")
     visit.fit("newcomer-2-invalid", WIDTHS)
-    form = page.get_by_role("form", name="Upload the mended file")
+    form = page.get_by_role("form", name="Upload the corrected file")
     form.locator('input[type="file"]').set_input_files(
         {"name": "shop.csv", "mimeType": "text/csv", "buffer": right.encode()}
     )
     form.get_by_role("button", name="Upload and replace").click()
     page.wait_for_url(lambda url: broken not in url)
     wait_until_read(page)
-    expect(page.get_by_role("link", name="Train on it")).to_be_visible()
+    expect(page.get_by_role("link", name="Train on this dataset")).to_be_visible()
     visit.fit("newcomer-3-dataset", WIDTHS)
 
 

@@ -99,7 +99,7 @@ def test_a_form_that_is_refused_has_its_file_sent_once(visit: Visit, in_pieces: 
     header, *rows = table_text().splitlines()
     table.write_text("\n".join([header, *rows * 20, ""]))
     _choose(visit, table)
-    in_pieces.get_by_text("How to read it").click()
+    in_pieces.get_by_text("Reading options").click()
     name = in_pieces.locator("#upload").get_by_role("textbox", name="Name")
     name.fill("n" * 201)
     button = in_pieces.locator("#upload").get_by_role("button", name="Upload")

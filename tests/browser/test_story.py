@@ -123,7 +123,7 @@ def _export(visit: Visit, page: Page) -> None:
     page.locator("#exports").get_by_label("Format").select_option("onnx")
     page.get_by_role("button", name="Export and compare").click()
     report = page.locator(".parity")
-    expect(report.get_by_role("heading", name="It decides as the model does")).to_be_visible()
+    expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
     visit.photograph("story-8-export")
     with page.expect_download() as archive:
         report.get_by_role("button", name="Download with proof").click()
@@ -158,7 +158,7 @@ def _train_a_grid(visit: Visit, page: Page) -> None:
 def _judge_by_validation(visit: Visit, page: Page) -> str:
     rows = page.locator(".compared tbody tr")
     expect(rows.first).to_have_attribute("data-best", "")
-    expect(page.get_by_text("Choose by the validation, not by the test.")).to_be_visible()
+    expect(page.get_by_text("Select by the validation metric, not by the test metric.")).to_be_visible()
     visit.settle()
     visit.photograph("story-10-grid")
     best = re.search(r"team:\d+", rows.first.inner_text())
@@ -191,7 +191,7 @@ def _be_refused(visit: Visit, page: Page, best: str) -> None:
     champion.get_by_role("button", name="Set a gate").click()
     _choose(page, "Compared on the queries of", "team.csv")
     champion.get_by_role("button", name="Set gate").click()
-    expect(champion.locator(".gate")).to_contain_text("not shown to be worse")
+    expect(champion.locator(".gate")).to_contain_text("not significantly worse")
     other_names = re.sub(r"\bf(\d)", r"g\1", judged_table(22))
     upload(visit, file=("renamed.csv", other_names))
     wait_until_read(page)

@@ -107,7 +107,7 @@ def test_options_of_reading_are_sent(visit: Visit) -> None:
     page = visit.open("/datasets#add")
     table = table_text().replace("label", "verdict", 1).replace("query_id", "asked", 1)
     choose_files(page, file=("odd names.csv", table))
-    page.get_by_text("How to read it").click()
+    page.get_by_text("Reading options").click()
     page.get_by_label("Format").select_option("csv")
     page.get_by_label("Scattered queries").select_option("error")
     for column, role in (
@@ -217,8 +217,8 @@ def test_judgments_alone_are_not_trained_on(visit: Visit) -> None:
     """Qrels have no features: no link to train on them, and no number beside the view of features."""
     page = upload(visit, file=("judged.qrels", "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"))
     wait_until_read(page)
-    expect(page.get_by_role("link", name="Rankings of it")).to_be_visible()
-    expect(page.get_by_role("link", name="Train on it")).to_have_count(0)
+    expect(page.get_by_role("link", name="Rankings of this dataset")).to_be_visible()
+    expect(page.get_by_role("link", name="Train on this dataset")).to_have_count(0)
     expect(page.locator(".views a").nth(1)).to_have_text("Features")
 
 
@@ -268,7 +268,7 @@ def test_roles_are_guessed_before_the_upload(visit: Visit) -> None:
 
 
 def test_a_broken_file_is_mended_in_place(visit: Visit) -> None:
-    """The broken line is shown before and after the upload; the mended file takes its dataset's place."""
+    """The broken line is shown before and after the upload; the corrected file takes its dataset's place."""
     page = visit.open("/datasets#add")
     choose_files(page, file=("mended.csv", _odd_table(6)))
     expect(page.locator("#roles")).to_contain_text(f"Line {MISTAKE} has 6 columns, 7 expected")
@@ -278,7 +278,7 @@ def test_a_broken_file_is_mended_in_place(visit: Visit) -> None:
     broken = wait_until_read(page, "invalid")
     expect(page.get_by_role("region", name="Problems by cause and column")).to_contain_text(str(MISTAKE))
 
-    form = page.get_by_role("form", name="Upload the mended file")
+    form = page.get_by_role("form", name="Upload the corrected file")
     content = _odd_table(7).encode()
     form.locator('input[type="file"]').set_input_files(
         {"name": "mended.csv", "mimeType": "text/csv", "buffer": content}

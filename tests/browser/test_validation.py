@@ -43,8 +43,8 @@ def test_a_grid_of_60_is_judged_by_validation(visit: Visit, grid: Grid) -> None:
     foot = page.locator(".compared .hint")
     expect(foot).to_contain_text(f"{grid.tied - 1} grey rows are not significantly worse than the best one.")
     expect(foot).to_contain_text("Paired t-test against the best over 300 validation queries")
-    expect(foot).to_contain_text("Choose by the validation, not by the test.")
-    expect(page.get_by_text("20 of 60 are drawn: the best by validation.")).to_be_visible()
+    expect(foot).to_contain_text("Select by the validation metric, not by the test metric.")
+    expect(page.get_by_text("20 of 60 trainings are drawn: the best by validation.")).to_be_visible()
     expect(page.locator(".plot").first).to_have_attribute("data-lines", "20")
     expect(page.locator(".plot .y-title").first).to_have_text("validation ndcg@10")
     assert visit.barriers() == []
@@ -184,8 +184,8 @@ def test_forms_propose_the_test_data(visit: Visit, prepared: Prepared, grid: Gri
     page = visit.open(f"/evaluations?model={reference}#evaluate")
     form = page.locator("#evaluate-form:not([aria-busy])")
     expect(form.get_by_label("On the queries of")).to_have_value(test_id)
-    form.get_by_label("What ranks").fill(grid.references[0])
-    form.get_by_label("What ranks").press("Tab")
+    form.get_by_label("Model or ranking").fill(grid.references[0])
+    form.get_by_label("Model or ranking").press("Tab")
     expect(form.get_by_label("On the queries of")).not_to_have_value(test_id)
 
     page = visit.open(f"/comparisons?system={reference}#compare")

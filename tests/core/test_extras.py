@@ -33,12 +33,12 @@ CASES = [
         "an export to ONNX",
         "onnx",
     ),
-    ("s3fs", _FIND.format(address="s3://bucket/x"), "an address of S3", "s3"),
-    ("gcsfs", _FIND.format(address="gs://bucket/x"), "an address of Google Cloud Storage", "gcs"),
+    ("s3fs", _FIND.format(address="s3://bucket/x"), "an S3 address", "s3"),
+    ("gcsfs", _FIND.format(address="gs://bucket/x"), "a Google Cloud Storage address", "gcs"),
     (
         "huggingface_hub",
         _FIND.format(address="hf:org/name/x"),
-        "an address of the Hugging Face Hub",
+        "a Hugging Face Hub address",
         "huggingface",
     ),
     (
@@ -99,6 +99,6 @@ def test_an_absent_package_is_named_with_its_extra(errors: list[str], place: int
     """Everything else is imported without it, and the error says how to install it."""
     _, _, what, extra = CASES[place]
     assert errors[place] == (
-        f'ExtraMissing: {what} needs an optional package: pip install "rankery-server[{extra}]",'
-        " or make extras in a clone"
+        f"ExtraMissing: {what} needs an optional package; install it with"
+        f' pip install "rankery-server[{extra}]", or with make extras in a clone'
     )

@@ -190,7 +190,7 @@ def test_a_container_of_one_processor_computes_in_one_thread(one_processor: Path
 def test_threads_that_were_chosen_stay() -> None:
     """By the environment for one library, and by a user's setting for all."""
     environment = {"OMP_NUM_THREADS": "7"}
-    limit_threads(environment, wanted=1_000)
+    limit_threads(environment, requested=1_000)
     assert environment == {"OMP_NUM_THREADS": "7", "OPENBLAS_NUM_THREADS": "1000"}
     limited: dict[str, str] = {}
     limit_threads(limited)

@@ -148,7 +148,7 @@ except KernelsNotReady as error:
     printed = " ".join(run(program, tmp_path))
     assert printed == (
         "cannot be compiled (evaluation.bootstrap): the compiling process was killed by SIGKILL,"
-        " perhaps for lack of memory []"
+        " perhaps because of insufficient memory []"
     )
 
 
@@ -205,7 +205,7 @@ def test_kernels_that_cannot_be_kept_run_all_the_same(
     process = start("FEW = FEW[:1]\ncompile_kernels(FEW)\n" + LOAD, folder, XDG_CACHE_HOME=str(folder))
     printed, _ = process.communicate()
     assert process.returncode == 0, printed
-    assert "run `rankery warm-up` where the folder can be written" in printed
+    assert "run `rankery warm-up` as a user who can write" in printed
     assert int(printed.strip().splitlines()[-1].split()[0]) > 0
 
 

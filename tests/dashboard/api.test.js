@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Away, failure, freshKey, messageOf, Problem } from "../../app/dashboard/static/page/api.js";
+import { Unavailable, failure, newIdempotencyKey, messageOf, Problem } from "../../app/dashboard/static/page/api.js";
 
 test("a problem has the title, detail and errors of its answer", () => {
   const errors = [{ pointer: "/seed", detail: "Not a number" }];
@@ -17,7 +17,7 @@ test("an answer in HTML is a problem with its status", () => {
 });
 
 test("a service that is away is worth another try, a mistake is not", () => {
-  for (const status of [502, 503, 504]) assert.ok(failure(status, "") instanceof Away, String(status));
+  for (const status of [502, 503, 504]) assert.ok(failure(status, "") instanceof Unavailable, String(status));
   for (const status of [400, 404, 500]) assert.ok(failure(status, "{}") instanceof Problem, String(status));
   assert.equal(failure(503, '{"detail": "No database."}').message, "No database.");
 });
@@ -28,8 +28,8 @@ test("whatever is thrown has a message", () => {
 });
 
 test("keys have 128 bits and differ", () => {
-  assert.match(freshKey(), /^[0-9a-f]{32}$/);
-  assert.notEqual(freshKey(), freshKey());
+  assert.match(newIdempotencyKey(), /^[0-9a-f]{32}$/);
+  assert.notEqual(newIdempotencyKey(), newIdempotencyKey());
 });
 
 test("a problem names fields as forms do", () => {

@@ -33,14 +33,14 @@ test("the best candidate comes first, whichever direction the metric has", () =>
   assert.deepEqual(numbers(labels.ranked(board(items, { higher_is_better: false }))), [0, 2, 1]);
 });
 
-test("a candidate that is being tried comes after those that are measured, and the others have no place", () => {
+test("a candidate in training comes after those that are measured, and the others have no place", () => {
   const items = ["running", "stopped", "queued", "complete", "out-of-time", "not-tried"].map((status) => ({
     status,
     value: status === "complete" ? 0.4 : status === "stopped" ? 0.9 : null,
   }));
   assert.deepEqual(numbers(labels.ranked(board(items))), [3, 0]);
-  assert.deepEqual(numbers(labels.leftOut(board(items))), [1, 4, 5]);
-  assert.equal(labels.leftOutLabel(labels.leftOut(board(items))), "1 stopped, 1 out of time, 1 not tried");
+  assert.deepEqual(numbers(labels.unranked(board(items))), [1, 4, 5]);
+  assert.equal(labels.unrankedLabel(labels.unranked(board(items))), "1 stopped, 1 out of time, 1 not tried");
   assert.equal(labels.countLabel(board(items)), "1 candidate measured, 2 to go");
   assert.equal(labels.reasonLabel({ status: "not-tried", reason: "no time" }), "not tried: no time");
   assert.equal(labels.reasonLabel({ status: "stopped", reason: null }), "stopped");
@@ -65,10 +65,10 @@ test("a sum has its row among the candidates that were measured on the same quer
 test("a candidate that is tied with the best says so, and the best one does not", () => {
   const [best, tied, worse] = board([{ tied_with_best: true }, { tied_with_best: true }, {}]).items;
   assert.deepEqual(
-    [best, tied, worse].map((each) => labels.standing(each, best)),
+    [best, tied, worse].map((each) => labels.positionLabel(each, best)),
     ["best value", "tied with the best", ""],
   );
-  assert.equal(labels.standing({ ...worse, status: "running" }, best), "being tried");
+  assert.equal(labels.positionLabel({ ...worse, status: "running" }, best), "in training");
 });
 
 test("lines are drawn for baselines of the same queries, but for random order", () => {

@@ -33,7 +33,7 @@ test("the nearest training has the same kind of scorer, and the newest counts of
 test("the cost names what it is derived from, or that it is unknown", () => {
   assert.equal(
     cost.costLabel(plan, small, 2),
-    "About 1 min 36 s and 200 MB of memory each for 2 trainings, as web:1 with 1,000 documents and 100 iterations took 6 s.",
+    "About 1 min 36 s and 200 MB of memory each for 2 trainings: web:1 with 1,000 documents and 100 iterations took 6 s.",
   );
   assert.match(cost.costLabel(plan, null, 1), /unknown/);
   assert.match(cost.budgetLabel("1.5"), /^About 1 min 30 s of search/);

@@ -35,8 +35,8 @@ test("a network counts epochs and batches", () => {
 test("a waiting job tells what it waits for", () => {
   const job = { ...TRAINING, status: "queued", attempt: 0 };
   assert.equal(labels.progressLabel(job), "waiting for a worker");
-  assert.equal(labels.progressLabel({ ...job, attempt: 1 }), "waiting to start again");
-  assert.equal(labels.progressLabel({ ...job, resumable_from: 1200 }), "waiting to go on from iteration 1,200");
+  assert.equal(labels.progressLabel({ ...job, attempt: 1 }), "waiting to restart");
+  assert.equal(labels.progressLabel({ ...job, resumable_from: 1200 }), "waiting to resume from iteration 1,200");
 });
 
 test("a finished training tells where it stopped and how long all attempts took", () => {
@@ -91,10 +91,10 @@ test("a reproduction tells what differed", () => {
   const result = { equal: false, differences: [{ what: "lightgbm", then: "4.5", now: "4.6" }] };
   assert.equal(
     labels.outcomeDetail({ kind: "reproduce", result }),
-    "Other bytes came out; lightgbm 4.5 then, 4.6 now.",
+    "The model file differs; lightgbm 4.5 then, 4.6 now.",
   );
   const changed = { equal: true, stored_sha256: "a", expected_sha256: "b" };
-  assert.match(labels.outcomeDetail({ kind: "reproduce", result: changed }), /the stored text has changed since/);
+  assert.match(labels.outcomeDetail({ kind: "reproduce", result: changed }), /the stored model has changed since/);
 });
 
 test("the time of an iteration times their number is the time that they took", () => {

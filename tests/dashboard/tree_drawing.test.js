@@ -18,11 +18,11 @@ test("missing values are named on the side to which they go", () => {
   assert.equal(drawing.answer(zero, "left"), "bm25 ≤ 12.5 or 0 or missing");
 });
 
-test("a split without a threshold asks whether the value is there", () => {
+test("a split without a threshold asks whether the value is present", () => {
   const split = { ...SPLIT, threshold: null, missing_goes: "left" };
   assert.equal(drawing.condition(split), "is missing");
   assert.equal(drawing.answer(split, "left"), "bm25 is missing");
-  assert.equal(drawing.answer(split, "right"), "bm25 is there");
+  assert.equal(drawing.answer(split, "right"), "bm25 is present");
 });
 
 test("categories are enumerated", () => {
@@ -48,8 +48,8 @@ test("the facts of a node have its share of the documents", () => {
     drawing.facts({ ...TREE, documents: 5, gain: 1.5, leaves: 3 }, ["a ≤ 1", "b > 2"], 20),
   );
   assert.equal(facts["Training documents"], "5 (25%)");
-  assert.equal(facts["Missing values"], "go with no");
-  assert.equal(facts["Comes here"], "a ≤ 1 and b > 2");
+  assert.equal(facts["Missing values"], "take the no branch");
+  assert.equal(facts["Path"], "a ≤ 1 and b > 2");
   assert.equal(Object.fromEntries(drawing.facts(leaf(0, 0.5), [], null))["Training documents"], "5");
 });
 

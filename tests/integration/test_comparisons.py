@@ -76,7 +76,7 @@ def test_a_model_compared_with_its_own_run_is_the_same(
     imported = job.made("ranking_id")
     assert client.ranking(imported).system == "other"
     found = _compare(client, datasets["test"], [{"model": "shared:1"}, {"ranking_id": imported}])
-    assert found.sentence == "shared:1 and other are the same by ndcg@10 on every one of 40 queries."
+    assert found.sentence == "shared:1 and other have the same ndcg@10 on each of 40 queries."
     evaluated = client.submit(
         {
             "kind": "evaluate",

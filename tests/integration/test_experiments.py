@@ -27,7 +27,7 @@ def test_an_experiment_ends_with_a_report_and_costs_nothing_again(
     numbers = [cell["ours"] for table in first.report["tables"] for cell in table["cells"]]
     assert all(number is not None for number in numbers)
     assert all(claim["verdict"] for table in first.report["tables"] for claim in table["claims"])
-    assert any(note.startswith("Printed numbers are of") for note in first.report["notes"])
+    assert any(note.startswith("Printed numbers are for") for note in first.report["notes"])
     assert "orientation only" in first.report["notes"][-1]  # the counts are those of no corpus
     assert first.download_report("markdown").startswith("# ")
     assert first.download_report("csv").startswith("table,row,column")

@@ -113,7 +113,7 @@ def _kill_parts(service: Service) -> None:
         os.kill(killed, signal.SIGSEGV)
         death = f"rankery: the {name} process ended unexpectedly (killed by SIGSEGV)"
         line = wait_for(partial(_line, service, death))
-        assert re.search(r"it starts again in 0\.5 s \(log: .*\.log\)$", line)
+        assert re.search(r"it restarts in 0\.5 s \(log: .*\.log\)$", line)
         wait_for(partial(_is_another, service, words, killed))
 
 

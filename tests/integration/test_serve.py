@@ -42,7 +42,7 @@ def test_a_process_that_dies_repeatedly_ends_the_service(serve: Serve, tmp_path:
     deaths = [line for line in service.lines if "ended unexpectedly" in line]
     assert len(deaths) == MAX_DEATHS
     assert deaths[-1].startswith("rankery: the worker process ended unexpectedly (killed by SIGKILL)")
-    assert deaths[-1].endswith(f"that was its death number 5 in a row (log: {tmp_path}/logs/worker.log)")
+    assert deaths[-1].endswith(f"it ended 5 times in a row (log: {tmp_path}/logs/worker.log)")
     assert wait_until_none(tmp_path, 0.0) == {}
 
 
@@ -57,7 +57,7 @@ def test_a_taken_port_is_one_line_and_nothing_is_started(serve: Serve, tmp_path:
         service = serve(tmp_path / "data", "--port", str(port))
         assert service.ended() == 1
     assert service.lines == [
-        f"rankery: port {port} on 127.0.0.1 is taken; "
+        f"rankery: port {port} on 127.0.0.1 is in use; "
         "choose another with --port, or --port 0 for any free one"
     ]
     assert not (tmp_path / "data").exists()

@@ -219,7 +219,7 @@ def test_every_line_is_json(traced: Traced) -> None:
     # What Celery prints past its log is none of it.
     assert not [event for event in events["worker"] if "shutdown (MainProcess)" in event["event"]]
     said = [_event(line)["event"] for line in traced.lines]
-    assert "rankery: RANKERY_LEASE_SECOND is no setting: did you mean RANKERY_LEASE_SECONDS?" in said
+    assert "rankery: RANKERY_LEASE_SECOND is not a setting: did you mean RANKERY_LEASE_SECONDS?" in said
     assert said[-1] == "rankery: stopping"
 
 

@@ -212,7 +212,7 @@ def test_a_key_that_cannot_be_sent_is_refused_at_once() -> None:
 
 def test_a_refused_key_says_what_to_do() -> None:
     """Without a key, where to put one; with one, what the service says of it."""
-    problem = {"title": "An API key is needed", "status": 401, "detail": "the API key is unknown"}
+    problem = {"title": "An API key is required", "status": 401, "detail": "the API key is unknown"}
     transport = httpx.MockTransport(lambda _: httpx.Response(401, json=problem))
     for api_key, sentence in (
         ("", "set RANKERY_API_KEY"),
@@ -260,7 +260,7 @@ def test_a_leaderboard_has_the_best_first(higher_is_better: bool) -> None:
     """Then those that ended early, whose values are of fewer queries, then the others in their order."""
     sign = 1 if higher_is_better else -1
     items = [
-        _candidate(0, "net", "not-tried", None, reason="the budget of time was used up"),
+        _candidate(0, "net", "not-tried", None, reason="the time budget was used up"),
         _candidate(1, "trees", "complete", sign * 0.4, tied_with_best=True),
         _candidate(2, "stumps", "stopped", sign * 0.9),
         _candidate(3, "linear", "complete", sign * 0.5, interval=[0.45, 0.55], weight=1.0),
@@ -277,7 +277,7 @@ def test_a_leaderboard_has_the_best_first(higher_is_better: bool) -> None:
     assert [row.name for row in rows] == ["linear", "trees", "stumps", "net", "deep trees"]
     assert [row.words for row in rows[1:4:2]] == [
         "complete, tied with the best",
-        "not-tried: the budget of time was used up",
+        "not-tried: the time budget was used up",
     ]
 
 

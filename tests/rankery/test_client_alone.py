@@ -48,7 +48,7 @@ def python(alone: Path, code: str) -> "subprocess.CompletedProcess[str]":
 COMMANDS = {
     "serve": "",
     "demo": "",
-    "jobs list": "name a running service with --url or RANKERY_URL; to run one here, ",
+    "jobs list": "give the URL of a running service with --url or RANKERY_URL; to run one here, ",
     "api": "",
     "worker": "",
     "keys list": "",

@@ -57,7 +57,7 @@ def test_a_taken_port_is_refused() -> None:
     """The message names the port and the way out."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(StackError, match=rf"port {port} .* is taken.*--port"):
+        with pytest.raises(StackError, match=rf"port {port} .* is in use.*--port"):
             claim_port("127.0.0.1", port)
 
 

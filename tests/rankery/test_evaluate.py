@@ -118,7 +118,7 @@ def test_a_geometric_mean_is_not_compared(folder: Path) -> None:
     done = run("evaluate", "--qrels", str(folder / "qrels"), *runs, "--metric", "gm_map")
     assert done.code != 0
     assert "geometric mean" in done.errors
-    assert "compare by map" in done.errors
+    assert "use map" in done.errors
 
 
 def test_ir_measures_names_are_shown_as_ours(folder: Path) -> None:
@@ -145,11 +145,11 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
     ("change", "message"),
     [
         ({"run": "q1 Q0 a 1 high me\n"}, "line 1, column 11: expected a score"),
-        ({"run": "q7 Q0 a 1 1 me\n"}, "run beside qrels: ranks none of the queries"),
+        ({"run": "q7 Q0 a 1 1 me\n"}, "run with qrels: ranks none of the queries"),
         ({"qrels": "q1 0 a 1\nq1 0 b\n"}, "line 2, column 1: expected 4 words"),
         (
             {"qrels": "q1 0 a 1\nq1 0 a 2\n"},
-            "line 2, column 6: expected each document once a query",
+            "line 2, column 6: expected each document once per query",
         ),
         ({"qrels": GOOD}, "a TREC run"),
         ({"per-query": "no/folder.csv"}, "no/folder.csv cannot be written: No such file or directory"),

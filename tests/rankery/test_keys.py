@@ -13,7 +13,7 @@ from rankery.client import Client
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import KeyRefused, RankeryApiError
-from rankery.keys import KeyRejected, _moment_in
+from rankery.keys import KeyRejected, _expiry_after
 from tests.rankery.cli.commands import run
 from tests.rankery.conftest import serving
 from tests.rankery.test_cli import rankery
@@ -49,9 +49,9 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("create", "ci", "--scope", "root"), "must name some of read, score, write, admin, not 'root'"),
-        (("create", "", "--scope", "read"), "a key's name is up to 200 printable characters"),
-        (("create", "ci", "--scope", "read", "--expires-in", "soon"), "'soon' is no length of time"),
+        (("create", "ci", "--scope", "root"), "must be a list of read, score, write, admin, not 'root'"),
+        (("create", "", "--scope", "read"), "a key's name must have 1 to 200 printable characters"),
+        (("create", "ci", "--scope", "read", "--expires-in", "soon"), "'soon' is not a duration"),
         (("revoke", "key_1"), "there is no key 'key_1'"),
     ],
 )
@@ -67,7 +67,7 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], s
 def test_only_a_length_of_time_is_one(duration: str) -> None:
     """Minutes, hours, days and weeks, in whole numbers and within what a calendar holds."""
     with pytest.raises(KeyRejected):
-        _moment_in(duration)
+        _expiry_after(duration)
 
 
 @pytest.mark.parametrize("command", [pytest.param("api", marks=pytest.mark.slow), "serve"])
@@ -78,7 +78,7 @@ def test_nothing_listens_on_the_network_without_a_key(command: str, tmp_path: Pa
     (line,) = done.stderr.splitlines()
     assert line.startswith(
         "rankery: without an API key the service listens on loopback only, not on 0.0.0.0:"
-        " make one first with `rankery keys create NAME --scope admin`"
+        " create one first with `rankery keys create NAME --scope admin`"
     )
     assert "docker compose run --rm api keys create" in line
 
@@ -102,9 +102,9 @@ def test_from_the_first_key_on_commands_need_one(tmp_path: Path) -> None:
         assert run("jobs", "list", *folder, RANKERY_API_KEY="").code == 0
         secret = run("keys", "create", "first", "--scope", "read", *folder, "--json").document["secret"]
         until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY="").code == 1)
-        make = f"`rankery keys create NAME --scope admin --data-dir {tmp_path}` makes one"
+        make = f"`rankery keys create NAME --scope admin --data-dir {tmp_path}` creates one"
         assert run("jobs", "list", *folder, RANKERY_API_KEY="").sentence == (
-            f"the service wants an API key: set RANKERY_API_KEY to its secret, or pass --api-key; {make}"
+            f"the service requires an API key: set RANKERY_API_KEY to its secret, or pass --api-key; {make}"
         )
         wrong = run("jobs", "list", *folder, RANKERY_API_KEY="rk_wrong")
         assert wrong.code == 1
@@ -113,7 +113,7 @@ def test_from_the_first_key_on_commands_need_one(tmp_path: Path) -> None:
         assert run("jobs", "list", *folder, RANKERY_API_KEY=secret).code == 0
         assert run("jobs", "list", *folder, "--api-key", secret, "--json").code == 0
         with Client(url, api_key=secret) as client:
-            with pytest.raises(RankeryApiError, match="this needs the scope write"):
+            with pytest.raises(RankeryApiError, match="this request needs the scope write"):
                 client.synthetic_dataset(1)
             with pytest.raises(RankeryApiError, match="there is no job"):
                 client.job("job_1")

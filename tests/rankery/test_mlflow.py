@@ -230,7 +230,7 @@ def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
     assert (nameless.returncode, nameless.stdout) == (2, "")
     refused = rankery(stack, "mlflow", "import", tmp_path / "ranker", "--name", "elsewhere")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "is an estimator, which is not opened" in refused.stderr
+    assert "is a pickled estimator" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
@@ -243,14 +243,14 @@ def test_what_cannot_be_exchanged_is_one_sentence(
     assert taken.returncode == 1
     assert f"{tmp_path} exists; choose another directory with --output" in taken.stderr
     empty = rankery(stack, "mlflow", "import", tmp_path, "--name", "web")
-    assert empty.stderr.endswith(f"{tmp_path} is no MLflow model directory: it has no file MLmodel\n")
+    assert empty.stderr.endswith(f"{tmp_path} is not an MLflow model directory: it has no file MLmodel\n")
     link = tmp_path / "model"
     link.mkdir()
     (link / "MLmodel").write_text("flavors: {lightgbm: {data: ../outside.txt}}\n")
     (tmp_path / "outside.txt").write_text("tree\n")
     refused = rankery(stack, "mlflow", "import", link, "--name", "web")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "a file outside of it" in refused.stderr
+    assert "is outside the directory" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
@@ -267,16 +267,16 @@ def test_without_mlflow_the_way_to_install_it_is_said(stack: EmbeddedStack, tmp_
     [
         (
             {"python_function": {"loader_module": "rankery_pyfunc", "data": "../outside"}},
-            "a file outside of it",
+            "is outside the directory",
         ),
         (
             {"python_function": {"loader_module": "rankery_pyfunc", "data": "/outside"}},
-            "a file outside of it",
+            "is outside the directory",
         ),
-        ({"lightgbm": {"data": "../outside/model.txt"}}, "a file outside of it"),
-        ({"lightgbm": {"data": "link.txt"}}, "a file outside of it"),
-        ({"lightgbm": {"data": "gone.txt"}}, "lacks the file of its model, gone.txt"),
-        ({"lightgbm": [1]}, "lacks the file of its model, None"),
+        ({"lightgbm": {"data": "../outside/model.txt"}}, "is outside the directory"),
+        ({"lightgbm": {"data": "link.txt"}}, "is outside the directory"),
+        ({"lightgbm": {"data": "gone.txt"}}, "has no model file gone.txt"),
+        ({"lightgbm": [1]}, "has no model file None"),
         ({"python_function": "text"}, "its flavors are python_function"),
         ({}, "its flavors are none"),
     ],

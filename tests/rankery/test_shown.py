@@ -53,7 +53,7 @@ def test_a_job_is_one_line_until_it_is_looked_at() -> None:
     assert repr(job).startswith("Job(id='job_1', kind='train', status='running'")
     assert "training 120 of 500, 41 s left" in printed(job)
     assert "0.4568" in printed(job)
-    assert printed(Listing([])) == "There is nothing here.\n"
+    assert printed(Listing([])) == "No objects.\n"
 
 
 def test_a_distributed_training_shows_its_ranks() -> None:
@@ -117,7 +117,7 @@ def test_curves_are_drawn_and_tabulated() -> None:
     assert list(figure["data"][1]["y"]) == [0.25, None]
     assert figure["layout"]["annotations"][0]["text"] == "best iteration 1"
     assert history.plot("loss").to_dict()["data"][0]["name"] == "validation"
-    with pytest.raises(DataUnusable, match="'map' was not measured; there are loss, ndcg@10"):
+    with pytest.raises(DataUnusable, match="'map' was not measured; available: loss, ndcg@10"):
         history.plot("map")
     table = history.to_pandas()
     assert list(table.columns) == ["iteration", "train ndcg@10", "validation loss", "validation ndcg@10"]

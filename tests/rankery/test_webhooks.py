@@ -58,9 +58,9 @@ def test_several_signatures() -> None:
         ({"Webhook-Signature": "ü"}, "no signature"),
         ({"Webhook-Signature": None}, "webhook-signature is missing"),
         ({"Webhook-Timestamp": None}, "webhook-timestamp is missing"),
-        ({"Webhook-Timestamp": "soon"}, "no number of seconds"),
-        ({"Webhook-Timestamp": "9" * 30}, "no number of seconds"),
-        ({"Webhook-Timestamp": "1614265330"}, "more than 300 s from now"),
+        ({"Webhook-Timestamp": "soon"}, "not a number of seconds"),
+        ({"Webhook-Timestamp": "9" * 30}, "not a number of seconds"),
+        ({"Webhook-Timestamp": "1614265330"}, "differs from now by more than 300 s"),
     ],
 )
 def test_changed_headers_are_refused(change: dict[str, str | None], reason: str) -> None:
@@ -87,7 +87,7 @@ def test_other_bodies_and_secrets_are_refused() -> None:
             verify_webhook(body, _headers(secret), given)
     with pytest.raises(WebhookNotVerified, match="whsec_ and base64"):
         verify_webhook(BODY, _headers(secret), "whsec_?")
-    with pytest.raises(WebhookNotVerified, match="no JSON object"):
+    with pytest.raises(WebhookNotVerified, match="not a JSON object"):
         verify_webhook(b"[]", _headers(secret, body=b"[]"), secret)
 
 

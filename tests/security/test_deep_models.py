@@ -31,6 +31,6 @@ def test_an_imported_chain_cannot_end_the_service(
         refused = http.post(f"/v1/models/{name}/rank", json={"queries": [query], "explain": True})
         assert refused.status_code == 422
         assert refused.json()["type"] == "/problems/unfit-model"
-        assert f"{n_leaves - 1:,} splits deep" in refused.json()["detail"]
+        assert f"a depth of {n_leaves - 1:,}" in refused.json()["detail"]
         assert http.get(f"/v1/models/{name}").json()["explanation"]["problem"] == refused.json()["detail"]
         assert http.get("/healthz").status_code == 200

@@ -6,7 +6,7 @@ from typing import Any
 from app.models.alias_schemas import GateRequest
 from app.models.promotion import gate_rule
 from app.schedules.schemas import ScheduleRequest
-from app.schedules.submission import asked_job, job_spec
+from app.schedules.submission import job_spec, requested_job
 from core.data import synthetic_dataset
 from core.jobs.status import QUEUED
 from core.store import Schedule, ScheduleRun
@@ -49,7 +49,7 @@ class Almanac:
         given = changed.pop("job", {})
         job = given if "kind" in given else job | given
         request = ScheduleRequest.model_validate({"name": "nightly", "cron": "0 3 * * *", "job": job})
-        asked = asked_job(request.job)
+        asked = requested_job(request.job)
         with self.store.begin() as tx:
             values: dict[str, Any] = {
                 "name": "nightly",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
-from core.data.fitting import fit_features
+from core.data.fitting import align_features
 from core.store import Job
 from tests.worker.test_inspection import SPECIFICATION as INSPECTION
 from tests.worker.workshop import SMALL, Workshop
@@ -145,7 +145,7 @@ def test_absent_features_are_zero_in_letor_and_missing_elsewhere(
         features = np.full((narrow.n_documents, N_FEATURES), value, np.float32)
         features[:, :8] = narrow.features
         wide = narrow.with_features(features, names)
-        np.testing.assert_array_equal(fit_features(narrow, names).features, features)
+        np.testing.assert_array_equal(align_features(narrow, names).features, features)
         jobs = [
             use(workshop, "evaluate", workshop.add(data, f"absent {names[0]} {key}"), models[names])
             for data, key in ((narrow, "narrow"), (wide, "wide"))

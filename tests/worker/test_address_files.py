@@ -297,6 +297,6 @@ class TestIrDatasets:
     def test_a_dataset_without_judgments_is_refused(self, imports: Imports, registered: str) -> None:
         """A name that the package does not have is refused, too."""
         problem = problem_of(imports.read(f"ir_datasets:{registered}-queries", options={}))
-        assert "it has only queries; name a subset that is judged" in problem
+        assert "it has only queries; name a subset with judgments" in problem
         problem = problem_of(imports.read("ir_datasets:no-such/dataset", options={}))
         assert "the package has no dataset of this id" in problem

@@ -120,7 +120,7 @@ def test_another_worker_tries_candidates_of_a_wave(
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
         run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
     with workshop.store.read() as tx:
-        beside = tx.candidates.beside(job.id)
+        beside = tx.candidates.helper_jobs(job.id)
         assert beside
         assert [row for row in tx.candidates.of(job.id) if row.status == QUEUED]
     run_jobs(workshop.store, workshop.settings, StopFlag(), "w2", ["try-candidates"])
@@ -137,7 +137,7 @@ def test_the_end_of_the_job_ends_those_beside_it(workshop: Workshop, monkeypatch
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
         run_jobs(workshop.store, workshop.settings, stop, "w1", ["auto-train"])
     with workshop.store.begin() as tx:
-        beside = tx.candidates.beside(job.id)
+        beside = tx.candidates.helper_jobs(job.id)
         tx.jobs.request_cancel(job.id)
     with workshop.store.read() as tx:
         assert {tx.jobs.get(each).status for each in beside} == {"cancelled"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.data.fitting import fit_features
+from core.data.fitting import align_features
 from core.inspection.tree_nodes import Leaf, Split, tree_nodes
 from core.scoring.model_text import ModelText
 from core.store import Job
@@ -71,7 +71,7 @@ def test_a_model_is_tested_by_texts_not_by_codes(workshop: Workshop) -> None:
     assert values[0] == values[1]
     model = load_model(workshop.store, result["model_id"])
     expected = lightgbm.Booster(model_str=texts[0]).predict(test.features, raw_score=True)
-    np.testing.assert_array_equal(model.scorer.score(model.fit(reordered(test)).features), expected)
+    np.testing.assert_array_equal(model.scorer.score(model.align(reordered(test)).features), expected)
     with workshop.store.read() as tx:
         assert not [f for f in tx.jobs.get(_job_of(tx, result)).findings or () if "categor" in f["code"]]
 
@@ -118,8 +118,8 @@ def test_whole_numbers_become_categories_where_the_job_says_so(workshop: Worksho
     assert workshop.model_text(result) != workshop.model_text(plain)
     model = load_model(workshop.store, result["model_id"])
     assert model.categories["shop"].values == ("5", "7", "12", "1001", "40000")
-    fitted = model.fit(dataset)
-    shops = model.categories["shop"].texts(fitted.features[:, 3])
+    aligned = model.align(dataset)
+    shops = model.categories["shop"].texts(aligned.features[:, 3])
     assert [float(str(shop)) for shop in shops] == dataset.features[:, 3].tolist()
     again = use(workshop, "evaluate", train_id, result["model_id"])
     assert again.findings is None
@@ -151,7 +151,8 @@ def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
     assert dict(read.categories) == dict(text.categories)
     assert read.categories[1].values == BRANDS
     assert (
-        fit_features(reordered(dataset), model.feature_names, model.categories).categories == model.categories
+        align_features(reordered(dataset), model.feature_names, model.categories).categories
+        == model.categories
     )
 
 

@@ -113,11 +113,11 @@ def test_without_judgments(workshop: Workshop, correction: str, estimated: bool)
         assert naive["metric"] == "dcg@5"
         assert naive["missing"] is None
         assert naive["corrected"] > naive["naive"]
-        assert naive["sentence"].endswith("This holds where the propensities do.")
+        assert naive["sentence"].endswith("This result is valid only if the propensities are.")
         assert finding["severity"] == "info"
     else:
         assert naive["metric"] == "ndcg@5"
-        assert "the same bias" in naive["sentence"]
+        assert "the same position bias" in naive["sentence"]
         assert finding["severity"] == "warning"
 
 
@@ -145,4 +145,4 @@ def test_unidentified_propensities(workshop: Workshop) -> None:
         added = tx.jobs.add("propensity", {"click_log_id": log_id, "method": "all-pairs"})
     job = workshop.carry_out(added.id)
     assert job.status == "failed"
-    assert "no document was shown at two ranks" in str(job.problem)
+    assert "no document was shown at more than one rank" in str(job.problem)

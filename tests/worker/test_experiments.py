@@ -14,7 +14,7 @@ from core.jobs.status import ACTIVE
 from core.store import Experiment
 from tests.worker.workshop import Workshop
 from worker.job.experiments import MEASURED_ITERATIONS, corpus_notes, corpus_of, measured_runs
-from worker.process.experiments import MOST_ACTIVE, advance_all
+from worker.process.experiments import MAX_ACTIVE_TRAININGS, advance_all
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import RUNNERS, run_jobs
 
@@ -245,7 +245,7 @@ def test_a_corpus_is_recognised_by_the_counts_of_its_parts() -> None:
 def test_few_trainings_of_an_experiment_wait_at_a_time(laboratory: Laboratory) -> None:
     """The others are queued as these end."""
     laboratory.add(tables=["table-5"], paper="lambda-ex-2023")
-    assert len(advance_all(laboratory.store)) == MOST_ACTIVE
+    assert len(advance_all(laboratory.store)) == MAX_ACTIVE_TRAININGS
     assert advance_all(laboratory.store) == []
 
 

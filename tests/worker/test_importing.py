@@ -21,7 +21,7 @@ def _imported(workshop: Workshop, content: bytes) -> Job:
     [
         (b"q1 Q0 d1 1 high bm25\n", "file bm25.run, line 1, column 12: expected a score"),
         (b"", "file bm25.run: expected a TREC run, but the file is empty"),
-        (b"\x1f\x8b\x08\x00", "file bm25.run: expected whole gzip data"),
+        (b"\x1f\x8b\x08\x00", "file bm25.run: expected complete gzip data"),
     ],
 )
 def test_a_run_that_cannot_be_read_is_called_a_run(workshop: Workshop, content: bytes, detail: str) -> None:

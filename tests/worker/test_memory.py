@@ -36,7 +36,7 @@ def test_a_training_beyond_the_memory_limit_is_refused_before_it_begins(
     """With what it takes, and for what."""
     job = train(workshop, workshop.add(dataset, "d1"), limits={"memory_bytes": 2**20})
     assert (job.status, job.problem["title"]) == ("failed", "Memory limit")
-    assert job.problem["detail"].startswith("This training takes about ")
+    assert job.problem["detail"].startswith("This training needs about ")
     assert "limit is 1 MiB. Raise RANKERY_JOB_MEMORY_BYTES" in job.problem["detail"]
     assert job.progress["phase"] == "loading"
 

@@ -113,7 +113,7 @@ def test_names_that_lightgbm_cannot_hold_come_back_with_an_export(workshop: Work
     (note,) = notes
     assert (
         note
-        == "In LightGBM's text, which cannot hold every name, `a b` is `a_b_`, `price:usd` is `price_usd`."
+        == "LightGBM's text format does not allow every name: `a b` is `a_b_`, `price:usd` is `price_usd`."
     )
 
 
@@ -123,9 +123,9 @@ def test_names_that_lightgbm_cannot_hold_come_back_with_an_export(workshop: Work
         ("foreign", "not a complete LightGBM text model"),
         ("cut", "not a complete LightGBM text model"),
         ("bytes", "not UTF-8"),
-        ("classes", "one score a document"),
+        ("classes", "one score per document"),
         ("nested", "pandas_categorical, is not JSON"),
-        ("fewer", "scores are not LightGBM's"),
+        ("fewer", "scores of Rankery and LightGBM differ"),
     ],
 )
 def test_a_hostile_text_is_refused(model_text: str, case: str, words: str) -> None:
@@ -149,7 +149,7 @@ def test_a_hostile_text_hurts_its_job_alone(workshop: Workshop, model_text: str)
     assert (job.status, job.attempt) == ("failed", 1)
     assert job.problem is not None
     assert job.problem["title"] == "Model cannot be used"
-    assert "LightGBM does not survive loading the model" in job.problem["detail"]
+    assert "LightGBM crashed while loading the model" in job.problem["detail"]
     assert _kept(workshop) == []
     with workshop.store.read() as tx:
         assert tx.models.page(None, 10).items == []
@@ -199,12 +199,12 @@ def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: st
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("foreign", "no model of Rankery"),
+        ("foreign", "not a model of Rankery"),
         ("cut", "damaged"),
-        ("infinite", "layers.0.weights are not all finite"),
+        ("infinite", "layers.0.weights of the network has values that are not finite"),
         ("names", "not 1 to 1,000 printable characters"),
         ("nameless", "not 1 to 1,000 printable characters"),
-        ("huge", "as the score of a random document"),
+        ("huge", "for a random document"),
     ],
 )
 def test_a_hostile_network_is_refused(case: str, words: str) -> None:
@@ -234,7 +234,7 @@ def test_each_member_of_a_sum_is_tried(model_text: str) -> None:
         return try_file(write_sum(Sum(members, names)), 100)
 
     assert (tried(model_text).scorer or {})["models"] == ["net:1", "web:3"]
-    with pytest.raises(ModelError, match="scores are not LightGBM's"):
+    with pytest.raises(ModelError, match="scores of Rankery and LightGBM differ"):
         tried(re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text))
 
 

@@ -84,7 +84,7 @@ def test_too_little_support_refuses(workshop: Workshop, dataset: RankingDataset)
     assert "interleaving" in sentence
     other = ingested(workshop, "list,query,document,rank,click,propensity\n1,q,d,1,1,1\n")
     sentence = refusal(promote(workshop, 2, **{**rule, "click_log_id": other.id}))
-    assert "no list of the log has a query that all rankings rank; change the gate" in sentence
+    assert "no list of the log has a query that is in all rankings; change the gate" in sentence
 
 
 def test_a_gate_is_checked_when_it_is_set(workshop: Workshop, dataset: RankingDataset) -> None:

@@ -58,7 +58,7 @@ def test_the_alias_moves_when_users_prefer_the_challenger(workshop: Workshop, mo
     """By the newest interleaving; the history has the sentence."""
     refused = promote(workshop, interleaving="better")
     assert refused.status == "refused"
-    assert "create one with both models" in str(refused.problem)
+    assert "create an interleaving of both models" in str(refused.problem)
     interleave(workshop, models, [1.0, 0.0], 60)
     refused = promote(workshop, interleaving="not_worse")
     assert refused.problem is not None

@@ -112,5 +112,5 @@ def test_a_model_without_its_data_cannot_be_trained_again(trained: Workshop) -> 
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")
         purge(tx, "dataset", str(model.dataset_id))
-        with pytest.raises(WrongState, match=f"{model.dataset_id}, which it was trained with, was deleted"):
+        with pytest.raises(WrongState, match=f"{model.dataset_id} was deleted"):
             reproduction(tx, model)

@@ -23,7 +23,7 @@ _CONFIGURATION = {
     "distributed.comm.timeouts.tcp": f"{_SILENCE_SECONDS}s",
     "distributed.comm.retry.count": 0,
 }
-_WHAT = "distributed work"
+_PURPOSE = "distributed work"
 _EXTRA = "distributed"
 
 
@@ -36,7 +36,7 @@ def security_of(settings: DaskSettings) -> "Security":
     try:
         from distributed import Security
     except ImportError as error:
-        raise ExtraMissing(_WHAT, _EXTRA) from error
+        raise ExtraMissing(_PURPOSE, _EXTRA) from error
     if settings.dask_tls_ca_file is None:
         return Security(require_encryption=False)
     ca, cert, key = (

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from distributed import Security, Worker
 
 _PAUSE_SECONDS = 2.0
-_CLOSE_SECONDS = 5.0  # timeout of killing the ranks and leaving the scheduler
+_CLOSE_SECONDS = 5.0  # timeout for ending the ranks and disconnecting from the scheduler
 _CONFIGURATION = {
     "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
     "distributed.worker.profile.enabled": False,
     # Status pages are served without certificates, so their port listens on the loopback address.
     "distributed.worker.http.routes": ["distributed.http.health"],
 }
-_PAGES = "127.0.0.1:0"
+_STATUS_ADDRESS = "127.0.0.1:0"
 _LOG = structlog.stdlib.get_logger(__name__)
 
 
@@ -133,7 +133,7 @@ async def _joined(
         port=options.ports,
         security=security,
         dashboard=False,
-        dashboard_address=_PAGES,
+        dashboard_address=_STATUS_ADDRESS,
     )
     try:
         await worker

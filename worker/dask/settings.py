@@ -22,20 +22,20 @@ class DaskSettings(PortSettings):
 
     dask_scheduler: str | None = Field(
         None,
-        description="Dask scheduler of distributed work, `tls://HOST:PORT`, or `tcp://` to a loopback"
+        description="Dask scheduler for distributed jobs, `tls://HOST:PORT`, or `tcp://` to a loopback"
         " address; unset: all work on this machine",
     )
     dask_tls_ca_file: Path | None = Field(
         None,
         validate_default=True,
-        description="Certificate of the authority of the Dask cluster, PEM; holders of a certificate"
-        " signed by it may run code there",
+        description="CA certificate of the Dask cluster, PEM; holders of a certificate signed by this CA"
+        " may run code in the cluster",
     )
     dask_tls_cert_file: Path | None = Field(
-        None, validate_default=True, description="Certificate shown to the Dask cluster, PEM"
+        None, validate_default=True, description="Certificate of this process in the Dask cluster, PEM"
     )
     dask_tls_key_file: Path | None = Field(
-        None, validate_default=True, description="Private key of that certificate, PEM"
+        None, validate_default=True, description="Private key of `RANKERY_DASK_TLS_CERT_FILE`, PEM"
     )
 
     @field_validator("dask_scheduler")
@@ -50,8 +50,8 @@ class DaskSettings(PortSettings):
             raise ValueError(f"must be tls://HOST:PORT, or tcp:// to a loopback address; found {address}")
         if scheme == "tcp" and not is_loopback(host):
             raise ValueError(
-                f"must be tls:// beyond this machine, since a scheduler runs the code of all its clients;"
-                f" found {address}"
+                "must be tls:// unless the scheduler is on this machine, since it runs the code of all"
+                f" clients; found {address}"
             )
         return address
 
@@ -60,5 +60,5 @@ class DaskSettings(PortSettings):
     def _given(cls, path: Path | None, settings: ValidationInfo) -> Path | None:
         """Require all certificate files if connections are encrypted."""
         if path is None and (settings.data.get("dask_scheduler") or "").startswith(_TLS):
-            raise ValueError("must be set where the scheduler is at tls://")
+            raise ValueError("must be set if the scheduler has a tls:// address")
         return path

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.autotrain import AutoSpec, Candidate, Trials, Tried, portfolio
 from core.autotrain.held_out import mean_of
-from core.autotrain.search import TIME_IS_UP, WAVE, reserve_seconds, rivals_before, trial_seconds
+from core.autotrain.search import BUDGET_EXHAUSTED, WAVE, reserve_seconds, rivals_before, trial_seconds
 from core.autotrain.trials import FoldScores, Status
 from core.errors import NotFound
 from core.jobs.auto_train import AutoTrainJob
@@ -29,7 +29,7 @@ from worker.job.run import JobRun
 from worker.job.training_data import TrainingData, prepare
 
 _WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
-_BESIDE = WAVE - 1
+_MAX_HELPERS = WAVE - 1
 _UNUSABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
 Json = dict[str, Any]
 
@@ -119,13 +119,13 @@ class CandidateTrials:
     def _share(self, tx: Transaction) -> None:
         """Queue helper jobs for the other candidates of the wave, once the folds are planned."""
         rows = tx.candidates.of(self._id)
-        queued = [row for row in rows if row.status == QUEUED][:_BESIDE]
-        if _planned_folds(rows) is None or len(tx.candidates.beside(self._id)) >= len(queued):
+        queued = [row for row in rows if row.status == QUEUED][:_MAX_HELPERS]
+        if _planned_folds(rows) is None or len(tx.candidates.helper_jobs(self._id)) >= len(queued):
             return
         spec = TryCandidatesJob(
             auto_train_id=self._id, model_name=self._job.model_name, priority=self._job.priority
         )
-        for _ in range(len(queued) - len(tx.candidates.beside(self._id))):
+        for _ in range(len(queued) - len(tx.candidates.helper_jobs(self._id))):
             tx.enqueue(spec, self._run.key_id)
 
     def _try(self, number: int) -> None:
@@ -143,7 +143,7 @@ class CandidateTrials:
             return left - (time.monotonic() - read_at)
 
         if not is_first and time_left() <= 0.0:
-            self._record(number, status=NOT_TRIED, reason=TIME_IS_UP)
+            self._record(number, status=NOT_TRIED, reason=BUDGET_EXHAUSTED)
             return
 
         def on_fold(done: int, folds: int) -> None:
@@ -176,7 +176,10 @@ class CandidateTrials:
         self._tried[number] = tried
         with self._run.store.artifacts.writing(candidate_key(self._id, f"{number}.npz")) as file:
             np.savez(file, scores=tried.scores)
-        reasons = {"stopped": "shown to be worse than the best so far", "out-of-time": TIME_IS_UP}
+        reasons = {
+            "stopped": "significantly worse than the best candidate so far",
+            "out-of-time": BUDGET_EXHAUSTED,
+        }
         held_out = self.trials.held_out
         interval = held_out.interval(tried.values) if tried.folds else None
         self._record(

@@ -21,7 +21,7 @@ from worker.job.run import JobRun
 from worker.job.systems import scores_of
 from worker.job.training_data import TrainingData
 
-_DEPTH = 10  # cutoff of an estimate if the metric has none
+_DEFAULT_CUTOFF = 10  # cutoff of an estimate if the metric has none
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,13 @@ class NaiveComparison:
             return "There is no test or validation data to compare the corrected model with the naive one."
         if self.corrected is None or self.naive is None:
             return (
-                f"{self.metric} is undefined on the {self.data} data, so that no model is shown to be better."
+                f"{self.metric} is undefined on the {self.data} data, so that the models cannot be compared."
             )
         if self.missing is not None:
-            return f"No verdict on the correction by held-out clicks: {self.missing}. Compare on judgments."
+            return (
+                f"No verdict on the correction from held-out clicks: {self.missing}. Compare the models on"
+                " judgments."
+            )
         p = "" if self.p_value is None else f", {format_p(self.p_value)}"
         verdict = "wins" if self.gain > 0 else "loses"
         conclusion = f"The correction {verdict}" if self._is_shown else "No difference is shown"
@@ -78,9 +81,9 @@ class NaiveComparison:
             f" {self.naive:.4f} naive ({self.queries:,} queries{p})."
         )
         if self.estimated:
-            text += " This holds where the propensities do."
+            text += " This result is valid only if the propensities are."
         elif self.by_clicks:
-            text += " These data are clicks with the same bias: compare on judgments."
+            text += " These data are clicks with the same position bias: compare the models on judgments."
         return text
 
     @property
@@ -94,10 +97,10 @@ class NaiveComparison:
             code="click-correction",
             severity="info" if wins and (self.estimated or not self.by_clicks) else "warning",
             title=self.sentence,
-            advice='Serve the naive model, with "correction": "none", unless judgments or an experiment'
-            " with users show that the correction helps."
+            advice='Train with "correction": "none", unless judgments or an online experiment show that the'
+            " correction helps."
             if not wins
-            else "The naive model was trained on the same clicks for comparison, and is not kept.",
+            else "The naive model was trained on the same clicks for this comparison, and was not stored.",
             count=self.queries,
             total=self.queries,
             unit="queries",
@@ -183,7 +186,7 @@ def _compared_by_clicks(
     clicks = spec.clicks
     if clicks is None or clicks.correction != "ips":
         return replace(_compared(run, spec, role, dataset, models), by_clicks=True)
-    metric = f"dcg@{parse_metric(spec.selection_metric, spec.conventions).cutoff or _DEPTH}"
+    metric = f"dcg@{parse_metric(spec.selection_metric, spec.conventions).cutoff or _DEFAULT_CUTOFF}"
     held_out = HeldOutClicks(dataset, clicks, rank_weights(metric))
     corrected, naive = (
         held_out.values(scores_of(model, "the model", dataset, run.threads)) for model in models

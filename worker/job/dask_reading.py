@@ -191,8 +191,8 @@ class DaskReader:
             result = self._received(future)
         except KilledWorker as error:
             raise DatasetError.at(
-                "expected a file that a Dask worker can read, but several workers ended while they read it,"
-                " perhaps for lack of memory",
+                "expected a file that a Dask worker can read, but several workers ended while reading it,"
+                " perhaps because of insufficient memory",
                 file=task.name,
             ) from error
         except (CancelledError, OSError) as error:

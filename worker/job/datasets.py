@@ -11,7 +11,7 @@ import numpy as np
 from core.data import RankingDataset, read_parquet
 from core.data.categories import Categories, values_by_feature
 from core.data.features import SelectedFeatures, select_rows
-from core.data.fitting import fit_features, with_categories
+from core.data.fitting import align_features, with_categories
 from core.data.hold_out import HoldOut
 from core.data.splits import bootstrap_queries
 from core.errors import NotFound
@@ -70,9 +70,9 @@ class NamedDataset:
             return self
         return NamedDataset(dataset, f"{self.features} with categories {_digest(sorted(names))}")
 
-    def fitted(self, feature_names: tuple[str, ...], categories: Mapping[str, Categories]) -> "NamedDataset":
-        """Return the dataset with exactly these features; see `fit_features`."""
-        dataset = fit_features(self.dataset, feature_names, categories)
+    def aligned(self, feature_names: tuple[str, ...], categories: Mapping[str, Categories]) -> "NamedDataset":
+        """Return the dataset with exactly these features; see `align_features`."""
+        dataset = align_features(self.dataset, feature_names, categories)
         if dataset is self.dataset:
             return self
         decisive: list[Any] = (

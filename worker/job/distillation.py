@@ -16,7 +16,7 @@ from core.training.distillation import labels_of_scores, student_finding, teache
 from core.types import Float64Array
 from worker.job.datasets import NamedDataset
 from worker.job.run import JobRun
-from worker.job.systems import fit_findings, load_model
+from worker.job.systems import alignment_findings, load_model
 
 _PERMUTATIONS = 1_000  # few suffice, since the p-value is not reported
 
@@ -41,18 +41,18 @@ def taught(
     with run.store.read() as tx:
         row = tx.models.resolve(reference)
     teacher = load_model(run.store, row.id)
-    findings = fit_findings(job, reference, teacher, known.dataset)
-    scores = teacher.score(teacher.fit(known.dataset), run.threads)
+    findings = alignment_findings(job, reference, teacher, known.dataset)
+    scores = teacher.score(teacher.align(known.dataset), run.threads)
     labels = labels_of_scores(scores, known.dataset.query_boundaries, known.dataset.labels, job.training.loss)
     if not labels.any():
         raise InvalidInput.at(
             "/labels_from",
-            f"{reference} gives all documents of each query one score, so there is nothing to learn",
+            f"{reference} has equal scores for all documents of each query, so that nothing can be learnt",
         )
     return training.judged(training.dataset.with_labels(labels)), findings
 
 
-def beside_teacher(
+def compare_with_teacher(
     run: JobRun, job: TrainJob, test: RankingDataset, scores: Float64Array
 ) -> tuple[Finding, ...]:
     """Compare a student with its teacher on test queries, by the first metric of the job.
@@ -74,9 +74,9 @@ def beside_teacher(
         row = tx.models.resolve(reference)
         is_seen = _has_seen(tx, row, job)
     teacher, (metric, *_) = load_model(run.store, row.id), job.measures.metrics
-    if AbsentFeatures.of(test, teacher.used_features).are_most or not _has_differences(metric):
+    if AbsentFeatures.of(test, teacher.used_features).are_majority or not _has_differences(metric):
         return ()
-    held, own = job.measures.contract, teacher.score(teacher.fit(test), run.threads)
+    held, own = job.measures.contract, teacher.score(teacher.align(test), run.threads)
     values = [measure(each, test, [metric], held)[metric][:, np.newaxis] for each in (own, scores)]
     (difference,) = paired_differences(
         *values, permutations=_PERMUTATIONS, seed=job.measures.seed, threads=run.threads

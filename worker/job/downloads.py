@@ -26,7 +26,7 @@ from worker.job.limits import LimitReached
 from worker.job.reporter import Reporter
 from worker.job.run import JobRun
 
-_LONGEST_NAME = 200
+_MAX_NAME_LENGTH = 200
 # After these errors the job is not retried, so that no attempt resumes the download.
 _FINAL = (DatasetError, InvalidInput, AddressRefused, ExtraMissing, JobCancelled, LimitReached)
 
@@ -112,7 +112,7 @@ class Downloads:
                 files = remote.find(self._addresses, source.get("files"), source.get("credentials"))
             except DownloadInterrupted as error:
                 raise StoreUnavailable(f"the files cannot be listed: {error}") from error
-            self.names = [file.address.name[-_LONGEST_NAME:] for file in files]
+            self.names = [file.address.name[-_MAX_NAME_LENGTH:] for file in files]
             for number, file in enumerate(files):
                 self.path(number).parent.mkdir(exist_ok=True)
                 target = PartialFile(self.path(number))

@@ -15,7 +15,7 @@ from worker.job.experiments import MEASURED_ITERATIONS, leaves_of, measured_runs
 from worker.job.run import JobRun
 
 # The phase whose time grows with the trees or epochs.
-_GROWING = "training"
+_TRAINING_PHASE = "training"
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,15 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
     )
     failures = sum(each["failure"] is not None for each in measured)
     sizes = sizes_in_words(total_runs, trees, epochs)
-    shorter = "Early stopping and fewer leaves make it shorter."
+    shorter = "Early stopping or fewer leaves reduce the time."
     sentence = (
         f"{sizes}: about {_duration(hours)} on one worker with {run.threads} threads, measured from"
         f" {MEASURED_ITERATIONS} trees or epochs of {len(measured)} of them. {shorter if trees else ''}"
     ).rstrip()
     if planned.timings:
-        sentence += f" The time of {len(planned.timings):,} epochs that the report measures is not included."
+        sentence += f" The {len(planned.timings):,} epochs that the report measures are not included."
     if failures:
-        sentence += f" {failures} of the measured trainings failed, and their time is missing."
+        sentence += f" {failures} of the measured trainings failed and are not included."
     return {
         "runs": total_runs,
         "trees": trees,
@@ -140,7 +140,7 @@ def _seconds(iterations: Sequence[JobIteration]) -> tuple[float, float | None]:
 
 def _other_seconds(attempts: Sequence[JobAttempt]) -> float:
     phases = (attempts[-1].phases or []) if attempts else []
-    seconds: list[float] = [phase["seconds"] for phase in phases if phase["phase"] != _GROWING]
+    seconds: list[float] = [phase["seconds"] for phase in phases if phase["phase"] != _TRAINING_PHASE]
     return round(sum(seconds), 3)
 
 

@@ -69,8 +69,8 @@ def corpus_notes(experiment: Experiment, recognised_folds: Mapping[int, Recognit
     if experiment.corpus in _FIRST_FOLD and folds not in ([], [1]):
         numbers = ", ".join(map(str, folds))
         notes.append(
-            f"Printed numbers are of Fold1 of {experiment.corpus};"
-            f" with fold {numbers} they are for orientation only."
+            f"The paper's numbers are for Fold1 of {experiment.corpus}; for fold {numbers} they are for"
+            " orientation only."
         )
     return notes
 

@@ -52,12 +52,12 @@ class Bounds:
             LimitReached: The job exceeds a limit.
         """
         if self.seconds is not None and time.monotonic() - self._started_at > self.seconds:
-            raise LimitReached("Time limit", f"The job ran for its limit of {self.seconds:g} seconds.")
+            raise LimitReached("Time limit", f"The job exceeded its time limit of {self.seconds:g} seconds.")
         taken = self.taken_bytes()
         if self.memory_bytes is not None and taken is not None and taken > self.memory_bytes:
             raise LimitReached(
                 "Memory limit",
-                f"The job took {_mebibytes(taken)}, its limit is {_mebibytes(self.memory_bytes)}.",
+                f"The job used {_mebibytes(taken)} of memory; its limit is {_mebibytes(self.memory_bytes)}.",
             )
 
     def taken_bytes(self) -> int | None:

@@ -18,7 +18,7 @@ _LIBRARIES = ("lightgbm", "numba", "numpy")
 _NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")
 _ModelJob = BoostingJob | AutoTrainJob | ImportModelJob
 # Fields of a specification that do not change the bytes of the model.
-_ASIDE = ("priority", "limits", "tags")
+_IGNORED_FIELDS = ("priority", "limits", "tags")
 
 
 def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
@@ -42,7 +42,7 @@ def lineage_of(tx: Transaction, run: JobRun, spec: _ModelJob) -> Values:
         "init_model": _base_of(tx, spec),
         "teacher": _teacher_of(tx, spec),
         "members": _members_of(tx, spec),
-        "spec": {name: value for name, value in run.spec.items() if name not in _ASIDE},
+        "spec": {name: value for name, value in run.spec.items() if name not in _IGNORED_FIELDS},
         "seed": _seed_of(spec),
         "rankery": _version_of("rankery"),
         "libraries": {
@@ -119,9 +119,9 @@ def _deciding(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for role, dataset in lineage["datasets"].items():
         yield f"{role} dataset digest", dataset["digest"]
     if base := lineage.get("init_model"):
-        yield "model that it went on from", base["sha256"]
+        yield "base model (init_model)", base["sha256"]
     if teacher := lineage.get("teacher"):
-        yield "model that gave the labels", teacher["sha256"]
+        yield "teacher model", teacher["sha256"]
     for place, member in enumerate(lineage.get("members") or ()):
         yield f"member {place} of the sum", member["sha256"]
     yield "rankery", lineage["rankery"]

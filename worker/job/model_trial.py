@@ -13,8 +13,8 @@ from core.errors import ModelError
 from core.subprocesses import module_command, module_environment
 from worker.job.run import JobRun
 
-_LEAST_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
-_BYTES_EACH = 40  # memory for each byte of the file
+_MIN_MEMORY_BYTES = 2 * 2**30  # four times the memory of Python with LightGBM and numba
+_MEMORY_PER_FILE_BYTE = 40  # memory for each byte of the file
 _POLL_SECONDS = 0.1
 # Prefixes of environment variables to withhold from the process, which a malicious model may control.
 _SECRETS = ("RANKERY_", "AWS_")
@@ -37,7 +37,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
     """
     size_bytes = path.stat().st_size
     cpu_seconds = least_seconds + size_bytes // 2**20
-    wanted_bytes = _LEAST_BYTES + _BYTES_EACH * size_bytes
+    wanted_bytes = _MIN_MEMORY_BYTES + _MEMORY_PER_FILE_BYTE * size_bytes
     memory_bytes = int(min(wanted_bytes, run.bounds.memory_bytes or wanted_bytes))
     arguments = (path, run.settings.reading_limits.features, cpu_seconds, memory_bytes)
     with subprocess.Popen(  # noqa: S603 - nothing of the model is in the command
@@ -55,7 +55,7 @@ def try_model(run: JobRun, path: Path, least_seconds: int = 60) -> dict[str, Any
         _LOG.warning(
             "model.trial_ended", code=process.returncode, errors=errors[-2_000:].decode(errors="replace")
         )
-        raise ModelError(_why(process.returncode, cpu_seconds))
+        raise ModelError(_failure_reason(process.returncode, cpu_seconds))
     tried: dict[str, Any] = json.loads(answer)
     if "error" in tried:
         raise ModelError(tried["error"])
@@ -76,9 +76,9 @@ def _environment() -> dict[str, str]:
     return module_environment(kept)
 
 
-def _why(code: int, cpu_seconds: int) -> str:
+def _failure_reason(code: int, cpu_seconds: int) -> str:
     if code == -signal.SIGXCPU:
         return f"the model could not be loaded within {cpu_seconds} seconds"
     if code < 0:
-        return f"LightGBM does not survive loading the model ({signal.Signals(-code).name})"
+        return f"LightGBM crashed while loading the model ({signal.Signals(-code).name})"
     return "the model could not be loaded and scored"

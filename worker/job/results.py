@@ -53,13 +53,13 @@ class StoredEvaluation:
         id: Id of the evaluation.
         means: Mean over queries by metric.
         columns: Other columns of the row.
-        beside_baselines: Findings of the comparison with baselines, also included in the row.
+        baseline_findings: Findings of the comparison with baselines, also included in the row.
     """
 
     id: str
     means: dict[str, float | None]
     columns: dict[str, Any]
-    beside_baselines: list[Values]
+    baseline_findings: list[Values]
 
     def add(
         self,
@@ -118,7 +118,7 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
         ranked.scores, ranked.judgments, measures.metrics, held, seed=measures.seed, threads=run.threads
     )
     measured = measure_baselines(measures, ranked)
-    beside = [
+    against_baselines = [
         asdict(finding)
         for metric in measures.metrics[:1]
         for finding in baseline_findings(
@@ -143,9 +143,9 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
             for baseline, values in measured
         ],
         "slices": _slices(run, parts, evaluation),
-        "findings": [*(ranked.findings_json or ()), *beside] or None,
+        "findings": [*(ranked.findings_json or ()), *against_baselines] or None,
     }
-    stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns, beside)
+    stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns, against_baselines)
     with run.artifacts.writing(evaluation_key(stored.id)) as file:
         evaluation.to_parquet(file, ranked.judgments.query_ids)
     with run.artifacts.writing(evaluation_segments_key(stored.id)) as file:

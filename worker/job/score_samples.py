@@ -20,8 +20,8 @@ from core.types import Float32Array, Float64Array, FloatArray
 from worker.job.systems import LoadedModel
 
 # Limits of a sample, independent of the number of stored requests.
-MOST_QUERIES = 2_000
-MOST_DOCUMENTS = 100_000
+MAX_SAMPLED_QUERIES = 2_000
+MAX_SAMPLED_DOCUMENTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -91,18 +91,18 @@ def read_samples(
             if number in seen or not query["documents"]:
                 continue
             seen.add(number)
-            if len(drawn) < MOST_QUERIES or number < -drawn[0][0]:
+            if len(drawn) < MAX_SAMPLED_QUERIES or number < -drawn[0][0]:
                 item = (-number, len(seen), features.of(query["documents"]))
-                (heapq.heappush if len(drawn) < MOST_QUERIES else heapq.heapreplace)(drawn, item)
+                (heapq.heappush if len(drawn) < MAX_SAMPLED_QUERIES else heapq.heapreplace)(drawn, item)
     matrices = [features for _, _, features in sorted(drawn, reverse=True, key=lambda each: each[:2])]
     return Sampled(_scored(model, matrices, threads), requests, len(seen))
 
 
 def draw_queries(dataset: RankingDataset, seed: int) -> RankingDataset:
     """Return random queries of a dataset, within the limits of a sample of requests."""
-    order = np.random.default_rng(seed).permutation(dataset.n_queries)[:MOST_QUERIES]
+    order = np.random.default_rng(seed).permutation(dataset.n_queries)[:MAX_SAMPLED_QUERIES]
     sizes = np.cumsum(np.diff(dataset.query_boundaries)[order])
-    return dataset.select_queries(np.sort(order[: max(1, int(np.sum(sizes <= MOST_DOCUMENTS)))]))
+    return dataset.select_queries(np.sort(order[: max(1, int(np.sum(sizes <= MAX_SAMPLED_DOCUMENTS)))]))
 
 
 def with_scores(features: FloatArray, scores: Float64Array) -> Float32Array:
@@ -182,7 +182,7 @@ def _number(key: str, seed: int) -> int:
 
 def _scored(model: LoadedModel, matrices: Sequence[FloatArray], threads: int) -> QuerySample:
     sizes = np.cumsum([0, *map(len, matrices)])
-    kept = max(0, int(np.sum(sizes <= MOST_DOCUMENTS)) - 1)
+    kept = max(0, int(np.sum(sizes <= MAX_SAMPLED_DOCUMENTS)) - 1)
     boundaries = sizes[: kept + 1].astype(np.int64)
     n_features = len(model.feature_names)
     features = np.concatenate([np.empty((0, n_features), model.scorer.precision), *matrices[:kept]])

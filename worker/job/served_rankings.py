@@ -45,7 +45,7 @@ def _write_served(run: JobRun, source: Mapping[str, Any], path: Path) -> None:
     if not written:
         raise DatasetError.at(
             f"expected rankings of {period.model} that were served with `keep` in this period, but none were"
-            " kept: RANKERY_RANKING_LOG_SHARE sets the share"
+            " kept; RANKERY_RANKING_LOG_SHARE is the share to keep"
         )
 
 
@@ -60,7 +60,7 @@ def _write_interleaved(run: JobRun, source: Mapping[str, Any], path: Path) -> No
         written = _write(run, _interleaved_sessions(tx, source["interleaving_id"]), path)
     if not written:
         raise DatasetError.at(
-            "expected lists of the interleaving whose time for clicks is over, but there are none: show"
+            "expected lists of the interleaving whose click window has ended, but there are none; show"
             " lists, and wait for `click_window_seconds`"
         )
 

@@ -186,5 +186,5 @@ class FolderFile:
 
     def _check(self, version: tuple[int, ...]) -> None:
         if version != self._version:
-            expected = "expected a file that stays as it is, but it changed while it was read"
-            raise DatasetError.at(f"{expected}; read the folder again once it is complete", file=self._name)
+            expected = "expected a file that does not change, but it changed while it was read"
+            raise DatasetError.at(f"{expected}; import the folder again when it is complete", file=self._name)

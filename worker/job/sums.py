@@ -70,7 +70,7 @@ def load_members(store: Store, job: BoostingJob) -> tuple[Member, ...]:
     return tuple(members)
 
 
-def fitted_to_members(members: Sequence[Member], training: NamedDataset) -> NamedDataset:
+def align_with_members(members: Sequence[Member], training: NamedDataset) -> NamedDataset:
     """Return a dataset with the features and categories of all members.
 
     Raises:
@@ -83,7 +83,7 @@ def fitted_to_members(members: Sequence[Member], training: NamedDataset) -> Name
     absent = AbsentFeatures.of(training.dataset, [names[column] for column in added.used_features])
     if absent.names:
         raise InvalidInput.at("/dataset_id", f"lacks features of the models: {first_names(absent.names)}")
-    return training.fitted(names, {names[column]: each for column, each in added.categories.items()})
+    return training.aligned(names, {names[column]: each for column, each in added.categories.items()})
 
 
 def fit_sum(
@@ -101,7 +101,7 @@ def fit_sum(
     scorer, begun_at, fitted = spec.scorer, time.perf_counter(), None
     if isinstance(scorer, WeightedSum) and scorer.weights is None:
         if validation is None:
-            raise InvalidInput.at("/validation", "is needed to fit the weights; or set /scorer/weights")
+            raise InvalidInput.at("/validation", "is required to fit the weights; or set /scorer/weights")
         run.reporter.phase("fitting weights")
         alone = [_sum_of([replace(member, weight=1.0)]) for member in members]
         whole = _sum_of(members)

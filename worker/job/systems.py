@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from core.data import RankingDataset
 from core.data.categories import Categories
-from core.data.fitting import AbsentFeatures, fit_features
+from core.data.fitting import AbsentFeatures, align_features
 from core.data.trec import Run, join_run
 from core.doctor.agreement import absent_feature_findings, unjudged_findings, unseen_category_findings
 from core.doctor.report import Finding
@@ -48,16 +48,16 @@ class LoadedModel:
         """Return the values of the categorical features by name."""
         return categories_by_name(self.scorer, self.feature_names)
 
-    def fit(self, dataset: RankingDataset) -> RankingDataset:
+    def align(self, dataset: RankingDataset) -> RankingDataset:
         """Return a dataset with the model's features, and with categories encoded by the model's codes.
 
         Raises:
-            DatasetError: The dataset is bare judgments.
+            DatasetError: The dataset has judgments but no features.
         """
-        return fit_features(dataset, self.feature_names, self.categories)
+        return align_features(dataset, self.feature_names, self.categories)
 
     def score(self, dataset: RankingDataset, threads: int) -> Float64Array:
-        """Return the scores, (n_documents,), of a dataset that `fit` returned.
+        """Return the scores, (n_documents,), of a dataset that `align` returned.
 
         Raises:
             ScoreNotFinite: A score is NaN or infinite; the error names the model and the document.
@@ -141,20 +141,20 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
     """Score a dataset by a stored model or ranking.
 
     Raises:
-        DatasetError: The dataset is bare judgments, and the system is a model.
+        DatasetError: The dataset has judgments but no features, and the system is a model.
         FeaturesAbsent: The dataset lacks most features that the model uses, and the job does not allow that.
         InvalidInput: The ranking cannot be joined with the dataset by document ids.
     """
     if system.model_id is not None:
         model = load_model(run.store, system.model_id)
-        findings = fit_findings(spec, system.name, model, dataset)
-        fitted = model.fit(dataset)
-        return Ranked(fitted, fitted, model.score(fitted, run.threads), findings)
+        findings = alignment_findings(spec, system.name, model, dataset)
+        aligned = model.align(dataset)
+        return Ranked(aligned, aligned, model.score(aligned, run.threads), findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
     return Ranked(dataset, joined, joined.scores, tuple(unjudged_findings(joined)))
 
 
-def fit_findings(
+def alignment_findings(
     spec: JobSpec, name: str, model: LoadedModel, dataset: RankingDataset
 ) -> tuple[Finding, ...]:
     """Return findings on features that a model uses but a dataset lacks, and on unknown categories.
@@ -165,7 +165,7 @@ def fit_findings(
     absent = AbsentFeatures.of(dataset, model.used_features)
     if dataset.n_features and not spec.allows_absent_features:
         advice = ALLOW_ABSENT if isinstance(spec, SubmittedJob) else ""  # gates have no such option
-        absent.refuse_most("/dataset_id", "the dataset", name, advice=advice)
+        absent.refuse_majority("/dataset_id", "the dataset", name, advice=advice)
     return (
         *absent_feature_findings(absent, name),
         *unseen_category_findings(dataset, model.categories, "of the dataset", name),

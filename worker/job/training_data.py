@@ -31,7 +31,7 @@ from worker.job.datasets import NamedDataset, load_dataset
 from worker.job.distillation import taught
 from worker.job.reporter import Values
 from worker.job.run import JobRun
-from worker.job.sums import fitted_to_members, load_members
+from worker.job.sums import align_with_members, load_members
 from worker.job.systems import ALLOW_ABSENT
 
 
@@ -162,10 +162,10 @@ class TrainingData:
             training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
         members = load_members(run.store, job)
-        training = fitted_to_members(members, training)
+        training = align_with_members(members, training)
         base = load_base(run.store, job)
         if base is not None:
-            training = _fitted_to(base, training, str(job.init_model))
+            training = _align_with_base(base, training, str(job.init_model))
 
         def judged(part: NamedDataset, loss: Loss | None, measures: Measures = job.measures) -> NamedDataset:
             return part.judged(judged_for(measures, part.dataset, loss))
@@ -198,22 +198,22 @@ class TrainingData:
             varying = tuple(np.array(training.feature_names, object)[varies])
             absent = AbsentFeatures.of(part.dataset, varying)
             role = "validation" if part is self.validation else "test"
-            absent.refuse_most(
+            absent.refuse_majority(
                 pointer, f"the {role} data", "a model of the training data", advice=ALLOW_ABSENT
             )
 
-    def fitted(self) -> "TrainingData":
+    def aligned(self) -> "TrainingData":
         """Return all datasets with the features and categories of the training data.
 
         Raises:
             DatasetError: A dataset has no features.
         """
         training = self.training.dataset
-        fit = training.feature_names, training.categories
+        features = training.feature_names, training.categories
         return TrainingData(
             self.training,
-            self.validation.fitted(*fit) if self.validation else None,
-            self.test.fitted(*fit) if self.test else None,
+            self.validation.aligned(*features) if self.validation else None,
+            self.test.aligned(*features) if self.test else None,
             self.base,
             self.folds,
             self.teacher_findings,
@@ -292,17 +292,17 @@ def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
     loaded = TrainingData.load(run, job)
     if not job.allows_absent_features:
         loaded.require_features()
-    data = loaded.fitted()
+    data = loaded.aligned()
     if job.distribution is not None:
         return loaded, data  # each rank checks the memory of its shard
     training, validation = data.training.dataset, data.validation.dataset if data.validation else None
     # A cross-validation bins the documents of all folds.
     need = memory_need(job.training, training, training if data.folds else validation)
-    run.bounds.require_memory(need.total, f"This training takes about {need}")
+    run.bounds.require_memory(need.total, f"This training needs about {need}")
     return loaded, data
 
 
-def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDataset:
+def _align_with_base(base: BaseModel, training: NamedDataset, name: str) -> NamedDataset:
     """Return the training data with the features and categories of the model to continue."""
     names, expected = training.dataset.feature_names, base.feature_names
     lacking, added = sorted(set(expected) - set(names)), sorted(set(names) - set(expected))
@@ -316,7 +316,7 @@ def _fitted_to(base: BaseModel, training: NamedDataset, name: str) -> NamedDatas
             f"{name} does not have features of the training data: {first_names(added)};"
             ' list them in "features": {"leave_out": […]}',
         )
-    return training.fitted(expected, base.categories)
+    return training.aligned(expected, base.categories)
 
 
 def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
@@ -324,7 +324,7 @@ def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
     if job.features is None:
         return training
     try:
-        return training.fitted(job.features.of(training.dataset.feature_names), training.dataset.categories)
+        return training.aligned(job.features.of(training.dataset.feature_names), training.dataset.categories)
     except InvalidInput as invalid:
         raise invalid.below("/features") from invalid
 

@@ -23,7 +23,7 @@ from core.training import training_spec
 from worker.job.experiments import corpus_of, measured_runs, plan_of, recognitions
 
 # Limit of active trainings of an experiment; more would only lengthen the queue.
-MOST_ACTIVE = 32
+MAX_ACTIVE_TRAININGS = 32
 _LOG = structlog.stdlib.get_logger(__name__)
 
 # Datasets of an experiment by fold, name and part.
@@ -87,7 +87,7 @@ def _ready_datasets(tx: Transaction, experiment: Experiment) -> Parts | None:
     }
     for row in rows.values():
         if row.status == "invalid":
-            raise WrongState("dataset", row.id, row.status, "an experiment needs it to be ready")
+            raise WrongState("dataset", row.id, row.status, "an experiment needs datasets that are ready")
     return rows if all(row.status == "ready" for row in rows.values()) else None
 
 
@@ -179,7 +179,7 @@ def _queue_trainings(tx: Transaction, experiment: Experiment) -> list[Job]:
         shared = _shared_job(tx, state, experiment.project)
         if shared is not None:
             state.row.job_id, state.row.is_shared = shared, True
-        elif active < MOST_ACTIVE:
+        elif active < MAX_ACTIVE_TRAININGS:
             spec = TrainJob.from_json(state.row.spec)
             job = tx.enqueue(spec, experiment.key_id, Labels(tags=spec.tags, project=experiment.project))
             state.row.job_id = job.id

@@ -64,12 +64,11 @@ def problem_of(error: Exception) -> dict[str, Any]:
     if isinstance(error, MemoryError):
         return {
             "title": "Out of memory",
-            "detail": f"the worker has too little memory for this job (reference {reference})",
+            "detail": f"the worker has insufficient memory for this job (reference {reference})",
         }
     return {
         "title": "Internal error",
-        "detail": f"the job stopped on an error of the service itself; its log has the cause under "
-        f"reference {reference}",
+        "detail": f"the job ended with an internal error; search the log of the worker for {reference}",
     }
 
 

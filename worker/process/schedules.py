@@ -185,7 +185,7 @@ def _newest_datasets(tx: Transaction, schedule: Schedule) -> dict[str, str]:
     for role, name in dataset_names(schedule.job).items():
         dataset = tx.datasets.newest(name, schedule.project)
         if dataset is None:
-            raise NotFound("ready dataset named", name)
+            raise NotFound("ready dataset with the name", name)
         newest[role] = dataset.id
     return newest
 
@@ -254,7 +254,7 @@ def _follow_study(tx: Transaction, schedule: Schedule, run: ScheduleRun, study_i
         _end(tx, schedule, run, RunStatus.SUCCEEDED, (study.conclusion or {}).get("sentence"))
     elif study.finished_at is not None:
         problem = study.problem or {}
-        why = problem.get("detail") or problem.get("title") or "it was stopped"
+        why = problem.get("detail") or problem.get("title") or "it was cancelled"
         _end(tx, schedule, run, RunStatus.FAILED, f"The study {study_id} {study.status}: {why}")
     else:
         run.status = RunStatus.RUNNING
@@ -282,12 +282,12 @@ def _promote(
     reference = f"{model.name}@{alias}"
     row, gate = tx.aliases.find_locked(model.name, alias), tx.aliases.find_gate(model.name, alias)
     if gate is None:
-        detail = f"{model.reference} was not promoted: {reference} has no gate any more; set one."
+        detail = f"{model.reference} was not promoted: the gate of {reference} was deleted; set a gate."
         _end(tx, schedule, run, RunStatus.FAILED, detail)
         return []
     if row is None:
         tx.aliases.move(model.name, alias, model.version, schedule.key_id)
-        detail = f"{reference} pointed nowhere and was set to {model.reference} without a comparison."
+        detail = f"{reference} had no model and was set to {model.reference} without a comparison."
         _end(tx, schedule, run, RunStatus.PROMOTED, detail)
         return []
     systems = System(row.model.reference, row.model.id), System(model.reference, model.id)
@@ -329,7 +329,9 @@ def _as_key(tx: Transaction, schedule: Schedule) -> Iterator[None]:
     key = tx.api_keys.get(schedule.key_id)
     if not is_active(key, utc_now()):
         state = "revoked" if key.revoked_at else "expired"
-        raise WrongState(_KEY, key.id, state, "the schedule runs by it; enable the schedule with another key")
+        raise WrongState(
+            _KEY, key.id, state, "the schedule uses this API key; enable the schedule with another key"
+        )
     with limited_to(None if key.projects is None else tuple(key.projects)):
         yield
 
@@ -357,7 +359,8 @@ def _break(tx: Transaction, schedule_id: str, now: datetime) -> None:
     """Record the unexpected error of a run, and disable the schedule, since it would fail again."""
     schedule = tx.schedules.locked(schedule_id)
     detail = (
-        "An unexpected error ended it; the log of the worker has more. Correct the schedule and enable it."
+        "An unexpected error stopped the schedule; see the log of the worker. Correct the schedule and"
+        " enable it."
     )
     run = tx.schedules.active_run(schedule_id)
     if run is None and _is_due(schedule, now):
@@ -379,4 +382,7 @@ def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError)
         _end(tx, schedule, run, RunStatus.FAILED, str(error))
     if isinstance(error, WrongState) and error.kind == _KEY:
         schedule.enabled, schedule.next_run_at = False, None
-        schedule.problem = {"title": "The API key of the schedule has ended", "detail": str(error)}
+        schedule.problem = {
+            "title": "The API key of the schedule has expired or was revoked",
+            "detail": str(error),
+        }

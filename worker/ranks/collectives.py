@@ -20,7 +20,7 @@ from core.types import Float64Array
 # Takes the bytes for each other rank, and returns the bytes from each of them.
 Swap = Callable[[Mapping[int, bytes]], Mapping[int, bytes]]
 
-_LIBRARY: Any = basic
+_BASIC: Any = basic
 _SIZE = ctypes.c_int32
 _SIZES = ctypes.POINTER(_SIZE)
 _BYTES = ctypes.c_void_p
@@ -76,10 +76,10 @@ class Collectives:
     def attach(self) -> None:
         """Register this object's functions as LightGBM's network in this thread."""
         functions = (ctypes.cast(function, _BYTES) for function in self._functions)
-        code = _LIBRARY._LIB.LGBM_NetworkInitWithFunctions(
+        code = _BASIC._LIB.LGBM_NetworkInitWithFunctions(
             ctypes.c_int(self.n_ranks), ctypes.c_int(self.rank), *functions
         )
-        _LIBRARY._safe_call(code)
+        _BASIC._safe_call(code)
 
     def largest(self, values: Float64Array) -> Float64Array:
         """Return the elementwise maximum of arrays over all ranks."""

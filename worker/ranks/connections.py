@@ -187,7 +187,7 @@ class Endpoint:
             await comm.write({"rank": self._rank, "proof": proof})
             response = await comm.read()
         if not self._identity.proves(response["rank"], nonce, response["proof"]):
-            raise Refused("it does not know the secret of the training")
+            raise Refused("it does not have the secret of the training")
         return Connection(comm, response["rank"])
 
 

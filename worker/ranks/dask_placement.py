@@ -88,8 +88,8 @@ class DaskPlacement:
             if time.monotonic() > deadline:
                 others = "".join(f"; {refusal}" for refusal in refusals)
                 raise ClusterUnavailable(
-                    f"at least {at_least} Dask workers are needed, one for each rank, and {len(hosts)} can"
-                    f" run one{others}"
+                    f"at least {at_least} Dask workers are needed, one for each rank, but only {len(hosts)}"
+                    f" can run a rank{others}"
                 )
             time.sleep(_PAUSE_SECONDS)
         self._hosts = sorted(hosts, key=lambda host: (host.report.n_ranks, host.address))[:at_most]
@@ -241,7 +241,7 @@ def _refusal(answer: Any) -> str | None:
     for name, required in packages().items():
         installed = answer.packages.get(name)
         if installed != required:
-            return f"has {name} {installed or 'not at all'} and the driver {required}"
+            return f"has {name} {installed or 'not installed'}, the driver has {required}"
     return None
 
 

@@ -24,7 +24,7 @@ from worker.ranks.placement import Placement
 from worker.ranks.sharing import Sharing
 from worker.ranks.team import RankLost, Team
 
-_MOST_LOSSES = 3  # limit of consecutive losses without a tree between them
+_MAX_CONSECUTIVE_LOSSES = 3  # limit of consecutive losses without a tree between them
 _MEASURED = ("memory_bytes", "peak_memory_bytes", "sent_bytes", "waiting_share")
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -84,15 +84,15 @@ class DistributedTraining:
                 grown = self._reported_iteration
                 self._restarts += 1
                 _log.warning("rank.lost", why=str(lost), restarts=self._restarts)
-                if losses > _MOST_LOSSES:
+                if losses > _MAX_CONSECUTIVE_LOSSES:
                     raise RanksLost(f"{lost}; ranks were lost {losses} times without another tree") from lost
 
     @contextmanager
     def _team(self) -> Iterator[Team]:
         run, distribution = self._run, self._distribution
-        most_ranks = self._sharing.most_ranks()
+        max_ranks = self._sharing.max_ranks()
         run.reporter.phase("starting ranks")
-        n_ranks = self._placement.room(distribution.ranks.at_least, most_ranks, run.lease.check)
+        n_ranks = self._placement.room(distribution.ranks.at_least, max_ranks, run.lease.check)
         team = Team(
             self._placement,
             Identity.new(run.id, run.lease.token),
@@ -154,7 +154,7 @@ class DistributedTraining:
             if limit is not None and taken > limit:
                 raise LimitReached(
                     "Memory limit",
-                    f"Rank {member.rank} on {member.host} took {taken / 2**20:,.0f} MiB, the limit of each"
+                    f"Rank {member.rank} on {member.host} used {taken / 2**20:,.0f} MiB; the limit of each"
                     f" rank is {limit / 2**20:,.0f} MiB.",
                 )
 

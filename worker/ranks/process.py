@@ -79,7 +79,7 @@ class RankProcess:
         try:
             self._driver = endpoint.run(endpoint.connect(invitation.driver, DRIVER))
         except (OSError, Refused) as error:
-            _log.warning("rank %s leaves, its driver is not there: %s", self._rank, error)
+            _log.warning("rank %s ends: it cannot reach its driver: %s", self._rank, error)
             os._exit(LEFT)
         hello = {"address": address, "host": socket.gethostname(), "pid": os.getpid()}
         endpoint.run(self._driver.send({"hello": hello}))

@@ -54,7 +54,7 @@ class Sharing:
         self._datasets = datasets
         self._edges: bytes | None = None
 
-    def most_ranks(self) -> int:
+    def max_ranks(self) -> int:
         """Return the largest number of ranks for which each rank has queries.
 
         Raises:
@@ -68,8 +68,8 @@ class Sharing:
         if queries < least:
             raise InvalidInput.at(
                 "/distribution/ranks/at_least",
-                f"each of {least} ranks needs at least one query to learn from and to validate on, and there"
-                f" are {queries}",
+                f"each of {least} ranks needs at least one training query and one validation query, but"
+                f" there are only {queries}",
             )
         return min(self._distribution.ranks.at_most, queries)
 
@@ -192,8 +192,8 @@ class Sharing:
             if need["needed_bytes"] > least or by_host[member.host] > (room or np.inf):
                 raise LimitReached(
                     "Memory limit",
-                    f"The shard of rank {member.rank} on {member.host} takes about {need['need']}, and"
-                    f" {least / 2**20:,.0f} MiB are left for it. Raise the job's limit, allow more ranks, or"
+                    f"The shard of rank {member.rank} on {member.host} takes about {need['need']}, but only"
+                    f" {least / 2**20:,.0f} MiB are available. Raise the job's limit, allow more ranks, or"
                     " train on fewer documents or features.",
                 )
 
@@ -208,7 +208,7 @@ def _stored_selection(store: Store, dataset: NamedDataset) -> tuple[SelectedFeat
     if dataset.data_key is None or not isinstance(features, SelectedFeatures):
         raise InvalidInput.at(
             "/distribution",
-            "ranks read features as they are stored, and this job gives categories other numbers; upload the"
-            " data with the categories as texts, or train without distribution",
+            "ranks read features as they are stored, but this job changes the codes of categories; upload"
+            " the data with categories as strings, or train without distribution",
         )
     return features, store.artifacts.readable_url(dataset.data_key, _URL_SECONDS)

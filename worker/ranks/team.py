@@ -183,7 +183,7 @@ class Team:
 
     def _send(self, member: Member, message: Message) -> None:
         if member.connection is None:
-            raise RankLost(member.rank, member.host, "has not come")
+            raise RankLost(member.rank, member.host, "did not connect")
         try:
             self._endpoint.run(member.connection.send(message))
         except OSError:

@@ -35,7 +35,7 @@ def run_candidates(run: JobRun, job: TryCandidatesJob) -> None:
     if parent.status in (JobStatus.QUEUED, JobStatus.RUNNING):
         automatic = parse(parent.kind, parent.spec)
         if not isinstance(automatic, AutoTrainJob):
-            raise TypeError(f"{parent.id} is no automatic training")
+            raise TypeError(f"{parent.id} is not an automatic training")
         _, data = load_training(run, automatic)
         CandidateTrials(run, parent.id, automatic, data).try_available()
     with run.succeeding({"auto_train_id": job.auto_train_id}):

@@ -74,9 +74,9 @@ def truth_json(truth: Truth) -> dict[str, Any]:
 def _scores(run: JobRun, dataset: RankingDataset, ranker: Ranker, place: int) -> Float64Array:
     if ranker.model_id is not None:
         model = load_model(run.store, ranker.model_id)
-        return model.score(model.fit(dataset), run.threads)
+        return model.score(model.align(dataset), run.threads)
     if ranker.system not in dataset.feature_names:
-        raise InvalidInput.at(f"/features/{place}", f"{ranker.system!r} is no feature of the dataset")
+        raise InvalidInput.at(f"/features/{place}", f"{ranker.system!r} is not a feature of the dataset")
     column = dataset.feature_names.index(ranker.system)
     values = np.asarray(dataset.features[slice(0, dataset.n_documents)][:, column], np.float64)
     return np.nan_to_num(values, nan=_MISSING, posinf=-_MISSING, neginf=_MISSING)

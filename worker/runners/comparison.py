@@ -94,7 +94,7 @@ def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDa
             ranked &= ranked_queries(run.store, system.ranking_id)
     positions = [place for place, query_id in enumerate(dataset.query_ids) if query_id in ranked]
     if not positions:
-        raise InvalidInput.at("/systems", "the rankings by folds have no query of the dataset in common")
+        raise InvalidInput.at("/systems", "the cross-validation rankings have no common query of the dataset")
     return dataset.select_queries(positions)
 
 

@@ -19,7 +19,7 @@ from core.store.artifacts.keys import (
     evaluation_segments_key,
 )
 from core.store.repositories.projects import Labels
-from core.studies.conclusion import Conclusion, Value, conclude, nothing_found
+from core.studies.conclusion import Conclusion, Value, conclude, conclude_without_improvement
 from core.types import Float64Array
 from worker.job.reporter import Values
 from worker.job.run import JobRun
@@ -62,7 +62,7 @@ def run_conclusion(run: JobRun, job: ConcludeJob) -> None:
     if winner.trial.number == 0:
         mean = (default.evaluation.summaries.get(job.metric) or {}).get("mean")
         others = counts["succeeded"] + counts["pruned"] - 1
-        conclusion = nothing_found(job.metric, default.trial, mean, others)
+        conclusion = conclude_without_improvement(job.metric, default.trial, mean, others)
         with run.succeeding({"study_id": study.id}) as tx:
             tx.studies.conclude(study.id, asdict(conclusion) | {"comparison_id": None})
         return
@@ -114,7 +114,7 @@ def _conclude(run: JobRun, job: ConcludeJob, study: Study, winner: _Refit, defau
 def _refit(tx: Transaction, study: Study, number: int, job_id: str | None) -> _Refit:
     result = tx.jobs.get(job_id or "").result or {}
     if "evaluation_id" not in result:
-        raise InvalidInput.at("/test", f"trial {number} could not be measured on the held-out queries")
+        raise InvalidInput.at("/test", f"trial {number} could not be evaluated on the held-out queries")
     model = tx.models.get(result["model_id"])
     trial = tx.studies.trial(study.id, number)
     evaluation = tx.evaluations.get(result["evaluation_id"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from core.drift import LEAST_QUERIES, Column, ColumnDrift, Comparison, QuerySample, Verdict, compare
+from core.drift import MIN_QUERIES, Column, ColumnDrift, Comparison, QuerySample, Verdict, compare
 from core.events import DRIFT_FOUND
 from core.jobs.drift import DriftJob
 from core.names import first_names
@@ -108,13 +108,14 @@ def _with_training(
     if of_scores.verdict == "too_few" and of_features.verdict != "too_few":
         comparison["sentence"] += (
             f" Scores are not compared: {spec.scored_dataset_id}, which validated the model, has"
-            f" {scored.n_queries} queries of at least {LEAST_QUERIES}; name another by dataset_id."
+            f" {scored.n_queries} queries, and at least {MIN_QUERIES} are needed; set another dataset in"
+            " dataset_id."
         )
     return comparison
 
 
 def _sample_of(run: JobRun, spec: DriftJob, model: LoadedModel, dataset_id: str) -> QuerySample:
-    dataset = draw_queries(model.fit(load_dataset(run.store, run.caches, dataset_id).dataset), spec.seed)
+    dataset = draw_queries(model.align(load_dataset(run.store, run.caches, dataset_id).dataset), spec.seed)
     features = np.asarray(dataset.features, np.float32)
     scores = model.score(dataset, run.threads)
     return QuerySample(with_scores(features, scores), dataset.query_boundaries)
@@ -160,8 +161,8 @@ def _comparison_json(
     sentence = f"Drift in {first_names(drifted)}." if drifted else "No drift found."
     if verdict == "too_few":
         sentence = (
-            f"Too few queries to tell: {before.n_queries} before and {now.n_queries} now; at least"
-            f" {LEAST_QUERIES} of each are needed."
+            f"Too few queries for a verdict: {before.n_queries} before and {now.n_queries} now; at least"
+            f" {MIN_QUERIES} are needed in each period."
         )
     return {
         "with": baseline,
@@ -191,11 +192,14 @@ def _summary(comparisons: Sequence[Values], sampled: Sampled, spec: DriftJob) ->
         return "drift", names, sentence
     if comparisons[0]["verdict"] != "too_few":
         return "none", [], str(comparisons[0]["sentence"])
-    if sampled.requests >= LEAST_QUERIES and spec.queries_by == "id":
+    if sampled.requests >= MIN_QUERIES and spec.queries_by == "id":
         few = f"{sampled.requests} requests have {sampled.queries} different query ids"
         return (
             "too_few",
             [],
-            f"Too few queries to tell: {few}. If ids do not name queries, use queries_by request.",
+            (
+                f"Too few queries for a verdict: {few}. If the ids do not identify queries, set queries_by to"
+                " request."
+            ),
         )
     return "too_few", [], str(comparisons[0]["sentence"])

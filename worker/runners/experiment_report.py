@@ -16,7 +16,7 @@ from worker.job.experiment_results import failure_of, load_results
 from worker.job.experiments import corpus_notes, plan_of, recognitions
 from worker.job.run import JobRun
 
-_MOST_FAILURES = 5
+_MAX_LISTED_FAILURES = 5
 _VERDICTS = {"held": "held", "not-shown": "not shown", "contradicted": "contradicted"}
 
 
@@ -79,12 +79,14 @@ def _report(
     )
     failures = _failures(states)
     shared = sum(state.row.is_shared for state in states)
-    sentence = f"Claims: {claims or 'none'}. {len(states):,} trainings, {shared:,} of them done before."
+    sentence = (
+        f"Claims: {claims or 'none'}. {len(states):,} trainings, {shared:,} of them reused from earlier jobs."
+    )
     if failures:
         sentence += f" {len(failures):,} without a result."
-    written["notes"] += [*notes, *failures[:_MOST_FAILURES]]
-    if len(failures) > _MOST_FAILURES:
-        written["notes"].append(f"{len(failures) - _MOST_FAILURES:,} more trainings have no result.")
+    written["notes"] += [*notes, *failures[:_MAX_LISTED_FAILURES]]
+    if len(failures) > _MAX_LISTED_FAILURES:
+        written["notes"].append(f"{len(failures) - _MAX_LISTED_FAILURES:,} more trainings have no result.")
     written["complete"] = spec.is_last
     written["claims"] = {verdict: verdicts[verdict] for verdict in _VERDICTS}
     return {"report": written, "estimate": None}, sentence

@@ -18,10 +18,10 @@ from core.store import new_id
 from worker.job.datasets import load_dataset
 from worker.job.progress import counting
 from worker.job.run import JobRun
-from worker.job.systems import fit_findings, load_model
+from worker.job.systems import alignment_findings, load_model
 from worker.job.training_data import judged_for
 
-MOST_IMPORTANT = 10  # features whose partial dependence is computed when none are named
+DEFAULT_FEATURE_COUNT = 10  # features whose partial dependence is computed when none are named
 
 
 def run_inspection(run: JobRun, spec: InspectJob) -> None:
@@ -32,22 +32,22 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
         DatasetError: The dataset has no features.
         FeaturesAbsent: The dataset lacks most features that the model uses.
     """
-    asked, held, seed = spec.partial_dependence, spec.measures.contract, spec.measures.seed
+    dependence_plan, contract, seed = spec.partial_dependence, spec.measures.contract, spec.measures.seed
     model_id = str(spec.system.model_id)
     run.reporter.phase("loading")
     model = load_model(run.store, model_id)
     names = model.feature_names
     loaded = load_dataset(run.store, run.caches, spec.dataset_id).dataset
-    of_fit = fit_findings(spec, spec.system.name, model, loaded)
-    findings = [asdict(finding) for finding in of_fit] or None
+    of_alignment = alignment_findings(spec, spec.system.name, model, loaded)
+    findings = [asdict(finding) for finding in of_alignment] or None
     run.reporter.report(findings=findings)
-    dataset = model.fit(judged_for(spec.measures, loaded, None))
+    dataset = model.align(judged_for(spec.measures, loaded, None))
     run.reporter.phase("shuffling features")
     baseline, importance = permutation_importance(
         model.scorer,
         dataset,
         spec.metric,
-        held,
+        contract,
         Permutations(spec.repeats, spec.within, seed),
         threads=run.threads,
         on_step=counting(run.reporter, "shuffling features"),
@@ -55,9 +55,9 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     run.reporter.phase("following features", reset_count=True)
     dependence = partial_dependence(
         model.scorer,
-        _followed(asked.features, names, importance),
+        _followed(dependence_plan.features, names, importance),
         dataset,
-        Grid(asked.grid, asked.sample, seed),
+        Grid(dependence_plan.grid, dependence_plan.sample, seed),
         threads=run.threads,
         on_step=counting(run.reporter, "following features"),
     )
@@ -69,7 +69,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
             model_id=model_id,
             dataset_id=spec.dataset_id,
             metric=spec.metric,
-            contract=held.to_json(),
+            contract=contract.to_json(),
             baseline=_baseline(spec, baseline),
             repeats=spec.repeats,
             within=spec.within,
@@ -77,7 +77,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
             importance=[{**asdict(each), "feature": names[each.feature]} for each in importance],
             partial_dependence=[each.to_json(names, model.scorer.categories) for each in dependence],
             findings=findings,
-            sample=min(asked.sample, dataset.n_documents),
+            sample=min(dependence_plan.sample, dataset.n_documents),
         )
 
 
@@ -86,7 +86,7 @@ def _followed(
 ) -> list[int]:
     if requested is None:
         # Leave out features that no tree uses.
-        return [each.feature for each in importance if each.mean != 0.0][:MOST_IMPORTANT]
+        return [each.feature for each in importance if each.mean != 0.0][:DEFAULT_FEATURE_COUNT]
     return [names.index(name) for name in requested]
 
 

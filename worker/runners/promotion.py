@@ -92,7 +92,9 @@ def _by_estimates(
     try:
         result, _ = estimate_systems(run, spec, spec.systems, rule, spec.measures.seed)
     except InvalidInput as invalid:
-        reason = f"no estimate by {rule.estimator} from clicks: {invalid.problems[0].detail}; change the gate"
+        reason = (
+            f"{rule.estimator} cannot estimate from clicks: {invalid.problems[0].detail}; change the gate"
+        )
         return GateDecision(False, reason, None, []), None
     admitted, sentence = admits_by_estimates(rule.margin, spec.champion.name, spec.challenger.name, result)
     return GateDecision(admitted, sentence, None, []), result
@@ -134,7 +136,7 @@ def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecisio
         measure(ranked.scores, ranked.judgments, [metric], contract)[metric] for ranked in (before, after)
     )
     higher_is_better = parse_metric(metric, contract).higher_is_better
-    beside = baseline_findings(
+    against_baselines = baseline_findings(
         challenger.name,
         metric,
         of_challenger,
@@ -150,12 +152,12 @@ def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecisio
         (champion.name, challenger.name),
         (of_champion, of_challenger),
         slices(dataset, dataset, contract.relevance_threshold, least_queries=1),
-        beside_baselines=beside,
+        findings_against_baselines=against_baselines,
         higher_is_better=higher_is_better,
         permutations=spec.permutations,
         seed=spec.measures.seed,
         threads=run.threads,
     )
-    findings = [asdict(finding) for finding in (*before.findings, *after.findings, *beside)]
+    findings = [asdict(finding) for finding in (*before.findings, *after.findings, *against_baselines)]
     run.reporter.report(findings=findings or None)
     return decision, findings

@@ -70,9 +70,9 @@ def _irrelevant_finding(share: float, found: Propensities) -> Finding:
         code="assumed-irrelevant",
         severity="info",
         title=f"The {share:.1%} of impressions with the lowest predicted relevance count as irrelevant.",
-        advice="Clicks show relevance up to a factor and a shift. The factor does not matter to the affine"
-        " correction. The shift is this assumption: if these documents are often relevant, the intercepts are"
-        " too high; lower irrelevant_share then.",
+        advice="Clicks determine relevance only up to a factor and a shift. The affine correction does not"
+        " depend on the factor, and this assumption sets the shift. If these documents are often"
+        " relevant, the intercepts are too high: decrease irrelevant_share.",
         count=round(share * total),
         total=total,
         unit="impressions",

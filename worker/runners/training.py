@@ -32,7 +32,7 @@ from core.training.findings import (
 from core.training.tree_findings import tree_findings
 from worker.job.checkpoints import Checkpoints
 from worker.job.click_training import NaiveComparison, compare_with_naive, comparison_json
-from worker.job.distillation import beside_teacher
+from worker.job.distillation import compare_with_teacher
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.reporter import Values
 from worker.job.results import (
@@ -60,11 +60,11 @@ def run_training(run: JobRun, job: TrainJob) -> None:
         DatasetError: The datasets are inconsistent.
     """
     with trained_by(run, job) as trained:
-        comparison = _beside_naive(run, job, trained) if job.training.corrects_clicks else None
+        comparison = _compare_with_naive(run, job, trained) if job.training.corrects_clicks else None
         _store(run, job, trained, comparison)
 
 
-def _beside_naive(run: JobRun, job: TrainJob, trained: "Trained") -> NaiveComparison:
+def _compare_with_naive(run: JobRun, job: TrainJob, trained: "Trained") -> NaiveComparison:
     """Compare the model with a model trained on uncorrected clicks, and report the findings."""
     comparison, findings = compare_with_naive(run, job, trained.data, trained.model)
     trained.findings.extend(asdict(finding) for finding in findings)
@@ -224,11 +224,11 @@ def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
 class _Judged:
     evaluation: StoredEvaluation
     ranking: StoredRanking
-    beside_teacher: list[Values]
+    teacher_findings: list[Values]
 
     @property
     def findings(self) -> list[Values] | None:
-        return [*self.beside_teacher, *(self.evaluation.columns["findings"] or ())] or None
+        return [*self.teacher_findings, *(self.evaluation.columns["findings"] or ())] or None
 
     @property
     def result(self) -> dict[str, str]:
@@ -279,7 +279,7 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     findings = tuple(absent_feature_findings(absent, "the model"))
     reported = [asdict(finding) for finding in findings]
     _report_of_test(run, trained, reported)
-    if absent.are_most and not job.allows_absent_features:
+    if absent.are_majority and not job.allows_absent_features:
         return None  # keep the model: only the test data are unusable
     run.reporter.phase("scoring")
     test = trained.data.test.dataset
@@ -290,8 +290,8 @@ def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
     scores = scores_of(trained.model, "the model", test, run.threads)
     ranked = Ranked(test, test, scores, (*findings, *unseen))
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
-    of_teacher = [asdict(one) for one in beside_teacher(run, job, trained.loaded.test.dataset, scores)]
-    _report_of_test(run, trained, [*reported, *of_teacher, *evaluation.beside_baselines])
+    of_teacher = [asdict(one) for one in compare_with_teacher(run, job, trained.loaded.test.dataset, scores)]
+    _report_of_test(run, trained, [*reported, *of_teacher, *evaluation.baseline_findings])
     return _Judged(evaluation, store_ranking(run, ranked), of_teacher)
 
 

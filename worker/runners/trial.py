@@ -19,7 +19,7 @@ from core.store.repositories.studies import TrialResult
 from core.studies import StudySpec
 from core.studies.history import past_trials
 from core.studies.pruning import is_below_median, is_worse_than_best
-from core.studies.sampling import Ask, sample
+from core.studies.sampling import TrialPosition, sample
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
 from worker.job.reporter import Values
@@ -65,7 +65,7 @@ def run_trial(run: JobRun, job: TrialJob) -> None:
 
 
 @dataclass(frozen=True)
-class AskedTrial:
+class RequestedTrial:
     """A trial with its sampled parameters.
 
     Attributes:
@@ -106,7 +106,7 @@ class _Validated:
     best_iteration: int
 
 
-def ask(run: JobRun, job: TrialJob) -> AskedTrial:
+def ask(run: JobRun, job: TrialJob) -> RequestedTrial:
     """Sample parameters while the study is locked; a repeated attempt keeps its parameters."""
     import optuna  # noqa: F401 - takes a second to import, which others would wait for at the lock
 
@@ -127,7 +127,7 @@ def ask(run: JobRun, job: TrialJob) -> AskedTrial:
             tx.studies.start_trial(study, trial, trial.parameters or {}, trial.training)
         curves = _curves(tx, study, job.number)
     stored = {**spec.base, **(trial.training or {}), "test_dataset_id": None}
-    return AskedTrial(study, job.number, TrainJob.from_json(stored), curves)
+    return RequestedTrial(study, job.number, TrainJob.from_json(stored), curves)
 
 
 def _parameters(spec: StudySpec, trial: Trial, trials: Sequence[Trial]) -> dict[str, Any]:
@@ -136,8 +136,8 @@ def _parameters(spec: StudySpec, trial: Trial, trials: Sequence[Trial]) -> dict[
     if trial.parameters is not None:
         return trial.parameters
     index = sum(other.source == "sampler" and other.number < trial.number for other in trials)
-    ask = Ask(spec.seed, trial.number, index, spec.higher_is_better)
-    return sample(str(spec.stored["sampler"]), spec.space, spec.base, ask, past_trials(trials))
+    position = TrialPosition(spec.seed, trial.number, index, spec.higher_is_better)
+    return sample(str(spec.stored["sampler"]), spec.space, spec.base, position, past_trials(trials))
 
 
 def _curves(tx: Transaction, study: Study, number: int) -> list[dict[int, float]]:
@@ -159,7 +159,7 @@ class _Watch:
         asked: The trial.
     """
 
-    def __init__(self, run: JobRun, asked: AskedTrial) -> None:
+    def __init__(self, run: JobRun, asked: RequestedTrial) -> None:
         self._run = run
         self._asked = asked
         self._curve: dict[int, float] = {}
@@ -238,13 +238,13 @@ class _Watch:
         return values
 
 
-def _validate(run: JobRun, asked: AskedTrial, watch: _Watch) -> _Validated:
+def _validate(run: JobRun, asked: RequestedTrial, watch: _Watch) -> _Validated:
     if isinstance(asked.job.validation, RandomFolds | FoldColumn):
         return _cross_validated(run, asked, watch)
     return _held_out(run, asked)
 
 
-def _held_out(run: JobRun, asked: AskedTrial) -> _Validated:
+def _held_out(run: JobRun, asked: RequestedTrial) -> _Validated:
     """Validate on one hold-out."""
     with trained_by(run, asked.job) as trained:
         if trained.data.validation is None:
@@ -259,7 +259,7 @@ def _held_out(run: JobRun, asked: AskedTrial) -> _Validated:
     return _Validated([{"fold": 1, "value": mean, "best_iteration": iterations}], values, iterations)
 
 
-def _cross_validated(run: JobRun, asked: AskedTrial, watch: _Watch) -> _Validated:
+def _cross_validated(run: JobRun, asked: RequestedTrial, watch: _Watch) -> _Validated:
     """Validate on each fold, and let the watch prune after each of them."""
     metric = asked.spec.metric
 

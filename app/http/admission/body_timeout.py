@@ -57,15 +57,15 @@ class _AwaitedBody:
             async with asyncio.timeout(self._idle_seconds):
                 message = await self._receive()
         except TimeoutError:
-            return self._give_up(f"nothing of the body has arrived for {self._idle_seconds:g} s")
+            return self._give_up(f"no bytes of the body have arrived for {self._idle_seconds:g} s")
         self._waited_seconds += time.monotonic() - started
         self._received_bytes += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
-        if not self._complete and self._trickles():
+        if not self._complete and self._is_too_slow():
             return self._give_up(f"the body arrives at less than {self._bytes_per_second} bytes a second")
         return message
 
-    def _trickles(self) -> bool:
+    def _is_too_slow(self) -> bool:
         beyond_seconds = self._waited_seconds - self._idle_seconds
         return beyond_seconds > 0 and self._received_bytes < self._bytes_per_second * self._waited_seconds
 

@@ -30,11 +30,11 @@ class ExpensiveReads:
     Create and use it within one event loop.
 
     Args:
-        most_each: Largest number of running and waiting reads of one caller.
+        max_per_caller: Largest number of running and waiting reads of one caller.
     """
 
-    def __init__(self, most_each: int) -> None:
-        self._most_each = most_each
+    def __init__(self, max_per_caller: int) -> None:
+        self._max_per_caller = max_per_caller
         self._under_way: dict[Hashable, asyncio.Task[Any]] = {}
         self._of_caller: Counter[str] = Counter()
 
@@ -86,10 +86,11 @@ class ExpensiveReads:
             self._give_back(caller)
 
     def _take(self, caller: str) -> None:
-        if self._of_caller[caller] >= self._most_each:
+        if self._of_caller[caller] >= self._max_per_caller:
             raise HTTPException(
                 HTTPStatus.TOO_MANY_REQUESTS,
-                f"{self._most_each} expensive reads of yours are under way; try again when one has ended",
+                f"at most {self._max_per_caller} exports, downloads and inspections of a caller can run at"
+                " the same time; try again when one has ended",
                 {"Retry-After": str(_RETRY_SECONDS)},
             )
         self._of_caller[caller] += 1

@@ -1,4 +1,4 @@
-"""The table of limits of requests: how many run at a time, how often, and how long they may take."""
+"""The table of limits of requests: concurrency, rates and timeouts."""
 
 from dataclasses import dataclass
 
@@ -39,8 +39,12 @@ LIMITS: tuple[Limit, ...] = (
     _configurable("connections", "max_connections"),
     _configurable("connections of an address", "max_connections_per_address"),
     _configurable("time for headers", "head_seconds"),
-    Limit("admitted requests", "Requests other than scoring that start at a time", ADMITTED_REQUESTS),
-    Limit("admission slot", "Seconds after which an admitted request makes room for the next", SLOT_SECONDS),
+    Limit("admitted requests", "Concurrent requests other than scoring", ADMITTED_REQUESTS),
+    Limit(
+        "admission slot",
+        "Seconds after which an admitted request releases its slot to the next",
+        SLOT_SECONDS,
+    ),
     _configurable("wrong keys", "wrong_keys_per_minute"),
     _configurable("reads", "reads_per_second"),
     _configurable("writes", "writes_per_second"),
@@ -50,8 +54,12 @@ LIMITS: tuple[Limit, ...] = (
     _configurable("slow body", "min_body_bytes_per_second"),
     _configurable("expensive reads", "expensive_reads_per_caller"),
     *(Limit(f"threads: {pool.name}", pool.purpose, pool.n_threads) for pool in POOLS),
-    Limit("low-priority process", "Exports and their verification, in a process with a nice value of 19", 1),
-    Limit("SQLite writers", "Threads that hold or request SQLite's lock at a time", 1),
-    Limit("pause of SQLite writers", "Seconds that a writer waits after another one", PAUSE_SECONDS),
-    Limit("wait for SQLite", "Seconds until a write is refused", WRITE_LOCK_SECONDS),
+    Limit(
+        "low-priority process",
+        "Concurrent exports and parity checks, in a process with a nice value of 19",
+        1,
+    ),
+    Limit("SQLite writers", "Threads that concurrently hold or request SQLite's lock", 1),
+    Limit("pause of SQLite writers", "Seconds that a writer waits after the previous writer", PAUSE_SECONDS),
+    Limit("wait for SQLite", "Seconds after which a write is refused", WRITE_LOCK_SECONDS),
 )

@@ -57,7 +57,7 @@ class LowPriorityProcess:
                 outcome = pickle.load(answers)  # noqa: S301 - our own process wrote it
             except (EOFError, OSError, pickle.UnpicklingError) as error:
                 self._stop()
-                raise RuntimeError("the process of low priority has ended") from error
+                raise RuntimeError("the low-priority process has ended") from error
         if isinstance(outcome, RankeryError):
             raise outcome
         if isinstance(outcome, _Failure):

@@ -35,11 +35,12 @@ MAX_BATCH_JOBS = 256
 class RepeatsRequest(RequestModel):
     """Train several times with different seeds, to measure how much a metric varies by chance."""
 
-    count: int = Field(ge=2, le=MAX_BATCH_JOBS, description="Trainings of each job", examples=[5])
+    count: int = Field(ge=2, le=MAX_BATCH_JOBS, description="Number of trainings per job", examples=[5])
     by: Literal["bootstrap", "seed"] = Field(
         "bootstrap",
-        description="`bootstrap` sets `bootstrap`; with `seed` the trainings differ by what they draw anyway,"
-        " such as by `query_fraction`",
+        description="`bootstrap`: train each on a bootstrap sample of the queries; `seed`: only change the"
+        " seed, which affects"
+        " options such as `query_fraction`",
     )
 
 
@@ -49,8 +50,7 @@ class JobBatchRequest(RequestModel):
     jobs: list[JobRequest] = Field(min_length=1, max_length=MAX_BATCH_JOBS)
     repeats: RepeatsRequest | None = Field(
         None,
-        description="Queue each training several times: with its seed, the next one and so on, and with the"
-        " tag `repeat`",
+        description="Queue each training several times with consecutive seeds and the tag `repeat`",
     )
 
     @property

@@ -23,20 +23,21 @@ class AutomaticTrainingRequest(QueuedRequest):
         description="Tags of the job and of the model that it makes",
         examples=[{"team": "search"}],
     )
-    metric: MetricName = Field("ndcg@10", description="What candidates are selected by")
+    metric: MetricName = Field("ndcg@10", description="Metric to select candidates by")
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
     budget_seconds: float = Field(
         300.0,
         ge=10,
         le=86_400,
-        description="Running time that the search plans for; `limits` ends the job",
+        description="Planned running time of the search; use `limits` to stop the job",
         examples=[300],
     )
     prefer: Literal["simple", "best"] = Field(
         "simple",
-        description="`simple`: one candidate unless a weighted sum is shown to be better, and the simplest of"
-        " those that are not shown to be worse than the best; `best`: whatever measured best",
+        description="`simple`: the simplest candidate that is not significantly worse than the best, or a"
+        " weighted sum if"
+        " that is significantly better; `best`: the candidate or sum with the best metric",
     )
     candidates: list[CandidateName] | None = Field(
         None,
@@ -52,7 +53,7 @@ class AutomaticTrainingRequest(QueuedRequest):
 class AutoTrainRequest(AutomaticTrainingRequest):
     """Find the best model for a dataset automatically, and train it as a new version."""
 
-    dataset_id: Id = Field(description="A ready dataset to learn from, with at least two queries")
+    dataset_id: Id = Field(description="A ready dataset to train on, with at least two queries")
     test_dataset_id: Id | None = Field(
         None, description="Another ready dataset to evaluate and rank once, at the end"
     )

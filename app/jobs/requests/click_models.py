@@ -38,7 +38,7 @@ class ClickModelRequest(QueuedRequest):
         ["pbm"],
         min_length=1,
         max_length=len(MODELS),
-        description="The models to compare; the best on held-out lists is estimated of all lists",
+        description="Click models to compare; the best on held-out lists is then estimated from all lists",
         examples=[["pbm", "dbn"]],
     )
     options: ClickModelOptions = Field(
@@ -48,7 +48,7 @@ class ClickModelRequest(QueuedRequest):
         0.2,
         gt=0,
         lt=1,
-        description="Share of users to compare on, of lists where the log has no users",
+        description="Share of users to hold out for the comparison; share of lists if the log has no users",
     )
 
 
@@ -58,11 +58,11 @@ class JudgeRequest(QueuedRequest):
     kind: Literal["judge"]
     click_log_id: _ClickLogId
     features_dataset_id: Id = Field(
-        description="A ready dataset with the features of the documents, by the ids of the log; its labels"
+        description="A ready dataset with the features of the log's documents, joined by ids; its labels"
         " are replaced"
     )
     dataset_name: DatasetName | None = Field(
-        None, description="Name of the dataset that it makes; that of the log when null"
+        None, description="Name of the new dataset; the name of the log when null"
     )
     judged_dataset_id: Id | None = Field(
         None, description="A judged dataset to compare the grades with: kappa and Kendall's tau"
@@ -71,5 +71,6 @@ class JudgeRequest(QueuedRequest):
     judgments: JudgmentOptions = Field(default_factory=JudgmentOptions)
     unjudged: Literal["drop", "zero"] = Field(
         "drop",
-        description="Documents without a grade: left out, or labelled 0 in queries that have a grade",
+        description="Documents without a grade: `drop` omits them, `zero` labels them 0 in queries with a"
+        " grade",
     )

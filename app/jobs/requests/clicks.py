@@ -14,7 +14,7 @@ from core.clicks.users import PRESETS, UserModel
 MAX_RANKERS = 8
 
 UserModelRequest: Any = request_model(
-    "UserModel", UserModel, "How simulated users examine a list and when they click."
+    "UserModel", UserModel, "Behaviour of simulated users: which ranks they examine and when they click."
 )
 _PropensityRequest = create_model(
     "_PropensityRequest", __base__=QueuedRequest, **declared_fields(PropensityPlan)
@@ -30,7 +30,9 @@ class PropensityRequest(_PropensityRequest):
     kind: Literal["propensity"]
     click_log_id: Id = Field(description="A ready click log")
     dataset_id: Id | None = Field(
-        None, description="A ready dataset with the features of the documents, for regression-em and trust-em"
+        None,
+        description="A ready dataset with the features of the documents; required for regression-em and"
+        " trust-em",
     )
 
 
@@ -38,17 +40,17 @@ class SimulateClicksRequest(_SimulationRequest):
     """Simulate a click log on judged documents, with known propensities."""
 
     kind: Literal["simulate-clicks"]
-    dataset_id: Id = Field(description="A ready dataset, whose labels decide what is clicked")
+    dataset_id: Id = Field(description="A ready dataset, whose labels determine the clicks")
     log_name: NameForPeople = Field(description="Name of the log", examples=["simulated"])
     models: list[ModelReference] = Field(
-        default_factory=list, max_length=MAX_RANKERS, description="Production rankers; or `features`"
+        default_factory=list, max_length=MAX_RANKERS, description="Models that rank the simulated lists"
     )
     features: list[FeatureName] = Field(
         default_factory=list,
         max_length=MAX_RANKERS,
-        description="Features that rank in their place, the highest value first",
+        description="Features that rank simulated lists by descending value, besides or instead of `models`",
         examples=[["bm25"]],
     )
     user_model: Annotated[Literal[tuple(PRESETS)] | UserModelRequest, Field(union_mode="smart")] = Field(  # type: ignore[valid-type]
-        "ultra-pbm", description="Users, by the name of a published setting or by their parameters"
+        "ultra-pbm", description="Simulated users: the name of a published setting, or parameters"
     )

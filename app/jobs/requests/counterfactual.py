@@ -31,23 +31,29 @@ class EstimationRequest(RequestModel):
         description="A ready dataset with the documents that the systems rank, by the ids of the log"
     )
     metric: str = Field(
-        "dcg@10", max_length=100, description="A sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"
+        "dcg@10",
+        max_length=100,
+        description="Metric that is a sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`",
     )
     estimator: Literal[
         "slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"
     ] = Field(
         "item_position",
-        description="The first four weigh by logged propensities: of whole lists, of documents at ranks, of"
-        " ranks and those above, and the same with predicted clicks. `examination` weighs clicks of a log"
-        " with one ranking by the examination probability of their rank",
+        description="Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`:"
+        " of documents at"
+        " ranks. `reward_interaction`: of ranks and those above. `cascade_doubly_robust`: the same, with"
+        " predicted clicks."
+        " `examination`: of examining a rank, for a log with a single ranking",
     )
-    normalised: bool = Field(False, description="Whether to divide by the mean weight, of each rank")
-    clip: float | None = Field(None, gt=0, le=1e12, description="Largest weight; null for none")
+    normalised: bool = Field(
+        False, description="Whether to divide by the mean weight of each rank (self-normalised)"
+    )
+    clip: float | None = Field(None, gt=0, le=1e12, description="Maximum weight; null for no limit")
     examination: list[Annotated[float, Field(gt=0, le=1)]] | None = Field(
         None,
         min_length=1,
         max_length=1_000,
-        description="Probability to examine each rank from 1, for `examination` alone",
+        description="Examination probability of each rank from 1; only for the estimator `examination`",
         examples=[[1.0, 0.62, 0.48]],
     )
 
@@ -57,7 +63,9 @@ class CounterfactualRequest(EstimationRequest, QueuedRequest):
 
     kind: Literal["counterfactual"]
     systems: list[SystemRequest] = Field(
-        min_length=1, max_length=20, description="Compared with each other and with the logged ranking"
+        min_length=1,
+        max_length=20,
+        description="Systems to compare with each other and with the logged ranking",
     )
     seed: Seed = 42
     allow_absent_features: AllowAbsentFeatures = False

@@ -79,7 +79,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "train-constrained": {
-        "summary": "Train without a feature, with scores that rise with another one",
+        "summary": "Train without one feature, and with monotone constraints on others",
         "value": {
             "kind": "train",
             "model_name": "web",
@@ -94,7 +94,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "train-auto": {
-        "summary": "Train with sizes chosen for the dataset, but a learning rate of your own",
+        "summary": "Train with automatic hyperparameters, except for the learning rate",
         "value": {
             "kind": "train",
             "model_name": "web",
@@ -188,7 +188,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "compare-folds": {
-        "summary": "Is any loss better than the first, by the folds of their cross-validations?",
+        "summary": "Compare losses with the first one by cross-validation",
         "value": {
             "kind": "compare",
             "dataset_id": "ds_01k9x2m4q7c8v5n3b6r1",
@@ -199,7 +199,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "inspect": {
-        "summary": "What does the model look at?",
+        "summary": "Measure which features the model uses",
         "value": {
             "kind": "inspect",
             "model": "web@champion",
@@ -219,7 +219,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "propensity": {
-        "summary": "How often is each rank examined, and how often clicked in trust?",
+        "summary": "Estimate the position bias and trust bias of each rank",
         "value": {
             "kind": "propensity",
             "click_log_id": "clk_01k9x2m4q7c8v5n3b6r1",
@@ -228,7 +228,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "train-clicks": {
-        "summary": "Train on clicks, and learn the propensities of the ranks meanwhile",
+        "summary": "Train on clicks, and estimate the propensities of the ranks at the same time",
         "value": {
             "kind": "train",
             "model_name": "clicked",
@@ -239,7 +239,7 @@ REQUEST_EXAMPLES: dict[str, Any] = {
         },
     },
     "judge": {
-        "summary": "Make a dataset of the grades of a click model",
+        "summary": "Create a dataset with the grades of a click model",
         "value": {
             "kind": "judge",
             "click_log_id": "clk_01k9x2m4q7c8v5n3b6r1",

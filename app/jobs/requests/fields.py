@@ -27,7 +27,7 @@ MetricNames = Annotated[
     Field(
         min_length=1,
         max_length=MAX_METRICS,
-        description="Spellings as `GET /v1/metrics` lists them",
+        description="Names of metrics as listed by `GET /v1/metrics`",
         examples=[["ndcg@5", "ndcg@10", "map", "mrr"]],
     ),
 ]
@@ -36,7 +36,7 @@ Permutations = Annotated[
     Field(
         ge=1_000,
         le=10_000_000,
-        description="Random assignments of Fisher's randomisation test; exact where few queries differ",
+        description="Random permutations of Fisher's randomisation test; exact if few queries differ",
     ),
 ]
 Priority = Literal["low", "normal", "high"]
@@ -45,13 +45,14 @@ Seed = Annotated[
     Field(
         ge=0,
         le=2**31 - 1,
-        description="Decides every random choice, also of a loss without a `seed`; same seed, same result",
+        description="Seed of all random numbers, also of a loss without a `seed`; equal seeds give equal"
+        " results",
     ),
 ]
 AllowAbsentFeatures = Annotated[
     bool,
     Field(
-        description="Go on where a dataset lacks more than half of the features that a model uses; otherwise"
+        description="Continue if a dataset lacks more than half of the features that a model uses; otherwise"
         " the job fails"
     ),
 ]
@@ -61,10 +62,10 @@ class LimitsRequest(RequestModel):
     """Limits above which the job fails; the worker's limits apply as well."""
 
     seconds: float | None = Field(
-        None, gt=0, le=31_536_000, description="Running time over all attempts", examples=[3600]
+        None, gt=0, le=31_536_000, description="Total running time of all attempts", examples=[3600]
     )
     memory_bytes: int | None = Field(
-        None, ge=2**20, le=2**50, description="Memory that it takes in a worker", examples=[8_589_934_592]
+        None, ge=2**20, le=2**50, description="Memory of the job in a worker", examples=[8_589_934_592]
     )
 
 
@@ -72,17 +73,20 @@ class QueuedRequest(RequestModel):
     """Fields shared by all job requests."""
 
     priority: Priority = Field(
-        "normal", description="Jobs of a higher one go first; among equals, keys take turns"
+        "normal",
+        description="Jobs with a higher priority start first; equal priorities alternate between API keys",
     )
     limits: LimitsRequest | None = None
     # Labels are not part of the specification.
     name: NameForPeople | None = Field(
         None,
         exclude=True,
-        description="Shown in place of what the job makes or measures",
+        description="Name of the job, shown instead of its default title",
         examples=["fewer leaves"],
     )
-    notes: Paragraphs | None = Field(None, exclude=True, description="For people", examples=["As of May"])
+    notes: Paragraphs | None = Field(
+        None, exclude=True, description="Notes on the job", examples=["As of May"]
+    )
     tags: Tags = Field(
         default_factory=dict, exclude=True, description="Tags of the job", examples=[{"team": "search"}]
     )

@@ -1,4 +1,4 @@
-"""Requests to inspect a model, and to look for drift in its score samples."""
+"""Requests to inspect a model, and to detect drift in its score samples."""
 
 from typing import Literal
 
@@ -17,11 +17,11 @@ class PartialDependenceRequest(RequestModel):
     features: list[FeatureName] | None = Field(
         None,
         max_length=100,
-        description="Names; the ten that are most important by permutation when null",
+        description="Names of features; the ten with the highest permutation importance when null",
         examples=[["bm25", "pagerank"]],
     )
-    grid: int = Field(32, ge=2, le=256, description="Values of each feature, its quantiles")
-    sample: int = Field(2_000, ge=1, le=100_000, description="Documents that the mean is taken over")
+    grid: int = Field(32, ge=2, le=256, description="Number of values per feature, at its quantiles")
+    sample: int = Field(2_000, ge=1, le=100_000, description="Number of documents to average over")
 
 
 class InspectRequest(QueuedRequest):
@@ -30,14 +30,17 @@ class InspectRequest(QueuedRequest):
     kind: Literal["inspect"]
     model: ModelReference
     dataset_id: Id = Field(description="A ready dataset")
-    metric: MetricName = Field("ndcg@10", description="What is lost when a feature is shuffled")
+    metric: MetricName = Field(
+        "ndcg@10", description="Metric whose decrease is the importance of a shuffled feature"
+    )
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
-    repeats: int = Field(5, ge=1, le=100, description="How often each feature is shuffled")
+    repeats: int = Field(5, ge=1, le=100, description="Number of shuffles per feature")
     within: Literal["dataset", "query"] = Field(
         "dataset",
-        description="Over the `dataset` a document gets the value of any other, so that features of the query"
-        " are judged, too; within the `query` what does not tell its documents apart counts for nothing",
+        description="Shuffle values within the whole `dataset`, or within each `query`. The latter gives no"
+        " importance to"
+        " features that are constant within queries",
     )
     partial_dependence: PartialDependenceRequest = Field(default_factory=PartialDependenceRequest)
     seed: Seed = 42
@@ -48,11 +51,14 @@ class DriftThresholdsRequest(RequestModel):
     """Differences of a feature or of the scores that count as drift: significance and size."""
 
     p: float = Field(
-        0.01, gt=0, le=0.5, description="Greatest probability that a report without drift finds any"
+        0.01,
+        gt=0,
+        le=0.5,
+        description="Significance level: maximum probability that a report finds drift where there is none",
     )
-    psi: float = Field(0.2, gt=0, le=10, description="Least population stability index")
+    psi: float = Field(0.2, gt=0, le=10, description="Minimum population stability index")
     missing: float = Field(
-        0.1, gt=0, le=1, description="Least difference of the shares of documents without a value"
+        0.1, gt=0, le=1, description="Minimum difference between the shares of documents without a value"
     )
 
 
@@ -61,17 +67,18 @@ class DriftRequest(QueuedRequest):
 
     kind: Literal["drift"]
     model: ModelReference
-    days: float = Field(7, gt=0, le=366, description="Samples of the last so many days are looked at")
+    days: float = Field(7, gt=0, le=366, description="Number of most recent days whose samples are checked")
     compare_with_previous: bool = Field(
-        True, description="Whether they are compared with those of as many days before, too"
+        True, description="Whether to compare them also with the samples of the same number of days before"
     )
     dataset_id: Id | None = Field(
         None, description="Compare with this dataset instead of the training data of the model"
     )
     queries_by: Literal["id", "request"] = Field(
         "id",
-        description="What makes two samples the same query: its `id`, or nothing (`request`) where ids do not"
-        " name queries. Of a query the latest sample counts",
+        description="`id`: samples with the same id are one query, of which the latest counts; `request`:"
+        " each sample is a"
+        " separate query",
     )
     thresholds: DriftThresholdsRequest = Field(default_factory=DriftThresholdsRequest)
     seed: Seed = 42

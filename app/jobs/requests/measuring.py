@@ -22,21 +22,23 @@ class LossDiagnosticsRequest(RequestModel):
     """Compute diagnostics of a loss at the scores of a model."""
 
     loss: LossRequest
-    cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
+    cutoff: int = Field(10, ge=1, le=10_000, description="Number of top documents to examine, k")
 
 
 class EvaluateRequest(QueuedRequest):
     """Evaluate a model or an uploaded ranking on a dataset."""
 
     kind: Literal["evaluate"]
-    model: ModelReference | None = Field(None, description="What ranks; or `ranking_id`")
+    model: ModelReference | None = Field(None, description="Model to evaluate, instead of `ranking_id`")
     ranking_id: Id | None = Field(
         None, description="A stored ranking, joined with the dataset by query and document ids"
     )
     dataset_id: Id = Field(description="A ready dataset")
     metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
     contract: Contract = "default"
-    diagnostics: LossDiagnosticsRequest | None = Field(None, description="Needs `model`")
+    diagnostics: LossDiagnosticsRequest | None = Field(
+        None, description="Diagnostics of a loss; requires `model`"
+    )
     label_map: LabelMap = Field(default_factory=dict)
     seed: Seed = 42
     allow_absent_features: AllowAbsentFeatures = False
@@ -86,26 +88,30 @@ class CompareRequest(QueuedRequest):
     kind: Literal["compare"]
     dataset_id: Id = Field(description="A ready dataset")
     systems: list[SystemRequest] = Field(
-        min_length=2, max_length=20, description="What to compare; each later one against each earlier one"
+        min_length=2,
+        max_length=20,
+        description="Systems to compare; each is compared with all systems listed before it",
     )
     reference: int | None = Field(
         None,
         ge=0,
         le=19,
-        description="Place of the system, from 0, that the others are compared with, instead of all pairs",
+        description="Index of the baseline in `systems`, from 0: compare the other systems only with this"
+        " one",
         examples=[0],
     )
     correction: Literal["holm", "none"] = Field(
         "holm",
-        description="Of the p-values for the number of tests; `none` suits a single test that was planned",
+        description="Multiple-comparison correction of the p-values; use `none` for a single planned test",
     )
     pool_folds: bool = Field(
         False,
-        description="Rank each query by the model of a cross-validation that has not seen it. Models must"
+        description="Rank each query by the fold model that was not trained on the query. Models must"
         " have been cross-validated on this dataset; rankings are compared on the same queries",
     )
     metrics: MetricNames = Field(
-        default_factory=lambda: list(DEFAULT_METRICS), description="The first one decides"
+        default_factory=lambda: list(DEFAULT_METRICS),
+        description="Metrics to compare by; the first one decides",
     )
     contract: Contract = "default"
     permutations: Permutations = 100_000

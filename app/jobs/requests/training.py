@@ -35,14 +35,15 @@ MAX_ROUNDS = 100_000
 HyperparametersRequest: Any = request_model(
     "Hyperparameters",
     Hyperparameters,
-    "How trees are grown, under LightGBM's own names.",
+    "Hyperparameters of trees, with LightGBM's names.",
     auto=(
         bool,
         Field(
             False,
             exclude=True,  # the chosen values are stored instead
-            description="Choose num_leaves, min_data_in_leaf, learning_rate and num_iterations by the size of"
-            " the training dataset, where they are not given here",
+            description="Choose num_leaves, min_data_in_leaf, learning_rate and num_iterations from the"
+            " size of"
+            " the training dataset, unless they are given",
         ),
     ),
 )
@@ -66,15 +67,17 @@ FeatureNames = Annotated[
 class EarlyStoppingRequest(RequestModel):
     """Stop when validation no longer improves."""
 
-    metric: MetricName = Field(description="Watched on the validation data", examples=["ndcg@5"])
+    metric: MetricName = Field(description="Metric to monitor on the validation data", examples=["ndcg@5"])
     rounds: int = Field(ge=1, le=MAX_ROUNDS, description="Iterations without improvement", examples=[30])
 
 
 class DiagnosticsRequest(RequestModel):
     """Compute diagnostics of a loss during training."""
 
-    interval: int = Field(ge=1, le=100_000, description="Iterations from one look to the next", examples=[10])
-    cutoff: int = Field(10, ge=1, le=10_000, description="k of the top k that is looked at")
+    interval: int = Field(
+        ge=1, le=100_000, description="Number of iterations between two computations", examples=[10]
+    )
+    cutoff: int = Field(10, ge=1, le=10_000, description="Number of top documents to examine, k")
 
 
 class FeatureChoiceRequest(RequestModel):
@@ -82,21 +85,21 @@ class FeatureChoiceRequest(RequestModel):
 
     # Only one of the fields has an example: a request with both is refused.
     use: FeatureNames | None = Field(
-        None, description="Only these; or `leave_out`", examples=[["bm25", "pagerank"]]
+        None, description="Use only these features, instead of `leave_out`", examples=[["bm25", "pagerank"]]
     )
-    leave_out: FeatureNames | None = Field(None, description="All but these")
+    leave_out: FeatureNames | None = Field(None, description="Use all features except these")
 
 
 ClickCorrectionRequest: Any = request_model(
     "ClickCorrection",
     ClickCorrection,
-    "How a training on clicks is corrected for the ranks at which documents were shown.",
+    "Correction of the position bias in a training on clicks.",
     propensity_job=(
         Id | None,
         Field(
             None,
             exclude=True,  # its propensities are stored instead
-            description="A finished job `propensity` whose propensities are taken, and for affine the"
+            description="A finished `propensity` job whose propensities are used, and for `affine` also the"
             " intercepts",
         ),
     ),
@@ -118,56 +121,62 @@ class TrainingRequest(_OptionsRequest):
     )
     test: HoldOut | None = Field(
         None,
-        description="Instead of a test dataset, part of the training dataset, taken out before `validation`",
+        description="Part of the training dataset to test on, instead of a test dataset; held out before"
+        " `validation`",
     )
     label_map: LabelMap = Field(default_factory=dict)
     features: FeatureChoiceRequest | None = Field(
-        None, description="The features of the training data that the model has; all when null"
+        None, description="Features of the training data to use; all when null"
     )
     init_model: ModelReference | None = Field(
-        None, description="A model whose trees come first; training goes on from its scores"
+        None, description="A model of trees to continue training from; its trees are kept"
     )
     labels_from: Annotated[str, Field(max_length=210, pattern=r"^model:[^\x00-\x1f\x7f]+$")] | None = Field(
         None,
-        description="A model whose scores replace the labels of the training queries, `model:` and its"
-        " reference; queries that are validated and tested keep their judgments",
+        description="`model:` and the reference of a teacher, whose scores replace the labels of the training"
+        " queries; validation and test queries keep their judgments",
         examples=["model:web@champion"],
     )
     scorer: ScorerRequest | None = Field(
-        None, description="What is trained, with its hyperparameters unless it is trees; trees when null"
+        None,
+        description="Kind of model to train, with its hyperparameters; trees when null, with"
+        " `hyperparameters`",
     )
     loss: LossRequest | None = Field(
         None,
         validate_default=True,
-        description="What is minimised; required unless `scorer` is a sum",
+        description="Loss to minimise; required unless `scorer` is a sum",
     )
     hyperparameters: HyperparametersOrAuto = Field(
         default_factory=HyperparametersRequest,
-        description='Of trees; `"auto"` is short for `{"auto": true}`',
+        description='Hyperparameters of trees; `"auto"` is short for `{"auto": true}`',
     )
     categorical_feature: list[Annotated[str, Field(max_length=1000)]] = Field(
         default_factory=list,
         max_length=100_000,
-        description="Features of whole numbers to treat as categories; those of texts are categories anyway",
+        description="Integer features to treat as categories; text features always are categories",
         examples=[["shop_id"]],
     )
     metrics: MetricNames = Field(default_factory=lambda: list(DEFAULT_METRICS))
-    early_stopping: EarlyStoppingRequest | None = Field(None, description="Needs `validation`")
+    early_stopping: EarlyStoppingRequest | None = Field(
+        None, description="Criterion to stop training early; requires `validation`"
+    )
     contract: Contract = "default"
     clicks: ClickCorrectionRequest | None = Field(
         None,
-        description="Train on clicks: those of a log, or of a dataset whose documents have the rank in a"
-        " column. Beside a corrected model the naive one is trained, and both are compared",
+        description="Train on the clicks of a log, or of a dataset with a column of ranks. A naive model"
+        " without"
+        " correction is also trained, and both are compared",
     )
     diagnostics: DiagnosticsRequest | None = Field(
-        None, description="Computed on the training data; their values are curves of the history"
+        None, description="Diagnostics of the loss on the training data, recorded as curves of the history"
     )
     seed: Seed = 42
     allow_absent_features: AllowAbsentFeatures = False
     distribution: DistributionRequest | None = Field(
         None,
-        description="Grow the trees on several ranks together; in one process when null. For trees without"
-        " folds and `diagnostics`",
+        description="Train trees on several ranks; in one process when null. Not available with"
+        " folds or `diagnostics`",
     )
 
     @field_validator("loss")
@@ -182,10 +191,11 @@ class TrainingRequest(_OptionsRequest):
 class TrainRequest(TrainingRequest):
     """Train a new version of a model."""
 
-    dataset_id: Id = Field(description="A ready dataset to learn from")
+    dataset_id: Id = Field(description="A ready dataset to train on")
     validation: Validation | None = Field(
         None,
-        description="What picks the best iteration; none when null. Folds are held out one after the other,"
+        description="Data that selects the best iteration; none when null. Folds are held out one after the"
+        " other,"
         " and the model is then trained on all of them",
     )
     test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")

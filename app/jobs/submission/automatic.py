@@ -60,7 +60,8 @@ def _check_queries(dataset: Dataset) -> None:
         raise InvalidInput.at("/dataset_id", "has judgments without features; no model can be trained on it")
     if (dataset.statistics or {}).get("queries") == 1:
         raise InvalidInput.at(
-            "/dataset_id", "has one query; at least two are needed to hold one out: use train instead"
+            "/dataset_id",
+            "has only one query, but an automatic training needs at least two; use train instead",
         )
 
 

@@ -47,7 +47,7 @@ def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClick
     rankers: list[Json] = [{"system": model.reference, "model_id": model.id} for model in models]
     rankers += [{"system": name, "model_id": None} for name in request.features]
     if not rankers:
-        raise InvalidInput.at("/models", "name at least one model, or one of `features`, that ranks")
+        raise InvalidInput.at("/models", "must have at least one model, unless `features` has a ranker")
     values = request.model_dump(mode="json")
     users = values["user_model"]
     values["user_model"] = values_of(PRESETS[users]) if isinstance(users, str) else users
@@ -69,11 +69,14 @@ def with_propensities(tx: Transaction, request: TrainRequest) -> TrainRequest:
     if clicks is None or clicks.propensity_job is None:
         return request
     if clicks.propensities is not None:
-        raise InvalidInput.at("/clicks/propensity_job", "is given beside propensities; send one of them")
+        raise InvalidInput.at(
+            "/clicks/propensity_job", "cannot be combined with propensities; send only one of them"
+        )
     result = tx.jobs.get(clicks.propensity_job).result or {}
     if not result.get("propensities"):
         raise InvalidInput.at(
-            "/clicks/propensity_job", f"{clicks.propensity_job} is no finished job of the kind propensity"
+            "/clicks/propensity_job",
+            f"must be a finished job of the kind propensity; {clicks.propensity_job} is not",
         )
     taken = {"propensities": result["propensities"], "propensity_job": None}
     if clicks.correction == "affine" and clicks.intercepts is None:

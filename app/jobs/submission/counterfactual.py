@@ -34,7 +34,9 @@ def check_estimation(request: EstimationRequest) -> None:
     _check_metric(request.metric)
     needs = request.estimator == "examination"
     if needs != (request.examination is not None):
-        problem = "required by the estimator" if needs else f"the estimator {request.estimator} takes none"
+        problem = (
+            "required by the estimator" if needs else f"cannot be used with the estimator {request.estimator}"
+        )
         raise InvalidInput.at("/examination", problem)
     if request.normalised and request.estimator in ("examination", "cascade_doubly_robust"):
         raise InvalidInput.at("/normalised", f"{request.estimator} has no self-normalised form")

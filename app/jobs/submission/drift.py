@@ -23,5 +23,7 @@ def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
     )
     (dataset,) = require_ready(tx, [datasets["dataset_id"]])
     if is_bare(dataset):
-        raise InvalidInput.at("/dataset_id", "has judgments without features, which nothing compares with")
+        raise InvalidInput.at(
+            "/dataset_id", "has judgments without features, but drift is measured on features"
+        )
     return DriftJob.from_json({**request.model_dump(mode="json"), **system, **datasets})

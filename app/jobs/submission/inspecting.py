@@ -46,7 +46,7 @@ def _feature_problems(names: Sequence[str], known: Sequence[str]) -> Iterable[In
         pointer = f"/partial_dependence/features/{i}"
         if name not in there:
             yield InputProblem(
-                pointer, f"the model has no feature {name[:40]!r}; its own list names them all"
+                pointer, f"the model has no feature {name[:40]!r}; its `feature_names` list all features"
             )
         elif name in names[:i]:
             yield InputProblem(pointer, f"{name[:40]!r} is listed twice")

@@ -129,7 +129,7 @@ def check_features(dataset: Dataset, systems: list[Json]) -> None:
     """
     if is_bare(dataset) and any("model_id" in system for system in systems):
         raise InvalidInput.at(
-            "/dataset_id", "has judgments without features, which no model can score; name rankings"
+            "/dataset_id", "has judgments without features; pass existing rankings instead of models"
         )
 
 
@@ -195,7 +195,7 @@ def _name_uniquely(systems: list[Json]) -> None:
     """Refuse a duplicate system, and add the id to ambiguous ranking names."""
     given = [system.get("model_id") or system["ranking_id"] for system in systems]
     problems = [
-        InputProblem(f"/systems/{i}", "is listed before") for i, one in enumerate(given) if one in given[:i]
+        InputProblem(f"/systems/{i}", "is listed twice") for i, one in enumerate(given) if one in given[:i]
     ]
     if problems:
         raise InvalidInput(*problems)

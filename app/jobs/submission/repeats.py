@@ -22,7 +22,7 @@ def check_repeats(batch: JobBatchRequest) -> None:
     if repeats is None:
         return
     problems = [
-        InputProblem(f"/jobs/{place}/kind", "only trainings are repeated")
+        InputProblem(f"/jobs/{place}/kind", "must be train, since only trainings can be repeated")
         for place, request in enumerate(batch.jobs)
         if not isinstance(request, TrainRequest)
     ]
@@ -34,12 +34,12 @@ def check_repeats(batch: JobBatchRequest) -> None:
         )
     for place, request in enumerate(batch.jobs):
         if isinstance(request, TrainRequest):
-            problems += _unrepeatable(f"/jobs/{place}", request, repeats)
+            problems += _repeat_problems(f"/jobs/{place}", request, repeats)
     if problems:
         raise InvalidInput(*problems)
 
 
-def _unrepeatable(pointer: str, request: TrainRequest, repeats: RepeatsRequest) -> Iterator[InputProblem]:
+def _repeat_problems(pointer: str, request: TrainRequest, repeats: RepeatsRequest) -> Iterator[InputProblem]:
     if request.seed + repeats.count > _SEEDS:
         yield InputProblem(f"{pointer}/seed", f"must be at most {_SEEDS - repeats.count} with the repeats")
     if len({*request.tags, GRID_TAG, REPEAT_TAG}) > MAX_TAGS:

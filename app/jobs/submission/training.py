@@ -46,12 +46,13 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     datasets = require_ready(tx, dataset_ids)
     if is_bare(datasets[0]):
         raise InvalidInput.at(
-            "/dataset_id", "has judgments without features; rankings can be measured by it, not trained on it"
+            "/dataset_id",
+            "has judgments without features; it can evaluate rankings, but no model can be trained on it",
         )
     _check_parts(request, datasets[0])
     for dataset in datasets:
         loss = parsed.loss if dataset is datasets[0] and _learns_labels(parsed, request) else None
-        if dataset is datasets[0] and request.labels_from is not None and not _holds_out(request):
+        if dataset is datasets[0] and request.labels_from is not None and not _evaluates_own_labels(request):
             continue  # its labels are replaced, and documents need not be judged
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
     automatic = _automatic(request, datasets[0]) if isinstance(parsed.scorer, Trees) else None
@@ -70,7 +71,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     return TrainJob.from_json(spec)
 
 
-def _holds_out(request: TrainRequest) -> bool:
+def _evaluates_own_labels(request: TrainRequest) -> bool:
     """Return whether queries of the training dataset are measured by its own labels."""
     is_part = request.validation is not None and not isinstance(request.validation, HeldOutDataset)
     return request.test is not None or is_part
@@ -102,7 +103,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         *label_map_problems(request.label_map),
         *_feature_problems(request),
         *_loss_problems(request),
-        *_network_problems(request),
+        *_tree_option_problems(request),
         *_sum_problems(request),
         *_teacher_problems(request),
     ]
@@ -153,10 +154,10 @@ def _data_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if request.test_dataset_id == request.dataset_id:
         yield InputProblem("/test_dataset_id", "is the training dataset; test on data the model has not seen")
     if request.test is not None and request.test_dataset_id is not None:
-        yield InputProblem("/test", "holds part of the training dataset out; leave test_dataset_id out then")
+        yield InputProblem("/test", "cannot be combined with test_dataset_id; send only one of them")
     for name, part in (("validation", request.validation), ("test", request.test)):
         if isinstance(part, HeldOutFold) and part.fold > part.folds:
-            yield InputProblem(f"/{name}/fold", f"must be at most folds, {part.folds}")
+            yield InputProblem(f"/{name}/fold", f"must be at most {part.folds}, the number of folds")
 
 
 def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
@@ -175,7 +176,8 @@ def _kind(request: TrainRequest) -> str:
 def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if _kind(request) == WeightedSum.kind and request.loss is not None:
         yield InputProblem(
-            "/loss", "is for what is trained; a sum of models fits its weights to the first metric"
+            "/loss",
+            "can only be used if a scorer is trained; a sum of models fits its weights to the first metric",
         )
 
 
@@ -185,30 +187,38 @@ def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if scorer is None or scorer.kind != WeightedSum.kind:
         return
     if scorer.weights is None and request.validation is None:
-        yield InputProblem("/validation", "is needed to fit the weights; or set /scorer/weights")
+        yield InputProblem("/validation", "is required to fit the weights; or set /scorer/weights")
     if isinstance(request.validation, RandomFolds | FoldColumn):
-        yield InputProblem("/validation", "folds train a model each; hold a part or another dataset out")
+        yield InputProblem(
+            "/validation",
+            "cannot be folds for a sum of models; hold out a part of the dataset, or validate on another"
+            " dataset",
+        )
     for name in ("early_stopping", "diagnostics", "features", "labels_from", "bootstrap"):
         if getattr(request, name):
-            yield InputProblem(f"/{name}", "is for what is trained; a sum takes its models as they are")
+            yield InputProblem(
+                f"/{name}", "can only be used if a scorer is trained; a sum does not change its models"
+            )
 
 
-def _network_problems(request: TrainRequest) -> Iterable[InputProblem]:
+def _tree_option_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Refuse options of trees for other scorers."""
     if _kind(request) == Trees.kind:
         return
     if request.hyperparameters.auto:
-        yield InputProblem("/hyperparameters/auto", "chooses sizes of trees, which this scorer does not have")
+        yield InputProblem(
+            "/hyperparameters/auto", "can only be used for trees; remove it, or set scorer to trees"
+        )
     if request.init_model is not None:
-        yield InputProblem("/init_model", "is a model that trees go on from; set scorer to trees")
+        yield InputProblem("/init_model", "can only be used for trees; remove it, or set scorer to trees")
 
 
 def _teacher_problems(request: TrainRequest) -> Iterable[InputProblem]:
     if request.labels_from is not None and isinstance(request.validation, RandomFolds | FoldColumn):
         yield InputProblem(
             "/validation",
-            "a teacher's labels would measure the folds, since each is both training and validation data;"
-            " hold a part or another dataset out",
+            "cannot be folds with labels_from, since each fold would be evaluated with the teacher's scores;"
+            " hold out a part of the dataset, or validate on another dataset",
         )
 
 
@@ -230,12 +240,15 @@ def _check_parts(request: TrainRequest, dataset: Dataset) -> None:
     for name, part in (("validation", request.validation), ("test", request.test)):
         if isinstance(part, HeldOutFold | RandomFolds) and part.folds > statistics.get("queries", part.folds):
             problems.append(
-                InputProblem(f"/{name}/folds", f"the dataset has {statistics['queries']} queries")
+                InputProblem(
+                    f"/{name}/folds",
+                    f"must be at most {statistics['queries']}, the number of queries of the dataset",
+                )
             )
         pointer, column = _column(name, part)
         if column is not None and column not in columns:
-            known = f"it has {', '.join(columns)}" if columns else "its queries have none"
-            problems.append(InputProblem(pointer, f"the dataset has no such column of queries; {known}"))
+            known = f"it has {', '.join(columns)}" if columns else "it has none"
+            problems.append(InputProblem(pointer, f"the dataset has no such query column; {known}"))
     if problems:
         raise InvalidInput(*problems)
 

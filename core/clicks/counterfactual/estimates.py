@@ -16,7 +16,7 @@ from core.types import Float64Array, Int64Array
 Estimator = SlotEstimator | Literal["examination"]
 LOGGED = "logged"
 _RESAMPLES = 1_000
-_MOST_CLUSTERS = 20_000
+_MAX_CLUSTERS = 20_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Floor:
                 f"the log does not support {unsupported:.0%} of the ranking, more than {self.unsupported:.0%}"
             )
         if largest > self.largest_weight:
-            return f"one weight is {largest:.0%} of all, more than {self.largest_weight:.0%}"
+            return f"one weight is {largest:.0%} of the total weight, more than {self.largest_weight:.0%}"
         return None
 
 
@@ -162,14 +162,14 @@ def _common_lists(log: ClickLog, rankings: Sequence[NewRanking]) -> ClickLog:
         ranked &= ranking.lengths > 0
     lists = np.flatnonzero(ranked[log.list_queries])
     if not len(lists):
-        raise InvalidInput.at("/rankings", "no list of the log has a query that all rankings rank")
+        raise InvalidInput.at("/rankings", "no list of the log has a query that is in all rankings")
     return log if len(lists) == log.n_lists else log.take_lists(lists)
 
 
 def _clusters(log: ClickLog) -> Int64Array:
     """Return the (n_lists,) bootstrap clusters: users or lists, merged if there are too many."""
     users = np.arange(log.n_lists) if log.list_users is None else np.asarray(log.list_users, np.int64)
-    numbers: Int64Array = np.unique(users % _MOST_CLUSTERS, return_inverse=True)[1]
+    numbers: Int64Array = np.unique(users % _MAX_CLUSTERS, return_inverse=True)[1]
     return numbers
 
 

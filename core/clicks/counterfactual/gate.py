@@ -2,7 +2,7 @@
 
 from core.clicks.counterfactual.verdicts import CounterfactualResult, Difference
 
-_WAYS_OUT = "take a longer log with more of its documents, set a clip, or let users decide by an interleaving"
+_ADVICE = "use a longer log that shows more of the ranked documents, set a clip, or compare by interleaving"
 
 
 def admits_by_estimates(
@@ -22,7 +22,7 @@ def admits_by_estimates(
     by = f"by {result.metric}, estimated from clicks"
     for system in result.systems:
         if system.name in (champion, challenger) and system.missing:
-            return False, f"no verdict {by}: for {system.name}, {system.missing}; {_WAYS_OUT}"
+            return False, f"no verdict {by}: for {system.name}, {system.missing}; {_ADVICE}"
     found = next(each for each in result.differences if (each.first, each.second) == (champion, challenger))
     admitted = found.lower > -margin
     return admitted, f"{_verdict(found, margin, admitted)} {by}: {_numbers(found, result)}"
@@ -33,11 +33,11 @@ def _verdict(found: Difference, margin: float, admitted: bool) -> str:
     if found.better == challenger:
         return f"{challenger} is better than {champion}"
     if admitted:
-        return f"{challenger} loses less than {margin:g} against {champion}"
+        return f"{challenger} is worse than {champion} by less than {margin:g}, if at all,"
     if found.better == champion:
         return f"{champion} is better than {challenger}"
     if margin:
-        return f"it is not excluded that {challenger} loses {margin:g} against {champion}"
+        return f"{challenger} may be worse than {champion} by {margin:g} or more"
     return f"there is no evidence that {challenger} is better than {champion}"
 
 

@@ -93,5 +93,5 @@ def logged_probabilities(propensities: FloatArray | None) -> Float64Array:
         )
     held = np.asarray(propensities, np.float64)
     if len(held) and not (held.min() > 0.0 and held.max() <= 1.0):
-        raise InvalidInput.at("/estimator", "the log has propensities outside of (0, 1]")
+        raise InvalidInput.at("/estimator", "the log has propensities outside (0, 1]")
     return held

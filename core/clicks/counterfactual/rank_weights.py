@@ -9,8 +9,8 @@ from core.metrics.dcg import Dcg, Ndcg
 from core.metrics.registry import parse_metric
 from core.types import Float64Array
 
-_DEPTH = 10  # cutoff of a metric that has none
-_ADDITIVE = "dcg@k, precision@k, rbp@k or clicks@k"
+_DEFAULT_CUTOFF = 10  # cutoff of a metric that has none
+_ADDITIVE_METRICS = "dcg@k, precision@k, rbp@k or clicks@k"
 
 
 def rank_weights(spelling: str) -> Float64Array:
@@ -29,9 +29,9 @@ def rank_weights(spelling: str) -> Float64Array:
     if name == "clicks":
         if cutoff and not (cutoff.isdecimal() and int(cutoff) > 0):
             raise InvalidInput.at("/metric", "the cutoff of clicks must be a whole number above 0")
-        return np.ones(int(cutoff or _DEPTH))
+        return np.ones(int(cutoff or _DEFAULT_CUTOFF))
     metric = parse_metric(spelling)
-    depth = metric.cutoff or _DEPTH
+    depth = metric.cutoff or _DEFAULT_CUTOFF
     if isinstance(metric, Dcg) and not isinstance(metric, Ndcg):
         return inverse_discounts(metric.conventions.discount, depth)
     if isinstance(metric, Precision):
@@ -39,4 +39,6 @@ def rank_weights(spelling: str) -> Float64Array:
     if isinstance(metric, RankBiasedPrecision):
         persistence = metric.persistence
         return np.asarray((1.0 - persistence) * persistence ** np.arange(depth), np.float64)
-    raise InvalidInput.at("/metric", f"{spelling} is not a sum over clicks; use {_ADDITIVE}")
+    raise InvalidInput.at(
+        "/metric", f"{spelling} is not a sum over clicked documents; use {_ADDITIVE_METRICS}"
+    )

@@ -83,5 +83,5 @@ def _difference(metric: str, first: Estimated, second: Estimated, clusters: int)
         better, worse = (b.name, a.name) if lower > 0.0 else (a.name, b.name)
         sentence = f"{better} is better than {worse}: {numbers} for {b.name}."
     else:
-        sentence = f"No difference is shown between {a.name} and {b.name}: {numbers}."
+        sentence = f"No significant difference between {a.name} and {b.name}: {numbers}."
     return Difference(a.name, b.name, value, lower, upper, better, sentence)

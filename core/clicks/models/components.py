@@ -10,7 +10,7 @@ from core.clicks.models.specification import ClickModelSpec
 from core.jit import bare
 from core.types import Float64Array, Int32Array, Int64Array
 
-_LISTED = 4  # components that a sentence names
+_MAX_LISTED = 4  # components that a sentence names
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,13 @@ def movement_findings(spec: ClickModelSpec, lists: QueryBlocks, weights: Float64
         return []
     if not movement.moved_pairs:
         return [
-            "No document was shown at two ranks: examination and attractiveness cannot be distinguished. "
-            "Show some documents at other ranks, or use `cascade`, `dcm`, `sdbn` or `dbn`."
+            (
+                "No document was shown at more than one rank: examination and attractiveness cannot be"
+                " distinguished. Show some documents at several ranks, or use `cascade`, `dcm`, `sdbn` or"
+                " `dbn`."
+            )
         ]
-    named = [_ranges(ranks) for ranks in movement.components[:_LISTED]]
+    named = [_ranges(ranks) for ranks in movement.components[:_MAX_LISTED]]
     more = len(movement.components) - len(named)
     groups = "; ".join(named) + (f"; and {more} more" if more else "")
     return [

@@ -8,9 +8,9 @@ from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED, SUCCESSES, TRI
 from core.jit import bare, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 
-# The last impression of a list that counts as examined.
+# Last impression of a list to count as examined: the last of all, the first click, or the last click.
 ALL, FIRST_CLICK, LAST_CLICK = 0, 1, 2
-# Columns of the sums by rank.
+# Columns of the sums by rank: impressions, clicks, and clicks before the last one.
 RANK_TRIALS, RANK_CLICKS, RANK_NOT_LAST = 0, 1, 2
 
 

@@ -16,9 +16,9 @@ from core.clicks.models.sums import CAP, CLICKED, TRIALS, PairSums, ratio
 from core.types import Float64Array
 
 Report = Callable[[str, int, int], None]
-_UNTIL = {"cascade": counting.FIRST_CLICK, "dcm": counting.LAST_CLICK, "sdbn": counting.LAST_CLICK}
+_LAST_EXAMINED = {"cascade": counting.FIRST_CLICK, "dcm": counting.LAST_CLICK, "sdbn": counting.LAST_CLICK}
 _Passes = Iterator[tuple[Parameters, PairSums]]
-_START = 0.5  # initial value of each parameter, as PyClick's 1 of 2
+_INITIAL_VALUE = 0.5  # initial value of each parameter, as PyClick's 1 of 2
 
 
 def no_report(step: str, done: int, of: int) -> None:
@@ -66,7 +66,7 @@ def _counted(
     if spec.model == "coec":
         rates = ratio(by_rank[:, RANK_CLICKS], by_rank[:, RANK_TRIALS], (0.0, 0.0))
         return count_clicks(lists, weights, counting.ALL, rates)[0], by_rank
-    return count_clicks(lists, weights, _UNTIL[spec.model], np.ones(lists.max_rank + 1))
+    return count_clicks(lists, weights, _LAST_EXAMINED[spec.model], np.ones(lists.max_rank + 1))
 
 
 def _closed_form(spec: ClickModelSpec, sums: PairSums, by_rank: Float64Array) -> Parameters:
@@ -103,8 +103,8 @@ def _iterate(
 def _browsing(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -> _Passes:
     """Yield the initial values and the result of each EM iteration, for examination by rank."""
     places = examination_places(spec.model, lists.max_rank)
-    attractiveness = np.full(lists.log.n_pairs, _START)
-    examination = np.full(int(places.max()) + 1, _START)
+    attractiveness = np.full(lists.log.n_pairs, _INITIAL_VALUE)
+    examination = np.full(int(places.max()) + 1, _INITIAL_VALUE)
     yield Parameters(attractiveness, examination=examination), PairSums.zeros(0)
     while True:
         sums, by_place = browsing_pass(lists, weights, places, attractiveness, examination)
@@ -115,8 +115,8 @@ def _browsing(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -
 
 def _chain(lists: QueryBlocks, spec: ClickModelSpec, weights: Float64Array) -> _Passes:
     """Yield the initial values and the result of each EM iteration, for the dynamic Bayesian network."""
-    attractiveness = np.full(lists.log.n_pairs, _START)
-    satisfaction, persistence = attractiveness, _START
+    attractiveness = np.full(lists.log.n_pairs, _INITIAL_VALUE)
+    satisfaction, persistence = attractiveness, _INITIAL_VALUE
     yield Parameters(attractiveness, satisfaction=satisfaction, persistence=persistence), PairSums.zeros(0)
     while True:
         estimates = (attractiveness, satisfaction, persistence)

@@ -120,7 +120,7 @@ def _evaluate(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> E
     found = likelihoods(model, lists, lists.in_order(weights))
     ranks = np.flatnonzero(found.by_rank[:, 0])
     if not len(ranks):
-        raise InvalidInput.at("/held_out", "leaves no list with impressions to evaluate on; raise it")
+        raise InvalidInput.at("/held_out", "leaves no list with impressions for the evaluation; increase it")
     logs = found.by_rank[ranks, 1:] / found.by_rank[ranks, :1]
     perplexities = 2.0**-logs
     by_list = found.by_list[weights != 0.0]
@@ -181,7 +181,7 @@ def compare_click_models(
     lists = QueryBlocks.of(log, shared.max_rank)
     kept_out = held_out_lists(log, held_out, shared.seed)
     if not (kept_out == 0.0).any():
-        raise InvalidInput.at("/held_out", "leaves no list to estimate on; lower it")
+        raise InvalidInput.at("/held_out", "leaves no list for the estimation; decrease it")
     evaluations = []
     for done, name in enumerate(models):
         report("models", done, len(models))
@@ -233,9 +233,9 @@ def _sentence(ordered: Sequence[Evaluation], differences: Sequence[tuple[float, 
         if upper >= 0.0
     ]
     if not alike:
-        return f"{best}, by more than chance explains (95%)."
+        return f"{best}; the difference is significant (95%)."
     if len(alike) == len(ordered) - 1 and len(alike) > 1:
-        leader = f"`{ordered[0].model}` leads, but none can be distinguished from it"
-        return f"No model is shown to be best: {leader}."
+        leader = f"`{ordered[0].model}` has the lowest perplexity, but no model differs significantly"
+        return f"No model is significantly best: {leader}."
     named = alike[0] if len(alike) == 1 else f"{', '.join(alike[:-1])} and {alike[-1]}"
-    return f"{best}; {named} cannot be distinguished from it (95%)."
+    return f"{best}; the difference from {named} is not significant (95%)."

@@ -13,7 +13,7 @@ from core.errors import InvalidInput
 from core.ranges import use_threads
 from core.types import Float64Array
 
-_STILL_MOVING = 1e-3  # change of a parameter in the last iteration above which a finding warns
+_CONVERGENCE_TOLERANCE = 1e-3  # change of a parameter in the last iteration above which a finding warns
 
 
 def fit_click_model(
@@ -55,7 +55,7 @@ def fit_click_model(
     spec = ClickModelSpec() if spec is None else spec
     if not log.n_impressions:
         raise InvalidInput.at(
-            "/click_log_id", "has no impressions; a click model needs lists that were shown"
+            "/click_log_id", "has no impressions; a click model needs lists with impressions"
         )
     use_threads(threads)
     lists = QueryBlocks.of(log, spec.max_rank)
@@ -70,10 +70,12 @@ def _findings(model: ClickModel, lists: QueryBlocks, weights: Float64Array) -> l
     findings = []
     deepest = lists.log.max_rank
     if deepest > lists.max_rank:
-        findings.append(f"Impressions at ranks {lists.max_rank + 1} to {deepest} are left out (`max_rank`).")
-    if model.changes and model.changes[-1] > _STILL_MOVING:
         findings.append(
-            f"EM has not converged: the last pass moved a parameter by {model.changes[-1]:.2g}. "
-            "More `iterations` would help."
+            f"Impressions at ranks {lists.max_rank + 1} to {deepest} are left out because of `max_rank`."
+        )
+    if model.changes and model.changes[-1] > _CONVERGENCE_TOLERANCE:
+        findings.append(
+            f"EM has not converged: the last iteration changed a parameter by {model.changes[-1]:.2g}."
+            " Increase `iterations`."
         )
     return findings + movement_findings(model.spec, lists, weights)

@@ -11,9 +11,9 @@ from core.clicks.models.sums import CLICKED, EXAMINED, SATISFIED
 from core.types import Float64Array, Int32Array
 
 Prior = tuple[float, float]
-_Z = 1.959963984540054  # 97.5% quantile of the standard normal distribution
+_Z_SCORE = 1.959963984540054  # 97.5% quantile of the standard normal distribution
 _LEVELS = 0.025, 0.975
-_JEFFREYS = 0.5  # least pseudo-count of an interval, so that a pair without clicks has one
+_MIN_PSEUDO_COUNT = 0.5  # Jeffreys' prior, so that a pair without clicks has an interval
 _EDGE = 1e-9  # distance of a probability from 0 and 1 on the logit scale
 
 
@@ -80,7 +80,7 @@ def posterior(
             clicks; None for the model's pseudo-counts, with the estimate as the mean.
         satisfaction: Pseudo-counts of satisfied and other clicks, or None for the model's pseudo-counts.
     """
-    sums, own = model.sums.values, tuple(max(count, _JEFFREYS) for count in model.spec.prior)
+    sums, own = model.sums.values, tuple(max(count, _MIN_PSEUDO_COUNT) for count in model.spec.prior)
     clicks, examined = sums[:, CLICKED], sums[:, EXAMINED]
     if model.spec.model == "coec":
         shape, rate = attraction or (own[0], own[0])
@@ -144,7 +144,7 @@ def _scale(name: str, values: Float64Array) -> Float64Array:
 
 def _shared_interval(name: str, values: Float64Array, resampled: Float64Array) -> Interval:
     centre = _scale(name, values)
-    width = _Z * (resampled.std(axis=0, ddof=1) if len(resampled) > 1 else np.zeros_like(values))
+    width = _Z_SCORE * (resampled.std(axis=0, ddof=1) if len(resampled) > 1 else np.zeros_like(values))
     lower, upper = centre - width, centre + width
     if name == "relative_examination":
         return Interval(np.exp(lower), np.exp(upper))

@@ -12,7 +12,7 @@ from core.jit import bare
 from core.ranges import over_ranges, read_only
 from core.types import Float64Array, Int32Array, Int64Array
 
-_BLOCKS = 64  # more than threads, so that a popular query does not delay the others
+_BLOCKS = 64  # more blocks than threads, so that a popular query does not delay the others
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from core.clicks.models.model import ClickModel
 from core.jit import compiled, inlined
 from core.types import Float64Array, Int32Array, Int64Array
 
-LEAST = 1e-6  # bound of probabilities, so that one unexpected click does not make a likelihood 0
+MIN_PROBABILITY = 1e-6  # so that one unexpected click does not make a likelihood 0
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ def _after_click(model: ClickModel, max_rank: int) -> Float64Array:
 def _add(rank: int, full: float, given: float, clicked: bool, by_rank: Float64Array) -> float:
     """Add the log-probabilities of one impression; return ln P given the clicks above."""
     full, given = (full, given) if clicked else (1.0 - full, 1.0 - given)
-    given = np.log(max(given, LEAST))
+    given = np.log(max(given, MIN_PROBABILITY))
     by_rank[rank, 0] += 1.0
-    by_rank[rank, 1] += np.log2(max(full, LEAST))
+    by_rank[rank, 1] += np.log2(max(full, MIN_PROBABILITY))
     by_rank[rank, 2] += given / np.log(2.0)
     return given
 

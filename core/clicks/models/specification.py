@@ -84,21 +84,28 @@ class ClickModelSpec:
     """
 
     model: str = parameter("pbm", "The click model.", choices=tuple(MODELS))
-    iterations: int = parameter(50, "Passes of EM; counted models take one.", minimum=1, maximum=10_000)
-    max_rank: int = parameter(50, "Impressions at greater ranks are left out.", minimum=1, maximum=200)
+    iterations: int = parameter(
+        50, "Maximum number of EM iterations; models in closed form need one.", minimum=1, maximum=10_000
+    )
+    max_rank: int = parameter(
+        50, "Lowest rank of a list to use; impressions below are left out.", minimum=1, maximum=200
+    )
     prior_clicks: float | None = parameter(
-        None, "Pseudo-counts of clicks of each parameter; 1, but 0 for `coec`, when null.", minimum=0
+        None, "Pseudo-count of clicks for each parameter; when null, 1, or 0 for `coec`.", minimum=0
     )
     prior_skips: float | None = parameter(
-        None, "Pseudo-counts of skips of each parameter; 1, but 0 for `coec`, when null.", minimum=0
+        None, "Pseudo-count of skips for each parameter; when null, 1, or 0 for `coec`.", minimum=0
     )
     as_pyclick: bool = parameter(
         False,
-        "For `dbn`: take lists without clicks as examined to the end, and a document below the last click as "
-        "examined with its marginal probability, as PyClick does. Otherwise posteriors are exact.",
+        "For `dbn`: approximate posteriors as PyClick does. Lists without clicks count as examined to the"
+        " end, and documents below the last click with their marginal examination probability. Otherwise"
+        " posteriors are exact.",
     )
-    resamples: int = parameter(100, "Bootstrap resamples of users for intervals.", minimum=0, maximum=10_000)
-    seed: int = parameter(0, "Seed of the resamples.", minimum=0, maximum=2**31 - 1)
+    resamples: int = parameter(
+        100, "Number of bootstrap resamples of users for the intervals.", minimum=0, maximum=10_000
+    )
+    seed: int = parameter(0, "Seed of the bootstrap resamples.", minimum=0, maximum=2**31 - 1)
 
     def __post_init__(self) -> None:
         """Check the bounds.

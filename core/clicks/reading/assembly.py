@@ -11,7 +11,7 @@ from core.clicks.files import LogWriter
 from core.clicks.reading.builder import NO_TIME, UNKNOWN, LogBuilder
 from core.clicks.reading.pairs import DistinctKeys, PairKeys, pair_keys
 from core.clicks.reading.report import MAX_EXAMPLES, Examples, ReadingReport
-from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_A_PART, NO_RANK, Rows
+from core.clicks.reading.spool import HIT, IMPRESSION, LISTS_PER_PART, NO_RANK, Rows
 from core.errors import DatasetError
 from core.types import Int32Array, Int64Array
 
@@ -74,10 +74,10 @@ class Assembly:
             if on_progress is not None:
                 on_progress(done, self._builder.spool.n_rows)
         if not self._lengths.any():
-            raise DatasetError.at("expected impressions with a query, a document and a rank, but found none")
+            raise DatasetError.at("expected at least one impression with a query, a document and a rank")
         if self._unfit_propensities:
-            expected = "expected a propensity above 0 and up to 1 of each impression, or of none"
-            raise DatasetError.at(f"{expected}, but {self._unfit_propensities:,} have none")
+            expected = "expected either no propensities or one above 0 and up to 1 for each impression"
+            raise DatasetError.at(f"{expected}, but {self._unfit_propensities:,} impressions have none")
         self._write_lists(writer)
         self._keys.write(writer)
         self._report.unshown_pairs = self._impressions.count_absent(np.concatenate(self._acted))
@@ -116,7 +116,7 @@ class Assembly:
     def _are_impressions(self, first: int, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return whether each row is an impression; search hits are if their list has no impressions."""
         is_shown = rows["action"] == IMPRESSION
-        has_impressions = np.zeros(LISTS_A_PART, np.bool_)
+        has_impressions = np.zeros(LISTS_PER_PART, np.bool_)
         has_impressions[rows["list"][is_shown] - first] = True
         result: npt.NDArray[np.bool_] = is_shown | (
             (rows["action"] == HIT) & ~has_impressions[rows["list"] - first]

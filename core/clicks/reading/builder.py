@@ -14,10 +14,10 @@ from core.clicks.reading.spool import IMPRESSION, NO_TEAM, Spool, rows_of
 from core.types import Int32Array
 
 UNKNOWN = -1
-UNWEIGHTED = -2  # number of actions without a weight, whose rows are ignored
+UNWEIGHTED = -2  # code of actions without a weight, whose rows are ignored
 NO_TIME = np.iinfo(np.int64).max
 _BUFFERED_ROWS = 2**16
-_FIRST_ROOM = 2**12
+_INITIAL_CAPACITY = 2**12
 
 
 class ListColumn:
@@ -30,7 +30,7 @@ class ListColumn:
 
     def __init__(self, dtype: type[Any], absent: int) -> None:
         self._absent = absent
-        self._values: npt.NDArray[Any] = np.full(_FIRST_ROOM, absent, dtype)
+        self._values: npt.NDArray[Any] = np.full(_INITIAL_CAPACITY, absent, dtype)
 
     def reserve(self, n_lists: int) -> npt.NDArray[Any]:
         """Return the writable values, enlarged to at least this number of lists."""

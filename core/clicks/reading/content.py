@@ -86,5 +86,5 @@ def _json_format(start: bytes, file: str) -> str:
             return "metarank"
         if "documents" in value:
             return "sessions"
-    expected = "expected objects of UBI, Metarank or sessions with documents, one a line"
+    expected = "expected one JSON object per line: UBI events, Metarank events, or sessions with documents"
     raise DatasetError.at(f"{expected}, but found none", file=file, line=1)

@@ -27,7 +27,7 @@ ROLES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 DEFAULT_ACTIONS: Mapping[str, float] = MappingProxyType({"click": 1.0})
 MAX_ACTIONS = 30
-_MAX_NAME = 200
+_MAX_NAME_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def _action_problems(value: Any) -> list[InputProblem]:
     return [
         InputProblem(f"/actions/{name}", "must be a name of at most 200 characters, and a weight from 0")
         for name, weight in value.items()
-        if not (0 < len(name) <= _MAX_NAME and _is_weight(weight))
+        if not (0 < len(name) <= _MAX_NAME_LENGTH and _is_weight(weight))
     ]
 
 
@@ -105,7 +105,7 @@ def _is_weight(weight: Any) -> bool:
 
 def _base_problems(value: Any) -> list[InputProblem]:
     fits = value in (0, 1) and not isinstance(value, bool)
-    return [] if fits else [InputProblem("/rank_base", "must be 0 or 1; detected when left out")]
+    return [] if fits else [InputProblem("/rank_base", "must be 0 or 1, or left out to detect it")]
 
 
 _CHECKS = MappingProxyType(

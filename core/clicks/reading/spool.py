@@ -22,7 +22,7 @@ ROW = np.dtype(
     ]
 )
 Rows = npt.NDArray[Any]  # of the type ROW
-LISTS_A_PART = 2**16
+LISTS_PER_PART = 2**16
 
 
 class Spool:
@@ -49,7 +49,7 @@ class Spool:
         if len(ranks):
             lowest = int(ranks.min())
             self.lowest_rank = lowest if self.lowest_rank is None else min(self.lowest_rank, lowest)
-        parts = rows["list"] // LISTS_A_PART
+        parts = rows["list"] // LISTS_PER_PART
         if len(rows) and (parts[0] == parts).all():
             self._write(int(parts[0]), rows)
             return
@@ -63,7 +63,7 @@ class Spool:
         """Yield the number of the first list and the rows of each part; delete its file afterwards."""
         for part in sorted(self._parts):
             path = self._path(part)
-            yield part * LISTS_A_PART, np.fromfile(path, ROW)
+            yield part * LISTS_PER_PART, np.fromfile(path, ROW)
             path.unlink()
 
     def _write(self, part: int, rows: Rows) -> None:

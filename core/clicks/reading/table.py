@@ -22,7 +22,7 @@ from core.errors import DatasetError, InvalidInput
 from core.types import Float64Array, Int32Array, Int64Array
 
 _CLICK = "click"
-_MOST_RANK = 2.0**31
+_MAX_RANK = 2.0**31
 # Columns of Open Bandit's files (Saito et al. 2021, table 2).
 OPEN_BANDIT = MappingProxyType(
     {
@@ -92,7 +92,9 @@ class TableReader:
         """
         roles = column_roles(table, columns)
         if "click" in roles and _CLICK not in self._builder.action_of:
-            raise InvalidInput.at("/actions", f"must weigh {_CLICK}, which a column of the file has")
+            raise InvalidInput.at(
+                "/actions", f"must have a weight for {_CLICK}, since the file has a click column"
+            )
         self._builder.has_propensities |= "propensity" in roles
         self._builder.has_teams |= "team" in roles
         problems, row = Problems(), 0
@@ -220,7 +222,7 @@ class _Block:
         if not self.has_ranks:
             return np.full(self.n_rows, NO_RANK, np.int64)
         values, wrong = self._numbers("rank", "not_a_rank", "expected a whole number as a rank")
-        is_whole = np.isnan(values) | ((values == np.floor(values)) & (np.abs(values) < _MOST_RANK))
+        is_whole = np.isnan(values) | ((values == np.floor(values)) & (np.abs(values) < _MAX_RANK))
         others = np.setdiff1d(np.flatnonzero(~is_whole), wrong)
         self._refuse("rank", "not_a_rank", others, "expected a whole number as a rank")
         known = is_whole & ~np.isnan(values)

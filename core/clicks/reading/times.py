@@ -15,8 +15,8 @@ from core.data.tables.cells import numbers, plain_texts
 from core.types import Int64Array
 
 # Smaller numbers are seconds: as milliseconds they would be before March 1973.
-_LEAST_MILLISECONDS = 1e11
-_MOST = 2.0**53
+_MIN_MILLISECONDS = 1e11
+_MAX_NUMBER = 2.0**53
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
@@ -53,7 +53,7 @@ def time_of(value: Any) -> int | None:
         number = float(value)
     except (TypeError, ValueError):
         return _of_text(value) if isinstance(value, str) else None
-    return int(_of_numbers(np.array([number]))[0]) if abs(number) < _MOST else None
+    return int(_of_numbers(np.array([number]))[0]) if abs(number) < _MAX_NUMBER else None
 
 
 def _milliseconds(column: Any) -> Int64Array:
@@ -61,8 +61,8 @@ def _milliseconds(column: Any) -> Int64Array:
 
 
 def _of_numbers(values: npt.NDArray[np.float64]) -> Int64Array:
-    known = np.abs(values) < _MOST
-    scaled = np.where(np.abs(values) < _LEAST_MILLISECONDS, values * 1000, values)
+    known = np.abs(values) < _MAX_NUMBER
+    scaled = np.where(np.abs(values) < _MIN_MILLISECONDS, values * 1000, values)
     return np.where(known, np.where(known, scaled, 0).astype(np.int64), NO_TIME)
 
 

@@ -14,7 +14,7 @@ from core.data.dataset import RankingDataset
 from core.data.features import new_matrix
 from core.data.grouping import Grouping, group_rows
 from core.data.letor import feature_names
-from core.data.letor_comments import MOST_COLUMNS
+from core.data.letor_comments import MAX_COLUMNS
 from core.data.options import Limits, ReadingOptions
 from core.data.parquet import read_parquet
 from core.data.part_files.part import Part
@@ -24,7 +24,7 @@ from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, DatasetProblem
 from core.types import Float32Array, Float64Array, Int64Array
 
-_MOST_PROBLEMS = 100
+_MAX_PROBLEMS = 100
 
 
 def join_parts(
@@ -113,7 +113,7 @@ def _scattered(
     """Build the error for queries whose rows are not contiguous in the files."""
     first_rows = np.array(_first_rows(parts))
     problems = []
-    for query, stop, row in sorted(returns, key=lambda found: found[2])[:_MOST_PROBLEMS]:
+    for query, stop, row in sorted(returns, key=lambda found: found[2])[:_MAX_PROBLEMS]:
         before, place = (int(at) for at in np.searchsorted(first_rows, [stop - 1, row], "right") - 1)
         part, name = parts[place], grouping.query_ids[query]
         detail = (
@@ -121,7 +121,7 @@ def _scattered(
         )
         line = row - int(first_rows[place]) + 1 if part.format == "parquet" else None
         problems.append(DatasetProblem(detail, part.file, line, None, name))
-    return DatasetError(*problems, more=len(returns) > _MOST_PROBLEMS)
+    return DatasetError(*problems, more=len(returns) > _MAX_PROBLEMS)
 
 
 class _Join:
@@ -204,8 +204,8 @@ class _Join:
         known.update(dict.fromkeys(own.values))
         if len(known) > MAX_CATEGORIES:
             raise DatasetError.at(
-                f"expected at most {MAX_CATEGORIES:,} different values of the category {name!r} in all files,"
-                " but found more; name it in columns.ignore",
+                f"expected at most {MAX_CATEGORIES:,} different values of the categorical feature {name!r} in"
+                " all files, but found more; name it in columns.ignore",
                 file=part.file,
                 column=name,
             )
@@ -239,7 +239,7 @@ class _Join:
             for name in names
         }
         if self._parts[0].format == "letor":  # orders columns by the first document that has each
-            names = dict.fromkeys(sorted(names, key=lambda name: _first_filled(found[name]))[:MOST_COLUMNS])
+            names = dict.fromkeys(sorted(names, key=lambda name: _first_filled(found[name]))[:MAX_COLUMNS])
         return MappingProxyType({name: found[name] for name in names})
 
     def _ordered(self, texts: Sequence[Texts]) -> Texts:

@@ -13,7 +13,7 @@ from core.errors import DatasetError, DatasetProblem
 from core.types import Float64Array, Int64Array
 
 _WEIGHT = "query_weight"
-_MOST_PROBLEMS = 100
+_MAX_PROBLEMS = 100
 
 
 class QueryValues:
@@ -66,13 +66,13 @@ class QueryValues:
             DatasetError: A query has different values in several parts.
         """
         if self._problems:
-            raise DatasetError(*self._problems[:_MOST_PROBLEMS], more=len(self._problems) > _MOST_PROBLEMS)
+            raise DatasetError(*self._problems[:_MAX_PROBLEMS], more=len(self._problems) > _MAX_PROBLEMS)
 
     def _keep(self, part: Part, name: str, kept: list[Any], values: Any, queries: Int64Array) -> None:
         for own, (query, value) in enumerate(zip(queries.tolist(), values, strict=True)):
             if kept[query] is None:
                 kept[query] = value
-            elif kept[query] != value and len(self._problems) <= _MOST_PROBLEMS:
+            elif kept[query] != value and len(self._problems) <= _MAX_PROBLEMS:
                 before = f"{kept[query]} in {self._parts[self._first_part[query]]}"
                 self._problems.append(self._differs(part, name, own, str(value), before))
 

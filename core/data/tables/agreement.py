@@ -14,7 +14,7 @@ _KIND_WORDS = {
     "number": "numbers",
     "text": "text",
     "list": "lists of numbers",
-    "neither": "something else",
+    "neither": "values of another type",
 }
 
 

@@ -32,7 +32,8 @@ from core.types import Float32Array, Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, Spelling, Spellings, spell_column
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
-_SHOWN = MAX_PROBLEMS + 1  # per column and block; one more than is shown reveals that there are more
+# Per column and block; one cell more than is shown reveals that there are more.
+_MAX_REPORTED_CELLS = MAX_PROBLEMS + 1
 _HALFWAY = _FLOAT32_MAX + 2.0**103  # from here on float32 rounds to infinity
 
 
@@ -130,7 +131,7 @@ class _Columns:
 
 
 def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bool) -> _Columns:
-    required = [role for role, wanted in (("label", labelled), ("query", not sized)) if wanted]
+    required = [role for role, is_required in (("label", labelled), ("query", not sized)) if is_required]
     kinds = table.kinds()
     roles = find_roles(
         table.names,
@@ -150,8 +151,8 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
         raise DatasetError.at(
-            f"expected columns of numbers, text or lists of numbers, but {listed(nested)} hold something"
-            " else; leave them out or name them in columns.ignore",
+            f"expected columns of numbers, text or lists of numbers, but {listed(nested)} have"
+            " other types; remove the columns or name them in columns.ignore",
             file=table.file,
             line=table.header_line,
             causes=cause_of_columns("nested_values", nested),
@@ -164,7 +165,7 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
         features = (*features, *roles.categorical_features)
     if not features:
         raise DatasetError.at(
-            f"expected features, columns of numbers, but found none among {listed(table.names)}",
+            f"expected feature columns (numbers), but found none among {listed(table.names)}",
             file=table.file,
             line=table.header_line,
         )
@@ -172,8 +173,8 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
     query_columns = (*roles.query_columns, *texts_of_queries)
     if QUERY_TEXT in roles.parts and QUERY_TEXT in (table.names[position] for position in query_columns):
         raise DatasetError.at(
-            f"expected no other column {QUERY_TEXT!r} beside the one that columns.{QUERY_TEXT} names;"
-            " name it in columns.ignore",
+            f"expected no column {QUERY_TEXT!r} in addition to the column that columns.{QUERY_TEXT} names;"
+            f" name {QUERY_TEXT!r} in columns.ignore",
             file=table.file,
             line=table.header_line,
             column=QUERY_TEXT,
@@ -183,15 +184,15 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
     return _Columns(roles, features, query_columns, tuple(of_lists))
 
 
-def _of_kind(names: Sequence[str], kinds: Sequence[Kind], wanted: Kind) -> list[str]:
-    return [name for name, kind in zip(names, kinds, strict=True) if kind == wanted]
+def _of_kind(names: Sequence[str], kinds: Sequence[Kind], kind: Kind) -> list[str]:
+    return [name for name, each in zip(names, kinds, strict=True) if each == kind]
 
 
 def _feature_names(table: Table, found: _Columns, options: ReadingOptions) -> tuple[str, ...]:
     columns = [table.names[position] for position in found.features]
     unknown = sorted(set(options.feature_names).difference(columns))
     if unknown:
-        known = f"is no column of features; they are {listed(columns)}"
+        known = f"is not a feature column; feature columns are {listed(columns)}"
         raise InvalidInput(*(InputProblem(f"/feature_names/{name}", known) for name in unknown))
     names: list[str] = []
     for column, width in zip(columns, found.widths, strict=True):
@@ -217,8 +218,8 @@ def _clash(
         if name in repeated
     )
     return DatasetError.at(
-        f"expected no other feature {taken!r} beside the lists of column {column!r}, whose features are"
-        f" {column}.0, {column}.1, …; rename a column or name one in columns.ignore",
+        f"expected no column {taken!r}, because the lists of column {column!r} become the features"
+        f" {column}.0, {column}.1, …; rename one of the columns or name it in columns.ignore",
         file=table.file,
         line=table.header_line,
         column=column,
@@ -373,7 +374,7 @@ class _Rows:
             first = last
         if first != self._table.n_rows and not self._problems:
             raise DatasetError.at(
-                f"expected {self._table.n_rows:,} whole rows, but found another number of them",
+                f"expected {self._table.n_rows:,} complete rows, but found a different number",
                 file=self._table.file,
             )
 
@@ -463,10 +464,12 @@ class _Rows:
     def _lists(self, column: Any, position: int, first: int, width: int) -> Float64Array:
         found = read_lists(column, width)
         expected = f"expected a list of {width:,} numbers as in the first rows"
-        for row in found.unfit[:_SHOWN].tolist():
+        for row in found.unfit[:_MAX_REPORTED_CELLS].tolist():
             length = f"a list of {found.lengths[row]:,}"
             self._add("list_length", position, first + row, f"{expected}, but found {length}", length)
-        self._problems.count("list_length", self._table.names[position], len(found.unfit[_SHOWN:]))
+        self._problems.count(
+            "list_length", self._table.names[position], len(found.unfit[_MAX_REPORTED_CELLS:])
+        )
         self._refuse_large(found.values, position, first)
         return found.values
 
@@ -477,22 +480,22 @@ class _Rows:
             return
         name = self._table.names[position]
         large = np.argwhere(is_large)
-        for row, number in large[:_SHOWN].tolist():
+        for row, number in large[:_MAX_REPORTED_CELLS].tolist():
             found = str(values[row, number])
             expected = f"expected a number within float32's range of 3.4e38 as {name}.{number}"
             self._add("out_of_range", position, first + row, f"{expected}, but found {found}", found)
-        self._problems.count("out_of_range", name, len(large[_SHOWN:]))
+        self._problems.count("out_of_range", name, len(large[_MAX_REPORTED_CELLS:]))
         values[is_large] = np.nan
 
     def _refuse(
         self, cause: str, position: int, first: int, column: Any, wrong: Int64Array, expected: str
     ) -> None:
         """Add the wrong cells of a block, whose first row is `first`; `wrong` are rows within the block."""
-        for row in wrong[:_SHOWN].tolist():
+        for row in wrong[:_MAX_REPORTED_CELLS].tolist():
             found = cell_text(column, row)
             shown = repr(shortened(found)) if found else "an empty cell"
             self._add(cause, position, first + row, f"expected {expected}, but found {shown}", found)
-        self._problems.count(cause, self._table.names[position], len(wrong[_SHOWN:]))
+        self._problems.count(cause, self._table.names[position], len(wrong[_MAX_REPORTED_CELLS:]))
 
     def _add(self, cause: str, position: int, row: int, detail: str, found: str) -> None:
         """Add a wrong cell; `row` is counted from the first row of the table."""
@@ -556,7 +559,7 @@ class _Rows:
         weighs = position in self._part("query_weight")
         way_out = "name the column in columns.categorical_features if it is a feature, else in columns.ignore"
         if weighs:
-            way_out = "name the column in columns.document_weight if it weighs documents"
+            way_out = "name the column in columns.document_weight if it has weights of documents"
         elif position in self._part(QUERY_TEXT):
             way_out = "name the column in columns.ignore"
         query_id = shortened(list(self.query_ids)[query])

@@ -18,7 +18,7 @@ _MISSING = ("", "NA", "N/A", "n/a", "<NA>", "#N/A", "NULL", "null", "None", "NaT
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _NUMBER_OR_WORD = _NUMBER + r"|^[+-]?(?i:nan|inf|infinity)$"
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+$"
-_LARGEST = np.finfo(np.float64).max
+_MAX_FLOAT64 = np.finfo(np.float64).max
 _WHOLE = 2.0**53  # below it float64 represents every whole number
 STRINGS = (
     types.is_string,
@@ -92,7 +92,7 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
         values, wrong = _numbers_one_by_one(column)
     for position in np.flatnonzero(np.isinf(values)).tolist():
         if "i" not in column[position].as_py().lower():  # overflow of a finite number, not "inf"
-            values[position] = np.copysign(_LARGEST, values[position])
+            values[position] = np.copysign(_MAX_FLOAT64, values[position])
     return values, wrong
 
 

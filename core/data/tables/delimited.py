@@ -21,7 +21,7 @@ from core.errors import DatasetError
 
 _BLOCK_BYTES = 2**23
 _SAMPLE_ROWS = 1_000
-_LARGEST_RECORD = 2**22
+_MAX_RECORD_BYTES = 2**22
 _QUOTED = re.compile(rb'"[^"]*"?')
 
 
@@ -61,8 +61,8 @@ class DelimitedTable:
             raise self._error("expected a closing quote, but the file ends before one", unclosed)
         if self.n_rows == 0:
             raise DatasetError.at("expected rows below the header, but found none", file=file, line=line)
-        if longest > _LARGEST_RECORD:
-            limit = f"expected rows of at most {_LARGEST_RECORD:,} bytes, but found {longest:,}"
+        if longest > _MAX_RECORD_BYTES:
+            limit = f"expected rows of at most {_MAX_RECORD_BYTES:,} bytes, but found {longest:,}"
             raise self._error(f"{limit}, perhaps after a stray quote", longest_row)
 
     def kinds(self) -> Sequence[Kind]:
@@ -93,9 +93,9 @@ class DelimitedTable:
 
     def lines(self, records: Sequence[int]) -> list[int]:
         """Return the lines on which records begin."""
-        distinct, back = np.unique(np.array(records, np.int64), return_inverse=True)
+        distinct, inverse = np.unique(np.array(records, np.int64), return_inverse=True)
         places = record_places(self._text, self._start, self._line, ord(self._delimiter), distinct)
-        lines: list[int] = places[back, 0].tolist()
+        lines: list[int] = places[inverse, 0].tolist()
         return lines
 
     def _batches(
@@ -103,7 +103,7 @@ class DelimitedTable:
     ) -> Iterator[list[Any]]:
         names = [str(position) for position in range(len(self.names))]
         self._skipped = []
-        wanted = [names[position] for position in positions]
+        selected_names = [names[position] for position in positions]
 
         def skip(row: Any) -> Literal["skip", "error"]:
             # pyarrow counts records from 1, skipped records included.
@@ -123,14 +123,14 @@ class DelimitedTable:
                 ),
                 pa_csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.string()),
-                    include_columns=wanted,
+                    include_columns=selected_names,
                     strings_can_be_null=False,
                     check_utf8=False,
                 ),
             )
             done = 0
             for batch in reader:
-                yield [batch.column(place) for place in range(len(wanted))]
+                yield [batch.column(place) for place in range(len(selected_names))]
                 done += batch.num_rows
                 if on_progress is not None:  # rows instead of bytes, as pyarrow reads far ahead
                     on_progress(min(done, self.n_rows), self.n_rows)
@@ -147,7 +147,7 @@ class DelimitedTable:
 
     def _fields(self, start: int) -> tuple[str, ...]:
         stop, _, _ = record_stop(self._text, start, ord(self._delimiter))
-        if stop - start > _LARGEST_RECORD:
+        if stop - start > _MAX_RECORD_BYTES:
             raise self._too_long("a first row", stop - start)
         header = self._text[start:stop].tobytes().decode(errors="backslashreplace")
         try:
@@ -157,21 +157,19 @@ class DelimitedTable:
         return tuple(field.strip() for field in fields)
 
     def _too_long(self, what: str, found: int) -> DatasetError:
-        limit = f"expected {what} of at most {_LARGEST_RECORD:,} bytes, but found {found:,}"
+        limit = f"expected {what} of at most {_MAX_RECORD_BYTES:,} bytes, but found {found:,}"
         return DatasetError.at(f"{limit}, perhaps after a stray quote", file=self.file)
 
     def _error(self, detail: str, row: int) -> DatasetError:
         return DatasetError.at(detail, file=self.file, line=self.lines([row])[0])
 
     def _refusal(self, reason: str) -> DatasetError:
-        return DatasetError.at(
-            f"expected delimited text, but it cannot be taken apart: {reason}", file=self.file
-        )
+        return DatasetError.at(f"expected delimited text, but it cannot be parsed: {reason}", file=self.file)
 
     def _check_utf8(self, header: int) -> None:
         source = FileText(self._text, self.file)
         for start, stop in pairwise(source.cuts(_BLOCK_BYTES).tolist()):
-            if stop - start > _BLOCK_BYTES + _LARGEST_RECORD:
+            if stop - start > _BLOCK_BYTES + _MAX_RECORD_BYTES:
                 raise self._too_long("rows", stop - start)
             try:
                 self._text[start:stop].tobytes().decode()

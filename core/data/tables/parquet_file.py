@@ -148,12 +148,12 @@ class ParquetTable:
             words = self._limits.in_memory_words(self.size_bytes)
             if most_bytes == self._limits.unpacked_bytes:
                 words = f"{most_bytes:,} bytes (RANKERY_MAX_UNPACKED_BYTES)"
-            expected = f"expected Parquet data that unpack to at most {words}"
+            expected = f"expected Parquet data of at most {words} when uncompressed"
             raise DatasetError.at(f"{expected}, but found {found_bytes:,} bytes", file=self.file)
 
     def _damage(self, error: Exception) -> DatasetError:
-        reason = str(error).splitlines()[0] if str(error) else "no reason given"
-        return DatasetError.at(f"expected a whole Parquet file, but found damage: {reason}", file=self.file)
+        reason = str(error).splitlines()[0] if str(error) else "unknown reason"
+        return DatasetError.at(f"expected a valid Parquet file, but it is damaged: {reason}", file=self.file)
 
 
 def _is_string(type: Any) -> bool:

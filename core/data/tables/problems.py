@@ -11,7 +11,7 @@ from core.errors import DatasetError, DatasetProblem, ProblemCause
 MAX_PROBLEMS = 100
 _MAX_CAUSES = 100
 _EXAMPLES = 5  # example lines per cause
-_TEXT_SHOWN = 40
+_MAX_TEXT_LENGTH = 40
 
 CAUSES: Mapping[str, str] = MappingProxyType(
     {
@@ -21,18 +21,18 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "infinite_label": "Infinite label",
         "unfit_weight": "Not a finite weight of at least 0",
         "empty_query_id": "Empty query ID",
-        "inexact_id": "Neither a text nor an exact whole number as an ID",
+        "inexact_id": "ID is neither a text nor an exact whole number",
         "several_values": "Several values in one query",
         "not_a_category": "Neither a text nor a whole number",
         "long_category": "Text too long for a category",
         "many_categories": "Too many different values for a category",
-        "number_of_cells": "Another number of cells than the header",
+        "number_of_cells": "Number of cells differs from the header",
         "scattered_query": "Rows of a query that are not contiguous",
         "nested_values": "Neither numbers nor text",
-        "list_length": "List of another length",
-        "row_numbers": "Row numbers without a name",
+        "list_length": "List length differs from the first rows",
+        "row_numbers": "Unnamed column of row numbers",
         "empty_document_id": "Empty document ID",
-        "not_a_rank": "Not a whole number as a rank",
+        "not_a_rank": "Rank is not a whole number",
         "not_a_propensity": "Not a propensity above 0 and up to 1",
         "not_a_time": "Neither an ISO 8601 time nor a number of seconds or milliseconds",
     }
@@ -141,7 +141,7 @@ def cause_of_columns(cause: str, columns: Iterable[str]) -> tuple[ProblemCause, 
 
 def shortened(text: str) -> str:
     """Shorten a text for a message."""
-    return text if len(text) <= _TEXT_SHOWN else text[: _TEXT_SHOWN - 1] + "…"
+    return text if len(text) <= _MAX_TEXT_LENGTH else text[: _MAX_TEXT_LENGTH - 1] + "…"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -81,7 +81,7 @@ def measure_records(text: Text, at: int, delimiter: int) -> tuple[int, int, int,
 
 
 @exact
-def record_places(text: Text, at: int, line: int, delimiter: int, wanted: Int64Array) -> Int64Array:
+def record_places(text: Text, at: int, line: int, delimiter: int, record_indices: Int64Array) -> Int64Array:
     """Find the positions of records by index.
 
     Args:
@@ -89,17 +89,17 @@ def record_places(text: Text, at: int, line: int, delimiter: int, wanted: Int64A
         at: Position of the first record.
         line: Line number of the first record.
         delimiter: The byte between fields.
-        wanted: Increasing indices of records.
+        record_indices: Increasing indices of records.
 
     Returns:
-        (len(wanted), 2) line number and first byte of each record.
+        (len(record_indices), 2) line number and first byte of each record.
     """
-    places = np.full((len(wanted), 2), line)
+    places = np.full((len(record_indices), 2), line)
     record, found = 0, 0
-    while at < text.size and found < len(wanted):
+    while at < text.size and found < len(record_indices):
         stop, breaks, _ = record_stop(text, at, delimiter)
         if stop > at:
-            while found < len(wanted) and wanted[found] == record:
+            while found < len(record_indices) and record_indices[found] == record:
                 places[found, 0], places[found, 1] = line, at
                 found += 1
             record += 1

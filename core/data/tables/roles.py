@@ -145,15 +145,15 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
         *columns.document_columns,
         *columns.ignore,
     }
-    wanted = tuple(name for name in table.names if name in known - named)
-    categorical = tuple(name for name in wanted if name in columns.categorical_features)
-    if not wanted:
+    feature_columns = tuple(name for name in table.names if name in known - named)
+    categorical = tuple(name for name in feature_columns if name in columns.categorical_features)
+    if not feature_columns:
         expected = f"expected features of the model such as {listed(features)}, but found only"
         raise DatasetError.at(f"{expected} {listed(table.names)}", file=table.file, line=table.header_line)
     given = Columns(
         query=columns.query,
         document=columns.document,
-        features=tuple(name for name in wanted if name not in categorical) or None,
+        features=tuple(name for name in feature_columns if name not in categorical) or None,
         categorical_features=categorical,
         ignore=tuple(name for name in table.names if name in named - {columns.query, columns.document}),
     )
@@ -165,7 +165,7 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
     query, document = (
         table.names[roles.parts[role]] if role in roles.parts else None for role in ("query", "document")
     )
-    used = {query, document, *wanted}
+    used = {query, document, *feature_columns}
     ignored = tuple(name for name in table.names if name not in used)
     return replace(given, query=query, document=document, ignore=ignored)
 
@@ -199,8 +199,8 @@ def _unfit_names(names: Sequence[str], columns: Columns) -> list[DatasetProblem]
         if _INDEX.fullmatch(name) and name not in columns.ignore:
             called = f"is called {name!r}" if name else "has no name"
             detail = (
-                f"expected a name for every column, but column {position} {called}, as when a program"
-                " writes row numbers; leave them out when writing"
+                f"expected a name for every column, but column {position} {called}, perhaps a column of"
+                " row numbers; omit row numbers when you write the file"
             )
             detail += ", or name it in columns.ignore" if name else ""
             problems.append(DatasetProblem(detail, column=name or None))
@@ -215,8 +215,7 @@ def _unknown(names: Sequence[str], columns: Columns) -> list[DatasetProblem]:
     known = set(names)
     return [
         DatasetProblem(
-            f"expected a column {name!r}, as {pointer[1:].replace('/', '.')} says,"
-            f" but found only {listed(names)}"
+            f"expected the column {name!r} of {pointer[1:].replace('/', '.')}, but found only {listed(names)}"
         )
         for pointer, name in columns.mentions()
         if name not in known

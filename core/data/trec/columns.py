@@ -19,8 +19,8 @@ from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
 from rankery.identifiers import EXPECTED, Spellings, spell_column
 
-MOST_PROBLEMS = 100
-MOST_FLOAT64 = float(np.finfo(np.float64).max)
+MAX_PROBLEMS = 100
+MAX_FLOAT64 = float(np.finfo(np.float64).max)
 
 
 class WordColumns:
@@ -54,16 +54,16 @@ class WordColumns:
         n_lines = count_lines(text, self._source.start, comments)
         if not n_lines:
             raise DatasetError.at(
-                f"expected lines of {', '.join(names)}, but found only blank ones", file=file
+                f"expected lines of {', '.join(names)}, but found only blank lines", file=file
             )
         limits.check_documents(n_lines, file)
         self._starts, self._stops = np.empty((2, len(names), n_lines), np.int64)
         counts, self._numbers = np.empty((2, n_lines), np.int64)
         find_words(text, self._source.start, comments, self._starts, self._stops, counts, self._numbers)
-        expected = f"expected {len(names)} words, {' '.join(names)}"
+        expected = f"expected {len(names)} words ({' '.join(names)})"
         self._refuse(
             (counts < len(names)) | ((counts > len(names)) & (not more_words)),
-            lambda line: (f"{expected}, of which there are {counts[line]}", *self._line(line)),
+            lambda line: (f"{expected} instead of {counts[line]}", *self._line(line)),
         )
 
     def texts(self, name: str) -> Texts:
@@ -91,7 +91,7 @@ class WordColumns:
             spellings.take(words.array, found)
         return Texts(found.texts)
 
-    def numbers(self, name: str, what: str, largest: float = MOST_FLOAT64) -> Float64Array:
+    def numbers(self, name: str, what: str, largest: float = MAX_FLOAT64) -> Float64Array:
         """Return the words of a column as float64.
 
         Args:
@@ -131,7 +131,7 @@ class WordColumns:
         self._refuse(
             first != np.arange(len(first)),
             lambda line: (
-                f"expected each document once a query (first on line {self._numbers[first[line]]})",
+                f"expected each document once per query (first on line {self._numbers[first[line]]})",
                 *self._word(name, line),
             ),
         )
@@ -139,8 +139,8 @@ class WordColumns:
     def _refuse(self, wrong: npt.NDArray[np.bool_], span: Callable[[int], Span]) -> None:
         lines = np.flatnonzero(wrong)
         if len(lines):
-            problems = self._source.errors([span(int(line)) for line in lines[:MOST_PROBLEMS]])
-            raise DatasetError(*problems, more=len(lines) > MOST_PROBLEMS)
+            problems = self._source.errors([span(int(line)) for line in lines[:MAX_PROBLEMS]])
+            raise DatasetError(*problems, more=len(lines) > MAX_PROBLEMS)
 
     def _word(self, name: str, line: int) -> tuple[int, int]:
         place = self._names.index(name)

@@ -109,8 +109,9 @@ def _none_judged(
         for identifiers, queries in (retrieved, judged)
     )
     return (
-        f"would have 0 by every metric: 0 of {len(retrieved[1]):,} retrieved documents are judged. In query"
-        f" {query_ids[query]!r} it has {found}, and the dataset has {expected}; spell the ids alike"
+        f"every metric would be 0: 0 of {len(retrieved[1]):,} retrieved documents are judged. In query"
+        f" {query_ids[query]!r} the ranking has {found}, and the dataset has {expected}; use the"
+        " same ids in both"
     )
 
 
@@ -125,14 +126,15 @@ def _written(identifiers: Texts) -> Texts:
     return Texts.of([word(identifier) for identifier in identifiers])
 
 
-def _rows_of(judged: Int64Array, wanted: Int64Array) -> Int64Array:
-    """Return the position of each wanted key among the judged keys, -1 for unknown keys."""
+def _rows_of(judged: Int64Array, given: Int64Array) -> Int64Array:
+    """Return the position of each given key among the judged keys, -1 for unknown keys."""
     order = np.argsort(judged, kind="stable")
     ordered = judged[order]
     if (np.diff(ordered) == 0).any():
         raise InvalidInput.at(
             "/dataset_id",
-            "has a document id twice within a query, so that rankings cannot be joined with it by their ids",
+            "has a duplicate document id in a query, so rankings cannot be joined with the dataset by"
+            " document id",
         )
-    places = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-    return np.where(ordered[places] == wanted, order[places], -1)
+    places = np.minimum(np.searchsorted(ordered, given), len(ordered) - 1)
+    return np.where(ordered[places] == given, order[places], -1)

@@ -17,7 +17,7 @@ from rankery.identifiers import Spellings
 
 QRELS_COLUMNS = ("qid", "iteration", "docno", "relevance")
 FORMAT = "trec-qrels"
-_MOST_FLOAT32 = float(np.finfo(np.float32).max)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
@@ -37,7 +37,7 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
             that is not a finite float32 number, a document that is judged twice for a query.
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
-    labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MOST_FLOAT32)
+    labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MAX_FLOAT32)
     spellings = Spellings()
     queries, documents = group_queries(columns.identifiers("qid", spellings)), columns.identifiers("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")

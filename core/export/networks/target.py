@@ -54,12 +54,12 @@ class NetworkTarget(Target[NetworkSource]):
     """A format of linear scorers or networks.
 
     Attributes:
-        cannot: Members of `FEATURES_OF_NETWORKS` that the format cannot express.
-        way_out: Advice for a model that the format cannot express.
+        unsupported: Members of `FEATURES_OF_NETWORKS` that the format cannot express.
+        limit_advice: Advice for a model that the format cannot express.
     """
 
-    cannot: ClassVar[frozenset[str]] = frozenset()
-    way_out: ClassVar[str] = "Export it as onnx, c or python."
+    unsupported: ClassVar[frozenset[str]] = frozenset()
+    limit_advice: ClassVar[str] = "Export the model as onnx, c or python."
 
     def check(self, source: NetworkSource) -> None:
         """Refuse a model that the format cannot express.
@@ -67,8 +67,10 @@ class NetworkTarget(Target[NetworkSource]):
         Raises:
             ModelError: The format cannot express the model.
         """
-        if found := [words for name, words in parts_of(source.network) if name in self.cannot]:
-            raise ModelError(f"{self.name} cannot express {' and '.join(found)} of the model. {self.way_out}")
+        if found := [words for name, words in parts_of(source.network) if name in self.unsupported]:
+            raise ModelError(
+                f"{self.name} cannot express {' and '.join(found)} of the model. {self.limit_advice}"
+            )
 
     @abstractmethod
     def engines(self, content: bytes, source: NetworkSource) -> tuple[Engine, ...]:
@@ -99,9 +101,9 @@ LIMITS = {
 }
 
 
-def limits_of(cannot: frozenset[str]) -> tuple[str, ...]:
+def limits_of(unsupported: frozenset[str]) -> tuple[str, ...]:
     """Return a note on the unsupported parts of a model, in the order of `LIMITS`."""
-    limits = [words for name, words in LIMITS.items() if name in cannot]
+    limits = [words for name, words in LIMITS.items() if name in unsupported]
     return (", ".join(limits),) if limits else ()
 
 
@@ -130,10 +132,10 @@ def require_missing_as_zero(source: NetworkSource, reader: str) -> None:
         f"{source.features[column]!r} at {centres[column]:.6g}" for column in astray[:_EXAMPLES].tolist()
     )
     raise ModelError(
-        f"the model takes a missing feature for its mean, {reader} for 0: {len(astray)} of"
-        f" {source.network.n_features} features differ ({examples}). Let the features' queries return these"
-        " means where a document has no value, and say never_missing; or say it where every document has"
-        " every feature"
+        f"the model replaces a missing feature by its mean, {reader} by 0: {len(astray)} of"
+        f" {source.network.n_features} features differ ({examples}). Let the queries of these features"
+        " return the mean for documents without a value, and set never_missing. If no features are missing,"
+        " set never_missing only"
     )
 
 
@@ -148,4 +150,4 @@ def require_float32(source: NetworkSource, reader: str) -> None:
         held = inputs.means.astype(np.float32), inputs.deviations.astype(np.float32)
     small = held[1] < np.finfo(np.float32).tiny
     if not np.isfinite(held).all() or small.any():
-        raise ModelError(f"means or deviations of the model are beyond the float32 of {reader}")
+        raise ModelError(f"means or deviations of the model exceed the range of float32, which {reader} uses")

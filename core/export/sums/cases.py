@@ -6,7 +6,7 @@ from core.export.networks import cases
 from core.export.networks.rounding import DOUBLE, SINGLE, rounding
 from core.export.networks.target import NetworkSource
 from core.export.sums.target import SumEngine, SumSource
-from core.export.tree_target import unplain
+from core.export.tree_target import inexpressible_part
 from core.types import Float32Array, Float64Array
 
 
@@ -41,7 +41,7 @@ def edge_cases(
         own = np.ix_(owners == place, part.columns)
         if isinstance(part.source, NetworkSource):
             rows[own] = cases.edge_cases(part.source, engine, base[own], random)
-        elif not unplain(part.source.text):
+        elif not inexpressible_part(part.source.text):
             rows[own] = part.source.at_thresholds(base[own], random)
     return rows
 
@@ -62,7 +62,7 @@ def rounding_of_sum(source: SumSource, engine: SumEngine, rows: Float32Array) ->
         weight, chosen = abs(part.member.weight), np.ascontiguousarray(rows[:, part.columns])
         if isinstance(part.source, NetworkSource):
             bound += weight * rounding(part.source.network, chosen, DOUBLE)
-        elif not unplain(part.source.text):
+        elif not inexpressible_part(part.source.text):
             nodes = part.source.nodes
             largest = float(np.maximum.reduceat(np.abs(nodes.values), nodes.roots).sum())
             bound += weight * (len(nodes.roots) + 2) * unit * largest

@@ -12,7 +12,7 @@ from core.errors import ModelError
 from core.export.networks.target import Engine, NetworkSource, NetworkTarget
 from core.export.nodes import Nodes, require_same_shape
 from core.export.target import Source, Target
-from core.export.tree_target import Arithmetic, TreeSource, TreeTarget, scores_of, unplain
+from core.export.tree_target import Arithmetic, TreeSource, TreeTarget, inexpressible_part, scores_of
 from core.scorers import Member, Network, Sum, TreeModel
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
@@ -163,7 +163,7 @@ class MembersTarget(SumTarget):
         """Read the members, and return engines that sum their scores as the file does."""
         written = self.read(content, source)
         if len(written) != len(source.parts):
-            raise ModelError("the export has another number of members than the sum")
+            raise ModelError("the number of members in the export differs from the sum's")
         read = [self._read(one, part.source) for one, part in zip(written, source.parts, strict=True)]
         names = [self.reader]
         if max(map(len, read)) > 1:
@@ -179,7 +179,7 @@ class MembersTarget(SumTarget):
         if isinstance(source, NetworkSource):
             engines = self.of_network(source).engines(written.content, source)
             return [(engine, None) for engine in engines]
-        if unplain(source.text):
+        if inexpressible_part(source.text):
             forest = Forest(ModelText.read(written.content))
             return [
                 (Engine(self.reader, "LightGBM's own", single=False, finite=False, score=forest.score), None)

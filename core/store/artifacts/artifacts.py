@@ -66,7 +66,7 @@ class Artifacts:
                 self._publish(temporary, path)
         except OSError as error:
             if error.errno in _FULL:
-                raise StoreFull(f"there is no room for {key}: {error}") from error
+                raise StoreFull(f"no space left for {key}: {error}") from error
             raise
         finally:
             temporary.unlink(missing_ok=True)
@@ -151,7 +151,9 @@ class Artifacts:
                 return Path(path).absolute().as_uri()
             url = self._files.run(lambda files: _signed(files, path, seconds))
         if url is None:
-            raise StoreUnavailable("the artifact storage signs no URLs; keep artifacts in a folder or on S3")
+            raise StoreUnavailable(
+                "the artifact storage cannot sign URLs; store artifacts in a folder or on S3"
+            )
         return url
 
     def version(self, key: str) -> str:
@@ -219,7 +221,7 @@ class Artifacts:
         except FileNotFoundError:
             return
         except Exception as error:  # each file system has its own errors
-            raise StoreUnavailable(f"the artifact storage {self._words(error)}") from error
+            raise StoreUnavailable(f"the artifact storage {self._reason(error)}") from error
         for path, about in found.items():
             yield path.removeprefix(f"{self._root}/"), about
 
@@ -237,9 +239,9 @@ class Artifacts:
             if isinstance(error, FileNotFoundError) and not writing:
                 raise NotFound("artifact", key) from error
             kind = StoreFull if isinstance(error, OSError) and error.errno in _FULL else StoreUnavailable
-            raise kind(f"the artifact storage {self._words(error)}, needed for {key}") from error
+            raise kind(f"the artifact storage {self._reason(error)}, needed for {key}") from error
 
-    def _words(self, error: Exception) -> str:
+    def _reason(self, error: Exception) -> str:
         return f"failed: {error}" if self.is_local else failure_reason(error)
 
     def _temporary(self, path: str) -> Path:

@@ -20,7 +20,7 @@ from core.store.artifacts.multipart import send_to_s3
 T = TypeVar("T")
 
 MEBIBYTE = 2**20
-LOOK_SECONDS = 3.0
+LISTING_SECONDS = 3.0
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 2.0
 
@@ -137,7 +137,7 @@ class FileSystem:
         files = self._present()
         try:
             if isinstance(files, AsyncFileSystem):
-                sync(files.loop, files._ls, self.root, detail=False, refresh=True, timeout=LOOK_SECONDS)
+                sync(files.loop, files._ls, self.root, detail=False, refresh=True, timeout=LISTING_SECONDS)
             else:
                 files.ls(self.root, detail=False)
         except FileNotFoundError as error:

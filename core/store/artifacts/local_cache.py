@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-_WRITING = ".writing-"
-_LEAVING = ".leaving-"
+_WRITING_PREFIX = ".writing-"
+_REMOVING_PREFIX = ".leaving-"
 _LOCK = ".lock"
 
 
@@ -90,7 +90,7 @@ class LocalCache:
         with contextlib.ExitStack() as stack:
             with self._alone():
                 self._sweep()
-                folder = self._folder / f"{_WRITING}{secrets.token_hex(8)}"
+                folder = self._folder / f"{_WRITING_PREFIX}{secrets.token_hex(8)}"
                 folder.mkdir()
                 stack.enter_context(_locked(folder))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -98,10 +98,10 @@ class LocalCache:
 
     def _sweep(self) -> None:
         """Remove the unfinished entries of dead processes."""
-        for folder in self._folder.glob(f"{_WRITING}*"):
+        for folder in self._folder.glob(f"{_WRITING_PREFIX}*"):
             with contextlib.suppress(OSError), _locked(folder):
                 shutil.rmtree(folder)
-        for folder in self._folder.glob(f"{_LEAVING}*"):
+        for folder in self._folder.glob(f"{_REMOVING_PREFIX}*"):
             shutil.rmtree(folder, ignore_errors=True)
 
     def _publish(self, folder: Path, entry: Path) -> None:
@@ -122,7 +122,7 @@ class LocalCache:
 
     def _remove(self, entry: Path) -> None:
         # Rename first, so that no reader finds a half-deleted entry.
-        leaving = entry.rename(self._folder / f"{_LEAVING}{secrets.token_hex(8)}")
+        leaving = entry.rename(self._folder / f"{_REMOVING_PREFIX}{secrets.token_hex(8)}")
         shutil.rmtree(leaving, ignore_errors=True)
 
 

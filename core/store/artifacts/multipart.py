@@ -10,7 +10,7 @@ from typing import Any
 PART_BYTES = 16 * 2**20
 CONCURRENT_PARTS = 4
 # Largest number of parts of one object on S3.
-MOST_PARTS = 10_000
+MAX_PARTS = 10_000
 
 
 class FileRange(io.RawIOBase):
@@ -85,7 +85,7 @@ def send_to_s3(files: Any, path: Path, target: str) -> None:
 
 def ranges(size_bytes: int) -> Iterator[tuple[int, int]]:
     """Yield start and size of each part of a file."""
-    part_bytes = max(PART_BYTES, -(-size_bytes // MOST_PARTS))
+    part_bytes = max(PART_BYTES, -(-size_bytes // MAX_PARTS))
     for start in range(0, size_bytes, part_bytes):
         yield start, min(part_bytes, size_bytes - start)
 

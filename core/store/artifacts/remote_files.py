@@ -7,7 +7,7 @@ from typing import Any, BinaryIO, cast
 # Smallest range request, for readers by line or by block.
 BUFFER_BYTES = 2**20
 # Largest range request of sequential reads; fewer requests mean less latency.
-AHEAD_BYTES = 2**23
+READ_AHEAD_BYTES = 2**23
 
 
 class _Ranges(io.RawIOBase):
@@ -53,7 +53,7 @@ class _Ranges(io.RawIOBase):
 
     def _load(self, wanted: int) -> None:
         reads_on = self._position == self._piece_stop
-        self._ahead = min(max(2 * self._ahead, wanted), AHEAD_BYTES) if reads_on else 0
+        self._ahead = min(max(2 * self._ahead, wanted), READ_AHEAD_BYTES) if reads_on else 0
         stop = min(self._position + max(wanted, self._ahead), self._size)
         self._piece, self._piece_stop = memoryview(self._fetch(self._position, stop)), stop
 

@@ -10,7 +10,7 @@ from core.store.clock import utc_now
 from core.store.store import Store
 
 # Jobs and uploads record their artifacts only when they end.
-UNFINISHED = timedelta(hours=1)
+ORPHAN_GRACE_PERIOD = timedelta(hours=1)
 
 
 @dataclass
@@ -62,7 +62,7 @@ def _examine(store: Store, key: str, found: Inventory) -> None:
 
 
 def _orphaned(store: Store, keys: set[str], folders: set[str]) -> Iterator[str]:
-    before = utc_now() - UNFINISHED
+    before = utc_now() - ORPHAN_GRACE_PERIOD
     for key, written_at in store.artifacts.files():
         above = {str(folder) for folder in PurePosixPath(key).parents}
         if written_at < before and key not in keys and not above & folders:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from core.store.artifacts.artifacts import Artifacts
 
 # Largest number of folders listed one by one; for more, their parent folder is listed once.
-_LISTINGS = 64
+_MAX_LISTINGS = 64
 CHECKPOINTS = "checkpoints"
 
 
@@ -23,7 +23,7 @@ class FolderSizes:
     def __init__(self, artifacts: Artifacts) -> None:
         self._artifacts = artifacts
         self._bytes: dict[str, int] = {}
-        self._asked: Counter[str] = Counter()
+        self._requests: Counter[str] = Counter()
         self._listed: set[str] = set()
 
     def of(self, folders: Iterable[str]) -> dict[str, int]:
@@ -34,9 +34,9 @@ class FolderSizes:
         """
         wanted = list(folders)
         for folder in wanted:
-            self._asked[_top(folder)] += 1
-        for top, number in self._asked.items():
-            if number > _LISTINGS and top not in self._listed:
+            self._requests[_top(folder)] += 1
+        for top, number in self._requests.items():
+            if number > _MAX_LISTINGS and top not in self._listed:
                 self._listed.add(top)
                 self._add(top)
         for folder in wanted:

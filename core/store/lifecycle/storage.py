@@ -37,21 +37,21 @@ FOLDERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 LABELS: Mapping[str, str] = MappingProxyType(
     {
-        "datasets": "Files of datasets that wait to be read",
-        "data": "Contents of datasets",
+        "datasets": "Dataset files waiting for import",
+        "data": "Imported datasets",
         "click-logs": "Click logs",
         "models": "Models",
         "rankings": "Rankings",
         "evaluations": "Evaluations",
         "comparisons": "Comparisons",
         "inspections": "Inspections",
-        "drift-reports": "Reports of drift",
+        "drift-reports": "Drift reports",
         "interleavings": "Interleavings",
-        "score-samples": "Samples of scoring requests",
-        "experiments": "Reports of experiments",
-        "studies": "Values of studies",
+        "score-samples": "Sampled scoring requests",
+        "experiments": "Experiment reports",
+        "studies": "Metric values of studies",
         "jobs": "Checkpoints and candidates of jobs",
-        "uploads": "Uploads that wait to be read",
+        "uploads": "Uploads waiting for import",
         OTHER: "Other files",
     }
 )

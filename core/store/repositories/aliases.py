@@ -21,7 +21,7 @@ REFUSED = "refused"
 ROLLED_BACK = "rolled_back"
 REMOVED = "removed"
 
-_LOCKS = 0x414C4941  # namespace of advisory locks: "ALIA"
+_ALIAS_LOCKS = 0x414C4941  # namespace of advisory locks: "ALIA"
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Aliases:
         Raises:
             NotFound: The alias does not exist.
         """
-        return _there(self.find(name, alias), name, alias)
+        return _require(self.find(name, alias), name, alias)
 
     def of_name(self, name: str) -> list[ModelAlias]:
         """List the aliases of a name, in alphabetical order.
@@ -135,15 +135,15 @@ class Aliases:
                 f"{promotion.name}@{promotion.alias}",
                 "removed" if row is None else f"at version {row.model.version}",
                 f"it was moved while version {challenger.version} was compared with version"
-                f" {champion.version}; try again to compare with what it points at now",
+                f" {champion.version}; try again to compare with the current version",
             )
-        self._move(row, challenger, PROMOTED, **_asked(promotion))
+        self._move(row, challenger, PROMOTED, **_job_columns(promotion))
         return row
 
     def refuse(self, promotion: Promotion) -> AliasMove:
         """Record that a version failed the gate of an alias."""
         compared = self._compared(promotion)
-        return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_asked(promotion))
+        return self._record(REFUSED, promotion.name, promotion.alias, *compared, **_job_columns(promotion))
 
     def roll_back(self, name: str, alias: str, key_id: str | None = None) -> ModelAlias:
         """Undo the last move of an alias, ignoring its gate.
@@ -152,16 +152,17 @@ class Aliases:
             NotFound: The alias does not exist.
             WrongState: No move is left to undo, or the version before it was deleted.
         """
-        row = _there(self.find_locked(name, alias), name, alias)
+        row = _require(self.find_locked(name, alias), name, alias)
         last = self._session.get(AliasMove, row.move_id) if row.move_id else None
         if last is None or last.from_version is None:
             at = f"at version {row.model.version}"
-            raise WrongState("alias", row.reference, at, "there is no version before it to go back to")
+            raise WrongState("alias", row.reference, at, "it has no previous version to roll back to")
         try:
             before = self._target(f"{name}:{last.from_version}")
         except NotFound as gone:
             detail = (
-                f"{name}:{last.from_version}, where it was before, was deleted; restore it from the trash, or"
+                f"its previous version, {name}:{last.from_version}, was deleted; restore it from the trash,"
+                " or"
             )
             at = f"at version {row.model.version}"
             raise WrongState("alias", row.reference, at, f"{detail} move the alias") from gone
@@ -176,7 +177,7 @@ class Aliases:
         Raises:
             NotFound: The alias does not exist.
         """
-        row = _there(self.find_locked(name, alias), name, alias)
+        row = _require(self.find_locked(name, alias), name, alias)
         self._record(REMOVED, name, alias, row.model, None, key_id=key_id)
         self._session.delete(row)
         self._session.flush()
@@ -247,7 +248,7 @@ class Aliases:
 
     def _lock(self, name: str, alias: str) -> None:
         """Take the advisory lock of an alias and its gate."""
-        advisory_lock(self._session, _LOCKS, f"{name}@{alias}")
+        advisory_lock(self._session, _ALIAS_LOCKS, f"{name}@{alias}")
 
     def _target(self, reference: str) -> Model:
         """Return a model version, locked against deletion until the transaction ends."""
@@ -284,11 +285,11 @@ class Aliases:
         return added(self._session, move)
 
 
-def _there(row: ModelAlias | None, name: str, alias: str) -> ModelAlias:
+def _require(row: ModelAlias | None, name: str, alias: str) -> ModelAlias:
     if row is None:
         raise NotFound("alias", f"{name}@{alias}")
     return row
 
 
-def _asked(promotion: Promotion) -> dict[str, Any]:
+def _job_columns(promotion: Promotion) -> dict[str, Any]:
     return {"job_id": promotion.job_id, "key_id": promotion.key_id, "report": promotion.report}

@@ -18,7 +18,7 @@ from core.store.tables import ApiKey, BrowserSession
 ADMIN = "admin"
 SCOPES = ("read", "score", "write", ADMIN)
 SECRET_PREFIX = "rk_"  # noqa: S105 - what all secrets begin with
-USE_NOTED_EVERY = timedelta(minutes=1)
+LAST_USE_INTERVAL = timedelta(minutes=1)
 
 _SECRET_BYTES = 32  # 43 characters of url-safe base64
 _HINT_CHARACTERS = len(SECRET_PREFIX) + 5
@@ -106,7 +106,7 @@ class ApiKeys(Repository[ApiKey]):
     def note_use(self, id: str) -> None:
         """Record the last use of a key, with a resolution of one minute."""
         now = utc_now()
-        seldom = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - USE_NOTED_EVERY)
+        seldom = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - LAST_USE_INTERVAL)
         self._session.execute(update(ApiKey).where(ApiKey.id == id, seldom).values(last_used_at=now))
 
     def begin_session(self, key_id: str, lifetime: timedelta) -> str:
@@ -148,18 +148,20 @@ def _check(scopes: Collection[str], expires_at: datetime | None) -> None:
     unknown = sorted(set(scopes) - set(SCOPES))
     if not scopes or unknown:
         found = f", not {unknown[0]!r}" if unknown else ""
-        raise InvalidInput.at("/scopes", f"must name some of {', '.join(SCOPES)}{found}")
+        raise InvalidInput.at("/scopes", f"must be a list of {', '.join(SCOPES)}{found}")
     if expires_at is not None and expires_at <= utc_now():
-        raise InvalidInput.at("/expires_at", "must lie in the future")
+        raise InvalidInput.at("/expires_at", "must be in the future")
 
 
 def _check_projects(scopes: Collection[str], projects: Collection[str] | None) -> None:
     if projects is None:
         return
     if not projects:
-        raise InvalidInput.at("/projects", "must name at least one project; leave it out for all of them")
+        raise InvalidInput.at("/projects", "must name at least one project; leave it out for all projects")
     for place, name in enumerate(projects):
         if not is_project_name(name):
             raise InvalidInput.at(f"/projects/{place}", PROJECT_RULE)
     if ADMIN in scopes:
-        raise InvalidInput.at("/scopes", "a key bound to projects cannot have admin, which covers all")
+        raise InvalidInput.at(
+            "/scopes", "a key limited to projects cannot have the scope admin, which covers all projects"
+        )

@@ -96,7 +96,7 @@ class Candidates:
         """Return whether all candidates have ended."""
         return all(row.status not in UNSETTLED for row in self.of(job_id))
 
-    def beside(self, job_id: str) -> list[str]:
+    def helper_jobs(self, job_id: str) -> list[str]:
         """List the ids of the active jobs that try candidates parallel to an automatic training."""
         rows = select(Job.id, Job.spec).where(Job.kind == TryCandidatesJob.kind, Job.status.in_(ACTIVE))
         return [own for own, spec in self._session.execute(rows) if spec.get("auto_train_id") == job_id]
@@ -115,5 +115,5 @@ class Candidates:
             if row.status in UNSETTLED:
                 row.status, row.reason = NOT_TRIED, "the automatic training ended"
         self._session.flush()
-        for job_id in self.beside(job.id):
+        for job_id in self.helper_jobs(job.id):
             self._jobs.request_cancel(job_id)

@@ -169,7 +169,7 @@ class Datasets(DataRepository[Dataset]):
         dataset.digest, dataset.data_key = digest, data_key
         dataset.statistics, dataset.findings = statistics, list(findings)
         dataset.feature_names = None if feature_names is None else list(feature_names)
-        self._tell_format(dataset, format)
+        self._record_format(dataset, format)
         self._session.flush()
         return dataset
 
@@ -188,7 +188,7 @@ class Datasets(DataRepository[Dataset]):
         dataset.digest, dataset.data_key = digest, other.data_key
         dataset.statistics, dataset.findings = other.statistics, other.findings
         dataset.feature_names = other.feature_names
-        self._tell_format(dataset, other.source.get("format"))
+        self._record_format(dataset, other.source.get("format"))
         self._session.flush()
         return dataset
 
@@ -225,7 +225,7 @@ class Datasets(DataRepository[Dataset]):
         return dataset
 
     @staticmethod
-    def _tell_format(dataset: Dataset, format: str | None) -> None:
+    def _record_format(dataset: Dataset, format: str | None) -> None:
         if format is not None and "format" in dataset.source:
             dataset.source = {**dataset.source, "format": format}
 

@@ -80,7 +80,7 @@ class Events:
             ValueError: There is no such kind.
         """
         if kind not in EVENT_KINDS:
-            raise ValueError(f"there is no kind of event {kind!r}")
+            raise ValueError(f"unknown kind of event {kind!r}")
         row = {"kind": kind, "object_kind": object_kind, "object_id": object_id}
         facts = data if callable(data) else lambda: data
         self._added.append(({**row, "project": project, "key_id": key_id}, facts))
@@ -234,7 +234,7 @@ class Events:
 
 def _id_of(cursor: str) -> int:
     if not (cursor.isascii() and cursor.isdecimal()) or int(cursor) > MAX_ID:
-        raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+        raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
     return int(cursor)
 
 

@@ -186,14 +186,14 @@ class Experiments(Repository[Experiment]):
 
         Raises:
             NotFound: It does not exist.
-            WrongState: It is active, or nothing is left to do.
+            WrongState: It is active, or it has no trainings left to run.
         """
         experiment = self.locked(id)
         if experiment.status in ACTIVE_EXPERIMENTS:
-            raise WrongState("experiment", id, experiment.status, "it goes on already")
+            raise WrongState("experiment", id, experiment.status, "it is already running")
         unsuccessful = [state for state in self.trainings(id) if state.status != SUCCEEDED]
         if experiment.status == ExperimentStatus.SUCCEEDED and not unsuccessful:
-            raise WrongState("experiment", id, experiment.status, "nothing is left to do")
+            raise WrongState("experiment", id, experiment.status, "it has no trainings left to run")
         for state in unsuccessful:
             # A job may have been deleted with the experiment.
             if state.job is None or state.job.status in (FAILED, "cancelled") or state.job.cancel_requested:

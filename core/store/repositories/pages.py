@@ -116,7 +116,7 @@ class Span:
         if self.limit < 1:
             raise InvalidInput.at("/limit", "must be at least 1")
         if self.cursor is not None and not is_id(self.cursor, prefix):
-            raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+            raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
         if order.by is None:
             walk = self._walk(rows, [id], [literal(self.cursor)], order, self.limit + 1)
             found = list(session.scalars(walk))
@@ -142,7 +142,7 @@ class Span:
         if self.cursor is not None:
             row = session.execute(select(by).where(id == self.cursor)).one_or_none()
             if row is None:
-                raise InvalidInput.at("/cursor", "is of a row that is gone; begin at the first page")
+                raise InvalidInput.at("/cursor", "refers to a deleted row; start again at the first page")
             last = row[0]
         found: list[str] = []
         if self.cursor is None or last is not None:

@@ -39,7 +39,7 @@ PROJECT_RULE = "must be 1 to 64 of a-z, 0-9, '.', '_' and '-', the first a lette
 
 # Results of a job belong to the project of the job; a model to that of its name.
 _RESULTS: tuple[Any, ...] = (Evaluation, Comparison, Ranking, Inspection)
-_MADE: tuple[Any, ...] = (Dataset, ClickLog, DriftReport, *_RESULTS)
+_OBJECTS_OF_JOBS: tuple[Any, ...] = (Dataset, ClickLog, DriftReport, *_RESULTS)
 _COUNTED: tuple[Any, ...] = (Job, Model, Dataset, ClickLog, *_RESULTS, Study, Experiment)
 _ENDED_STUDIES = ("succeeded", "failed", "cancelled")
 _NAME_LOCKS = 0x4E414D45  # namespace of advisory locks: "NAME"
@@ -86,8 +86,8 @@ class Projects:
         if project is None and len(allowed) == 1:
             return allowed[0]
         if project not in allowed:
-            problem = "required" if project is None else f"{project} is no project of the API key"
-            raise InvalidInput.at("/project", f"{problem}; give one of {', '.join(allowed)}")
+            problem = "required" if project is None else f"{project} is not a project of the API key"
+            raise InvalidInput.at("/project", f"{problem}; use one of {', '.join(allowed)}")
         return project
 
     def of_job(self, spec: JobSpec, given: str | None) -> str | None:
@@ -145,7 +145,7 @@ class Projects:
         project = self.of_new(project)
         job.project = project
         with with_trash(self._session), limited_to(None):
-            for table in _MADE:
+            for table in _OBJECTS_OF_JOBS:
                 for row in self._session.scalars(select(table).where(table.job_id == job.id)):
                     row.project = project
         self._session.flush()
@@ -217,7 +217,7 @@ def changed_tags(tags: Mapping[str, str] | None, changes: Mapping[str, str | Non
     merged = {**(tags or {}), **changes}
     kept = {tag: value for tag, value in merged.items() if value is not None}
     if len(kept) > MAX_TAGS:
-        raise InvalidInput.at("/tags", f"would make {len(kept)} tags; there are at most {MAX_TAGS}")
+        raise InvalidInput.at("/tags", f"would result in {len(kept)} tags; the maximum is {MAX_TAGS}")
     return kept
 
 

@@ -99,7 +99,7 @@ class Idempotency:
                 self._session.add(record)
         except IntegrityError as error:
             raise WrongState(
-                "idempotency key", key, "in use", "repeat the request to get its answer"
+                "idempotency key", key, "in use", "repeat the request to get its response"
             ) from error
         return record
 

@@ -177,7 +177,7 @@ class Studies(Repository[Study]):
         Raises:
             WrongState: The study is concluding or has ended.
         """
-        study = self._open(study_id, "trials are added while it runs or is paused")
+        study = self._open(study_id, "trials can be added only while it is running or paused")
         study.trials += 1
         return self._progress.queue(study, "hand", parameters)
 
@@ -189,7 +189,7 @@ class Studies(Repository[Study]):
         """
         study = self.locked(study_id)
         if study.status != RUNNING:
-            raise WrongState("study", study_id, study.status, "only a running one can be paused")
+            raise WrongState("study", study_id, study.status, "only a running study can be paused")
         study.status, study.paused_at = PAUSED, utc_now()
         self._session.flush()
         return study
@@ -202,7 +202,7 @@ class Studies(Repository[Study]):
         """
         study = self.locked(study_id)
         if study.status != PAUSED:
-            raise WrongState("study", study_id, study.status, "only a paused one can be resumed")
+            raise WrongState("study", study_id, study.status, "only a paused study can be resumed")
         study.paused_seconds += seconds_between(study.paused_at, utc_now())
         study.status, study.paused_at = RUNNING, None
         self._progress.advance(study)
@@ -226,7 +226,9 @@ class Studies(Repository[Study]):
         Raises:
             WrongState: The study is concluding or has ended.
         """
-        study = self._open(study_id, "its budget is changed while it runs or is paused; clone it instead")
+        study = self._open(
+            study_id, "its budget can be changed only while it is running or paused; clone the study instead"
+        )
         for name, value in values.items():
             setattr(study, name, value)
         self._session.flush()

@@ -19,7 +19,7 @@ from core.store.repositories.projects import Labels
 from core.store.repositories.repository import added
 from core.store.tables import Job, Study, Trial
 from core.store.visibility import with_trash
-from core.studies import Budget, StudySpec, Tally, wanted
+from core.studies import Budget, StudySpec, Tally, trials_to_queue
 
 RUNNING, PAUSED, CONCLUDING = "running", "paused", "concluding"
 SUCCEEDED, FAILED, CANCELLED = "succeeded", "failed", "cancelled"
@@ -54,14 +54,14 @@ class StudyProgress:
         ).all()
         active = sum(row.status in ACTIVE_TRIALS for row in rows)
         default_is_lost = bool(rows) and rows[0].status in (FAILED, CANCELLED)
-        further = 0 if default_is_lost else self._wanted(study, rows, active)
+        further = 0 if default_is_lost else self._trials_to_queue(study, rows, active)
         for number in range(len(rows), len(rows) + further):
             self.queue(study, "sampler" if number else "default", None)
         if active or further:
             return
         if default_is_lost or study.default_value is None:
             lost = trial_of(self._session, study.id, 0)
-            detail = (lost.problem or {}).get("detail", "It has no value.")
+            detail = (lost.problem or {}).get("detail", "The training has no value of the metric.")
             self.end(study, FAILED, {"title": "The default failed", "detail": detail})
         else:
             self._refit(study)
@@ -136,7 +136,7 @@ class StudyProgress:
             study.conclude_job_id = self._enqueue(ConcludeJob(**_of_study(study)), study).id
             self._session.flush()
 
-    def _wanted(self, study: Study, rows: Sequence[Any], active: int) -> int:
+    def _trials_to_queue(self, study: Study, rows: Sequence[Any], active: int) -> int:
         spec = StudySpec(study.spec)
         now = study.paused_at or utc_now()
         tally = Tally(
@@ -150,7 +150,7 @@ class StudyProgress:
                 if row.status not in ACTIVE_TRIALS
             ],
         )
-        return wanted(
+        return trials_to_queue(
             Budget(study.trials, study.seconds, study.patience),
             tally,
             parallel=study.parallel_trials,

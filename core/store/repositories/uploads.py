@@ -114,7 +114,7 @@ class Uploads:
         self._session.add_all(parts)
         count = select(func.count()).select_from(UploadPart).where(UploadPart.upload_id == id)
         if (self._session.scalar(count) or 0) > MAX_PARTS:
-            raise WrongState("upload", id, "in too many pieces", "start again and send larger ones")
+            raise WrongState("upload", id, "received in too many parts", "start again and send larger parts")
 
     def parts(self, id: str) -> Sequence[UploadPart]:
         """Return the parts of an upload in the order of their bytes."""
@@ -135,7 +135,7 @@ class Uploads:
         mine = update(Upload).where(Upload.id == id, Upload.used_at.is_(None))
         used = mine.values(used_at=now, sha256=sha256, writer=None)
         if self._session.scalar(used.returning(Upload.id)) is None:
-            raise WrongState("upload", upload.id, "used", "each makes one file; upload it again")
+            raise WrongState("upload", upload.id, "used", "an upload can be used once; upload the file again")
         self._forget_parts([id])
 
     def delete(self, id: str, key_id: str | None) -> None:

@@ -22,9 +22,9 @@ _REPOSITORY_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _REVISION = re.compile(r"[A-Za-z0-9~][A-Za-z0-9._~/-]*")
 EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "s3": ("an address of S3", "s3"),
-        "gs": ("an address of Google Cloud Storage", "gcs"),
-        "hf": ("an address of the Hugging Face Hub", "huggingface"),
+        "s3": ("an S3 address", "s3"),
+        "gs": ("a Google Cloud Storage address", "gcs"),
+        "hf": ("a Hugging Face Hub address", "huggingface"),
         IR_DATASETS: ("a dataset of ir_datasets", "ir-datasets"),
     }
 )
@@ -140,7 +140,9 @@ class AllowedAddresses:
             InvalidInput: The address is not allowed.
         """
         if not self._prefixes:
-            raise InvalidInput.at(pointer, f"the service reads no addresses: {SETTING} is not set")
+            raise InvalidInput.at(
+                pointer, f"the service does not import from addresses: {SETTING} is not set"
+            )
         if not any(address.is_below(prefix) for prefix in self._prefixes):
             raise InvalidInput.at(pointer, f"must be below one of the prefixes of {SETTING}")
 
@@ -181,7 +183,7 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
     url = checked_url(text, pointer, _WEB)
     host = url.raw_host.decode()
     if host.endswith(".") or "%" in host:
-        raise InvalidInput.at(pointer, "must name a host without a dot at its end")
+        raise InvalidInput.at(pointer, "must have a host without a trailing dot")
     place = f"[{host}]" if ":" in host else host
     raw_path, _, query = url.raw_path.decode().partition("?")
     path = raw_path.removeprefix("/")
@@ -190,7 +192,9 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
         _SECRET.search(name) for name, _ in parse_qsl(query, keep_blank_values=True)
     ):
         raise InvalidInput.at(
-            pointer, "must not hold credentials such as a signature or a token; name them in credentials"
+            pointer,
+            "must not contain credentials such as a signature or a token; name stored credentials in"
+            " credentials",
         )
     return Address(url.scheme, place if url.port is None else f"{place}:{url.port}", decoded, path, query)
 
@@ -198,7 +202,7 @@ def _web(text: str, pointer: str, *, may_be_signed: bool = False) -> Address:
 def _object(scheme: str, rest: str, pointer: str) -> Address:
     bucket, _, path = rest.partition("/")
     if not _BUCKET.fullmatch(bucket):
-        raise InvalidInput.at(pointer, f"must name a bucket, {scheme}://bucket/path, without credentials")
+        raise InvalidInput.at(pointer, f"must have a bucket, {scheme}://bucket/path, and no credentials")
     return Address(scheme, bucket, _segments(path, pointer), path.rstrip("/"))
 
 
@@ -213,14 +217,14 @@ def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
         path = behind[len(special[1]) if special else len(behind.partition("/")[0]) :]
         text = repository + path
         if not _REVISION.fullmatch(revision) or ".." in revision or "//" in revision:
-            raise InvalidInput.at(pointer, "must have a branch, tag or commit behind @")
+            raise InvalidInput.at(pointer, "must have a branch, tag or commit after @")
     segments = _segments(text, pointer)
     is_whole = len(segments) >= 3 or is_prefix
     names = segments[1:3]
     if segments[:1] != (_HUB_TYPE,) or not is_whole or not all(map(_REPOSITORY_NAME.fullmatch, names)):
         raise InvalidInput.at(pointer, "must be hf://datasets/ORG/NAME/path or hf:ORG/NAME/path")
     if revision is not None and (len(segments) < 3 or repository.count("/") != 2):
-        raise InvalidInput.at(pointer, "must have the revision behind the name of the dataset: NAME@REVISION")
+        raise InvalidInput.at(pointer, "must have the revision after the name of the dataset: NAME@REVISION")
     return Address("hf", "", segments, "/".join(segments), revision=revision)
 
 
@@ -228,7 +232,7 @@ def _segments(path: str, pointer: str) -> tuple[str, ...]:
     """Split a path into its decoded segments."""
     segments = _split(path.rstrip("/"), pointer)
     if any(mark in path for mark in ("?", "*", "[", "]", "%", "::", "@")):
-        raise InvalidInput.at(pointer, "must have a path without ? * [ ] % @ and ::; give a pattern in files")
+        raise InvalidInput.at(pointer, "must have a path without ? * [ ] % @ and ::; set a pattern in files")
     return segments
 
 

@@ -15,7 +15,7 @@ from core.store.sources.addresses import EXTRAS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
 
 _RANGE_BYTES = 8 * MEBIBYTE
-_BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
+_RETRYABLE_STATUSES = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Bucket:
         names = matching(filter(is_visible, names), pattern or "*")
         if pattern is None and len(names) > 1:
             several = f"is a folder with the files {first_names(names)}"
-            raise InvalidInput.at("/files", f"is needed: {address} {several}")
+            raise InvalidInput.at("/files", f"must name one file: {address} {several}")
         return [BucketFile(address.child(name), self) for name in names]
 
     def run(self, action: Callable[[Any], T]) -> T:
@@ -76,7 +76,9 @@ class Bucket:
             status = _status(error)
             if status == HTTPStatus.NOT_FOUND:
                 raise self._refused("but found none that the worker may read") from error
-            if reason == REFUSED or (status is not None and status not in _BUSY and status < 500):
+            if reason == REFUSED or (
+                status is not None and status not in _RETRYABLE_STATUSES and status < 500
+            ):
                 raise self._refused(f"but {place} {REFUSED}") from error
             raise DownloadInterrupted(f"{place} {reason}") from error
 

@@ -70,13 +70,13 @@ class CredentialFile:
 
     def _read(self, name: str) -> Credentials:
         if not re.fullmatch(NAME_PATTERN, name):
-            raise InvalidInput.at(_POINTER, "must be the name of credentials that workers know")
+            raise InvalidInput.at(_POINTER, "must be the name of credentials of the workers")
         variable = VARIABLE + name.upper().replace("-", "_")
         if variable in self._environment:
             return _credentials(_object(self._environment[variable], variable, is_toml=False), variable)
         if self._file is None:
             raise InvalidInput.at(
-                _POINTER, f"the worker knows no credentials {name!r}: set {variable} or {SETTING}"
+                _POINTER, f"the worker has no credentials {name!r}: set {variable} or {SETTING}"
             )
         try:
             text = self._file.read_text()
@@ -86,7 +86,7 @@ class CredentialFile:
         if name not in known:
             raise InvalidInput.at(
                 _POINTER,
-                f"the worker knows no credentials {name!r}: neither {variable} nor {SETTING} has them",
+                f"the worker has no credentials {name!r}: neither {variable} nor {SETTING} defines them",
             )
         return _credentials(known[name], f"{name} in {SETTING}")
 
@@ -109,7 +109,8 @@ def _credentials(values: Any, place: str) -> Credentials:
         or not isinstance(values.get("prefixes"), list)
     ):
         raise InvalidInput.at(
-            _POINTER, f"{place} must have prefixes, a list of addresses, and options or headers, and no more"
+            _POINTER,
+            f"{place} must have prefixes (a list of addresses), options or headers, and no other members",
         )
     options, headers = values.get("options", {}), values.get("headers", {})
     if not isinstance(options, dict) or not isinstance(headers, dict):

@@ -12,8 +12,8 @@ from core.store.sources.scratch import PartialFile
 
 _FIRST_PAUSE_SECONDS = 0.2
 _LONGEST_PAUSE_SECONDS = 5.0
-_LOOK_SECONDS = 0.1
-_ROOM_STEP_BYTES = 64 * 2**20  # between two checks of the free space
+_POLL_SECONDS = 0.1
+_SPACE_CHECK_BYTES = 64 * 2**20  # between two checks of the free space
 
 OnBytes = Callable[[int, int | None], None]
 
@@ -170,7 +170,7 @@ class _Download:
             done += len(block)
             self._limits.check_size(done, self._name)
             self._limits.check_time(self._name)
-            if done - looked_at > _ROOM_STEP_BYTES:
+            if done - looked_at > _SPACE_CHECK_BYTES:
                 self._require_room(0)
                 looked_at = done
             self._write(output, block)
@@ -184,12 +184,12 @@ class _Download:
             output.write(block)
             output.flush()  # so that another process can resume if this process is killed
         except OSError as error:
-            raise StoreFull(f"the disk of downloads has no room for {self._name}: {error}") from error
+            raise StoreFull(f"the disk of downloads has no space left for {self._name}: {error}") from error
 
     def _require_room(self, coming_bytes: int) -> None:
         free_bytes = self._target.free_bytes()
         if free_bytes - coming_bytes < self._limits.min_free_bytes:
-            left = f"{free_bytes:,} bytes left, of which {self._limits.min_free_bytes:,} stay free"
+            left = f"{free_bytes:,} bytes left, of which {self._limits.min_free_bytes:,} must stay free"
             raise StoreFull(f"the disk of downloads has {left}")
 
     def _done(self, version: FileVersion) -> Downloaded:
@@ -212,4 +212,4 @@ class _Download:
         while time.monotonic() < until:
             self._on_bytes(self._target.size_bytes, size)
             self._limits.check_time(self._name)
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_POLL_SECONDS)

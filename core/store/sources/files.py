@@ -61,7 +61,9 @@ class RemoteFiles:
         """
         found = [file for address in addresses for file in self._files(address, pattern, credentials)]
         if len(found) > MAX_FILES:
-            raise InvalidInput.at("/source", f"must be at most {MAX_FILES:,} files; it is {len(found):,}")
+            raise InvalidInput.at(
+                "/source", f"must match at most {MAX_FILES:,} files; it matches {len(found):,}"
+            )
         return found
 
     def _files(

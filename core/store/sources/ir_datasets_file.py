@@ -12,7 +12,7 @@ from core.errors import DatasetError, ExtraMissing
 from core.store.sources.addresses import EXTRAS, IR_DATASETS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
 
-_LINES = 4_096  # lines of a block
+_LINES_PER_BLOCK = 4_096  # lines of a block
 Judgments = dict[str, dict[str, float]]
 
 
@@ -44,13 +44,13 @@ class IrDatasetFile:
             raise self._lacking("but the package has no dataset of this id") from error
         if not dataset.has_qrels():
             kinds = [kind for kind in ("docs", "queries", "scoreddocs", "docpairs") if dataset.has(kind)]
-            raise self._lacking(f"but it has only {', '.join(kinds)}; name a subset that is judged")
+            raise self._lacking(f"but it has only {', '.join(kinds)}; name a subset with judgments")
         lines = _table(dataset) if dataset.has_scoreddocs() else _qrels(dataset)
         yield ByteStream(FileVersion(None), 0, self._blocks(lines))
 
     def _blocks(self, lines: Iterator[str]) -> Iterator[bytes]:
         try:
-            while block := "".join(islice(lines, _LINES)):
+            while block := "".join(islice(lines, _LINES_PER_BLOCK)):
                 yield block.encode()
         except (OSError, EOFError, RuntimeError) as error:  # raised by downloads of the package
             raise DownloadInterrupted(f"ir_datasets failed ({type(error).__name__})") from error

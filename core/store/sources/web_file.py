@@ -15,7 +15,7 @@ from core.store.sources.remote_file import ByteStream, DownloadInterrupted, File
 
 _MAX_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_BUSY = frozenset({408, 425, 429, 500, 502, 503, 504})
+_RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 _RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
@@ -77,13 +77,13 @@ class WebFile:
             # Omit path and query of the target, which may be signed.
             host = _host(urljoin(str(address), location))
             raise self._refused(
-                f"but it redirects to {host}, which is below no prefix of {SETTING}"
+                f"but it redirects to {host}, which is not below a prefix of {SETTING}"
             ) from invalid
         return target
 
     def _stream(self, response: httpx.Response, start: int) -> ByteStream:
         status = response.status_code
-        if status in _BUSY:
+        if status in _RETRYABLE_STATUSES:
             raise DownloadInterrupted(f"{self.address.host} answers {status}")
         if status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
             raise self._refused(f"but {self.address.host} answers {status}")
@@ -91,7 +91,7 @@ class WebFile:
         if status == HTTPStatus.PARTIAL_CONTENT:
             found = _RANGE.fullmatch(response.headers.get("Content-Range", ""))
             if found is None or int(found[1]) != start:
-                raise self._refused(f"but {self.address.host} answers another range than was asked for")
+                raise self._refused(f"but {self.address.host} returned another range than requested")
             size = None if found[2] == "*" else int(found[2])
         else:
             start = 0
@@ -116,5 +116,5 @@ def _host(url: str) -> str:
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, ValueError):
-        return "what is no URL"
+        return "an invalid URL"
     return f"{parsed.scheme}://{parsed.host}"

@@ -150,7 +150,7 @@ def _of_systems(
         yield named[name], holder
     for schedule_id, title, asked in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
         for name in named.keys() & set(named_systems(asked)):
-            yield named[name], Holder("schedule", schedule_id, title, "uses it in each run")
+            yield named[name], Holder("schedule", schedule_id, title, "uses it in every run")
 
 
 def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str, Holder]]:

@@ -41,7 +41,7 @@ from core.store.trash.kinds import (
 from core.store.visibility import limited_to, projects, with_trash
 
 _OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)  # kinds whose artifact keys do not derive from ids
-_SILENT = {"synchronize_session": False}
+_NO_SYNCHRONIZATION = {"synchronize_session": False}
 # References to jobs that become NULL when the job is purged, since their objects stay.
 _JOBS_OF_OTHERS: tuple[InstrumentedAttribute[str | None], ...] = (
     Dataset.job_id,
@@ -192,7 +192,9 @@ class Trash(ExpiredObjects):
         now = utc_now()
         for kind, object_ids in _by_kind(nodes):
             moved = update(kind.table).where(kind.table.id.in_(object_ids))
-            self._session.execute(moved.values(deleted_at=now, deleted_by=key_id), execution_options=_SILENT)
+            self._session.execute(
+                moved.values(deleted_at=now, deleted_by=key_id), execution_options=_NO_SYNCHRONIZATION
+            )
         return now
 
     def purge_plan(
@@ -254,13 +256,13 @@ class Trash(ExpiredObjects):
             if kind.name == JOB:
                 for column in _JOBS_OF_OTHERS:
                     cleared = update(column.class_).where(column.in_(object_ids)).values({column: None})
-                    self._session.execute(cleared, execution_options=_SILENT)
+                    self._session.execute(cleared, execution_options=_NO_SYNCHRONIZATION)
             gone = delete(kind.table).where(kind.table.id.in_(object_ids))
-            self._session.execute(gone, execution_options=_SILENT)
+            self._session.execute(gone, execution_options=_NO_SYNCHRONIZATION)
             keys += [key_of(object_id) for object_id in object_ids for key_of in kind.artifacts]
         if keys:
             digests = delete(ArtifactDigest).where(ArtifactDigest.key.in_(keys))
-            self._session.execute(digests, execution_options=_SILENT)
+            self._session.execute(digests, execution_options=_NO_SYNCHRONIZATION)
         owners = [node for node in plan.nodes.values() if node.kind.name in _OWN_FOLDERS]
         for folder in folders_of(owners, plan.shared):
             ArtifactRecords(self._session).forget(folder)
@@ -279,7 +281,7 @@ class Trash(ExpiredObjects):
     def deleted(self, folders: Collection[str]) -> None:
         """Delete the pending deletions of folders that have been deleted."""
         gone = delete(PendingDeletion).where(PendingDeletion.folder.in_(list(folders)))
-        self._session.execute(gone, execution_options=_SILENT)
+        self._session.execute(gone, execution_options=_NO_SYNCHRONIZATION)
 
     def restore(self, object_ids: Iterable[str]) -> Plan:
         """Restore objects with the results deleted together with them, and the objects that they require.
@@ -309,7 +311,7 @@ class Trash(ExpiredObjects):
         for kind, back in _by_kind(plan.nodes.values()):
             restored = update(kind.table).where(kind.table.id.in_(back))
             self._session.execute(
-                restored.values(deleted_at=None, deleted_by=None), execution_options=_SILENT
+                restored.values(deleted_at=None, deleted_by=None), execution_options=_NO_SYNCHRONIZATION
             )
         return plan
 
@@ -399,10 +401,10 @@ class Trash(ExpiredObjects):
     def _place_of(self, cursor: str) -> tuple[datetime, str]:
         kind = kind_of(cursor)
         if kind is None:
-            raise InvalidInput.at("/cursor", "must be the next_cursor of the page before")
+            raise InvalidInput.at("/cursor", "must be the next_cursor of the previous page")
         at = self._session.scalar(select(kind.table.deleted_at).where(kind.table.id == cursor))
         if at is None:
-            raise InvalidInput.at("/cursor", "is of an object that is gone; begin at the first page")
+            raise InvalidInput.at("/cursor", "refers to a deleted object; start again at the first page")
         return at, cursor
 
     def _add_needed(self, graph: DependencyGraph, plan: Plan, mine: tuple[str, ...] | None) -> None:
@@ -433,7 +435,9 @@ class Trash(ExpiredObjects):
             for node in frontier:
                 if _is_foreign(node, mine):
                     needs = f"the {node.kind.name} {node.id}, which is in the trash of another project"
-                    raise InvalidInput.at("/ids", f"need {needs}; restore that first with a key of it")
+                    raise InvalidInput.at(
+                        "/ids", f"need {needs}; restore it first with a key of that project"
+                    )
             plan.nodes |= {node.id: node for node in frontier}
 
 

@@ -114,7 +114,7 @@ class Batches:
     def _usual_size(self) -> int:
         """Padded rows of a batch of several queries; a larger query is padded to a power of two."""
         largest = max((batch.n_documents for batch in self.batches if batch.n_queries > 1), default=0)
-        return _up(largest, _ROWS)
+        return _round_up(largest, _ROWS)
 
 
 def inputs_of(
@@ -159,5 +159,5 @@ def _grouped(drawn: Int64Array, lengths: Int64Array, most_documents: int) -> Ite
     yield drawn[first:]
 
 
-def _up(number: int, multiple: int) -> int:
+def _round_up(number: int, multiple: int) -> int:
     return -(-number // multiple) * multiple

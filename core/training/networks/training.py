@@ -106,7 +106,7 @@ def train_network(
             features, or weights that diverge.
     """
     if not isinstance(spec.scorer, NetworkScorer):
-        raise TypeError("the scorer is no network")
+        raise TypeError("the scorer is not a network")
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
     training = _NetworkTraining(
@@ -253,8 +253,8 @@ class _NetworkTraining:
         if not np.isfinite(scores).all():
             raise InvalidInput.at(
                 "/scorer/learning_rate",
-                f"{self._schedule.learning_rate:g} is too high: in epoch {epoch} the weights grew until"
-                " scores were not finite. Lower it, or set gradient_clip",
+                f"{self._schedule.learning_rate:g} is too high: scores were not finite in epoch {epoch}."
+                " Decrease it, or set gradient_clip",
             )
 
     def _diagnose(self, scores: Float64Array, epoch: int) -> Mapping[str, float | None]:
@@ -332,7 +332,7 @@ def _check_fit(spec: TrainingSpec, dataset: RankingDataset, validation: RankingD
     if dataset.categories:
         raise InvalidInput.at(
             "/scorer",
-            "reads numbers alone, and these features are categories:"
+            "accepts numeric features only; these features are categorical:"
             f' {first_names(sorted(dataset.categories))}; list them in "features": {{"leave_out": […]}}',
         )
     if validation is None:

@@ -55,7 +55,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
         """Return the id of a dataset; upload data that are not a dataset yet, and wait until they are read.
 
         Args:
-            data: As `train` takes it.
+            data: Argument of `train`.
             columns: Column roles of a file or a frame.
             name: Name of a frame.
 

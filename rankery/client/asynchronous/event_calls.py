@@ -8,7 +8,7 @@ from typing import Any
 
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls
-from rankery.client.event_lines import EventLines
+from rankery.client.event_lines import EventStreamParser
 from rankery.client.frames.cells import warn
 from rankery.client.reading import read
 from rankery.client.references import HasId, id_of
@@ -16,7 +16,7 @@ from rankery.client.views.event import EventView
 from rankery.errors import ServiceUnreachable
 
 _NO_EVENTS = frozenset({"ready", "changed", "gap"})
-_LONGEST_PAUSE_SECONDS = 5.0
+_MAX_PAUSE_SECONDS = 5.0
 _PATIENCE_SECONDS = 300.0
 
 
@@ -54,7 +54,7 @@ class AsyncEventCalls(AsyncCalls):
                 print(event.object.id, event.data["status"])
             ```
         """
-        lines = EventLines(None if after is None else str(after))
+        lines = EventStreamParser(None if after is None else str(after))
         asked = [kinds] if isinstance(kinds, str) else kinds
         parameters: dict[str, Any] = {
             "kind": None if asked is None else list(asked),
@@ -68,15 +68,15 @@ class AsyncEventCalls(AsyncCalls):
                     answered, pause = monotonic(), 0.1
                     found = lines.take(line)
                     if found is not None and found[0] == "gap":
-                        warn(f"events before {found[1]['oldest']} were removed; it goes on from there")
+                        warn(f"events before {found[1]['oldest']} were removed; the stream continues there")
                     if found is not None and found[0] not in _NO_EVENTS:
                         yield read(EventView, found[1])
             except ServiceUnreachable:
                 if monotonic() - answered > patience_seconds:
                     raise
-            lines.restart()
+            lines.discard_partial_event()
             await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - no secret
-            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
     def past_events(
         self,

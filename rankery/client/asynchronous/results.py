@@ -68,8 +68,8 @@ class AsyncEvaluation(EvaluationView, AsyncDeletable, AsyncTabular):
         Args:
             sort: Sort by this metric; in the dataset's order when left out.
             order: Sort order; ascending when left out.
-            least: Only queries whose value of `sort`, or else of the first metric, is at least this.
-            most: Only queries whose value is at most this.
+            least: Smallest value of `sort`, or else of the first metric, of the returned queries.
+            most: Largest value of the returned queries.
             segment: Only the queries of a segment, such as `market: de`.
         """
         path = f"{self._path}/queries"
@@ -113,8 +113,8 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
             sort: Sort by the difference B − A or by the values of a system; in the dataset's order when left
                 out.
             order: Sort order; ascending when left out.
-            least: Only queries whose value of `sort`, or else whose difference, is at least this.
-            most: Only queries whose value is at most this.
+            least: Smallest value of `sort`, or else of the difference, of the returned queries.
+            most: Largest value of the returned queries.
             segment: Only the queries of a segment, such as `market: de`.
             a: Place of system A in `systems`, from 0.
             b: Place of system B.

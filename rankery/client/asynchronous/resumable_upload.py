@@ -12,10 +12,10 @@ from rankery.client.resumable import (
     PIECE_BYTES,
     PIECE_TYPE,
     TUS,
-    Patience,
     RememberedUpload,
+    UploadRetries,
     is_gone,
-    is_passing,
+    is_retryable,
     metadata,
 )
 from rankery.client.uploads import OnBytes, Upload, opened
@@ -36,7 +36,7 @@ class AsyncResumableUpload:
         self._transport = transport
         self._path = path
         self._size_bytes = path.stat().st_size
-        self._patience = Patience(retries)
+        self._retries = UploadRetries(retries)
         self._on_bytes = on_bytes
         self._sent_bytes = 0
         self._most_bytes = 0
@@ -63,13 +63,13 @@ class AsyncResumableUpload:
             except RankeryApiError as error:
                 if self._id is not None and is_gone(error):
                     self.forget()
-                elif not is_passing(error):
+                elif not is_retryable(error):
                     raise
-                pause = self._patience.pause()
+                pause = self._retries.pause()
                 if pause is None:
                     raise
             except ServiceUnreachable:
-                pause = self._patience.pause()
+                pause = self._retries.pause()
                 if pause is None:
                     raise
             await asyncio.sleep(pause)
@@ -128,7 +128,7 @@ class AsyncResumableUpload:
         """Record the offset stored by the service; progress resets the retry deadline."""
         if offset > self._most_bytes:
             self._most_bytes = offset
-            self._patience.renew()
+            self._retries.renew()
         self._show(offset)
         return offset
 

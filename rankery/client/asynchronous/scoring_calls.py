@@ -124,7 +124,7 @@ class AsyncScoringCalls(AsyncCalls):
                 or feature.
             InvalidArgument: The order is unknown, or an interleaved list is to be explained or reordered.
             WrongType: `queries` has an unsupported type.
-            RankeryApiError: There is no such model, or the candidates do not fit it.
+            RankeryApiError: There is no such model, or the candidates do not match its features.
 
         Warns:
             DataWarning: The data frame has columns that are not features of the model; they are left out.
@@ -185,7 +185,7 @@ class AsyncScoringCalls(AsyncCalls):
 
         Raises:
             DataUnusable: The candidates cannot be sent.
-            RankeryApiError: There is no such model, or the candidates do not fit it.
+            RankeryApiError: There is no such model, or the candidates do not match its features.
         """
         from rankery.client.frames.arrow import np
 
@@ -233,7 +233,7 @@ class AsyncScoringCalls(AsyncCalls):
 
         Raises:
             DataUnusable: The shapes do not match, or ids are missing.
-            RankeryApiError: There is no such model, or the candidates do not fit it.
+            RankeryApiError: There is no such model, or the candidates do not match its features.
         """
         if not (hasattr(features, "__array__") or isinstance(features, Sequence)) or isinstance(
             features, str

@@ -199,10 +199,10 @@ class AsyncStudyCalls(AsyncDatasetReferences):
             loss: The loss of the default.
             test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
             scorer: Scorer to train, as in `train`; names of the search space are then its hyperparameters.
-            hyperparameters: Those of the default.
+            hyperparameters: Hyperparameters of the default.
             metric: The objective; `ndcg@10` when left out.
-            folds: Cross-validate by so many folds, or by a column of the queries; 5 when left out.
-            validation: One hold-out instead of folds.
+            folds: Number of cross-validation folds, or the query column with the folds; 5 by default.
+            validation: A single hold-out instead of folds.
             early_stopping: Iterations without a better objective that end a fold.
             trials: Largest number of trials, including the default; 50 when left out.
             seconds: Time after which no further trial is started.
@@ -212,7 +212,7 @@ class AsyncStudyCalls(AsyncDatasetReferences):
             pruner: `wilcoxon`, `median` or `none`.
             label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of every random choice.
-            alias: Alias to point at the winner if it is shown to be better.
+            alias: Alias to point at the winner if it is significantly better.
             priority: `low`, `normal` or `high`.
             name: Name of the study; that of the model when left out.
             project: Project label.

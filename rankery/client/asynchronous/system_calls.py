@@ -192,7 +192,7 @@ def _is_model_file(system: System) -> bool:
 def _file(name: str, blocks: Iterable[str]) -> Iterator[Path]:
     """Yield a temporary file with a text; it is removed at the end of the block."""
     if "/" in name or "\0" in name:
-        raise InvalidArgument(f"{name.removesuffix('.txt')!r} is no name of a model")
+        raise InvalidArgument(f"{name.removesuffix('.txt')!r} is not a valid model name")
     with TemporaryDirectory(prefix="rankery-") as folder:
         path = Path(folder) / name
         with path.open("w", encoding="utf-8") as file:

@@ -145,7 +145,7 @@ class AsyncUploadCalls(AsyncCalls):
             RankeryApiError: The service refused the request.
         """
         if query_sizes is None and query_ids is None:
-            raise DataUnusable("give query_sizes, the documents of each query, or query_ids, one a document")
+            raise DataUnusable("give query_sizes (documents per query) or query_ids (one per document)")
         features = collected(features)
         table = as_arrays(
             features,
@@ -236,9 +236,9 @@ class AsyncUploadCalls(AsyncCalls):
     ) -> AsyncDataset:
         features, labels, group = data
         if not hasattr(labels, "__len__"):
-            raise WrongType(f"labels must be an array with one a document, not {described(labels)}")
+            raise WrongType(f"labels must be an array with one label per document, not {described(labels)}")
         if columns is not None and set(columns) - {"categorical_features"}:
-            raise InvalidArgument("columns takes categorical_features alone where arrays are given")
+            raise InvalidArgument("with arrays, columns takes only categorical_features")
         if isinstance(feature_names, Mapping):
             raise InvalidArgument("feature_names must be a list where arrays are given")
         return await self.upload_arrays(

@@ -49,7 +49,7 @@ class CardTable:
     def of_findings(cls, findings: "Sequence[Finding] | None") -> list[Self]:
         """Return the table of the findings of a resource; nothing where there are none."""
         rows = [[finding.severity, finding.title, finding.advice] for finding in findings or ()]
-        return [cls(["", "finding", "what to do"], rows)] if rows else []
+        return [cls(["", "finding", "advice"], rows)] if rows else []
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Card:
         title: Title of the card.
         facts: Description, by name; empty texts are left out.
         sentence: Conclusion.
-        tables: Its numbers.
+        tables: Tables below the properties.
     """
 
     title: str

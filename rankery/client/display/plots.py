@@ -21,8 +21,8 @@ def history(found: answers.JobHistory, metric: str | None) -> Any:
     curves = {data: values[chosen] for data, values in found.curves.items() if chosen in values}
     if chosen is None or not curves:
         names = sorted({name for values in found.curves.values() for name in values})
-        wanted = "no metric was" if chosen is None else f"{chosen!r} was not"
-        raise DataUnusable(f"{wanted} measured; there are {', '.join(names) or 'no curves yet'}")
+        subject = "no metric was" if chosen is None else f"{chosen!r} was not"
+        raise DataUnusable(f"{subject} measured; available: {', '.join(names) or 'no curves yet'}")
     figure = _figure(f"{chosen} by iteration", "iteration", chosen)
     for place, (data, values) in enumerate(curves.items()):
         figure.add_scatter(x=found.iterations, y=values, name=data, mode="lines", line_color=_COLOURS[place])
@@ -83,7 +83,7 @@ def differences(found: answers.Differences, a: str, b: str, metric: str) -> Any:
 def importance(found: answers.ModelImportance, top: int) -> Any:
     """Draw the gains of the most important features, the greatest on top."""
     items = found.features[:top][::-1]
-    return _bars("gain of its splits", [one.feature for one in items], [one.gain for one in items])
+    return _bars("gain of the splits", [one.feature for one in items], [one.gain for one in items])
 
 
 def permutations(found: answers.Inspection, top: int) -> Any:

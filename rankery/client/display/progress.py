@@ -53,7 +53,7 @@ def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
 
             yield show
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_goes_on(jobs)) from None
+        raise KeyboardInterrupt(_continuation_hint(jobs)) from None
 
 
 @contextmanager
@@ -153,8 +153,8 @@ def _followed(job: Job) -> tuple[str, float | None]:
     return metric, (job.metrics or {}).get("validation", {}).get(metric)
 
 
-def _goes_on(jobs: Sequence[Job]) -> str:
+def _continuation_hint(jobs: Sequence[Job]) -> str:
     if len(jobs) == 1:
-        return f'job {jobs[0].id} goes on; client.job("{jobs[0].id}").cancel() stops it'
+        return f'job {jobs[0].id} continues; client.job("{jobs[0].id}").cancel() cancels it'
     names = ", ".join(job.id for job in jobs)
-    return f'the jobs go on: {names}; client.job("…").cancel() stops one'
+    return f'the jobs continue: {names}; client.job("…").cancel() cancels one'

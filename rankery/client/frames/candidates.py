@@ -31,7 +31,7 @@ _SHOWN_MISSING = 5
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """A table of candidates as scoring requests take it.
+    """A table of candidates in the form of scoring requests.
 
     Attributes:
         table: `query_id`, `document_id` and the features; the rows of a query are contiguous.
@@ -45,7 +45,7 @@ class Candidates:
         """Return an answer with the rows of the frame.
 
         Args:
-            answer: As the service ordered it, by query and rank.
+            answer: Response of the service, sorted by query and rank.
             order: `rank`, or `rows` for the order of the frame.
         """
         from rankery.client.frames.arrow import pa
@@ -60,7 +60,7 @@ def check_order(order: object) -> None:
     """Refuse an unknown order of a response, which would assign scores to the wrong rows.
 
     Raises:
-        InvalidArgument: It is unknown.
+        InvalidArgument: The order is unknown.
     """
     if order not in get_args(Order):
         raise InvalidArgument(f"order must be 'rank' or 'rows', not {order!r:.60}")
@@ -77,21 +77,23 @@ def prepared(
     """Return the columns of a frame that a model needs, with the rows of each query together.
 
     Args:
-        frame: A row a document.
-        features: Those of the model.
+        frame: One row per document.
+        features: Features of the model.
         columns: Columns of the `query` and the `document`, and columns to `ignore`.
         model: The model's name and version, for messages.
         allow_absent_features: Whether features without a column are missing values.
 
     Raises:
-        DataUnusable: A column or a value is missing or wrong; the sentence names it.
+        DataUnusable: A column or a value is missing or wrong; the message has its location.
     """
     table = as_table(frame)
     query, document, ignored = _roles(table.column_names, columns, features)
     used, extra = _used(table, features, {query, document} - {None} | ignored)
     _refuse_absent(used, extra, table, features, model, allowed=allow_absent_features)
     if extra:
-        left_out = f"column {extra[0]!r}, no feature" if len(extra) == 1 else f"columns {extra}, no features"
+        left_out = (
+            f"column {extra[0]!r}, not a feature" if len(extra) == 1 else f"columns {extra}, not features"
+        )
         warn(f"left out the {left_out} of {model}; to silence this, columns={{'ignore': {extra}}}")
     for name in used:
         if is_text(table.column(name).type):
@@ -170,12 +172,12 @@ def _gathered(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | None":
 
 
 def cuts(table: "pa.Table", most_rows: int, most_bytes: int) -> list[tuple[int, int]]:
-    """Cut a table of candidates between queries into parts that a scoring request takes.
+    """Cut a table of candidates between queries into parts for one scoring request each.
 
     Args:
         table: The rows of a query are contiguous.
-        most_rows: Rows of a part, but where a single query has more.
-        most_bytes: Bytes of a part, about.
+        most_rows: Maximum rows of a part, unless a single query has more.
+        most_bytes: Approximate maximum bytes of a part.
 
     Returns:
         First row and end of each part.

@@ -29,15 +29,15 @@ def warn_of_spellings(where: str, ids: Any, spelling: Spelling) -> None:
 
     Args:
         where: The column or the argument.
-        ids: As `rankery.identifiers.spell` takes them.
-        spelling: What it made of them.
+        ids: Argument of `rankery.identifiers.spell`.
+        spelling: Result of `rankery.identifiers.spell`.
     """
     several = several_spellings(ids, spelling)
     if several:
         one, ids_are = several[0], "id is" if len(several) == 1 else "ids are"
         warn(
-            f"{where}: {len(several):,} {ids_are} spelled in several ways; {one} and {one}.0 are one id."
-            f" If they are two, write texts such as v{one} and v{one}.0"
+            f"{where}: {len(several):,} {ids_are} spelled in several ways; {one} and {one}.0 count as one id."
+            f" If they are different ids, write texts such as v{one} and v{one}.0"
         )
 
 
@@ -101,10 +101,10 @@ def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any
 
 
 def refuse_text(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
-    """Refuse a column of texts most of which are numbers, and name the first that is none.
+    """Refuse a text column in which most texts are numbers; the error names the first other text.
 
     Raises:
-        DataUnusable: It is such a column.
+        DataUnusable: Most texts of the column are numbers.
     """
     words, n_numbers = texts_among_numbers(column)
     if 0 < len(words) <= n_numbers:
@@ -115,7 +115,7 @@ def not_a_number(frame: Any, name: str, row: int, value: Any) -> DataUnusable:
     """Return the error of a cell that holds a text among numbers."""
     return DataUnusable(
         f"{row_text(frame, row)}, column {name!r}: expected a number,"
-        f" but found {_short(value)}; make it NaN where the value is missing,"
+        f" but found {_short(value)}; use NaN for a missing value,"
         f" or name the column in columns={{'ignore': [{name!r}]}}"
     )
 

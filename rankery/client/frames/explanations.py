@@ -20,7 +20,7 @@ class Explanations:
 
     Args:
         table: Candidates as they were sent.
-        features: Those of the model.
+        features: Features of the model.
         rows: (n_documents,) the rows of the table to explain.
     """
 
@@ -31,7 +31,7 @@ class Explanations:
         self._features = {name: place for place, name in enumerate(features)}
         self._rows = rows
         self._done = 0
-        self._asked = 0
+        self._requested = 0
         self._bases = np.zeros(len(rows))
         self._contributions = np.zeros((len(rows), len(features)))
 
@@ -45,7 +45,7 @@ class Explanations:
         from rankery.client.frames.arrow import pa
 
         rows = self._rows[self._done : self._done + n_rows]
-        self._asked = len(rows)
+        self._requested = len(rows)
         documents = self._table.take(pa.array(rows)).to_pylist()
         return {
             "id": "rows",
@@ -68,10 +68,10 @@ class Explanations:
             self._bases[place] = explanation["base"]
             for one in explanation["contributions"]:
                 self._contributions[place, self._features[one["feature"]]] = one["contribution"]
-        self._done += self._asked
+        self._done += self._requested
 
     def added_to(self, answer: "pa.Table") -> "pa.Table":
-        """Return the answer with `base` and a column a feature, `contribution.…`."""
+        """Return the answer with `base` and one column per feature, `contribution.…`."""
         from rankery.client.frames.arrow import np, pa
 
         answer = answer.append_column("base", pa.array(self._bases))

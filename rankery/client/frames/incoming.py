@@ -96,19 +96,19 @@ def as_arrays(
         features: (n_documents, n_features), dense, sparse or a data frame; NaN is a missing value.
         labels: (n_documents,), or None.
         query_ids: (n_documents,); the documents of a query are contiguous.
-        query_sizes: (n_queries,) documents of each query instead, in order.
+        query_sizes: (n_queries,) number of documents of each query, in order; instead of `query_ids`.
         document_ids: (n_documents,), or None.
         feature_names: Names by column, `f1`, `f2`, … when left out.
 
     Raises:
-        DataUnusable: The shapes do not fit each other.
+        DataUnusable: The shapes do not match.
     """
     from rankery.client.frames.arrow import np, pa
 
     names, values = _matrix_columns(features, feature_names)
     if query_sizes is not None:
         if query_ids is not None:
-            raise DataUnusable("query_ids and query_sizes are alternatives; give one of them")
+            raise DataUnusable("query_ids and query_sizes exclude each other; give one of them")
         query_ids = _ids_of_sizes(np.asarray(query_sizes))
     columns = {"query_id": query_ids, "document_id": document_ids, "label": labels}
     table: dict[str, Any] = {}
@@ -121,7 +121,7 @@ def as_arrays(
             table[name] = _spelled(name, column) if is_spelled else _array(array)
     for name, column in zip(names, values, strict=True):
         if name in table:
-            raise DataUnusable(f"two columns are called {name!r}")
+            raise DataUnusable(f"two columns are named {name!r}")
         table[name] = column
     return pa.table(table)
 
@@ -167,7 +167,7 @@ def grouped(group: Any, n_documents: int) -> dict[str, Any]:
         n_documents: Number of documents.
 
     Raises:
-        InvalidArgument: It is neither, or could be both.
+        InvalidArgument: The group matches neither form, or both.
     """
     from rankery.client.frames.arrow import np
 
@@ -183,8 +183,8 @@ def grouped(group: Any, n_documents: int) -> dict[str, Any]:
     if is_sizes:
         return {"query_sizes": given}
     raise InvalidArgument(
-        f"group must be the documents of each query, which add up to {n_documents:,}, or the query of each of"
-        f" {n_documents:,} documents, not {described(given)}"
+        f"group must be the number of documents of each query, which add up to {n_documents:,}, or the query"
+        f" of each of {n_documents:,} documents, not {described(given)}"
     )
 
 
@@ -223,7 +223,7 @@ def _names(table: "pa.Table") -> list[str]:
     names = table.column_names
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise DataUnusable(f"two columns are called {name!r}")
+            raise DataUnusable(f"two columns are named {name!r}")
     return names
 
 
@@ -269,5 +269,5 @@ def _ids_of_sizes(sizes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
     from rankery.client.frames.arrow import np
 
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
-        raise DataUnusable("query_sizes must be whole numbers of at least 1, one a query")
+        raise DataUnusable("query_sizes must be whole numbers of at least 1, one per query")
     return np.repeat(np.arange(1, len(sizes) + 1), sizes)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check_ids(table: "pa.Table") -> None:
-    """Refuse candidates without ids, by which lists are kept and events refer to documents.
+    """Refuse candidates without ids, which stored lists and events need.
 
     Raises:
         DataUnusable: A column is missing.
@@ -20,8 +20,8 @@ def check_ids(table: "pa.Table") -> None:
     for role, name in (("query", QUERY), ("document", DOCUMENT)):
         if name not in table.column_names:
             raise DataUnusable(
-                f"kept and interleaved lists need the id of each {role}: give a column {name!r}, or name one"
-                f" by columns={{{role!r}: …}}"
+                f"stored and interleaved lists need the id of each {role}: give a column {name!r}, or name"
+                f" one by columns={{{role!r}: …}}"
             )
 
 

@@ -37,7 +37,7 @@ _USUAL_TEXTS = frozenset(
 
 
 def usual_column(role: str, names: Iterable[str]) -> str | None:
-    """Return the one column that has a usual name of a role, None where there is none or are several."""
+    """Return the only column with a usual name of a role; None without one or with several."""
     found = [name for name in names if name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]]
     return found[0] if len(found) == 1 else None
 
@@ -50,17 +50,17 @@ def check_names(columns: Mapping[str, Any], names: Sequence[str]) -> None:
         names: The frame's columns.
 
     Raises:
-        DataUnusable: With the nearest spelling.
+        DataUnusable: A name is unknown; the message suggests the nearest spelling.
         WrongType: A role has neither a text nor a list.
     """
     check_roles(columns, Columns.__annotations__)
     for role, given in columns.items():
         if not (given is None or isinstance(given, str | Sequence)):
-            raise WrongType(f"columns names the {role} by a text or a list of texts, not {described(given)}")
+            raise WrongType(f"columns takes a text or a list of texts for {role}, not {described(given)}")
         for name in [given] if isinstance(given, str) else given or ():
             if name not in names:
                 raise DataUnusable(
-                    f"there is no column {name!r}, which columns names as {role}{suggestion(name, names)}"
+                    f"there is no column {name!r}, named as {role} in columns{suggestion(name, names)}"
                     f" (the frame has {listed(names)})"
                 )
 
@@ -70,10 +70,10 @@ def check_roles(columns: Mapping[str, Any], known: Collection[str]) -> None:
 
     Args:
         columns: Column names by role.
-        known: The roles that there are.
+        known: Valid roles.
 
     Raises:
-        DataUnusable: With the nearest spelling.
+        DataUnusable: A name is unknown; the message suggests the nearest spelling.
     """
     for role in columns:
         if role not in known:
@@ -84,16 +84,16 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     """Check a judged frame, and return its columns by role, categories included.
 
     Columns of type `category` (pandas), `Categorical` or `Enum` (polars) or `dictionary` (Arrow) become
-    categorical features where they have no other role and differ within a query, or hold whole numbers: texts
-    that a query has once describe the query, while numbers are features anyway.
+    categorical features if they have no other role, and either differ within a query or are whole numbers.
+    Texts that are equal within each query describe the query; numbers are features in any case.
 
     Args:
-        frame: As it was given.
-        table: The same as `as_table` returns it.
-        columns: As the caller gave them.
+        frame: The frame of the caller.
+        table: The frame as an Arrow table, from `as_table`.
+        columns: Columns by role, from the caller.
 
     Raises:
-        DataUnusable: A column is missing, or a cell holds something else than its column must.
+        DataUnusable: A column is missing, or a cell has a value that is invalid in its column.
         WrongType: The columns are not a dictionary of texts.
     """
     given: dict[str, Any] = mapping_of(columns or {}, COLUMNS_BY_ROLE)
@@ -136,7 +136,7 @@ def _required(role: str, given: Mapping[str, Any], names: Sequence[str]) -> str 
     usual = {name.lower().replace("-", "_").replace(" ", "_") for name in free} & {*USUAL_NAMES[role]}
     if not usual:
         raise DataUnusable(
-            f"no column is the {role}: name it in columns={{{role!r}: …}},"
+            f"no {role} column was found: name it in columns={{{role!r}: …}},"
             f" or call it {USUAL_NAMES[role][0]!r}{_near(role, free)} (the frame has {listed(names)})"
         )
     return usual_column(role, free)
@@ -179,7 +179,7 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
     codes = query_codes(column)
     if len(codes) > 1 and not codes.any():
         warn(
-            f"all {len(codes):,} rows are of one query, {column[0].as_py()!r} in column {name!r};"
+            f"all {len(codes):,} rows belong to one query, {column[0].as_py()!r} in column {name!r};"
             " a model needs many queries, and nothing can be held out"
         )
     back = np.flatnonzero(np.diff(codes) < 0)

@@ -49,7 +49,7 @@ def like(frame: "SomeFrame", table: "pa.Table", *, is_by_row: bool = False) -> "
     """Return a table in the kind of a frame, as a table of Arrow where it is another kind.
 
     Args:
-        frame: As it was given.
+        frame: The frame of the caller.
         table: With the column `row`.
         is_by_row: Whether a frame of pandas gets the labels of the rows in the frame's index.
     """
@@ -70,10 +70,10 @@ class Tabular(ABC):
 
     @abstractmethod
     def to_arrow(self) -> "pa.Table":
-        """Return it as a table of Arrow."""
+        """Return the object as an Arrow table."""
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return it as a data frame of pandas.
+        """Return the object as a data frame of pandas.
 
         Raises:
             PackageMissing: pandas is not installed.
@@ -81,7 +81,7 @@ class Tabular(ABC):
         return as_pandas(self.to_arrow())
 
     def to_polars(self) -> "polars.DataFrame":
-        """Return it as a data frame of polars.
+        """Return the object as a data frame of polars.
 
         Raises:
             PackageMissing: polars is not installed.
@@ -89,5 +89,5 @@ class Tabular(ABC):
         return as_polars(self.to_arrow())
 
     def to_numpy(self) -> "dict[str, np.ndarray[Any, Any]]":
-        """Return its columns as arrays, by name."""
+        """Return the columns of the object as arrays, by name."""
         return as_numpy(self.to_arrow())

@@ -38,7 +38,7 @@ def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents:
         documents: (n_documents,) words.
 
     Raises:
-        InvalidArgument: The scores are of another shape or no numbers.
+        InvalidArgument: The scores have another shape or are not numbers.
     """
     from rankery.client.frames.arrow import np
 
@@ -47,7 +47,7 @@ def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents:
     if scores.shape != (len(queries),):
         raise InvalidArgument(
             f"scores are of shape {scores.shape}, but the dataset has {len(queries):,} documents"
-            " with a label; give a score for each of its rows, in their order, or a frame with query,"
+            " with a label; give a score for each row of the dataset, in its order, or a frame with query,"
             " document and score"
         )
     if scores.dtype.kind not in "biuf":
@@ -69,7 +69,7 @@ def run_of_frame(frame: Any, columns: Mapping[str, str] | None = None) -> "pa.Ta
     """Return a frame of scores as `query`, `document` (if it has one) and `score`.
 
     Args:
-        frame: A row a document that was retrieved.
+        frame: One row per retrieved document.
         columns: Other names of `query`, `document` and `score`.
 
     Raises:
@@ -145,7 +145,7 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
     """Return the lines of a run from `{query: {document: score}}`, as pytrec_eval and ranx have it.
 
     Raises:
-        DataUnusable: It is of another form, an id is missing or none, or a score is not a number.
+        DataUnusable: The run has another form, an id is missing or invalid, or a score is not a number.
     """
     for word, (query, scores) in zip(_key_words(run, "a query"), run.items(), strict=True):
         if not isinstance(scores, Mapping):
@@ -158,7 +158,7 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
                 number = float(score)
             except (TypeError, ValueError):
                 place = f"query {query!r}, document {document!r}"
-                raise DataUnusable(f"{place}: the score is {score!r:.40}, no number") from None
+                raise DataUnusable(f"{place}: the score is {score!r:.40}, not a number") from None
             if number == number:
                 yield _line(word, document_word, number)
 

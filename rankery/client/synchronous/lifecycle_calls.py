@@ -147,7 +147,7 @@ class LifecycleCalls(Calls):
 
         Args:
             ids: Only these ids.
-            older_than_days: Only objects that were deleted at least so many days ago.
+            older_than_days: Purge only objects that were deleted at least this many days ago.
             everything: All objects in the trash.
             dry_run: Only return what would be purged.
 

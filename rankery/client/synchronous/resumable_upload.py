@@ -15,10 +15,10 @@ from rankery.client.resumable import (
     PIECE_BYTES,
     PIECE_TYPE,
     TUS,
-    Patience,
     RememberedUpload,
+    UploadRetries,
     is_gone,
-    is_passing,
+    is_retryable,
     metadata,
 )
 from rankery.client.uploads import OnBytes, Upload, opened
@@ -39,7 +39,7 @@ class ResumableUpload:
         self._transport = transport
         self._path = path
         self._size_bytes = path.stat().st_size
-        self._patience = Patience(retries)
+        self._retries = UploadRetries(retries)
         self._on_bytes = on_bytes
         self._sent_bytes = 0
         self._most_bytes = 0
@@ -66,13 +66,13 @@ class ResumableUpload:
             except RankeryApiError as error:
                 if self._id is not None and is_gone(error):
                     self.forget()
-                elif not is_passing(error):
+                elif not is_retryable(error):
                     raise
-                pause = self._patience.pause()
+                pause = self._retries.pause()
                 if pause is None:
                     raise
             except ServiceUnreachable:
-                pause = self._patience.pause()
+                pause = self._retries.pause()
                 if pause is None:
                     raise
             time.sleep(pause)
@@ -131,7 +131,7 @@ class ResumableUpload:
         """Record the offset stored by the service; progress resets the retry deadline."""
         if offset > self._most_bytes:
             self._most_bytes = offset
-            self._patience.renew()
+            self._retries.renew()
         self._show(offset)
         return offset
 

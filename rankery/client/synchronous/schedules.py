@@ -89,7 +89,7 @@ class ScheduleCalls(Calls):
         Args:
             name: Display name.
             cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
-            job: A training as `submit` takes it, with datasets by name: `{"kind": "train", "model_name",
+            job: A training as for `submit`, with datasets by name: `{"kind": "train", "model_name",
                 "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest ready
                     dataset. Or an automatic training or a study with datasets by name, or a drift job:
                 `{"kind": "drift", "model": "web@champion"}`.

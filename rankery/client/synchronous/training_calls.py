@@ -90,7 +90,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             scorer: Scorer to train, by its kind or with its hyperparameters: "linear", or
                 `{"kind": "mlp", "hidden": [128, 64], "epochs": 50}`, or the sum of models by
                 `{"kind": "sum", "models": ["web:3", "net:1"]}`; trees when left out.
-            hyperparameters: How trees are grown, under LightGBM's names: `{"num_leaves": 64}`; "auto" chooses
+            hyperparameters: Hyperparameters of trees, as in LightGBM: `{"num_leaves": 64}`; "auto" chooses
                 them by the size of the dataset; `{"auto": True}` chooses those that are not given.
             metrics: Spellings such as `ndcg@10`; `ndcg@5` and `ndcg@10` when left out.
             early_stopping: Number of iterations without improvement of the first metric on validation data
@@ -180,7 +180,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             budget_seconds: Running time to plan for, from 10 seconds to a day; 300 when left out.
             metric: Metric that selects candidates; `ndcg@10` when left out.
             test: Other data to evaluate the final model on once, in the same forms.
-            prefer: `simple`: one candidate unless a sum is shown to be better; `best`: the candidate or sum
+            prefer: `simple`: one candidate unless a sum is significantly better; `best`: the candidate or sum
                 with the best value.
             candidates: Names of the candidates to try, as a leaderboard has them; all when left out.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.

@@ -30,7 +30,7 @@ class CandidateView(Shown, answers.AutoTrainCandidate):
 
     @property
     def words(self) -> str:
-        """Status with the reason; for a complete candidate, whether the best is shown to be better."""
+        """Status with the reason; for a complete candidate, whether the best is significantly better."""
         if self.reason:
             return f"{self.status}: {self.reason}"
         return f"{self.status}, tied with the best" if self.tied_with_best else self.status

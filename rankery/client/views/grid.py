@@ -46,7 +46,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
             ended = sum(job.has_ended for job in self.jobs)
             raise NothingMade(
                 f"no training of the grid has a validation metric, {ended} of {len(self.jobs)} have ended;"
-                " wait on the grid, and give validation or folds"
+                " wait for the grid, and give validation or folds"
             )
         return max(measured, key=lambda pair: pair[0])[1]
 

@@ -26,8 +26,8 @@ class Importance(Shown, answers.ModelImportance, Tabular):
             for one in self.features
         ]
         return Card(
-            f"what the features do in {self.model_id}",
-            tables=[CardTable(["feature", "#gain", "#of all", "#splits"], rows)],
+            f"feature importance of {self.model_id}",
+            tables=[CardTable(["feature", "#gain", "#share of gain", "#splits"], rows)],
         )
 
     def to_arrow(self) -> "pa.Table":

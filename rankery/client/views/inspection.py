@@ -24,7 +24,7 @@ class Inspection(Shown, answers.Inspection, Tabular):
         facts = {**self.summary(), "created": moment(self.created_at)}
         rows = [[one.feature, number(one.mean), interval(one.lower, one.upper)] for one in self.importance]
         columns = ["feature", f"#{self.metric} lost", "#95% interval"]
-        return Card("what the model looks at", facts, tables=[CardTable(columns, rows)])
+        return Card("permutation importance", facts, tables=[CardTable(columns, rows)])
 
     def to_arrow(self) -> "pa.Table":
         """Return a table by feature: `feature`, `mean`, `standard_error`, `lower` and `upper`."""

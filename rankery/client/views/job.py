@@ -14,7 +14,7 @@ class JobView(Shown, answers.Job):
     """A job, as last fetched from the service."""
 
     attempts: list[answers.Attempt] = Field(default_factory=list)
-    """Its attempts, oldest first; empty in lists"""
+    """Attempts, oldest first; empty in lists"""
 
     @property
     def has_ended(self) -> bool:

@@ -54,15 +54,15 @@ class LabelledView(Shown, answers.Labelled):
         return {
             "would label" if self.dry_run else "labelled": count(self.changed),
             "unchanged": count(self.unchanged),
-            "names that move": ", ".join(self.moved_names),
+            "moved model names": ", ".join(self.moved_names),
             "missing": ", ".join(self.missing),
             "refused": count(self.refused_count) if self.refused_count else "",
         }
 
     def card(self) -> Card:
-        """Return the card of the labelling, with the objects that keep their labels."""
+        """Return the card of the labelling, with the refused objects."""
         kept = [[one.id, one.reason] for one in self.refused]
-        tables = [CardTable(["id", "keeps its labels"], kept, "left")] if kept else []
+        tables = [CardTable(["id", "reason"], kept, "left")] if kept else []
         return Card("dry run of a labelling" if self.dry_run else "labelling", self.summary(), tables=tables)
 
 

@@ -36,7 +36,7 @@ FOREIGN = [
 
 def named(host: str, *, by_address: bool = False, allowed: tuple[str, ...] = ()) -> bool:
     """Ask whether a Host header names the service."""
-    return Hosts(allowed).are_named(Headers({"host": host}), by_address=by_address)
+    return Hosts(allowed).matches_host_header(Headers({"host": host}), by_address=by_address)
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
@@ -67,9 +67,9 @@ def test_the_machines_own_name_and_those_allowed_do() -> None:
 
 def test_there_is_exactly_one_host() -> None:
     """None, or two of which a proxy may have looked at the other, name nothing."""
-    assert not Hosts(()).are_named(Headers({}), by_address=True)
+    assert not Hosts(()).matches_host_header(Headers({}), by_address=True)
     two = Headers(raw=[(b"host", b"127.0.0.1"), (b"host", b"127.0.0.1")])
-    assert not Hosts(()).are_named(two, by_address=True)
+    assert not Hosts(()).matches_host_header(two, by_address=True)
 
 
 def test_a_foreign_host_is_misdirected(client: TestClient) -> None:

@@ -37,7 +37,7 @@ def test_the_first_key_closes_the_service(client: TestClient) -> None:
     assert refused.headers["www-authenticate"] == "Bearer"
     assert refused.json() == {
         "type": "/problems/unauthenticated",
-        "title": "An API key is needed",
+        "title": "An API key is required",
         "status": 401,
         "detail": "send an API key as `Authorization: Bearer rk_…`",
     }
@@ -208,8 +208,8 @@ def test_what_one_caller_does_makes_no_other_be_looked_up_again(
     client.post("/sign-out", headers={"Origin": "http://127.0.0.1"})
     made = make(client, bearer("admin"))
     assert client.delete(f"/v1/keys/{made['id']}", headers=bearer("admin")).status_code == 204
-    assert key_cache.was_good(reader)
-    assert not key_cache.was_good(Credential.of_key(made["secret"]))
+    assert key_cache.was_accepted(reader)
+    assert not key_cache.was_accepted(Credential.of_key(made["secret"]))
 
 
 def test_no_key_is_guessed_from_a_hash(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:

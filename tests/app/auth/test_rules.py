@@ -107,7 +107,9 @@ def test_a_key_does_what_its_scope_includes_and_nothing_else(
         assert (response.status_code == 403) == (needed not in INCLUDED[scope]), (method, path)
         if response.status_code == 403:
             assert response.json()["type"] == "/problems/forbidden"
-            assert response.json()["detail"].startswith(f"this needs the scope {needed}; the key key_")
+            assert response.json()["detail"].startswith(
+                f"this request needs the scope {needed}; the key key_"
+            )
             assert response.json()["detail"].endswith(f" has {scope}")
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from fastapi import FastAPI
 
-from app.dashboard.sign_in import own_address
+from app.dashboard.sign_in import same_site_url
 from core.store import BrowserSession, Store
 from core.store.clock import utc_now
 from tests.app.auth.conftest import Bearer, Secrets
@@ -69,7 +69,7 @@ def test_a_key_that_may_not_read_opens_no_dashboard(client: TestClient, secrets:
     """A key for scoring alone says so at the door."""
     answer = sign_in(client, secrets["score"])
     assert answer.status_code == 403
-    assert "this needs the scope read" in answer.text
+    assert "this request needs the scope read" in answer.text
 
 
 def test_a_cookie_changes_nothing_unless_our_own_page_asks(client: TestClient, secrets: Secrets) -> None:
@@ -170,7 +170,7 @@ def test_a_page_sends_to_sign_in_and_a_program_is_told(client: TestClient, secre
 )
 def test_no_other_address_is_ours(wanted: str) -> None:
     """Whatever a link asked for, the next page is one of ours."""
-    assert own_address(wanted) == "/"
+    assert same_site_url(wanted) == "/"
 
 
 def test_signing_in_leads_nowhere_else(client: TestClient, secrets: Secrets) -> None:

@@ -146,8 +146,8 @@ def test_letor_leaves_titles_out(client: TestClient, store: Store, table: Rankin
 @pytest.mark.parametrize(
     ("query_id", "features", "detail"),
     [
-        ("red shoes", 1, "cannot be letor: a query_id is empty or holds a blank: 'red shoes'"),
-        ("1", 0, "cannot be letor: the dataset has no features"),
+        ("red shoes", 1, "cannot be letor, because a query_id is empty or contains a blank: 'red shoes'"),
+        ("1", 0, "cannot be letor, because the dataset has no features"),
     ],
 )
 def test_what_letor_cannot_hold_is_told(

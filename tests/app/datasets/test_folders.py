@@ -86,10 +86,10 @@ def test_a_part_alone_and_names(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("body", "pointer", "detail"),
     [
-        ({"folder": "web"}, "/folder", "no file called train, vali or test"),
+        ({"folder": "web"}, "/folder", "no file named train, vali or test"),
         ({"folder": "web"}, "/folder", "folders in it: Fold1, Fold3"),
         ({"folder": "Yahoo"}, "/folder", "folders in it: set1, set2"),
-        ({"folder": "web/Fold3", "part": "test"}, "/part", "the folder has the parts train"),
+        ({"folder": "web/Fold3", "part": "test"}, "/part", "the folder has only the parts train"),
         ({"folder": "../corpora/web/Fold1"}, "/folder", "must be a folder below RANKERY_DATA_ROOTS"),
         ({"folder": "out/corpora/web/Fold9"}, "/folder", "must be a folder below RANKERY_DATA_ROOTS"),
         ({"folder": "/etc"}, "/folder", "must be a folder below RANKERY_DATA_ROOTS"),

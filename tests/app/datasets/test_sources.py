@@ -124,7 +124,7 @@ class TestByDefault:
             "ir_datasets:vaswani",
         ):
             (error,) = client.post("/v1/datasets", json={"source": source}).json()["errors"]
-            assert error["detail"] == "the service reads no addresses: RANKERY_SOURCES is not set"
+            assert error["detail"] == "the service does not import from addresses: RANKERY_SOURCES is not set"
 
 
 def test_a_repeated_request_creates_nothing(client: TestClient) -> None:

@@ -215,7 +215,7 @@ def test_a_geometric_mean_is_not_compared(
     assert response.status_code == 422
     (error,) = response.json()["errors"]
     assert error["pointer"] == "/metrics/1"
-    assert "compare by map" in error["detail"]
+    assert "use map" in error["detail"]
 
 
 def test_a_system_is_compared_once(

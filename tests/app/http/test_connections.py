@@ -189,7 +189,7 @@ def test_an_upload_that_stalls_gets_408_and_leaves_nothing(connect: Connect, set
     connection.sendall(UPLOAD + b"Content-Length: 10000000\r\n\r\n" + PART + b"1 qid:1 1:1\n" * 300_000)
     answer = _answer(connection)
     assert answer.startswith(b"HTTP/1.1 408")
-    assert b"nothing of the body has arrived for 1.2 s" in answer
+    assert b"no bytes of the body have arrived for 1.2 s" in answer
     _assert_nothing_left(settings)
 
 

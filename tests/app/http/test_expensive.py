@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from app import ApiSettings
 from app.http.admission.expensive_reads import ExpensiveReads
 from app.http.services import registered
-from app.http.thread_pools import STRANGERS
+from app.http.thread_pools import UNKNOWN_CREDENTIALS
 from core.jobs import System
 from core.store import Model, Store
 from core.store.artifacts.keys import ranking_key
@@ -63,7 +63,7 @@ def test_equal_questions_of_other_projects_are_answered_apart() -> None:
         asked = []
         for names in (None, ("web",), ("web",), ("ads",)):
             with limited_to(names):
-                asked.append(asyncio.create_task(reads.answer("a", "q", work, STRANGERS)))
+                asked.append(asyncio.create_task(reads.answer("a", "q", work, UNKNOWN_CREDENTIALS)))
         await _started(calls, 2)
         release.set()
         assert await asyncio.gather(*asked) == [None, ("web",), ("web",), ("ads",)]
@@ -144,7 +144,7 @@ def test_what_is_expensive_is_bounded(
     path = path.format(ranking=ranking.id)
     refused = client.get(path)
     assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
-    assert "8 expensive reads of yours are under way" in refused.json()["detail"]
+    assert "at most 8 exports, downloads and inspections of a caller" in refused.json()["detail"]
     assert client.get("/v1/models/web").status_code == 200
     all_under_way.set()
 

@@ -173,7 +173,7 @@ PATHS = {
     "/readyz": {"get"},
 }
 # Bytes of the document as it is sent, before compression.
-MAX_BYTES = 490_000
+MAX_BYTES = 505_000
 CREATING = (
     "upload_dataset",
     "upload_click_log",

@@ -85,7 +85,7 @@ def test_our_own_fault_tells_the_log_and_not_the_caller(application: FastAPI, cl
     assert response.status_code == 500
     assert response.json() == {
         "type": "/problems/internal-error",
-        "title": "Something failed on our side",
+        "title": "Internal error",
         "status": 500,
     }
     assert response.headers["x-request-id"] == "r-17"

@@ -79,7 +79,7 @@ def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
     assert refused.json()["type"] == "/problems/quota-exceeded"
     assert (
         refused.json()["detail"]
-        == f"at most {3 * len(LETOR)} bytes of datasets may be stored; delete some first"
+        == f"at most {3 * len(LETOR)} bytes of datasets may be stored; delete datasets first"
     )
     assert client.delete(f"/v1/datasets/{first.json()['id']}").status_code == 204
     assert _upload(client, "file").status_code == 202

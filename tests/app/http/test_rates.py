@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from app import ApiSettings, create_app
 from app.auth.rate_limit import READING, SCORING, WRITING, Buckets, RateLimit, purpose_of
-from app.http.caller import Caller, caller_of, let_in
+from app.http.caller import Caller, caller_of, set_caller
 from tests.app.conftest import Answer, TestClient
 
 pytestmark = pytest.mark.embedded  # nothing of it depends on the store
@@ -53,7 +53,7 @@ def test_callers_have_buckets_of_their_own() -> None:
 
 def test_many_callers_take_bounded_memory() -> None:
     """The callers seen last are remembered; of the others nothing is kept."""
-    buckets = Buckets(per_second=1, burst=1, most_callers=100)
+    buckets = Buckets(per_second=1, burst=1, max_callers=100)
     assert not any(buckets.take(f"10.0.{n >> 8}.{n & 255}", 0.0) for n in range(10_000))
     assert len(buckets._full_at) == 100
     assert buckets.take("10.0.39.15", 0.0) == 1.0  # the last one, number 9,999
@@ -83,7 +83,7 @@ def test_callers_are_told_apart() -> None:
     assert len(set(callers)) == 5
     assert callers[2] == callers[3]
     keyed = {"type": "http", "client": ("10.0.0.1", 1)}
-    let_in(keyed, Caller("key_1", "ci", frozenset({"read"})))
+    set_caller(keyed, Caller("key_1", "ci", frozenset({"read"})))
     assert caller_of(keyed) == "key_1"
 
 
@@ -110,7 +110,7 @@ def test_each_kind_of_request_has_its_bound(client: TestClient) -> None:
     assert refused.headers["content-type"] == "application/problem+json"
     assert refused.json() == {
         "type": "/problems/too-many-requests",
-        "title": "There are too many requests",
+        "title": "Too many requests",
         "status": 429,
         "detail": "you may read 4 times a second; try again in 1 s",
     }

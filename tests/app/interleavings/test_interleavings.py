@@ -138,7 +138,7 @@ def test_the_preferred_ranker_wins(client: TestClient, method: str) -> None:
     made = create(client, method=method, difference=0.2)
     path = f"/v1/interleavings/{made['id']}/verdict"
     before = client.get(path).json()
-    assert before["sentence"] == "Undecided between a and b: no user prefers one yet."
+    assert before["sentence"] == "Undecided between a and b: no user prefers either ranker yet."
     assert before["pairs"][0]["delta"] is None
     for user in range(25):
         shown = list_of(client, made, str(user))

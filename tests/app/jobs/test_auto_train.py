@@ -46,9 +46,9 @@ def test_everything_but_the_data_and_the_name_has_a_default(
 @pytest.mark.parametrize(
     ("statistics", "pointer", "detail"),
     [
-        ({"queries": 1}, "/dataset_id", "has one query"),
+        ({"queries": 1}, "/dataset_id", "has only one query"),
         ({"features": 0}, "/dataset_id", "judgments without features"),
-        (_labels(-1.0, 2.0), "/label_map", "labels go down to -1"),
+        (_labels(-1.0, 2.0), "/label_map", "the smallest label is -1"),
         (_labels(0.0, 2_000.0), "/metric", "overflows"),
     ],
 )

@@ -90,7 +90,9 @@ def test_what_cannot_be_distributed_is_named_at_once(
 def test_networks_are_not_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
     """The reason names what is trained."""
     request = train_request | {"distribution": ASKED, "scorer": {"kind": "mlp"}, "hyperparameters": {}}
-    assert refused(client, request) == {"/distribution": "is for trees; a mlp is trained by one process"}
+    assert refused(client, request) == {
+        "/distribution": "applies to trees only; a mlp is trained by one process"
+    }
 
 
 def test_a_grid_is_distributed(client: TestClient, train_request: dict[str, Any]) -> None:

@@ -76,7 +76,7 @@ def test_a_rollback_answers_with_where_it_points_then(client: TestClient, web: l
     assert client.get("/v1/models/web@champion").json()["id"] == web[0].id
     refused = client.post(f"{CHAMPION}/rollback")
     assert refused.status_code == 409
-    assert "no version before it" in refused.json()["detail"]
+    assert "no previous version" in refused.json()["detail"]
     assert client.post("/v1/models/web/aliases/none/rollback").status_code == 404
 
 

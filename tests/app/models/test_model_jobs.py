@@ -151,7 +151,7 @@ def test_what_cannot_be_trained_again_is_refused(
     answers = [client.post(f"/v1/models/{name}/reproduce") for name in ("web", "shop", "best")]
     assert [answer.status_code for answer in answers] == [409, 409, 409]
     assert "only a model that was trained here" in answers[0].json()["detail"]
-    assert "ds_gone, which it was trained with, was deleted" in answers[1].json()["detail"]
+    assert "its dataset ds_gone was deleted" in answers[1].json()["detail"]
     assert "submit an automatic training instead" in answers[2].json()["detail"]
     shown = client.get("/v1/models/web").json()
     assert (shown["source"], shown["dataset_id"], shown["loss"]) == ("imported", None, None)

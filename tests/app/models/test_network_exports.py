@@ -93,7 +93,7 @@ def test_a_network_that_cannot_be_expressed_is_refused(client: TestClient, add_n
     response = client.get("/v1/models/net/export?format=solr")
     assert (response.status_code, response.json()["type"]) == (422, "/problems/unfit-model")
     assert "the layer norm" in response.json()["detail"]
-    assert "export it as onnx" in response.json()["detail"]
+    assert "export the model as onnx" in response.json()["detail"]
 
 
 def test_trees_are_the_default_of_formats(client: TestClient) -> None:

@@ -204,7 +204,8 @@ def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) ->
         assert "is locked" in refused.json()["detail"]
         assert client.get("/v1/jobs").status_code == 200
         assert (
-            "the database takes no writes: its lock has been held" in client.get("/readyz").json()["detail"]
+            "the database accepts no writes: another transaction has held its lock"
+            in client.get("/readyz").json()["detail"]
         )
         holder.execute("ROLLBACK")
     assert "the database" not in client.get("/readyz").json()["detail"]

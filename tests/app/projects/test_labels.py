@@ -275,7 +275,7 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
     for dry_run in (True, False):
         found = client.post("/v1/models/labels", json={**body, "dry_run": dry_run}).json()
         assert (found["changed"], found["refused_count"]) == (1, 1)
-        assert found["refused"][0]["reason"] == "would make 65 tags; there are at most 64"
+        assert found["refused"][0]["reason"] == "would result in 65 tags; the maximum is 64"
     assert client.get("/v1/models/web:1").json()["tags"] == many
 
 

@@ -133,8 +133,16 @@ def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> No
 @pytest.mark.parametrize(
     ("features", "pointer", "detail"),
     [
-        ({"bm25": "acme"}, "/queries/0/documents/0/features/bm25", "must be a number; it is no category"),
-        (["acme", None, None], "/queries/0/documents/0/features/0", "must be a number; it is no category"),
+        (
+            {"bm25": "acme"},
+            "/queries/0/documents/0/features/bm25",
+            "must be a number; the feature is not categorical",
+        ),
+        (
+            ["acme", None, None],
+            "/queries/0/documents/0/features/0",
+            "must be a number; the feature is not categorical",
+        ),
         ({"brand": "acme"}, "/queries/0/documents/0/features/brand", "not a feature of this model"),
         ({BRAND: ["acme"]}, f"/queries/0/documents/0/features/{BRAND}", ""),
         ({BRAND: True}, f"/queries/0/documents/0/features/{BRAND}", ""),

@@ -110,11 +110,11 @@ def test_lists_are_read_on_the_fast_path(store: Store, model: Model) -> None:
         ({"emb": 1}, "/emb", "must be a list of 3 numbers, one for each feature of the block"),
         ({"emb": "x"}, "/emb", "must be a list of 3 numbers, one for each feature of the block"),
         ({"title": [1, 2, 3]}, "/title", "not a feature of this model"),
-        ({"bm25": [1]}, "/bm25", "must be a number; it is no block of features"),
-        ({"emb.0": [1]}, "/emb.0", "must be a number; it is no block of features"),
+        ({"bm25": [1]}, "/bm25", "must be a number; a list is only for a block of features"),
+        ({"emb.0": [1]}, "/emb.0", "must be a number; a list is only for a block of features"),
         ({"emb": [1, 1e39, 3]}, "/emb/1", "is beyond the range of float32"),
-        ({"emb": [1, 2, 3], "emb.1": 2}, "/emb.1", "is given by 'emb' as well"),
-        ({"emb.1": None, "emb": [1, 2, 3]}, "/emb.1", "is given by 'emb' as well"),
+        ({"emb": [1, 2, 3], "emb.1": 2}, "/emb.1", "is also given by 'emb'"),
+        ({"emb.1": None, "emb": [1, 2, 3]}, "/emb.1", "is also given by 'emb'"),
         ({"emb": [1, "2", 3]}, "/emb", "must be a finite number, the text of a category, a list of finite"),
         ({"emb": [1, [2], 3]}, "/emb", "must be a finite number, the text of a category, a list of finite"),
         ({"emb": {"0": 1}}, "/emb", "must be a finite number, the text of a category, a list of finite"),
@@ -191,9 +191,9 @@ def test_arrow_may_have_several_columns_of_lists(client: TestClient, add_model: 
     ("columns", "pointer", "detail"),
     [
         ({"emb": _lists([[1, 2]], size=2)}, "/emb", "has 2 values; the block has 3 features"),
-        ({"emb": _lists([[1, 2, 3]]), "emb.2": [1.0]}, "/emb.2", "is given by 'emb' as well"),
-        ({"bm25": _lists([[1, 2, 3]])}, "/bm25", "holds lists, and is no block of features of this model"),
-        ({"title": _lists([[1, 2, 3]])}, "/title", "holds lists, and is no block of features of this model"),
+        ({"emb": _lists([[1, 2, 3]]), "emb.2": [1.0]}, "/emb.2", "is also given by 'emb'"),
+        ({"bm25": _lists([[1, 2, 3]])}, "/bm25", "has lists, but is not a block of features of this model"),
+        ({"title": _lists([[1, 2, 3]])}, "/title", "has lists, but is not a block of features of this model"),
         ({"emb": [1.0]}, "/emb", "not a feature of this model"),
         ({"emb": _lists([[1, 2, 1e39]], pa.float64())}, "/emb", "has a value beyond the range of float32"),
         ({"bm25": [1.0], "emb": _lists([["a"] * 3], pa.string())}, "/emb", "columns of such lists are not"),
@@ -246,9 +246,15 @@ def test_a_tensor_of_a_block_alone_leaves_the_others_out(client: TestClient) -> 
     [
         ([_tensor("emb", [1, 2], 1, 2)], "/inputs/0/shape: is [1, 2]; the model has 5 features"),
         ([_tensor("emb", [1], 1), _tensor("price", [1], 1)], "/inputs/0/shape: must be [1, 3]"),
-        ([_tensor("emb.1", [1], 1), _tensor("emb", [1, 2, 3], 1, 3)], "/inputs/1/name: is given by 'emb.1'"),
-        ([_tensor("emb", [1, 2, 3], 1, 3), _tensor("emb.1", [1], 1)], "/inputs/1/name: is given by 'emb'"),
-        ([_tensor("emb", [1, 2, 3], 1, 3)] * 2, "/inputs/1/name: there are two tensors of this name"),
+        (
+            [_tensor("emb.1", [1], 1), _tensor("emb", [1, 2, 3], 1, 3)],
+            "/inputs/1/name: is also given by 'emb.1'",
+        ),
+        (
+            [_tensor("emb", [1, 2, 3], 1, 3), _tensor("emb.1", [1], 1)],
+            "/inputs/1/name: is also given by 'emb'",
+        ),
+        ([_tensor("emb", [1, 2, 3], 1, 3)] * 2, "/inputs/1/name: two tensors have this name"),
     ],
 )
 def test_tensors_that_do_not_fit_a_block_are_refused(

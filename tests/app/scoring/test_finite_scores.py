@@ -59,7 +59,7 @@ def test_every_form_names_model_and_document(client: TestClient, web: Model) -> 
     for place, each in answers.items():
         for answer in each:
             assert answer.status_code in (400, 422)
-            assert f"web:1 computes inf as the score of {place}: " in answer.text
+            assert f"web:1 computes the score inf for {place}: " in answer.text
 
 
 def test_a_job_names_model_and_document(store: Store, web: Model) -> None:
@@ -69,5 +69,5 @@ def test_a_job_names_model_and_document(store: Store, web: Model) -> None:
     dataset = RankingDataset.from_arrays(
         features, np.zeros(5), np.array([0, 2, 5]), query_ids=["q1", "q2"], feature_names=FEATURE_NAMES
     )
-    with pytest.raises(ScoreNotFinite, match="web:1 computes inf as the score of document '2' of query 'q2'"):
+    with pytest.raises(ScoreNotFinite, match="web:1 computes the score inf for document '2' of query 'q2'"):
         load_model(store, web.id).score(dataset, 1)

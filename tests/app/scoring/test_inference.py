@@ -169,10 +169,10 @@ def test_sizes_are_bounded_before_there_is_a_matrix(
 def test_there_are_no_more_tensors_than_features(client: TestClient, scores: Float64Array) -> None:
     """And none of them twice."""
     twice = [_tensor(name="bm25", shape=[1], data=[value]) for value in (1, 2)]
-    assert "/inputs/1/name: there are two tensors of this name" in _infer(client, *twice).json()["error"]
+    assert "/inputs/1/name: two tensors have this name" in _infer(client, *twice).json()["error"]
     for data in ([1], [[1]]):
         many = [_tensor(name="bm25", shape=[1], data=data)] * 4
-        assert _infer(client, *many).json()["error"].startswith("/inputs: at most 3 tensors")
+        assert _infer(client, *many).json()["error"].startswith("/inputs: must have at most 3 tensors")
 
 
 @pytest.mark.parametrize(("datatype", "dtype"), [("FP16", "<f2"), ("FP32", "<f4"), ("FP64", "<f8")])
@@ -200,7 +200,7 @@ def test_a_bad_request_is_refused_in_the_words_of_the_protocol(
     """400 and a sentence that says where and why."""
     cases = [
         ({"inputs": []}, "/inputs"),
-        ({"inputs": [_tensor(shape=[2, 2])]}, "/inputs/0/shape: is [2, 2], and there are 6 values"),
+        ({"inputs": [_tensor(shape=[2, 2])]}, "/inputs/0/shape: is [2, 2], but there are 6 values"),
         ({"inputs": [_tensor(shape=[3, 2])]}, "/inputs/0/shape: is [3, 2]; the model has 3 features"),
         ({"inputs": [_tensor(shape=[-2, -3])]}, "/inputs/0/shape"),
         ({"inputs": [_tensor(shape=[6])]}, "/inputs/0/name: not a feature of this model"),

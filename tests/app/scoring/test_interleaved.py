@@ -8,7 +8,7 @@ import pytest
 
 from app.scoring.interleaved import InterleavedLists, InterleavingCache, Shown
 from app.served.users import UserHashes
-from app.served.writer import MOST_WAITING, ListWriter, PendingList
+from app.served.writer import MAX_WAITING, ListWriter, PendingList
 from core.errors import NotFound, StoreUnavailable
 from core.interleaving import METHODS, Method, interleave, seeded_draw
 from core.store import Model, Store, StoreSettings
@@ -240,7 +240,7 @@ def test_lists_of_a_deleted_interleaving_are_dropped(
 def test_a_full_writer_makes_no_list(processes: tuple[Process, Process], row: Interleaving) -> None:
     """A later request is not told that the user has seen it."""
     full = ListWriter(processes[0].lists._store, seconds=3_600)
-    waiting = [PendingList("rankings", {"id": f"srv_{n}"}) for n in range(MOST_WAITING)]
+    waiting = [PendingList("rankings", {"id": f"srv_{n}"}) for n in range(MAX_WAITING)]
     assert full.put(*waiting)
     lists = InterleavedLists(processes[0].lists._store, full, USERS)
     for _ in range(2):

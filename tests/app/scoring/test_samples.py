@@ -131,7 +131,7 @@ def test_documents_of_large_requests_are_drawn(
 ) -> None:
     """So that their text takes little time and memory; the line has their number."""
     add_model("web")
-    monkeypatch.setattr(samples, "MOST_VALUES", 12)
+    monkeypatch.setattr(samples, "MAX_VALUES", 12)
     queries = [f"q{row // 2}" for row in range(40)]
     post_table(client, table(query_id=queries, document_id=list(range(40)), bm25=np.arange(40) / 64))
     (line,) = logged(client, settings)

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from app.served.writer import MOST_WAITING, ListWriter, PendingList
+from app.served.writer import MAX_WAITING, ListWriter, PendingList
 from core.errors import StoreUnavailable
 from core.store import Store, StoreSettings, Transaction, new_id
 from core.store.clock import utc_now
@@ -83,7 +83,7 @@ def test_a_list_that_cannot_be_written_stops_no_other(store: FaultyStore, writer
 def test_too_many_lists_are_refused(store: FaultyStore) -> None:
     """None of them is queued."""
     writer = ListWriter(store)
-    assert writer.put(*(ranking() for _ in range(MOST_WAITING)))
+    assert writer.put(*(ranking() for _ in range(MAX_WAITING)))
     assert not writer.put(ranking())
 
 

@@ -138,7 +138,7 @@ def test_trials_are_not_distributed(client: TestClient, request_of: Callable[...
     ):
         refused = client.post("/v1/studies", json=body)
         assert pointers(refused) == [pointer]
-        assert refused.json()["errors"][0]["detail"].startswith("is for single trainings")
+        assert refused.json()["errors"][0]["detail"].startswith("can only be used for single trainings")
     base["distribution"] = None
     study = client.post("/v1/studies", json=request_of(base=base))
     assert study.status_code == 202, study.text

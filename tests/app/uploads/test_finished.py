@@ -120,7 +120,7 @@ UNFIT_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
         "/parts/test",
         "there is no upload",
     ),
-    "several": ({"source": ["upload:upl_00000000000000000000"] * 2}, "/source", "name one"),
+    "several": ({"source": ["upload:upl_00000000000000000000"] * 2}, "/source", "must be a single upload"),
     "beside an address": (
         {"parts": {"train": "upload:upl_00000000000000000000", "test": "hf:org/name/test.csv"}},
         "/parts/test",
@@ -129,7 +129,7 @@ UNFIT_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
     "files": (
         {"source": "upload:upl_00000000000000000000", "files": "*.csv"},
         "/files",
-        "goes with addresses",
+        "can only be used with URLs",
     ),
 }
 

@@ -193,9 +193,9 @@ def test_the_last_attempt(
         (
             302,
             "http://127.0.0.1:{port}/elsewhere",
-            "the receiver answered 302, and redirects are not followed",
+            "the receiver answered 302, but redirects are not followed",
         ),
-        (307, "http://169.254.169.254/", "the receiver answered 307, and redirects are not followed"),
+        (307, "http://169.254.169.254/", "the receiver answered 307, but redirects are not followed"),
         (400, "", "the receiver answered 400"),
     ],
 )

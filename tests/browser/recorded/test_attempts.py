@@ -15,10 +15,10 @@ def test_a_training_that_went_on_tells_its_history(visit: Visit, on_record: OnRe
     page = visit.open(f"/jobs/{on_record('resumed', histories.resumed)}")
     panel = page.locator(".attempts")
     expect(panel.locator("tbody tr")).to_have_count(3)
-    expect(panel.locator(".status")).to_have_text(["handed back", "worker lost", "running"])
+    expect(panel.locator(".status")).to_have_text(["returned", "worker lost", "running"])
     expect(panel.locator("tbody tr").last).to_contain_text(f"iteration {histories.CHECKPOINT}")
     expect(panel.locator(".hint")).to_contain_text(
-        "Its worker stopped answering once, and a worker handed it back once."
+        "Its worker stopped answering once, and a worker returned it to the queue once."
     )
     expect(panel.locator(".hint")).to_contain_text(f"resumed from iteration {histories.CHECKPOINT}")
     expect(page.locator(".job-marks")).to_have_text("resumed")
@@ -30,7 +30,7 @@ def test_a_job_that_took_its_workers_with_it(visit: Visit, on_record: OnRecord) 
     page = visit.open(f"/jobs/{on_record('lost', histories.lost_for_good)}")
     problem = page.locator(".job-problem")
     expect(problem).to_contain_text("Worker lost")
-    expect(problem).to_contain_text("for want of memory")
+    expect(problem).to_contain_text("runs out of memory")
     expect(page.locator(".attempts .status")).to_have_text(["worker lost"] * histories.ATTEMPTS)
     expect(page.locator(".progress-words")).to_contain_text(f"over {histories.ATTEMPTS} attempts")
 
@@ -43,7 +43,7 @@ def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -
     page = visit.open(f"/jobs/{job_id}")
     expect(page.locator(".job-meta")).to_contain_text("at most 1 h 30 min and 4.0 GB")
     expect(page.locator(".job-problem")).to_contain_text(title)
-    expect(page.locator(".job-problem")).to_contain_text("submit it again with a higher limit")
+    expect(page.locator(".job-problem")).to_contain_text("submit the job again with a higher limit")
     expect(page.locator(".attempts")).to_be_hidden()
 
 

@@ -61,7 +61,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None:
-    """The candidates measured so far, best first, then the one being tried; no line and no conclusion yet."""
+    """The candidates measured so far, best first, then the one in training; no line and no conclusion yet."""
     page = visit.open(f"/jobs/{on_record('searching', searches.searching)}")
     expect(page.locator(".progress-words")).to_contain_text(
         "trying linear by ranknet · 34 of 60 · 2 min 20 s left"
@@ -70,7 +70,7 @@ def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None
     expect(rows.locator(".name")).to_have_text(
         ["linear by lambdarank", "trees by lambdarank", "trees by arp-loss2", "linear by ranknet"]
     )
-    expect(rows.last).to_contain_text("being tried")
+    expect(rows.last).to_contain_text("in training")
     expect(page.locator(".leaderboard")).to_contain_text("3 candidates measured, 2 to go.")
     expect(page.locator(".conclusion, .leaderboard .reference")).to_have_count(0)
     visit.fit("auto-train-running", (1440, PHONE))
@@ -109,14 +109,15 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
     expect(members.locator("tbody tr")).to_have_text(
         [re.compile(r"trees by lambdarank.*0\.731"), re.compile(r"linear by lambdarank.*12\.34")]
     )
-    expect(page.get_by_role("button", name="Train again and compare bytes")).to_have_count(0)
+    expect(page.get_by_role("button", name="Train again and compare the model files")).to_have_count(0)
 
 
 def test_a_search_without_a_model_says_so(visit: Visit, on_record: OnRecord) -> None:
     """Failed among its candidates, and cancelled before the first."""
     page = visit.open(f"/jobs/{on_record('search failed', searches.search_failed)}")
     expect(page.locator(".job-problem")).to_contain_text("Memory limit")
-    expect(page.locator(".leaderboard")).to_contain_text("The job ended before a model was made of them.")
+    board = page.locator(".leaderboard")
+    expect(board).to_contain_text("The job ended before a model was built from the candidates.")
     expect(page.locator(".leaderboard .sortable tbody tr")).to_have_count(3)
     page = visit.open(f"/jobs/{on_record('search cancelled', searches.search_waiting)}")
     expect(page.locator(".leaderboard")).to_contain_text("No candidate was measured.")

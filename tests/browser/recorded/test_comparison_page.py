@@ -45,7 +45,7 @@ def _signed(value: float) -> str:
 def test_what_may_be_said_stands_first(visit: Visit, of_two: Json) -> None:
     """The sentence, its verdict, how it was decided and both means are there."""
     page = _open(visit, of_two["id"])
-    finding = page.get_by_role("region", name="What was found")
+    finding = page.get_by_role("region", name="Conclusion")
     expect(finding.locator(".sentence")).to_have_text(of_two["sentence"])
     expect(finding).to_have_attribute("data-verdict", of_two["pairs"][0]["verdict"])
     expect(finding).to_contain_text("100,000 permutations")
@@ -153,7 +153,7 @@ def test_a_pair_is_chosen_from_the_matrix(visit: Visit, of_three: Json) -> None:
         expect(upper).to_have_text(f"{MARKS[OPPOSITE[found['verdict']]]} {_signed(-found['difference'])}")
     last = of_three["pairs"][-1]
     page.locator(f'[data-place="{last["b"]}-{last["a"]}"]').click()
-    pair_finding = page.get_by_role("region", name="What was found of the pair")
+    pair_finding = page.get_by_role("region", name="Conclusion of the pair")
     expect(pair_finding.locator(".sentence")).to_have_text(last["sentence"])
     expect(pair_finding).to_have_attribute("data-verdict", last["verdict"])
     expect(page.locator(f'[data-place="{last["b"]}-{last["a"]}"]')).to_be_focused()

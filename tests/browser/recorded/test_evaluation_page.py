@@ -92,7 +92,7 @@ def test_every_number_has_its_contract_in_words(visit: Visit, prepared: Prepared
     expect(meaning.nth(0)).to_contain_text("ties by document id, the larger first")
     expect(meaning.nth(1)).to_contain_text("queries without relevant documents count as 0")
     expect(meaning.nth(1)).not_to_contain_text("gain")
-    expect(page.get_by_role("heading", name="What they mean")).to_contain_text("preset trec_eval")
+    expect(page.get_by_role("heading", name="Metric definitions")).to_contain_text("preset trec_eval")
     expect(page.locator(".numbers tbody tr").first.locator("td").last).to_have_text("0")
 
 

@@ -18,7 +18,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord)
         "aria-label", "tree 95 ms, objective 8.2 ms, metrics 4.0 ms an iteration, means."
     )
     expect(times.locator(".legend li")).to_have_text(["tree 95 ms", "objective 8.2 ms", "metrics 4.0 ms"])
-    expect(times.locator(".hint")).to_have_text("107 ms in all; means of iterations 2 to 9.")
+    expect(times.locator(".hint")).to_have_text("107 ms in total; means of iterations 2 to 9.")
     widths = times.locator("rect").evaluate_all(
         "parts => parts.map(part => part.getBoundingClientRect().width)"
     )

@@ -112,7 +112,7 @@ def test_the_worst_queries_come_first(visit: Visit, prepared: Prepared, shop: Js
     page.locator(".query-values").get_by_role("button", name="ndcg@5").click()
     page.get_by_role("combobox", name="Segment").select_option("market: at")
     expect(rows).to_have_count(QUERIES // 5)
-    page.get_by_label("Least ndcg@5").fill("0.5")
+    page.get_by_label("Minimum ndcg@5").fill("0.5")
     kept = prepared.get(f"/v1{path}/queries?segment=market: at&sort=ndcg@5&min=0.5")
     expect(rows).to_have_count(len(kept["items"]))
     expect(page.locator(".query-filters")).to_contain_text(f"{len(kept['items'])} of {QUERIES // 5} queries")

@@ -21,7 +21,7 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
     unmeasured = prepared.dataset("never measured.csv", 4)
     page = visit.open("/evaluations#evaluate")
     form = page.locator("#evaluate-form:not([aria-busy])")
-    form.get_by_label("What ranks").fill(reference)
+    form.get_by_label("Model or ranking").fill(reference)
     form.get_by_label("On the queries of").select_option(dataset_id)
     form.get_by_role("button", name="Evaluate").click()
     page.wait_for_url(re.compile(r"/evaluations/evl_"))
@@ -42,7 +42,7 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
     expect(newest).to_contain_text(f"{evaluation['metrics']['ndcg@10']['mean']:.4f}")
     expect(page.get_by_label("Filter by dataset")).to_have_value(dataset_id)
     page.get_by_label("Filter by dataset").select_option(unmeasured)
-    expect(page.get_by_role("heading", name="No such evaluations")).to_be_visible()
+    expect(page.get_by_role("heading", name="No matching evaluations")).to_be_visible()
 
 
 def test_a_ranking_is_looked_through(visit: Visit, prepared: Prepared) -> None:
@@ -102,7 +102,7 @@ def test_a_document_tells_why_it_is_there(visit: Visit, prepared: Prepared) -> N
     name = document.inner_text()
     document.click()
     reasons = page.locator(".document-reasons")
-    expect(reasons.locator("h4")).to_contain_text(f"Why {name} is there")
+    expect(reasons.locator("h4")).to_contain_text(f"Why {name} has its rank")
     expect(reasons.locator("h4")).to_contain_text("compared:2 at 1")
     texts = reasons.locator("tbody td:last-child").all_inner_texts()
     differences = [abs(float(text.replace("−", "-").replace("±", ""))) for text in texts]

@@ -78,13 +78,13 @@ def test_a_training_that_was_carried_out_again_tells_what_came_out(visit: Visit,
     same = on_record("same", ended(spec, result={"equal": True, "differences": [], **sums}))
     page = visit.open(f"/jobs/{same}")
     expect(page.locator("h1")).to_have_text("web:3")
-    expect(page.locator(".job-problem")).to_have_text("The same bytes came out.")
+    expect(page.locator(".job-problem")).to_have_text("The model file is identical.")
     changed = [{"what": "numpy", "then": "2.3.1", "now": "2.4.0"}]
     other = on_record(
         "other", ended(spec, result={**sums, "equal": False, "differences": changed, "sha256": "1" * 64})
     )
     page = visit.open(f"/jobs/{other}")
-    expect(page.locator(".job-problem")).to_have_text("Other bytes came out; numpy 2.3.1 then, 2.4.0 now.")
+    expect(page.locator(".job-problem")).to_have_text("The model file differs; numpy 2.3.1 then, 2.4.0 now.")
     visit.photograph("reproduced")
 
 

@@ -40,7 +40,7 @@ def test_a_budget_without_room_for_one_candidate_ends_its_first_training() -> No
     ticks = itertools.count(0.0, 100.0)
     found = auto_train(AutoSpec(budget_seconds=150.0), _DATA, candidates=_FEW, clock=lambda: next(ticks))
     assert [(each.candidate, each.folds) for each in found.tried] == [(_FEW[0], 1)]
-    assert {each.reason for each in found.not_tried} == {"the budget of time was used up"}
+    assert {each.reason for each in found.not_tried} == {"the time budget was used up"}
 
 
 def test_candidates_after_the_budget_are_listed() -> None:

@@ -286,7 +286,7 @@ def test_clipping() -> None:
     assert (found.clicks, found.clipped, found.largest) == (3, 1, 4.0)
     assert found.kept == pytest.approx(7.0 / 13.0)
     assert found.effective == pytest.approx(49.0 / 21.0)
-    assert "took 46.2% of all weight" in found.summary
+    assert "removed 46.2% of the total weight" in found.summary
     assert "No weight was clipped" in Clipping.of(replace(correction, clip=0.1), dataset).summary
 
 
@@ -294,15 +294,15 @@ def test_refusals() -> None:
     """Options that conflict, losses without a meaning and datasets without ranks are refused."""
     with pytest.raises(InvalidInput, match="/propensities: ips needs the propensity of each rank"):
         ClickCorrection("ips")
-    with pytest.raises(InvalidInput, match="/intercepts: affine needs one number"):
+    with pytest.raises(InvalidInput, match="/intercepts: must have one number"):
         ClickCorrection("affine", propensities=(1.0, 0.5), intercepts=(0.1,))
     with pytest.raises(InvalidInput, match="/step: must be at most 1 for dual"):
         ClickCorrection("dual", step=1.5)
     for correction, loss, message in (
         (ClickCorrection("ips", propensities=(1.0,)), make_loss("mse"), "ips weights clicked documents"),
-        (ClickCorrection("ratio"), make_loss("listnet"), "defined for ranknet, lambdarank"),
+        (ClickCorrection("ratio"), make_loss("listnet"), "supports ranknet, lambdarank"),
         (ClickCorrection("ratio"), make_loss("lambdarank", target="map"), "does not support"),
-        (ClickCorrection("dual"), make_loss("lambdarank"), "dual is defined for listnet; the loss is"),
+        (ClickCorrection("dual"), make_loss("lambdarank"), "dual supports listnet; the loss is"),
         (ClickCorrection("dual"), make_loss("listnet", target="softmax"), "dual does not support the loss"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -313,7 +313,7 @@ def test_refusals() -> None:
         short.ranks_of(dataset)
     with pytest.raises(InvalidInput, match="no document column 'place'; it has rank"):
         ClickCorrection(column="place").ranks_of(dataset)
-    for entry, message in (("first", "must hold a whole number"), ("0", "holds 0; ranks count from 1")):
+    for entry, message in (("first", "must hold a whole number"), ("0", "holds 0; ranks begin at 1")):
         column = {"rank": Texts.of([entry, *["1"] * (QUERIES * DOCUMENTS - 1)])}
         with pytest.raises(InvalidInput, match=message):
             ClickCorrection().ranks_of(replace(dataset, document_columns=column))

@@ -71,7 +71,10 @@ def test_a_few_moving_pairs_are_a_warning() -> None:
     )
     (finding,) = examine_log(log)
     assert (finding.code, finding.severity) == ("fixed-ranks", "warning")
-    assert finding.title == "1 of 150 pairs that were shown twice or more moved to another rank"
+    assert (
+        finding.title
+        == "1 of 150 pairs of query and document with several impressions were shown at more than one rank"
+    )
 
 
 def test_nothing_clicked_is_an_error() -> None:

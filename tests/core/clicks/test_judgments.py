@@ -100,7 +100,10 @@ def test_every_model_gives_judgments_within_their_intervals(name: str) -> None:
         ({"quantiles": (0.5, 1.0)}, "/quantiles: must be at least 0 and below 1"),
         ({"quantiles": None}, "/quantiles: required"),
         ({"min_impressions": 0}, "/min_impressions: must be at least 1"),
-        ({"min_impressions": 1_000}, "/min_impressions: no pair has as many impressions; the most are"),
+        (
+            {"min_impressions": 1_000},
+            "/min_impressions: no query-document pair has so many impressions; the maximum is",
+        ),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
@@ -131,7 +134,7 @@ def test_grades_become_labels_of_a_dataset() -> None:
     filled = judged_dataset(FEATURES, LOG, found, "zero")
     assert filled.query_boundaries.tolist() == [0, 7]
     assert (filled.labels[6], filled.document_columns[COLUMNS[1]][6]) == (0.0, "")
-    with pytest.raises(InvalidInput, match="no query and document of it is judged"):
+    with pytest.raises(InvalidInput, match="the clicks judge none of its query-document pairs"):
         judged_dataset(FEATURES.select_queries([1]), LOG, found)
 
 

@@ -149,11 +149,13 @@ def test_versions() -> None:
     """Lists of other versions are left out, and unknown versions refused."""
     log = log_of_two_rankers()
     one = PropensityPlan(method="pivot", positions=3, versions=("one",), resamples=0)
-    with pytest.raises(InvalidInput, match="no document was shown at two ranks"):
+    with pytest.raises(InvalidInput, match="no document was shown at more than one rank"):
         estimate_propensities(log, one)
     both = estimate_propensities(log, replace(one, versions=("one", "two")))
     assert both.values.tolist() == estimate_propensities(log, replace(one, versions=None)).values.tolist()
-    with pytest.raises(InvalidInput, match="/versions/0: 'three' is no version of the log; known: one, two"):
+    with pytest.raises(
+        InvalidInput, match="/versions/0: 'three' is not a version in the log; versions: one, two"
+    ):
         estimate_propensities(log, replace(one, versions=("three",)))
 
 
@@ -161,7 +163,7 @@ def test_refusals() -> None:
     """Logs that cannot identify propensities are refused with a way out."""
     log, _, features = simulated(2_000, "none")
     for method in ("pivot", "adjacent", "all-pairs", "shuffled"):
-        with pytest.raises(InvalidInput, match=r"no document was shown at two ranks.*regression-em"):
+        with pytest.raises(InvalidInput, match=r"no document was shown at more than one rank.*regression-em"):
             estimate_propensities(log, PropensityPlan(method=method))
     with pytest.raises(InvalidInput, match="/dataset_id: regression-em needs the features"):
         estimate_propensities(log, PropensityPlan(method="regression-em"))
@@ -172,8 +174,8 @@ def test_refusals() -> None:
         pivot(clicks, clicks)
     with pytest.raises(InvalidInput, match="both ranks 2 and 3"):
         adjacent(clicks, clicks)
-    with pytest.raises(InvalidInput, match="link rank 3 with rank 1"):
+    with pytest.raises(InvalidInput, match="connect rank 3 with rank 1"):
         all_pairs(clicks, clicks)
     single = replace(log, ranks=np.ones_like(log.ranks))
-    with pytest.raises(InvalidInput, match="no impression below rank 1"):
+    with pytest.raises(InvalidInput, match="at least two ranks are needed"):
         estimate_propensities(single, PropensityPlan())

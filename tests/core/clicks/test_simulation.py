@@ -135,7 +135,7 @@ def test_refusals() -> None:
     """Scores that cannot rank, and parameters out of bounds, are refused with their place."""
     with pytest.raises(InvalidInput, match="/rankers/1: must be one finite score"):
         simulate(DATASET, [SCORES, SCORES * np.nan], UserModel(), SimulationPlan())
-    with pytest.raises(InvalidInput, match="/rankers: must hold at least one"):
+    with pytest.raises(InvalidInput, match="/rankers: must name at least one"):
         simulate(DATASET, [], UserModel(), SimulationPlan())
     with pytest.raises(InvalidInput, match="/attraction: entry 0"):
         UserModel(attraction=(1.5,))

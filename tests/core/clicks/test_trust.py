@@ -108,7 +108,7 @@ def test_refusals() -> None:
     with pytest.raises(InvalidInput, match="no click at rank 2"):
         trust_em(shown, np.column_stack([shown[:, 0], np.zeros(60)]), features)
     reversed_ranks = np.column_stack([100 * gamma, 60 - 20 * gamma])
-    with pytest.raises(InvalidInput, match="do not rise with the relevance"):
+    with pytest.raises(InvalidInput, match="do not increase with the relevance"):
         trust_em(shown, reversed_ranks, features)
     with pytest.raises(InvalidInput, match="no feature predicts clicks"):
         trust_em(shown, shown / 2, np.zeros_like(features))

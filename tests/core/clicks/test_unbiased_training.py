@@ -168,5 +168,5 @@ def test_training_data() -> None:
     np.testing.assert_array_equal(found.dataset.labels[:RANKS], log.clicks[shown])
     np.testing.assert_array_equal(found.dataset.matrix[:RANKS], judged.matrix[rows[log.pairs[shown]]])
     assert found.dataset.document_columns["rank"][:RANKS] == [str(rank) for rank in range(1, RANKS + 1)]
-    with pytest.raises(InvalidInput, match="no clicked document of the log is in this dataset"):
+    with pytest.raises(InvalidInput, match="has none of the clicked documents of the log"):
         training_data(log, replace(judged, query_ids=tuple(f"q{name}" for name in judged.query_ids)))

@@ -34,7 +34,7 @@ def test_it_is_read_back_as_it_was_stored() -> None:
 @pytest.mark.parametrize("given", [{}, {"use": ["a"], "leave_out": ["b"]}, {"use": None, "leave_out": []}])
 def test_it_is_one_of_the_two(given: dict[str, list[str]]) -> None:
     """Neither and both are refused."""
-    with pytest.raises(InvalidInput, match="either to use or to leave_out"):
+    with pytest.raises(InvalidInput, match="must have exactly one of use and leave_out"):
         read_entries(FeatureChoice, given)
 
 
@@ -49,7 +49,7 @@ def test_it_is_one_of_the_two(given: dict[str, list[str]]) -> None:
             FeatureChoice(leave_out=("zz",)),
             "/leave_out: the dataset has no feature 'zz'; it has bm25, pagerank",
         ),
-        (FeatureChoice(leave_out=NAMES), "/leave_out: no feature is left"),
+        (FeatureChoice(leave_out=NAMES), "/leave_out: must leave at least one feature"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(choice: FeatureChoice, problem: str) -> None:

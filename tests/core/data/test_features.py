@@ -19,7 +19,7 @@ from core.data.features import (
     select_columns,
     select_rows,
 )
-from core.data.fitting import fit_features
+from core.data.fitting import align_features
 from core.errors import StoreFull
 from core.types import Float32Array
 from tests.core.data.mapped import is_mapped
@@ -94,7 +94,7 @@ def test_a_large_matrix_is_in_a_file_without_a_name(monkeypatch: pytest.MonkeyPa
 def test_a_matrix_beyond_the_disk_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Before anything is written to it, which would end the process."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(StoreFull, match=r"features take 1,125,899,906,842,624 bytes.*TMPDIR.*has no room"):
+    with pytest.raises(StoreFull, match=r"TMPDIR.*has no room for the 1,125,899,906,842,624 bytes"):
         new_matrix(2**28, 2**20)
 
 
@@ -102,7 +102,7 @@ def test_parts_and_fitted_datasets_share_the_matrix() -> None:
     """What is held out, and what is fitted to a model, is selected and not copied."""
     dataset = synthetic_dataset(12, seed=1)
     part = dataset.select_queries([7, 2, 4])
-    fitted = fit_features(part, (dataset.feature_names[3], "unknown", dataset.feature_names[0]))
+    fitted = align_features(part, (dataset.feature_names[3], "unknown", dataset.feature_names[0]))
     for selected in (part.features, fitted.features):
         assert isinstance(selected, SelectedFeatures)
         assert np.shares_memory(selected.matrix, dataset.matrix)

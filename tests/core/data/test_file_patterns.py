@@ -26,7 +26,7 @@ def test_marks_of_writers_are_left_out() -> None:
         ("x" * 201, "must be a pattern"),
         ("train-*", "matches no file"),
         ("PART-*", "matches no file"),
-        ("*", "must match at most 1,000 files; it matches 1,001"),
+        ("*", "must match at most 1,000 files; found 1,001"),
     ],
 )
 def test_patterns_that_cannot_be_used_are_refused(pattern: str, detail: str) -> None:

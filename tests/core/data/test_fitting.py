@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.data.fitting import AbsentFeatures, fit_features
+from core.data.fitting import AbsentFeatures, align_features
 from core.errors import DatasetError, FeaturesAbsent
 
 
@@ -19,12 +19,12 @@ def dataset(*names: str) -> RankingDataset:
 def test_the_same_features_are_left_as_they_are() -> None:
     """Nothing is copied where nothing has to change."""
     same = dataset("a", "b")
-    assert fit_features(same, ("a", "b")) is same
+    assert align_features(same, ("a", "b")) is same
 
 
 def test_features_are_matched_by_name() -> None:
     """Another order and additional features do not confuse columns."""
-    fitted = fit_features(dataset("b", "extra", "a"), ("a", "b"))
+    fitted = align_features(dataset("b", "extra", "a"), ("a", "b"))
     assert fitted.feature_names == ("a", "b")
     assert fitted.matrix.tolist() == [[3, 1], [-3, -1]]
     assert fitted.matrix.flags.c_contiguous
@@ -33,13 +33,13 @@ def test_features_are_matched_by_name() -> None:
 @pytest.mark.parametrize("names", [("f1", "f2"), ("f0", "f1")])
 def test_numbered_features_that_are_absent_are_zero(names: tuple[str, str]) -> None:
     """LETOR text leaves zeros out, the last columns included; LightGBM's may count from 0."""
-    assert fit_features(dataset(names[0]), names).matrix.tolist() == [[1, 0], [-1, 0]]
+    assert align_features(dataset(names[0]), names).matrix.tolist() == [[1, 0], [-1, 0]]
 
 
 def test_what_else_is_known_stays() -> None:
     """Weights and columns belong to documents and queries, not to features."""
     same = replace(dataset("a", "b"), document_weights=np.ones(2), query_columns={"market": ("de",)})
-    fitted = fit_features(same, ("b", "a"))
+    fitted = align_features(same, ("b", "a"))
     assert fitted.document_weights is same.document_weights
     assert fitted.query_columns == {"market": ("de",)}
 
@@ -47,14 +47,14 @@ def test_what_else_is_known_stays() -> None:
 @pytest.mark.parametrize(("has", "wants"), [(("bm25",), ("bm25", "age")), (("f1",), ("f1", "age"))])
 def test_a_named_feature_that_is_absent_is_missing(has: tuple[str, ...], wants: tuple[str, ...]) -> None:
     """Only the convention of numbered features says that an absent one is 0."""
-    np.testing.assert_array_equal(fit_features(dataset(*has), wants).features, [[1, np.nan], [-1, np.nan]])
+    np.testing.assert_array_equal(align_features(dataset(*has), wants).features, [[1, np.nan], [-1, np.nan]])
 
 
 def test_bare_judgments_are_refused() -> None:
     """No model can score them."""
     bare = dataset("a").with_features(np.zeros((2, 0), np.float32), ())
-    with pytest.raises(DatasetError, match="bare judgments"):
-        fit_features(bare, ("a",))
+    with pytest.raises(DatasetError, match="judgments but no features"):
+        align_features(bare, ("a",))
 
 
 @pytest.mark.parametrize(("absent", "refused"), [(0, False), (2, False), (3, True), (4, True)])
@@ -62,11 +62,11 @@ def test_more_than_half_is_too_much(absent: int, refused: bool) -> None:
     """Counted over the features that are used, whatever else the dataset has."""
     used = ("a", "b", "c", "d")
     found = AbsentFeatures.of(dataset(*used[absent:], "extra"), used)
-    assert (found.names, found.used, found.are_most) == (used[:absent], 4, refused)
+    assert (found.names, found.used, found.are_majority) == (used[:absent], 4, refused)
     if refused:
         with pytest.raises(
             FeaturesAbsent, match=f"the data lacks {absent} of the 4 features that web:3 uses"
         ):
-            found.refuse_most("/dataset_id", "the data", "web:3")
+            found.refuse_majority("/dataset_id", "the data", "web:3")
     else:
-        found.refuse_most("/dataset_id", "the data", "web:3")
+        found.refuse_majority("/dataset_id", "the data", "web:3")

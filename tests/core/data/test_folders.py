@@ -93,7 +93,7 @@ def test_folds_and_sets_are_listed(tmp_path: Path) -> None:
 def test_two_files_of_one_part_are_refused(tmp_path: Path) -> None:
     """Which of them is meant nobody knows."""
     _write(tmp_path, "train.txt", "train.csv")
-    with pytest.raises(InvalidInput, match=r"two files may be the part train: train\.csv and train\.txt"):
+    with pytest.raises(InvalidInput, match=r"two files match the part train: train\.csv and train\.txt"):
         DataRoots([tmp_path]).look(".")
 
 

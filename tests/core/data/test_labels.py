@@ -38,16 +38,16 @@ def test_the_range_says_what_a_job_must_know(labels: list[float], expected: Labe
 @pytest.mark.parametrize(
     ("labels", "details"),
     [
-        ([NAN, 1], ['1 document has no label (NaN); map it, as with {"nan": 0}']),
-        ([-1, 0], ['labels go down to -1; map each that is below 0, as with {"-1": 0}']),
+        ([NAN, 1], ['1 document has no label (NaN); map it, for example with {"nan": 0}']),
+        ([-1, 0], ['the smallest label is -1; map each label below 0, for example with {"-1": 0}']),
         (
             [NAN, NAN, -0.5],
             [
-                '2 documents have no label (NaN); map it, as with {"nan": 0}',
-                'labels go down to -0.5; map each that is below 0, as with {"-0.5": 0}',
+                '2 documents have no label (NaN); map it, for example with {"nan": 0}',
+                'the smallest label is -0.5; map each label below 0, for example with {"-0.5": 0}',
             ],
         ),
-        ([0, 1e31], ["labels go up to 1e+31, and sums overflow beyond 1e30; map them"]),
+        ([0, 1e31], ["the largest label is 1e+31, but sums overflow for labels above 1e30; map such labels"]),
     ],
 )
 def test_labels_that_nothing_can_use_are_refused_with_the_way_out(
@@ -101,13 +101,13 @@ def test_a_map_may_name_labels_in_any_spelling() -> None:
 @pytest.mark.parametrize(
     ("values", "pointer", "detail"),
     [
-        ({"bad": 0}, "/label_map/bad", "must name a label: a number such as -1, or nan"),
-        ({"": 0}, "/label_map/", "must name a label"),
-        ({"inf": 0}, "/label_map/inf", "must name a label"),
-        ({"1e39": 0}, "/label_map/1e39", "must name a label"),
-        ({"1_0": 0}, "/label_map/1_0", "must name a label"),
-        ({"a/~": 0}, "/label_map/a~1~0", "must name a label"),
-        ({"1": 0, "1.0": 2}, "/label_map/1.0", "names the label 1 a second time"),
+        ({"bad": 0}, "/label_map/bad", "must be a label: a number such as -1, or nan"),
+        ({"": 0}, "/label_map/", "must be a label"),
+        ({"inf": 0}, "/label_map/inf", "must be a label"),
+        ({"1e39": 0}, "/label_map/1e39", "must be a label"),
+        ({"1_0": 0}, "/label_map/1_0", "must be a label"),
+        ({"a/~": 0}, "/label_map/a~1~0", "must be a label"),
+        ({"1": 0, "1.0": 2}, "/label_map/1.0", "repeats the label 1"),
         ({"1": -1}, "/label_map/1", "must be mapped to a number from 0 to 1e+30; found -1"),
         ({"1": NAN}, "/label_map/1", "found nan"),
         ({"1": 1e31}, "/label_map/1", "found 1e+31"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from core.data import RankingDataset, options, read_dataset, write_letor
-from core.data.fitting import fit_features
+from core.data.fitting import align_features
 from core.data.letor import read_letor
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
@@ -117,10 +117,10 @@ def test_the_text_of_scikit_learn_is_read_from_feature_0(tmp_path: Path) -> None
     train, test = (read_dataset(tmp_path / name) for name in parts)
     assert train.feature_names == ("f0", "f1", "f2")
     np.testing.assert_array_equal(train.features, features[:2])
-    np.testing.assert_array_equal(fit_features(test, train.feature_names).features, features[2:])
+    np.testing.assert_array_equal(align_features(test, train.feature_names).features, features[2:])
     named = read_dataset(tmp_path / "train", feature_names={"0": "bm25"})
     assert named.feature_names == ("bm25", "f1", "f2")
-    with pytest.raises(InvalidInput, match="the features 0 to 2; a list names them from 1 on"):
+    with pytest.raises(InvalidInput, match="a feature of the file, 0 to 2; the names of a list start"):
         read_dataset(tmp_path / "train", feature_names={"1": "a", "2": "b", "3": "c"})
 
 
@@ -279,7 +279,7 @@ def test_numbers_in_comments_make_no_features() -> None:
 
 def test_repeated_features_can_be_refused() -> None:
     """With `repeated_features="reject"` the second mention is the error."""
-    with pytest.raises(DatasetError, match="each feature once in a row, but found '1:1'") as caught:
+    with pytest.raises(DatasetError, match="each feature at most once in a row, but found '1:1'") as caught:
         _reading(b"0 qid:1 1:1 2:1\n0 qid:1 1:1 2:1 1:1\n", repeated_features="reject")
     assert (caught.value.problems[0].line, caught.value.problems[0].column) == (2, 17)
 

@@ -38,7 +38,9 @@ def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path, pack: Callable[[bytes], 
     """A file that unpacks to a thousand times its size is nobody's data, far below the absolute bound."""
     bomb = pack(bytes(FREE_BYTES + 2 * MEBIBYTE))
     assert len(bomb) * 200 < FREE_BYTES
-    expected = rf"expected {name} data that unpack to at most 67,108,864 bytes, 200 times their size"
+    expected = (
+        rf"expected {name} data of at most 67,108,864 uncompressed bytes, 200 times their compressed size"
+    )
     with pytest.raises(DatasetError, match=expected):
         _read(tmp_path, bomb)
 

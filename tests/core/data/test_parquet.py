@@ -199,9 +199,9 @@ def _infinite(table: pa.Table) -> pa.Table:
 @pytest.mark.parametrize(
     ("content", "detail"),
     [
-        (b"", "whole Parquet file"),
-        (b"PAR1", "whole Parquet file"),
-        (_rewritten()[:-100], "whole Parquet file"),
+        (b"", "valid Parquet file"),
+        (b"PAR1", "valid Parquet file"),
+        (_rewritten()[:-100], "valid Parquet file"),
         (_rewritten(metadata=None), "no layout"),
         (_rewritten(metadata={"rankery": "?"}), "no layout"),
         (_rewritten(metadata={"rankery": '{"layout": 5, "feature_names": []}'}), "found 5"),
@@ -211,7 +211,7 @@ def _infinite(table: pa.Table) -> pa.Table:
         ),
         (_rewritten(change=lambda table: table.drop_columns(["f3"])), "columns of the layout"),
         (_rewritten(change=lambda table: table.set_column(2, "label", [["a"] * 4])), "columns of the layout"),
-        (_rewritten(change=lambda table: table.slice(0, 0)), "do not fit"),
+        (_rewritten(change=lambda table: table.slice(0, 0)), "are inconsistent"),
         (_rewritten(change=lambda table: table.take([0, 2, 1, 3])), "must all be different"),
         (_rewritten(change=_infinite), "must not be infinite"),
     ],
@@ -229,7 +229,7 @@ def test_damaged_pages_are_refused() -> None:
     """A file whose footer is whole but whose pages are not is a dataset error."""
     content = bytearray(_rewritten())
     content[4:200] = b"\xff" * 196
-    with pytest.raises(DatasetError, match="whole Parquet file"):
+    with pytest.raises(DatasetError, match="valid Parquet file"):
         read_parquet(io.BytesIO(bytes(content)))
 
 

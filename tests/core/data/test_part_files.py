@@ -236,7 +236,7 @@ def test_limits_are_those_of_the_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["q1 0 d1 2\nq1 0 d2 0\n", "2 1:0.5\n1 1:0.2\n"])
 def test_formats_without_rows_of_queries_are_refused(tmp_path: Path, text: str) -> None:
     """Judgments without features, and LightGBM's data whose queries are in a file beside it."""
-    with pytest.raises(DatasetError, match="of which several files can be one dataset"):
+    with pytest.raises(DatasetError, match="several files can only be joined to a dataset if"):
         joined(parts_of(tmp_path, text, text))
 
 
@@ -244,5 +244,5 @@ def test_names_of_features_that_no_part_has_are_refused(tmp_path: Path) -> None:
     """A name for a feature of one part alone is taken."""
     paths = parts_of(tmp_path, "1 qid:1 1:1\n", "1 qid:1 3:1\n")
     assert joined(paths, ReadingOptions(feature_names={"3": "c"})).dataset.feature_names == ("f1", "f2", "c")
-    with pytest.raises(InvalidInput, match="the features 1 to 3"):
+    with pytest.raises(InvalidInput, match="a feature of the file, 1 to 3"):
         joined(paths, ReadingOptions(feature_names={"4": "d"}))

@@ -88,7 +88,9 @@ def test_several_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [list, np.array, pa.array, pd.Series, pl.Series])
 def test_the_library_warns(kind: Callable[[Any], Any]) -> None:
     """Of texts in memory, too, before their queries are measured as one."""
-    with pytest.warns(DataWarning, match="query_ids: 1 id is spelled in several ways; 1 and 1.0 are one id"):
+    with pytest.warns(
+        DataWarning, match="query_ids: 1 id is spelled in several ways; 1 and 1.0 count as one id"
+    ):
         evaluate([0.5, 0.4, 0.3], [0, 1, 1], query_ids=kind(["1", "1.0", "2.0"]), metrics=["mrr"])
 
 

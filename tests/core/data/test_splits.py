@@ -169,8 +169,8 @@ def test_folds_that_cannot_be_are_refused(folds: int, fold: int, pointer: str) -
     [
         ("market", ["de"], r"/column: must be a column of the queries \(split\); found 'market'"),
         ("split", ["test", "dev"], r"/values/1: must be a value in split \(test, train, vali\); found 'dev'"),
-        ("split", ["test", "train", "vali"], "/values: .* neither none nor all"),
-        ("split", [], "/values: .* neither none nor all"),
+        ("split", ["test", "train", "vali"], "/values: .* must leave at least one query"),
+        ("split", [], "/values: .* must leave at least one query"),
     ],
 )
 def test_columns_that_cannot_part_are_refused(column: str, values: list[str], message: str) -> None:

@@ -174,7 +174,7 @@ def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
     """A rank on another machine lacks the folder: the message names the file and the ways out."""
     url = (tmp_path / "gone.parquet").as_uri()
-    with pytest.raises(DatasetError, match=r"give this machine the folder .* object storage") as raised:
+    with pytest.raises(DatasetError, match=r"mount the artifact folder .* object storage") as raised:
         StoredFeatures(url, np.arange(1), np.arange(1))
     assert raised.value.problems[0].file == url
 

@@ -113,7 +113,7 @@ def test_a_run_without_a_judged_document_is_refused_with_both_spellings(tmp_path
     run = Run.from_columns(["q", "q", "r"], ["4.006e+12", "07", "08"], [3.0, 2.0, 1.0])
     with pytest.raises(InvalidInput, match="0 of 3 retrieved documents are judged") as caught:
         join_run(dataset, run)
-    assert "it has '4.006e+12', '07', and the dataset has '4006381333931', '7'" in str(caught.value)
+    assert "the ranking has '4.006e+12', '07', and the dataset has '4006381333931', '7'" in str(caught.value)
     assert join_run(dataset, Run.from_columns(["q", "r"], ["7", "8.0"], [2.0, 1.0])).unknown_queries == 0
 
 
@@ -133,14 +133,14 @@ def test_ids_with_blanks_are_joined(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"q Q0 d 1 0.5\n", "line 1, column 1: expected 6 words, qid Q0 docno rank score tag"),
+        (b"q Q0 d 1 0.5\n", "line 1, column 1: expected 6 words (qid Q0 docno rank score tag)"),
         (b"q Q0 d 1 0.5 me\nq Q0 e 2 nan me\n", "line 2, column 10: expected a score, a finite number"),
         (b"q Q0 d 1 x me\n", "line 1, column 10: expected a score, a finite number, but found 'x'"),
         (
             b"q Q0 d 1 2 me\np Q0 d 1 2 me\n\nq Q0 d 2 1 me\n",
-            "line 4, column 6: expected each document once a query (first on line 1), but found 'd'",
+            "line 4, column 6: expected each document once per query (first on line 1), but found 'd'",
         ),
-        (b"\n \n", "expected lines of qid, Q0, docno, rank, score, tag, but found only blank ones"),
+        (b"\n \n", "expected lines of qid, Q0, docno, rank, score, tag, but found only blank lines"),
         (b"PK\x03\x04\x14\0", "expected a TREC run, but found a ZIP archive"),
         (b"", "the file is empty"),
     ],

@@ -66,8 +66,8 @@ def test_shared_documents_are_counted_by_their_features() -> None:
     finding = _only(sound(), _other(features=_sharing(12)))
     assert (finding.code, finding.severity) == ("shared-documents", "warning")
     assert finding.title == (
-        "12 of 200 documents of the test data have exactly the features of a training document;"
-        " 1 if equal ones count once"
+        "12 of 200 documents of the test data have exactly the same features as a training document;"
+        " 1 without duplicates"
     )
     assert (finding.count, finding.total, finding.unit) == (12, ROWS, "documents")
     assert finding.examples == ("other0", "other1")
@@ -83,7 +83,7 @@ def test_documents_that_queries_share_anyhow_are_information() -> None:
     coarse = np.round(sound().features)
     finding = _only(sound(features=coarse), _other(features=np.round(_other().features)))
     assert (finding.code, finding.severity) == ("shared-documents", "info")
-    assert "% of the training documents have those of one of another query" in finding.title
+    assert "% of the training documents equal a training document of another query" in finding.title
 
 
 def test_documents_without_features_are_not_shared() -> None:
@@ -126,7 +126,7 @@ def test_another_scale_of_labels_is_a_warning(judged: Any, count: int) -> None:
     """New labels, or none of those that must be expected; counted are the documents of new labels."""
     finding = _only(sound(), _other(labels=judged(sound().labels)))
     assert (finding.code, finding.severity, finding.count) == ("label-scale", "warning", count)
-    assert "those of the training data 0, 1, 2, 3" in finding.title
+    assert "the labels of the training data are 0, 1, 2, 3" in finding.title
 
 
 def test_a_rare_label_may_be_absent_from_a_small_dataset() -> None:

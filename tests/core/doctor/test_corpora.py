@@ -149,14 +149,14 @@ def test_other_counts_are_for_orientation_only(features: int, label: float, corp
     dataset = of_size(5, 40, features, label)
     found = [finding for finding in examine(dataset).findings if finding.code in CODES]
     assert [finding.code for finding in found] == ["corpus-not-as-printed"]
-    assert f"as {corpora}," in found[0].title
+    assert f"like {corpora}," in found[0].title
     assert "for orientation only" in found[0].advice
-    assert f"as {corpora}," in recognise({"train": Counts(5, 40, features, label)}).sentence
+    assert f"like {corpora}," in recognise({"train": Counts(5, 40, features, label)}).sentence
 
 
 def test_other_data_are_no_corpus() -> None:
     """Neither other features nor labels above the corpus's are taken for it."""
     for dataset in (of_size(5, 40, 50), of_size(5, 40, 136, 5.0), of_size(5, 40, 46, 4.0)):
         assert CODES.isdisjoint(finding.code for finding in examine(dataset).findings)
-    assert "no corpus that the papers use" in recognise({"train": Counts(5, 40, 50, 4.0)}).sentence
+    assert "match no corpus of the papers" in recognise({"train": Counts(5, 40, 50, 4.0)}).sentence
     assert not recognise({"train": Counts(5, 40, 136, None)}).as_printed

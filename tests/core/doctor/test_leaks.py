@@ -71,4 +71,6 @@ def test_leaks_are_named_the_strongest_first() -> None:
     columns = np.column_stack([_noisy(dataset.labels, 0.3), dataset.labels]).astype(np.float32)
     (finding,) = examine(dataset.with_features(columns, ("blurred", "copied"))).findings
     assert finding.examples == ("copied", "blurred")
-    assert finding.title.startswith("All 2 features order documents almost as their labels do, each alone")
+    assert finding.title.startswith(
+        "All 2 features rank documents almost in the order of their labels, each alone"
+    )

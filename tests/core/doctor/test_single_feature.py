@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, synthetic_dataset
-from core.doctor.single_feature import MOST_QUERIES, SingleFeatures, rank_by_single_features
+from core.doctor.single_feature import MAX_QUERIES, SingleFeatures, rank_by_single_features
 from core.metrics import parse_metric
 from tests.core.doctor.judged import labels, sound
 
@@ -135,15 +135,15 @@ def test_labels_too_large_for_the_exponential_gain_gain_their_own_value() -> Non
 
 def test_the_sample_is_bounded_and_drawn_by_the_seed() -> None:
     """1,000 queries at most; the same seed draws the same ones, another seed others."""
-    dataset = synthetic_dataset(MOST_QUERIES + 500, seed=3, documents_per_query=20, n_features=2)
+    dataset = synthetic_dataset(MAX_QUERIES + 500, seed=3, documents_per_query=20, n_features=2)
     first, again, other = (rank_by_single_features(dataset, seed) for seed in (1, 1, 2))
-    assert first.queries == MOST_QUERIES
+    assert first.queries == MAX_QUERIES
     assert first.descending.tolist() == again.descending.tolist() != other.descending.tolist()
 
 
 def test_the_sample_has_room_for_so_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """A query that does not fit is passed over, the rest is taken while it fits."""
-    monkeypatch.setattr("core.doctor.single_feature.MOST_CELLS", 60)
+    monkeypatch.setattr("core.doctor.single_feature.MAX_CELLS", 60)
     generator = np.random.default_rng(0)
     dataset = RankingDataset.from_arrays(
         generator.normal(size=(65, 2)), np.arange(65) % 2, [0, 31, 41, 51, 61, 65]

@@ -86,7 +86,7 @@ def test_worse_and_unproven_baselines_are_named_with_the_numbers(sign: float) ->
     assert found[0].title == (
         f"web:3 is worse than random {random:.4f} (p = 0.0003): ndcg@1 {mean:.4f} over {N} queries"
     )
-    assert f"is not shown to be better than best single feature {mean:.4f}" in found[1].title
+    assert f"is not significantly better than best single feature {mean:.4f}" in found[1].title
 
 
 @pytest.mark.parametrize(("queries", "code"), [(6, ["too-few-queries"]), (7, [])])

@@ -52,14 +52,14 @@ def test_no_evidence_tells_how_many_queries_would_do() -> None:
     assert found is not None
     assert pair.verdict == "no evidence"
     assert pair.sentence.startswith("There is no evidence that s1 and s0 differ")
-    assert f"about {found.paired.queries_needed:,} queries" in pair.sentence
+    assert f"About {found.paired.queries_needed:,} queries" in pair.sentence
 
 
 def test_too_few_queries_for_any_verdict_are_named() -> None:
     """Where no p-value can be below 0.05, the sentence says so."""
     (pair,) = _compare(0.0, 0.3, n_queries=5).pairs
     assert pair.verdict == "no evidence"
-    assert "Only 5 queries differ: fewer than 6 cannot show a difference of any size." in pair.sentence
+    assert "Only 5 queries differ; no difference can be significant with fewer than 6." in pair.sentence
 
 
 def test_changed_queries_are_the_extremes() -> None:
@@ -94,17 +94,17 @@ def test_of_several_systems_the_best_is_named() -> None:
     """Where one beats all others; else those that nothing beats are."""
     assert _compare(0.0, 0.1, 0.3).sentence == "s2 is better than every other system by ndcg@10."
     assert _compare(0.0, 0.2, 0.2).sentence == (
-        "No system is better than s1 or s2 by ndcg@10, and there is no evidence that these differ;"
-        " 2 of 3 pairs do."
+        "No system is better than s1 or s2 by ndcg@10, and there is no evidence that these systems differ;"
+        " 2 of 3 pairs differ."
     )
-    assert _compare(0.0, 0.0, 0.0).sentence.startswith("There is no evidence that any two of these 3 systems")
+    assert _compare(0.0, 0.0, 0.0).sentence.startswith("There is no evidence that any two of the 3 systems")
 
 
 def test_the_same_ranking_twice_and_queries_without_a_value() -> None:
     """Equal systems are called the same; a metric that no query defines says nothing."""
     same = np.full((5, 2), 0.5)
     (pair,) = compare_systems(["a", "b"], {"map": same}, {"map": True}).pairs
-    assert pair.sentence == "a and b are the same by map on every one of 5 queries."
+    assert pair.sentence == "a and b have the same map on each of 5 queries."
     (pair,) = compare_systems(["a", "b"], {"map": np.full((5, 2), np.nan)}, {"map": True}).pairs
     assert (pair.metrics["map"], pair.verdict, pair.most_improved) == (None, "no evidence", [])
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, read_dataset, synthetic_dataset
-from core.data.fitting import fit_features
+from core.data.fitting import align_features
 from core.errors import ModelError
 from core.export import TREE_FORMATS, Export, ExportOptions, export_model, parity
 from core.export.ranking import ndcg_at_10
@@ -152,7 +152,7 @@ def test_trees_of_another_shape_are_no_export() -> None:
         node["left_child"], node["right_child"] = node["right_child"], node["left_child"]
 
     naive = tampered(export_model(trained(), "vespa", NAMES), mirrored)
-    with pytest.raises(ModelError, match="not those of the model"):
+    with pytest.raises(ModelError, match="differ from the trees of the model"):
         parity(naive)
 
 
@@ -236,7 +236,7 @@ def test_no_decision_differs_on_real_data(shared_data: Path) -> None:
     """LightGBM's example of ranking, a ranker of ours: every format, over its test documents."""
     folder = shared_data / "lightgbm-rank"
     training, test = (read_dataset(folder / f"{part}.letor.txt") for part in ("train", "test"))
-    test = fit_features(test, training.feature_names)
+    test = align_features(test, training.feature_names)
     values = {"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 30, "num_leaves": 31}}
     text = train(training_spec(values), training).model_text
     for name in TREE_FORMATS:

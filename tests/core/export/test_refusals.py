@@ -48,7 +48,7 @@ def test_zeros_that_go_astray_are_refused(format: str) -> None:
 @pytest.mark.parametrize(
     ("format", "version", "words"),
     [
-        ("ranklib", None, "Choose a format that has missing values"),
+        ("ranklib", None, "Choose a format with missing values"),
         ("solr", "9.1", "Solr 9.2 and later"),
         ("solr", "8", "Solr 9.2 and later"),
         ("elasticsearch-xgboost", "8.13.4", "8.14 and later"),
@@ -103,7 +103,7 @@ def test_elasticsearch_before_8_15_wants_input_fields() -> None:
         COMPLETE, "elastic-learning-to-rank", NAMES, options=ExportOptions(target_version="8.14")
     ).content
     assert b'"input":{"field_names":["f0"' in body
-    with pytest.raises(InvalidInput, match=r"from 8\.12 on"):
+    with pytest.raises(InvalidInput, match=r"at least 8\.12"):
         export_model(
             COMPLETE, "elastic-learning-to-rank", NAMES, options=ExportOptions(target_version="8.11")
         )
@@ -126,7 +126,7 @@ def test_deep_trees_are_written_where_nothing_nests(format: str) -> None:
     """Readers of JSON within JSON give up; the same at its bound is fine."""
     assert parity(export_model(chain(MAX_DEPTH), format, NAMES)).engines
     if TREE_FORMATS[format].nests:
-        with pytest.raises(ModelError, match="301 splits deep"):
+        with pytest.raises(ModelError, match="a depth of 301"):
             export_model(chain(MAX_DEPTH + 1), format, NAMES)
     else:
         assert parity(export_model(chain(5000), format, NAMES)).exact
@@ -136,7 +136,7 @@ def test_leaves_beyond_float32_are_refused() -> None:
     """They would be infinite in the engine."""
     text = chain(3, leaf=1e39)
     for name in ("vespa", "solr", "ranklib", "onnx", "opensearch-xgboost"):
-        with pytest.raises(ModelError, match="beyond the float32"):
+        with pytest.raises(ModelError, match="exceed the range of float32"):
             export_model(text, name, NAMES)
     for name in (*ALL_AS_LIGHTGBM, "elastic-learning-to-rank"):
         assert parity(export_model(text, name, NAMES)).exact

@@ -19,7 +19,7 @@ def pairs(wins: int, losses: int, *names: str) -> list[PairVerdict]:
     [
         (0, 60, True, True, "users prefer web:4 to web:3: "),
         (60, 0, False, False, "users prefer web:3 to web:4: "),
-        (1, 1, False, True, "users of web:4 and web:3 have not decided yet: 2 decided units"),
+        (1, 1, False, True, "users of web:4 and web:3 show no preference yet: 2 decided units"),
         (300, 300, False, True, "users of web:4 and web:3 find both equal: "),
     ],
 )
@@ -46,4 +46,4 @@ def test_nothing_is_admitted_without_an_interleaving() -> None:
     for found in ([], pairs(0, 60, "web:1", "web:4")):
         admitted, sentence = admits("not_worse", "web:3", "web:4", found)
         assert not admitted
-        assert "create one with both models" in sentence
+        assert "create an interleaving of both models" in sentence

@@ -219,9 +219,9 @@ def test_refusals() -> None:
         interleave("team_draft", [[1]], 1, seeded_draw(0))
     methods: list[Method] = ["balanced", "optimised"]
     for method in methods:
-        with pytest.raises(InvalidInput, match="takes two rankers"):
+        with pytest.raises(InvalidInput, match="supports two rankers"):
             interleave(method, [[1], [2], [3]], 1, seeded_draw(0))
-    with pytest.raises(InvalidInput, match="64 at most"):
+    with pytest.raises(InvalidInput, match="at most 64"):
         list_distribution([list(range(9)), list(range(9, 18))], 7)
     with pytest.raises(InvalidInput, match="equal credit"):
         list_distribution([[1, 0, 3, 4], [3, 5, 0, 2], [3, 2, 1, 4]], 3)

@@ -164,7 +164,7 @@ def test_no_lists() -> None:
     """Without clicks the verdict says so."""
     found = _verdict([], [])
     assert (found.winner, found.pairs[0].delta) == (None, None)
-    assert found.sentence == "Undecided between old and new: no user prefers one yet."
+    assert found.sentence == "Undecided between old and new: no user prefers either ranker yet."
 
 
 def test_three_rankers() -> None:

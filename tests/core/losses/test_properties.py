@@ -235,11 +235,21 @@ def test_bins_hold_every_query_once_and_are_balanced() -> None:
 @pytest.mark.parametrize(
     ("name", "hyperparameters", "labels", "message"),
     [
-        ("lambdarank", {"gain": [0.0, 1.0]}, [0.0, 2.0], "a list of 2 gains needs whole labels from 0 to 1"),
-        ("lambdarank", {"gain": [0.0, 1.0]}, [0.0, 0.5], "needs whole labels"),
-        ("lambdarank", {}, [0.0, 31.0], "for labels up to 30, as in LightGBM; these go up to 31"),
-        ("xe-ndcg", {}, [0.0, 31.0], "these go up to 31"),
-        ("listnet", {"target": "gain-softmax"}, [0.0, 31.0], "/loss/target: .* these go up to 31"),
+        (
+            "lambdarank",
+            {"gain": [0.0, 1.0]},
+            [0.0, 2.0],
+            "a list of 2 gains needs labels that are whole numbers from 0 to 1",
+        ),
+        ("lambdarank", {"gain": [0.0, 1.0]}, [0.0, 0.5], "needs labels that are whole numbers"),
+        (
+            "lambdarank",
+            {},
+            [0.0, 31.0],
+            "limited to labels up to 30, as in LightGBM; the largest label is 31",
+        ),
+        ("xe-ndcg", {}, [0.0, 31.0], "the largest label is 31"),
+        ("listnet", {"target": "gain-softmax"}, [0.0, 31.0], "/loss/target: .* the largest label is 31"),
         ("lambdarank", {"target": "err"}, [0.0, 5.0], "is 4, the data has label 5"),
         ("w-listmle", {}, [0.0, -1.0], "labels must be finite and at least 0"),
         ("w-ranknet", {}, [0.0, np.nan], "labels must be finite and at least 0"),

@@ -9,7 +9,7 @@ import pytest
 
 from core.losses import make_loss
 from core.losses.pairwise import PairwiseObjective
-from core.losses.smooth_pairs import FEWEST_DOCUMENTS, LongQueries, is_smooth, sum_pairs
+from core.losses.smooth_pairs import MIN_DOCUMENTS, LongQueries, is_smooth, sum_pairs
 from core.types import Float64Array, Int64Array
 
 LONG = 2_500
@@ -122,4 +122,4 @@ def test_other_losses_stay_pair_by_pair(name: str, options: dict[str, Any]) -> N
 
 def test_the_shortest_interpolated_query_is_longer_than_those_of_public_corpora() -> None:
     """Trainings on MSLR, whose longest list has 1,251 documents, stay the same bytes."""
-    assert FEWEST_DOCUMENTS > 1_251
+    assert MIN_DOCUMENTS > 1_251

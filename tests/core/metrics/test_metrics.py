@@ -123,7 +123,7 @@ def test_gains_that_overflow_are_refused_not_infinite(name: str) -> None:
     """2^1000 is a number, beyond it a mean would silently be infinite or skip the query."""
     metric = parse_metric(name)
     assert np.isfinite(metric(SCORES, LABELS * 1000 / 3, ONE_QUERY)).all()
-    with pytest.raises(InvalidInput, match="overflows for labels above 1000; these go up to 1025"):
+    with pytest.raises(InvalidInput, match="overflows for labels above 1000; the largest label is 1025"):
         metric(SCORES, np.array([1025.0, 0, 0, 0, 0]), ONE_QUERY)
 
 
@@ -245,9 +245,9 @@ def test_trec_evals_names_are_stored_as_they_are() -> None:
         ("recip_rnk", "did you mean mrr?"),
         ("nDCG@k", "a cutoff is a whole number from 1 to 999999, as in ndcg@10"),
         ("AP(rel=2)@100", "write map@100"),
-        ("RBP(p=0.8,rel=2)", "does not take 'rel=2'; write rbp(0.8):"),
+        ("RBP(p=0.8,rel=2)", "does not accept 'rel=2'; write rbp(0.8):"),
         ("nDCG(dcg='exp-log2')@5", "write ndcg@5"),
-        ("happiness", "write ndcg, dcg, map"),
+        ("happiness", "known are ndcg, dcg, map"),
     ],
 )
 def test_a_wrong_name_gets_a_suggestion(written: str, meant: str) -> None:

@@ -7,7 +7,13 @@ import pytest
 
 from core.scorers import ACTIVATIONS, Network
 from core.scorers.explainability import explainability_of
-from core.scorers.gradients import TOLERANCE, IntegratedGradients, Way, explanation_steps, packed_back
+from core.scorers.gradients import (
+    TOLERANCE,
+    IntegratedGradients,
+    IntegrationPath,
+    explanation_steps,
+    packed_back,
+)
 from core.scorers.kernels import BLOCK
 from core.types import Float64Array
 from tests.core.scorers.networks import plain_score_of_inputs, random_features, random_network
@@ -15,11 +21,11 @@ from tests.core.scorers.networks import plain_score_of_inputs, random_features, 
 HIDDEN = ((3,), (40,), (17, 9), (33, 40, 8))
 
 
-def _way(network: Network, inputs: Float64Array) -> Way:
+def _way(network: Network, inputs: Float64Array) -> IntegrationPath:
     first = network.layers[0].weights
     slopes = np.zeros(network.packed.layout[0, 2])
     slopes[: first.shape[1]] = inputs @ first.astype(np.float64)
-    return Way(network, packed_back(network), slopes)
+    return IntegrationPath(network, packed_back(network), slopes)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from core.data.features import SelectedFeatures
 from core.errors import ModelError
 from core.scorers import ACTIVATIONS, Layer, Network
-from core.scorers.network import LEAST_DOCUMENTS
+from core.scorers.network import MIN_PARALLEL_DOCUMENTS
 from tests.core.scorers.networks import plain_score, random_features, random_network
 from tests.examples import examples
 
@@ -82,7 +82,7 @@ def test_a_score_does_not_depend_on_the_documents_beside_it(
 def test_a_score_does_not_depend_on_threads() -> None:
     """Bit for bit, in memory and selected from a file."""
     network = random_network(5, (20, 10), layer_norm=True)
-    features = random_features(3 * LEAST_DOCUMENTS + 17, 5)
+    features = random_features(3 * MIN_PARALLEL_DOCUMENTS + 17, 5)
     selected = SelectedFeatures(features, np.arange(len(features)), np.arange(5))
     expected = network.score(features)
     for threads in (1, 2, 7):

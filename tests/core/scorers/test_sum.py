@@ -86,7 +86,7 @@ def test_damage_is_refused(added: Sum, position: int) -> None:
 def test_sums_are_flat(added: Sum) -> None:
     """A sum of sums hides what it is made of."""
     nested = Sum.of([Member("web:1", added.members[0].content, NAMES, 1.0)])
-    with pytest.raises(ModelError, match="is a sum itself"):
+    with pytest.raises(ModelError, match="is a sum of models itself"):
         Sum.of([Member("both:1", write_sum(nested), NAMES, 1.0)])
     with pytest.raises(ModelError, match="1 to 16"):
         Sum.of([])

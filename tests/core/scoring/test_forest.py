@@ -46,7 +46,7 @@ def test_a_text_that_is_no_model_is_refused(text: str) -> None:
 
 def test_the_wrong_number_of_features_is_refused(model_text: str) -> None:
     """The message says how many the model needs."""
-    with pytest.raises(ModelError, match="needs 50 features, these are 3"):
+    with pytest.raises(ModelError, match="needs 50 features, but got 3"):
         Forest.parse(model_text).score(np.zeros((1, 3)))
 
 
@@ -97,7 +97,7 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
 ) -> None:
     """Nobody but the clock can tell."""
     monkeypatch.setattr(flat_forest, "COLUMN_BITS", bits)
-    monkeypatch.setattr(flat_forest, "MOST_SETS_A_TREE", 10_000)
+    monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", 10_000)
     random = np.random.default_rng(3)
     text = random_model_text(random, 3000, 8, 3000)
     features = documents_near(random, thresholds_of(text), 70, 3000)
@@ -107,7 +107,7 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
     np.testing.assert_array_equal(forest.score(features[:0]), np.empty(0))
 
 
-@pytest.mark.parametrize("sets", [flat_forest.MOST_SETS_A_TREE, flat_forest.MOST_SETS_A_TREE + 1])
+@pytest.mark.parametrize("sets", [flat_forest.MAX_SETS_PER_TREE, flat_forest.MAX_SETS_PER_TREE + 1])
 def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> None:
     """Which asks for those alone that are on a document's way."""
     random, left = np.random.default_rng(5), np.arange(1, sets + 1)
@@ -119,7 +119,7 @@ def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> N
     )  # fmt: skip
     text = ModelText(("category",), (tree,)).write()
     features = np.arange(-2.0, 70.0)[:, None]
-    assert (flat_forest.flatten((tree,)) is None) == (sets > flat_forest.MOST_SETS_A_TREE)
+    assert (flat_forest.flatten((tree,)) is None) == (sets > flat_forest.MAX_SETS_PER_TREE)
     np.testing.assert_array_equal(Forest.parse(text).score(features), _by_lightgbm(text, features))
 
 

@@ -45,7 +45,7 @@ def test_a_model_without_trees_passes() -> None:
 def test_a_chain_passes_and_is_not_explained() -> None:
     """LightGBM would overflow its stack as it explains it, but not as it scores."""
     found = try_out(chain_model_text(20_000, 4), max_features=4)
-    assert "19,999 splits deep" in str(found.explainability.problem)
+    assert "a depth of 19,999" in str(found.explainability.problem)
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -71,7 +71,9 @@ def test_documents_reach_into_every_corner(model_text: str) -> None:
 
 def test_what_lightgbm_scores_otherwise_is_refused(model_text: str) -> None:
     """A text that means another thing to LightGBM, which reads as many trees as it is given sizes."""
-    with pytest.raises(ModelError, match=r"scores are not LightGBM's on \d+ of 1000 random documents"):
+    with pytest.raises(
+        ModelError, match=r"scores of Rankery and LightGBM differ on \d+ of 1000 random documents"
+    ):
         try_out(re.sub(r"(?m)^(tree_sizes=.*) \d+$", r"\1", model_text), max_features=3)
 
 
@@ -79,11 +81,11 @@ def test_what_lightgbm_scores_otherwise_is_refused(model_text: str) -> None:
     ("pattern", "becomes", "words"),
     [
         (r"(?s).*", "%PDF-1.7", "not a complete LightGBM text model"),
-        (r"num_class=1", "num_class=3", "one score a document"),
+        (r"num_class=1", "num_class=3", "one score per document"),
         (r"feature_names=bm25 shop age", "feature_names=bm25 bm25 age", "same name"),
         (r"feature_names=bm25", "feature_names=bm\x0725", "printable"),
         (r"feature_names=bm25", f"feature_names={'x' * (MAX_NAME_CHARACTERS + 1)}", "printable"),
-        (r"left_child=\S+", "left_child=0", "is no tree"),
+        (r"left_child=\S+", "left_child=0", "is not a binary tree"),
     ],
 )
 def test_what_cannot_be_used_is_refused(model_text: str, pattern: str, becomes: str, words: str) -> None:
@@ -94,5 +96,5 @@ def test_what_cannot_be_used_is_refused(model_text: str, pattern: str, becomes: 
 
 def test_more_features_than_are_accepted_are_refused(model_text: str) -> None:
     """The bound is that of datasets."""
-    with pytest.raises(ModelError, match="2 are the most accepted"):
+    with pytest.raises(ModelError, match="the maximum is 2"):
         try_out(model_text, max_features=2)

@@ -57,7 +57,7 @@ def test_rollbacks_go_back_and_not_to_and_fro(store: Store, web: list[Model]) ->
     """Each undoes one more move, until none is left; a move after that can be undone in turn."""
     move(store, 1, 2, 3)
     assert [roll_back(store), roll_back(store)] == [2, 1]
-    with pytest.raises(WrongState, match="alias web@champion is at version 1: there is no version before it"):
+    with pytest.raises(WrongState, match="alias web@champion is at version 1: it has no previous version"):
         roll_back(store)
     move(store, 4)
     assert roll_back(store) == 1
@@ -146,7 +146,9 @@ def test_a_rollback_to_a_deleted_version_names_the_way_out(store: Store, web: li
     move(store, 1, 2)
     manner, nobody = DeletionMode(with_results=True, trash_days=7), Actor(is_audited=False)
     delete_objects(store, KINDS["model"], [web[0].id], manner, nobody)
-    with pytest.raises(WrongState, match="at version 2: web:1, where it was before, was deleted; restore it"):
+    with pytest.raises(
+        WrongState, match="at version 2: its previous version, web:1, was deleted; restore it"
+    ):
         roll_back(store)
     with store.begin() as tx:
         tx.trash.restore([web[0].id])

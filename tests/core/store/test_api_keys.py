@@ -9,7 +9,7 @@ import pytest
 from core.errors import InvalidInput, NotFound
 from core.store import ApiKey, Store
 from core.store.clock import utc_now
-from core.store.repositories.api_keys import SCOPES, USE_NOTED_EVERY
+from core.store.repositories.api_keys import LAST_USE_INTERVAL, SCOPES
 
 
 def sha256(text: str) -> str:
@@ -91,7 +91,7 @@ def test_a_key_lets_in_until_it_expires(store: Store) -> None:
 @pytest.mark.parametrize("scopes", [[], ["root"], ["read", "Read"], [""]])
 def test_only_known_scopes_are_kept(store: Store, scopes: list[str]) -> None:
     """A misspelt scope would later mean nothing, or something else."""
-    with pytest.raises(InvalidInput, match=r"/scopes: must name some of read, score, write, admin"):
+    with pytest.raises(InvalidInput, match=r"/scopes: must be a list of read, score, write, admin"):
         create(store, *scopes) if scopes else _create_without_scopes(store)
     with store.read() as tx:
         assert not tx.api_keys.any_exists()
@@ -104,7 +104,7 @@ def _create_without_scopes(store: Store) -> None:
 
 def test_a_key_that_has_expired_already_is_refused(store: Store) -> None:
     """It could only be a mistake."""
-    with pytest.raises(InvalidInput, match="/expires_at: must lie in the future"), store.begin() as tx:
+    with pytest.raises(InvalidInput, match="/expires_at: must be in the future"), store.begin() as tx:
         tx.api_keys.create("ci", SCOPES, expires_at=utc_now())
 
 
@@ -121,7 +121,7 @@ def test_uses_are_noted_to_the_minute(store: Store) -> None:
     with store.begin() as tx:
         row = tx.api_keys.get(key.id)
         assert row.last_used_at == first
-        row.last_used_at = first - USE_NOTED_EVERY
+        row.last_used_at = first - LAST_USE_INTERVAL
     with store.begin() as tx:
         tx.api_keys.note_use(key.id)
     with store.read() as tx:

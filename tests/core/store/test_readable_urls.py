@@ -61,7 +61,7 @@ def test_a_storage_that_signs_nothing_is_named(tmp_path: Path) -> None:
     """At once, with the way out."""
     artifacts = Artifacts(f"memory://{uuid.uuid4().hex}", patience_seconds=60.0)
     artifacts.write_bytes(KEY, b"content")
-    with pytest.raises(StoreUnavailable, match="keep artifacts in a folder or on S3"):
+    with pytest.raises(StoreUnavailable, match="store artifacts in a folder or on S3"):
         artifacts.readable_url(KEY, seconds=60)
 
 

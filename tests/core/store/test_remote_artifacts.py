@@ -15,7 +15,7 @@ import pytest
 
 from core.errors import NotFound, StoreUnavailable
 from core.store.artifacts.artifacts import Artifacts
-from core.store.artifacts.multipart import MOST_PARTS, PART_BYTES, ranges
+from core.store.artifacts.multipart import MAX_PARTS, PART_BYTES, ranges
 from tests.servers import S3Server, TcpProxy
 
 pytestmark = pytest.mark.long
@@ -104,9 +104,9 @@ def test_a_large_object_that_was_cut_short_is_sent_again(
 
 def test_parts_cover_a_file_of_any_size() -> None:
     """Within the number that S3 takes, and each of the last byte."""
-    for size_bytes in (2 * PART_BYTES, 2 * PART_BYTES + 1, MOST_PARTS * PART_BYTES + 1, 5 * 2**40):
+    for size_bytes in (2 * PART_BYTES, 2 * PART_BYTES + 1, MAX_PARTS * PART_BYTES + 1, 5 * 2**40):
         parts = list(ranges(size_bytes))
-        assert len(parts) <= MOST_PARTS
+        assert len(parts) <= MAX_PARTS
         assert [start for start, _ in parts[1:]] == [start + size for start, size in parts[:-1]]
         assert sum(size for _, size in parts) == size_bytes
 

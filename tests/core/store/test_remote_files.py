@@ -3,7 +3,7 @@
 import io
 import random
 
-from core.store.artifacts.remote_files import AHEAD_BYTES, BUFFER_BYTES, open_ranges
+from core.store.artifacts.remote_files import BUFFER_BYTES, READ_AHEAD_BYTES, open_ranges
 
 CONTENT = random.Random(1).randbytes(40 * BUFFER_BYTES + 17)
 
@@ -27,7 +27,13 @@ def test_what_is_read_on_and_on_comes_in_ever_larger_pieces() -> None:
         while block := file.read(10_000):
             found.write(block)
     assert found.getvalue() == CONTENT
-    assert storage.asked[:5] == [BUFFER_BYTES, 2 * BUFFER_BYTES, 4 * BUFFER_BYTES, AHEAD_BYTES, AHEAD_BYTES]
+    assert storage.asked[:5] == [
+        BUFFER_BYTES,
+        2 * BUFFER_BYTES,
+        4 * BUFFER_BYTES,
+        READ_AHEAD_BYTES,
+        READ_AHEAD_BYTES,
+    ]
     assert sum(storage.asked) == len(CONTENT)
 
 

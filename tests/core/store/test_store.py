@@ -280,7 +280,7 @@ def test_a_lock_that_is_held_ends_writes_and_nothing_else(settings: StoreSetting
     holder = sqlite3.connect(sqlite_path(store._engine), isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     try:
-        assert store.fault() == "takes no writes: its lock has been held for 1 s"
+        assert store.fault() == "accepts no writes: another transaction has held its lock for 1 s"
         began = time.monotonic()
         with pytest.raises(StoreUnavailable, match="is locked: a transaction"), store.begin() as tx:
             tx.jobs.add("train", {})
@@ -302,7 +302,7 @@ def test_a_table_that_is_locked_ends_writes(settings: StoreSettings) -> None:
     try:
         with engine.connect() as holder:
             holder.exec_driver_sql("LOCK TABLE jobs IN SHARE MODE")
-            assert store.fault() == "takes no writes: its lock has been held for 1 s"
+            assert store.fault() == "accepts no writes: another transaction has held its lock for 1 s"
             with pytest.raises(StoreUnavailable, match="is locked"), store.begin() as tx:
                 tx.jobs.add("train", {})
         assert store.fault() is None

@@ -2,14 +2,14 @@
 
 import pytest
 
-from core.studies.budget import Budget, Tally, wanted
+from core.studies.budget import Budget, Tally, trials_to_queue
 
 BUDGET = Budget(trials=10, seconds=60.0, patience=3)
 
 
 def _wanted(budget: Budget = BUDGET, *, higher_is_better: bool = True, **changed: object) -> int:
     tally = {"created": 4, "active": 1, "sampled": 3, "seconds": 10.0, "values": (0.1, 0.2, 0.3)} | changed
-    return wanted(
+    return trials_to_queue(
         budget,
         Tally(**tally),  # type: ignore[arg-type]
         parallel=3,

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
-from core.data.fitting import fit_features, unseen_values, with_categories
+from core.data.fitting import align_features, unseen_values, with_categories
 from core.errors import InvalidInput, ModelError
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
@@ -102,7 +102,7 @@ def test_the_text_holds_the_categories(datasets: tuple[RankingDataset, RankingDa
     np.testing.assert_array_equal(
         booster.predict(frame, raw_score=True), Forest(read).score(validation.matrix)
     )
-    kept = train(spec_of(), fit_features(training, ("f 1", "f2"))).model_text
+    kept = train(spec_of(), align_features(training, ("f 1", "f2"))).model_text
     assert not ModelText.read(kept).categories
 
 
@@ -187,7 +187,7 @@ def test_datasets_are_translated_by_value() -> None:
         feature_names=["shop", "brand", "extra"],
         categories={"brand": ["neo", BRANDS[3], BRANDS[0]], "extra": ["x", "y", "z"]},
     )
-    fitted = fit_features(other, training.feature_names, training.categories)
+    fitted = align_features(other, training.feature_names, training.categories)
     assert fitted.categories == training.categories
     np.testing.assert_array_equal(fitted.features[:, 1], [3, np.nan, 0])
     np.testing.assert_array_equal(fitted.features[:, 3], [4, np.nan, np.nan])
@@ -198,7 +198,7 @@ def test_datasets_are_translated_by_value() -> None:
         ("brand", 1, ("neo",)),
         ("extra", 3, ("x", "y", "z")),
     ]
-    assert fit_features(fitted, training.feature_names, training.categories) is fitted
+    assert align_features(fitted, training.feature_names, training.categories) is fitted
     with pytest.raises(InvalidInput, match="other categories"):
         train(spec_of(), training, categorical_dataset())
 
@@ -209,16 +209,16 @@ def test_numbered_categories_that_are_absent_are_missing() -> None:
     known = RankingDataset.from_arrays(
         [[1.0, 0, 0]], [1], [0, 1], feature_names=["f1", "f2", "f3"], categories={"f3": ["a"]}
     )
-    fitted = fit_features(dataset, known.feature_names, known.categories)
+    fitted = align_features(dataset, known.feature_names, known.categories)
     np.testing.assert_array_equal(fitted.features, [[1.0, 0.0, np.nan]])
 
 
 @pytest.mark.parametrize(
     ("values", "name", "detail"),
     [
-        ([1, 0.5], "x", "/categorical_feature/0: holds values that are no whole numbers"),
-        ([1, np.inf], "x", "no whole numbers"),
-        ([1, 2**25], "x", "of up to 16,777,216"),
+        ([1, 0.5], "x", "/categorical_feature/0: has values other than whole numbers"),
+        ([1, np.inf], "x", "other than whole numbers"),
+        ([1, 2**25], "x", "up to 16,777,216"),
         ([1, 2], "y", "the dataset has no feature 'y'"),
     ],
 )
@@ -259,9 +259,9 @@ def test_models_of_dataframes_bring_their_categories(
     [
         ("[[", "not JSON"),
         ("[" * 100_000, "not JSON"),
-        ('{"a": 1}', "no list of lists"),
+        ('{"a": 1}', "not a list of lists"),
         ('[["x", "x"]]', "twice"),
-        ('[[["x"]]]', "neither a text nor a number"),
+        ('[[["x"]]]', "neither a string nor a number"),
     ],
 )
 def test_damaged_categories_are_refused(line: str, detail: str) -> None:

@@ -8,7 +8,7 @@ from core.errors import InvalidInput
 from core.losses import LOSSES
 from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
-from core.training.distribution import MOST_RANKS, Distribution, Ranks, check_distribution, undistributable
+from core.training.distribution import MAX_RANKS, Distribution, Ranks, check_distribution, undistributable
 
 LAMBDARANK = {"loss": {"name": "lambdarank"}}
 
@@ -44,7 +44,7 @@ def test_a_distribution_is_read_back_as_it_was_stored(distribution: Distribution
     ("values", "pointers"),
     [
         ({"ranks": {"at_least": 1}}, ["/ranks/at_least"]),
-        ({"ranks": {"at_most": MOST_RANKS + 1}}, ["/ranks/at_most"]),
+        ({"ranks": {"at_most": MAX_RANKS + 1}}, ["/ranks/at_most"]),
         ({"ranks": {"at_least": 4, "at_most": 3}}, ["/ranks/at_most"]),
         ({"ranks": {"at_least": 9}}, ["/ranks/at_most"]),
         ({"ranks": {"at_least": 2.5, "at_most": True}}, ["/ranks/at_least", "/ranks/at_most"]),
@@ -109,7 +109,7 @@ def test_networks_are_refused(kind: str) -> None:
     """Only trees have ranks."""
     (problem,) = undistributable(spec(scorer={"kind": kind}), has_folds=False)
     assert problem.pointer == "/distribution"
-    assert problem.detail == f"is for trees; a {kind} is trained by one process"
+    assert problem.detail == f"applies to trees only; a {kind} is trained by one process"
 
 
 def test_diagnostics_and_folds_are_refused() -> None:

@@ -47,7 +47,7 @@ def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
     assert (finding.code, finding.severity) == ("single-leaf-trees", "warning")
     assert finding.title == "A tree has one leaf: min_sum_hessian_in_leaf = 50 allows no split"
     assert (
-        f"sum to {hessian.sum() / 40:.3g} a query at the start, {hessian.sum():.3g} in all" in finding.advice
+        f"hessians is {hessian.sum() / 40:.3g} per query and {hessian.sum():.3g} in total" in finding.advice
     )
     # A bound by the same numbers, a leaf for every fourth query, lets it grow.
     fit = {"min_sum_hessian_in_leaf": 4 * growth.mean_hessian_sum}
@@ -75,7 +75,7 @@ def test_nothing_to_learn_is_named(dataset: RankingDataset) -> None:
     """Labels that are all the same leave no pair."""
     growth = trained(dataset.with_labels(np.zeros_like(dataset.labels))).growth
     assert growth is not None
-    assert growth.ended == "the loss has nothing left to change, its gradient is 0 for every document"
+    assert growth.ended == "the loss is at its minimum: the gradient is 0 for every document"
     assert growth.mean_hessian_sum == 0.0
 
 

@@ -33,15 +33,27 @@ def _statistics(*labels: float) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("labels", "name", "hyperparameters", "pointer", "detail"),
     [
-        ([0, 31], "lambdarank", {}, "/loss/gain", "labels up to 30, as in LightGBM; these go up to 31"),
+        (
+            [0, 31],
+            "lambdarank",
+            {},
+            "/loss/gain",
+            "limited to labels up to 30, as in LightGBM; the largest label is 31",
+        ),
         ([0, 31], "w-ranknet", {}, "/loss/gain", "Use a linear gain or a list of gains"),
         ([0, 31], "w-listmle", {}, "/loss/gain", "or map the labels to grades"),
-        ([0, 31], "xe-ndcg", {}, "/loss", "these go up to 31"),
-        ([0, 31], "listnet", {"target": "gain-softmax"}, "/loss/target", "these go up to 31"),
+        ([0, 31], "xe-ndcg", {}, "/loss", "the largest label is 31"),
+        ([0, 31], "listnet", {"target": "gain-softmax"}, "/loss/target", "the largest label is 31"),
         ([0, 5], "lambdarank", {"target": "err"}, "/loss/max_label", "is 4, the data has label 5"),
-        ([0, 1], "lambdarank", {"target": "rbp", "max_label": 31}, "/loss/gain", "these go up to 31"),
-        ([0, 2], "ndcg-loss2", {"gain": [0, 1]}, "/loss/gain", "needs whole labels from 0 to 1; add gains"),
-        ([0, 0.5, 1], "ndcg-loss2", {"gain": [0, 1]}, "/loss/gain", "needs whole labels"),
+        ([0, 1], "lambdarank", {"target": "rbp", "max_label": 31}, "/loss/gain", "the largest label is 31"),
+        (
+            [0, 2],
+            "ndcg-loss2",
+            {"gain": [0, 1]},
+            "/loss/gain",
+            "needs labels that are whole numbers from 0 to 1; add gains",
+        ),
+        ([0, 0.5, 1], "ndcg-loss2", {"gain": [0, 1]}, "/loss/gain", "needs labels that are whole numbers"),
     ],
 )
 def test_labels_that_a_loss_has_no_gain_for_are_refused(
@@ -101,7 +113,7 @@ def test_metrics_whose_gain_overflows_are_refused_each() -> None:
     check_labels(_range(0, 1000), None, ["ndcg", "dcg@5"])
     found = _refusals(check_labels, _range(0, 1001), None, ["ndcg@10", "map", "dcg"])
     assert list(found) == ["/metrics/0", "/metrics/2"]
-    assert "overflows for labels above 1000; these go up to 1001" in found["/metrics/0"]
+    assert "overflows for labels above 1000; the largest label is 1001" in found["/metrics/0"]
 
 
 def test_loss_and_metrics_are_refused_together() -> None:

@@ -135,7 +135,7 @@ def test_any_forest_is_counted_as_lightgbm_descends(
     linear: bool, most_sets: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By our kernel, or by LightGBM where it had better walk the forest."""
-    monkeypatch.setattr(flat_forest, "MOST_SETS_A_TREE", most_sets)
+    monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", most_sets)
     random = np.random.default_rng(2)
     text = random_model_text(random, 5, 13, 20, linear=linear)
     trees = ModelText.read(text).trees
@@ -170,7 +170,7 @@ def test_a_model_of_constants_has_all_documents_in_each_leaf() -> None:
 def test_counts_of_another_model_are_refused() -> None:
     """There must be one for each leaf."""
     text = _model(_features(), {})
-    with pytest.raises(ValueError, match="there are 2 counts"):
+    with pytest.raises(ValueError, match="number of counts, 2, differs"):
         with_counts(text, np.ones(2, np.int64))
     with pytest.raises(ModelError):
         with_counts("tree", np.ones(2, np.int64))

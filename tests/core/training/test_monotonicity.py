@@ -94,9 +94,9 @@ def test_the_largest_fall_is_that_of_a_search_of_all_values() -> None:
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        ({"monotone_constraints_method": "advanced"}, "advanced does not keep every constraint"),
-        ({"monotone_constraints_method": "intermediate"}, "intermediate does not keep every constraint"),
-        (RENEWED, "leave quant_train_renew_leaf out"),
+        ({"monotone_constraints_method": "advanced"}, "advanced does not satisfy all constraints"),
+        ({"monotone_constraints_method": "intermediate"}, "intermediate does not satisfy all constraints"),
+        (RENEWED, "leave out quant_train_renew_leaf"),
     ],
     ids=["advanced", "intermediate", "renewed"],
 )
@@ -132,9 +132,7 @@ def test_trees_of_the_model_before_are_checked(dataset: RankingDataset) -> None:
     model = read_model(ranker.content)
     finding = next(tree_findings(spec.hyperparameters, model, dataset.feature_names, ranker.base_trees))
     assert finding.total == 10
-    assert (
-        f"{finding.count} of the trees belong to the model that the training went on from" in finding.advice
-    )
+    assert f"{finding.count} of the trees belong to the model in init_model" in finding.advice
 
 
 def test_linear_leaves_are_not_checked(dataset: RankingDataset) -> None:

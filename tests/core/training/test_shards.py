@@ -56,7 +56,7 @@ def test_a_long_query_has_a_rank_to_itself() -> None:
 def test_more_ranks_than_queries_are_refused() -> None:
     """A rank without a query would have nothing to do."""
     with pytest.raises(
-        InvalidInput, match="each of 3 ranks needs at least one query, and there are 2"
+        InvalidInput, match="each of 3 ranks needs at least one query, but there are only 2"
     ) as raised:
         shards(_boundaries([5, 5]), 3)
     assert raised.value.problems[0].pointer == "/distribution/ranks"

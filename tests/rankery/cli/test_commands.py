@@ -76,8 +76,8 @@ def test_training_prints_numbers_and_the_next_commands(
     found, result = done.output.split("told:1: ")
     train, test_data = (trained["job"]["spec"][name] for name in ("dataset_id", "test_dataset_id"))
     assert found.startswith("train.txt:\nwarning")
-    assert "1 of 3 features orders documents almost as their labels do" in found
-    assert "\nNext, before you trust these numbers, look at what was found:\n" in result
+    assert "1 of 3 features ranks documents almost in the order of their labels" in found
+    assert "\nNext, check the findings before you rely on these metrics:\n" in result
     assert f"  rankery datasets doctor {train} --data-dir {stack.data_dir}\n" in result
     assert f"  rankery datasets doctor {test_data} --data-dir {stack.data_dir}\n" in result
     assert "\nThen:\n" in result
@@ -175,7 +175,7 @@ def test_a_grid_goes_through_seeds(trained: dict[str, Any], stack: EmbeddedStack
     assert sum(one["best"] for one in done) == 1
     options = ("--grid", "seed=1,2", "--validation", "none", "--name", "unjudged", *QUICK)
     assert (
-        "Without validation data no model is the best"
+        "Without validation data no best model is selected"
         in rankery(stack, "train", "train.txt", *options).output
     )
 
@@ -247,9 +247,9 @@ def test_the_best_model_is_found(
         (("--best", "--loss", "mse"), "--best chooses what is trained: leave --loss out"),
         (("--best", "--no-auto", "--grid", "seed=1,2"), "leave --auto, --grid out"),
         (("--budget", "10m"), "--budget: add --best, or leave it out"),
-        (("--best", "--budget", "soon"), "--budget is a time such as 90s, 10m or 2h, not 'soon'"),
+        (("--best", "--budget", "soon"), "--budget takes a time such as 90s, 10m or 2h, not 'soon'"),
         (("--best", "--metric", "map", "--metric", "mrr"), "--best selects by one metric"),
-        (("--best", "--test", "0.2"), "--best measures on held-out queries anyway; --test takes other data"),
+        (("--best", "--test", "0.2"), "--best holds out queries itself; give --test a judged file"),
     ],
 )
 def test_options_that_do_not_go_with_best_are_refused(options: tuple[str, ...], sentence: str) -> None:
@@ -285,7 +285,7 @@ def test_ranks_are_asked_for(trained: dict[str, Any], stack: EmbeddedStack) -> N
     for other in (("--scorer", "mlp"), ("--folds", "5")):
         done = rankery(stack, "train", "no-such-file.txt", "--ranks", "4", *other)
         assert (done.code, done.output) == (2, "")
-        assert "--ranks is for trees without folds" in done.errors
+        assert "--ranks applies only to trees without folds" in done.errors
 
 
 def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: EmbeddedStack) -> None:
@@ -335,8 +335,8 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(trained: dict[str, Any], st
         assert (process.returncode, output) == (130, "")
         where = f"--data-dir {stack.data_dir}"
         assert errors == (
-            f"rankery: stopped watching; the job {job} goes on: `rankery jobs wait {job} {where}` watches"
-            f" again, `rankery jobs cancel {job} {where}` stops it\n"
+            f"rankery: stopped watching; the job {job} continues: `rankery jobs wait {job} {where}` waits"
+            f" again, `rankery jobs cancel {job} {where}` cancels it\n"
         )
         assert client.job(job).status == "running"
     late = rankery(stack, "jobs", "wait", job, "--timeout", "0.1")
@@ -354,7 +354,7 @@ def test_interleavings_are_created_shown_and_deleted(stack: EmbeddedStack) -> No
     assert [one["id"] for one in rankery(stack, "interleavings", "list", "--json").document] == [made["id"]]
     assert "bm25, dense" in rankery(stack, "interleavings", "show", made["id"]).output
     verdict = rankery(stack, "interleavings", "verdict", made["id"])
-    assert "Undecided between bm25 and dense: no user prefers one yet." in verdict.output
+    assert "Undecided between bm25 and dense: no user prefers either ranker yet." in verdict.output
     assert rankery(stack, "interleavings", "create", "engines").code == 2
     assert rankery(stack, "interleavings", "delete", made["id"]).code == 0
     assert rankery(stack, "interleavings", "show", made["id"]).code == 1
@@ -414,7 +414,7 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     ).document
     unclear = rankery(stack, "datasets", "show", "judged.csv")
     assert unclear.code == 1
-    assert unclear.sentence.startswith("2 datasets are called 'judged.csv'; give the id of one: ")
+    assert unclear.sentence.startswith("2 datasets are named 'judged.csv'; give the id of one: ")
     assert all(one["id"] in unclear.sentence for one in (first, made))
     shown = rankery(stack, "datasets", "show", first["id"])
     # The folder's path may be too long for one line.
@@ -450,7 +450,7 @@ def test_a_table_is_told_by_its_columns(trained: dict[str, Any], stack: Embedded
     assert ranked == judged
     idle = rankery(stack, "evaluate", "web:1", "--dataset", "train.txt", *told)
     assert (idle.code, idle.output) == (2, "")
-    assert "--columns is for files" in idle.errors
+    assert "--columns applies only to files" in idle.errors
 
 
 def test_models_are_promoted_and_taken_back(
@@ -531,7 +531,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
     assert [system["name"] for system in compared["systems"]] == ["web:1", "web.run"]
     assert compared["pairs"][0]["metrics"]["ndcg@5"]["difference"] == 0
     printed = rankery(stack, "compare", "web:1", run_file, "--dataset", folder / "test.txt").output
-    assert printed.startswith("web:1 and web.run are the same by ndcg@5")
+    assert printed.startswith("web:1 and web.run have the same ndcg@5")
     assert "web.run − web:1" in printed
     comparisons = rankery(stack, "jobs", "list", "--kind", "compare").output
     compare, *_, first_system, second_system = next(
@@ -547,7 +547,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
     assert (proof["parity"]["exact"], proof["bytes"]) == (True, exported.stat().st_size)
     assert "shop" in exported.read_text()
     assert (
-        "Every decision is LightGBM's."
+        "Every decision equals LightGBM's."
         in rankery(stack, "export", "web:1", "--format", "lightgbm", "-o", tmp_path / "m.txt").output
     )
     formats = rankery(stack, "export", "--list", "--json").document
@@ -576,7 +576,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
         (("train", "train.txt", "--loss-option", "mu=-1"), "/loss/mu: must be greater than or equal to 0"),
         (
             ("train", "none.txt"),
-            "none.txt is no file here, and there is no dataset 'none.txt'; see `rankery datasets",
+            "none.txt is not a local file, and there is no dataset 'none.txt'; see `rankery datasets",
         ),
         (("train", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
         (("datasets", "upload", "FOLDER/broken.txt"), "file broken.txt, line 2, column 9: expected a number"),
@@ -619,19 +619,22 @@ def test_what_is_refused_is_one_sentence(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("train", "train.txt", "--validation", "3"), "a share of the queries is above 0 and below 1, not 3"),
+        (
+            ("train", "train.txt", "--validation", "3"),
+            "a share of the queries must be above 0 and below 1, not 3",
+        ),
         (
             ("train", "train.txt", "--validation", "none", "--early-stopping", "3"),
-            "--early-stopping watches the --validation data",
+            "--early-stopping needs --validation data",
         ),
-        (("train", "train.txt", "--set", "num_leaves"), "--set wants name=value, not 'num_leaves'"),
-        (("models", "label", "web:1", "--set", "team"), "--set wants name=value, not 'team'"),
-        (("train", "train.txt", "--scorer", "forest"), "--scorer is one of "),
+        (("train", "train.txt", "--set", "num_leaves"), "--set takes name=value, not 'num_leaves'"),
+        (("models", "label", "web:1", "--set", "team"), "--set takes name=value, not 'team'"),
+        (("train", "train.txt", "--scorer", "forest"), "--scorer must be one of "),
         (
             ("tune", "train.txt", "--space", "mu"),
             "--space takes NAME=LOW..HIGH",
         ),
-        (("datasets", "upload", "FOLDER/train.txt", "--columns", "["), "--columns is no JSON"),
+        (("datasets", "upload", "FOLDER/train.txt", "--columns", "["), "--columns is not valid JSON"),
         (
             ("experiments", "run", "lambdaloss-2018", "--folds", "one"),
             "--folds one: write numbers like",
@@ -678,7 +681,7 @@ def test_a_service_that_is_not_there_is_one_sentence() -> None:
     assert done.code == 1
     assert done.sentence.startswith("no service answers at http://127.0.0.1:9 (")
     assert run("jobs", "list", "--url", "nonsense").sentence.startswith(
-        "'nonsense' is not the address of a service"
+        "'nonsense' is not the URL of a service"
     )
 
 

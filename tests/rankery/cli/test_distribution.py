@@ -29,7 +29,7 @@ def test_ranks_are_a_number_or_two(options: Any, distribution: dict[str, Any] | 
 @pytest.mark.parametrize("ranks", ["", "four", "2-", "-8", "2-4-8", "2.5", "2 - 4"])
 def test_other_ranks_are_not_understood(ranks: str) -> None:
     """The sentence says what is."""
-    with pytest.raises(NotUnderstood, match=r"--ranks takes 8, or 2-8"):
+    with pytest.raises(NotUnderstood, match=r"--ranks takes a maximum such as 8, or a range such as 2-8"):
         distribution_of(ranks, None)
 
 

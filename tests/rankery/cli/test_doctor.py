@@ -29,10 +29,10 @@ def test_findings_come_with_what_to_do(folder: Path) -> None:
     assert done.code == 0
     first, *_ = done.output.splitlines()
     assert first == f"{folder}/train.txt: 40 queries, 200 documents, 3 features, letor"
-    _, beside = done.output.split(f"{folder}/train.txt beside {folder}/test.txt:")
-    assert "warning" in beside
-    assert "All 20 queries of the test data have the id of a training query" in beside
-    assert "query 1, 2, 3, 4, 5, …" in beside
+    _, compared = done.output.split(f"{folder}/train.txt compared with {folder}/test.txt:")
+    assert "warning" in compared
+    assert "All 20 queries of the test data have the id of a training query" in compared
+    assert "query 1, 2, 3, 4, 5, …" in compared
 
 
 def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_several_files_are_held_against_each_other(folder: Path) -> None:
             2,
             '--columns must be a JSON object such as {"label": "grade"}, not [1]',
         ),
-        (JUDGED, ("--columns", "{"), 2, "--columns is no JSON"),
+        (JUDGED, ("--columns", "{"), 2, "--columns is not valid JSON"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(

@@ -61,7 +61,7 @@ def test_options_choose_the_scorer(
 )
 def test_trees_have_no_options_of_networks(idle: tuple[Any, ...]) -> None:
     """What could only be ignored is refused, and named."""
-    with pytest.raises(WrongUsage, match="trees are trained"):
+    with pytest.raises(WrongUsage, match="the scorer is trees"):
         ScorerChoice.of(*idle)
 
 
@@ -150,7 +150,7 @@ def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, 
     assert rankery(stack, "train", data, "--name", "shop-net", *NET).code == 0
     exported = rankery(stack, "export", "shop-net", "--format", "c", "-o", tmp_path / "shop.c")
     assert exported.code == 0, exported.errors
-    assert "Every score is the model's, up to rounding." in exported.output
+    assert "Every score equals the model's, up to rounding." in exported.output
     assert "0 of 512 beyond rounding" in exported.output
     assert "leaves" not in exported.output
     formats = rankery(stack, "export", "--list", "--scorer", "mlp", "--json").document
@@ -167,4 +167,4 @@ def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, 
     assert distilled.code == 0, distilled.errors
     assert "pair-distilled has ndcg@" in " ".join(distilled.output.split())
     forest = rankery(stack, "export", "pair-distilled", "--format", "ranklib", "-o", tmp_path / "pair.xml")
-    assert "Every decision is LightGBM's." in forest.output, forest.errors
+    assert "Every decision equals LightGBM's." in forest.output, forest.errors

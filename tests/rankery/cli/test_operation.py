@@ -206,11 +206,11 @@ def test_importance_and_inspections_are_shown(trained: dict[str, Any], stack: Em
     ).document
     assert {one["feature"] for one in measured["importance"]} == {"f1", "f2", "f3"}
     printed = rankery(stack, "models", "inspect", "ops", "--dataset", "orders.txt").output
-    assert "it loses, with the 95% interval" in printed
+    assert "loss by shuffling each feature, with its 95% interval" in printed
     assert rankery(stack, "models", "inspect", "ops:1", "--repeats", "1").code == 2
     (listed, *_) = rankery(stack, "inspections", "list", "ops:1", "--json").document
     shown = rankery(stack, "inspections", "show", listed["id"], "--top", "1")
-    assert "it loses, with the 95% interval" in shown.output
+    assert "loss by shuffling each feature, with its 95% interval" in shown.output
 
 
 def test_events_are_listed_and_followed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
@@ -350,4 +350,4 @@ def test_misspelt_settings_are_refused_before_anything_is_uploaded(
     columns = ("--columns", '{"label": "grade", "query": "search"}')
     first = rankery(stack, "datasets", "upload", table, *columns, "--json").document[0]
     again = rankery(stack, "evaluate", "ops", "--dataset", table)
-    assert f"was uploaded before, as {first['id']}, with --columns of its own" in again.errors
+    assert f"was uploaded before, as {first['id']}, with other --columns" in again.errors

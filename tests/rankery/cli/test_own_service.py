@@ -24,7 +24,7 @@ def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path
     process = started("train", tmp_path / "train.txt", "--name", "web", *slow, "--watch", *where)
     assert process.stderr is not None
     starting, submitted = process.stderr.readline(), process.stderr.readline()
-    assert starting == f"rankery: no service has {folder}: starting one for this command\n"
+    assert starting == f"rankery: no service is running for {folder}: starting one for this command\n"
     job = submitted.split()[2].rstrip(",")
 
     # Meanwhile other commands use the same service.
@@ -36,9 +36,8 @@ def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path
     output, errors = process.communicate(timeout=60)
     assert (process.returncode, output) == (130, "")
     assert errors == (
-        f"rankery: stopped, and the service of this command with it; the job {job} will go on where it was as"
-        f" soon as `rankery serve --data-dir {folder}` runs: then `rankery jobs wait {job} --data-dir"
-        f" {folder}` watches again\n"
+        f"rankery: stopped, together with the service of this command; `rankery serve --data-dir {folder}`"
+        f" resumes the job {job}, and `rankery jobs wait {job} --data-dir {folder}` then waits for it\n"
     )
     assert wait_until_none(folder, 10) == {}
     assert DataFolderLock(folder).address() is None
@@ -88,8 +87,8 @@ def test_a_command_that_finds_no_service_says_how_to_start_one(
     done = run(*words, "--data-dir", folder)
     assert (done.code, done.output) == (1, "")
     assert done.errors == (
-        f"rankery: no service has {folder}: start one with `rankery serve --data-dir {folder}` in another"
-        " terminal, or name a running one with --url or RANKERY_URL\n"
+        f"rankery: no service is running for {folder}: start one with `rankery serve --data-dir {folder}` in"
+        " another terminal, or give the URL of a running one with --url or RANKERY_URL\n"
     )
     assert not folder.exists()
 
@@ -105,7 +104,8 @@ def test_an_address_where_nothing_listens_is_told(tmp_path: Path) -> None:
 def test_a_stale_address_is_not_believed(tmp_path: Path) -> None:
     """A killed service leaves its address in the file, but not the lock."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
-    assert run("models", "list", "--data-dir", tmp_path).sentence.startswith(f"no service has {tmp_path}: ")
+    done = run("models", "list", "--data-dir", tmp_path)
+    assert done.sentence.startswith(f"no service is running for {tmp_path}: ")
 
 
 def test_commands_that_ask_do_not_keep_a_service_from_starting(tmp_path: Path) -> None:
@@ -141,4 +141,4 @@ def test_quiet_leaves_errors(tmp_path: Path) -> None:
     """They are the reason that nothing else is there."""
     done = run("models", "list", "--data-dir", tmp_path, "--quiet")
     assert (done.code, done.output) == (1, "")
-    assert done.sentence.startswith("no service has ")
+    assert done.sentence.startswith("no service is running for ")

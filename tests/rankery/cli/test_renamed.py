@@ -17,7 +17,7 @@ def test_an_old_spelling_runs_the_new_command(old: str) -> None:
     done = run(*old.replace("*", "1").split(), "--help", COLUMNS="300", NO_COLOR="1")
     if old in COMMANDS:  # its help is that of the noun
         done = run(old, "--json", "--url", "nonsense")
-        assert done.sentence.startswith("'nonsense' is not the address of a service")
+        assert done.sentence.startswith("'nonsense' is not the URL of a service")
     else:
         assert done.code == 0
         assert f" rankery {SPELLINGS[old]} [OPTIONS]" in done.output.replace("root", "rankery")

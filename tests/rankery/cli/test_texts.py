@@ -58,11 +58,11 @@ def test_a_grid_goes_through_seeds_and_lists() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("loss.gain=[0,1", "has a bracket or a quote without its partner"),
-        ('loss.pair_selection="a,b', "has a bracket or a quote without its partner"),
-        ("seed=1,,2", "has nothing between two commas"),
-        ("seed=1,2,", "has nothing between two commas, or after the last"),
-        ("seed=1,2,1", "goes through 1 twice"),
+        ("loss.gain=[0,1", "has an unclosed bracket or quote"),
+        ('loss.pair_selection="a,b', "has an unclosed bracket or quote"),
+        ("seed=1,,2", "has an empty value between commas"),
+        ("seed=1,2,", "has an empty value between commas or at the end"),
+        ("seed=1,2,1", "lists 1 twice"),
     ],
 )
 def test_what_is_no_grid_is_refused(text: str, sentence: str) -> None:

@@ -1,11 +1,11 @@
 """Streams of server-sent events, line by line."""
 
-from rankery.client.event_lines import EventLines
+from rankery.client.event_lines import EventStreamParser
 
 
 def test_events_are_read_from_their_lines() -> None:
     """Comments and fields of others are left out; the last id is kept, also of events without a new one."""
-    lines = EventLines()
+    lines = EventStreamParser()
     text = "retry: 2000\n\n: \n\nid: 4\nevent: ready\ndata: {}\n\n"
     text += 'id:5\nevent: job.ended\ndata: {"a":\ndata: 1}\n\n'
     found = [event for line in text.split("\n") if (event := lines.take(line)) is not None]
@@ -15,9 +15,9 @@ def test_events_are_read_from_their_lines() -> None:
 
 def test_half_an_event_is_forgotten() -> None:
     """Its id does not count: the stream is resumed behind the last whole one."""
-    lines = EventLines("5")
+    lines = EventStreamParser("5")
     lines.take("id: 6")
     lines.take("event: job.ended")
-    lines.restart()
+    lines.discard_partial_event()
     assert lines.last_id == "5"
     assert lines.take("") is None

@@ -39,7 +39,7 @@ def test_usual_names_are_those_of_the_service() -> None:
 @pytest.mark.parametrize(
     ("changes", "columns", "sentence"),
     [
-        ({"brand": 1.0}, {"label": "labl"}, r"no column 'labl', which .* label; did you mean 'label'"),
+        ({"brand": 1.0}, {"label": "labl"}, r"no column 'labl', .*did you mean 'label'"),
         ({"brand": 1.0}, {"labels": "label"}, r"columns has no 'labels'; did you mean 'label'"),
         ({"label": ["0", "2", "x", "0", "1"], "brand": 1.0}, None, r"row 2 .*, column 'label'.*found 'x'"),
         ({"bm25": ["3", "2", "?", "5", "4"], "brand": 1.0}, None, r"row 2 .*, column 'bm25'.*found '\?'"),
@@ -57,7 +57,7 @@ def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, s
 
 def test_a_column_that_is_missing_is_asked_for() -> None:
     """With the nearest name that the frame has."""
-    with pytest.raises(DataUnusable, match=r"no column is the label: .*did you mean 'lable'"):
+    with pytest.raises(DataUnusable, match=r"no label column was found: .*did you mean 'lable'"):
         _checked(FRAME.rename(columns={"label": "lable"}))
 
 
@@ -69,7 +69,7 @@ def test_a_column_that_is_missing_is_asked_for() -> None:
             FRAME.iloc[[0, 3, 1, 2, 4]],
             r"the rows of 2 queries are not contiguous, first row 2 \(index 11\)",
         ),
-        (FRAME.head(3), r"all 3 rows are of one query, 'a'"),
+        (FRAME.head(3), r"all 3 rows belong to one query, 'a'"),
     ],
 )
 def test_what_may_be_meant_is_a_warning(frame: pandas.DataFrame, sentence: str) -> None:

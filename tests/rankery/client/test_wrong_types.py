@@ -34,7 +34,7 @@ def client() -> Client:
         (lambda c: c.upload_dataset(), "a path, an address, .* not None"),
         (lambda c: c.upload_dataset(FRAME, columns="label"), r"column names by role.* not 'label' \(str\)"),
         (lambda c: c.upload_dataset(FRAME, columns=["label"]), "column names by role.* not a list of 1"),
-        (lambda c: c.upload_dataset(FRAME, columns={"label": 3}), r"the label by a text .* not 3 \(int\)"),
+        (lambda c: c.upload_dataset(FRAME, columns={"label": 3}), r"list of texts for label, not 3 \(int\)"),
         (lambda c: c.upload_dataset((np.ones((2, 1)), 2, [2])), r"labels must be an array .* not 2 \(int\)"),
         (lambda c: c.upload_dataset(parts=["train.txt"]), "paths by part.* not a list of 1"),
         (lambda c: c.upload_dataset(parts={"train": 3}), r"the path of train .* not 3 \(int\)"),

@@ -81,12 +81,12 @@ def test_values_become_frames() -> None:
 @pytest.mark.parametrize(
     ("scores", "labels", "queries", "more", "message"),
     [
-        ([1.0, 2.0], [1.0], ["a", "a"], {}, "labels: must be one a document, 2"),
+        ([1.0, 2.0], [1.0], ["a", "a"], {}, "labels: must be one number per document, 2"),
         ([1.0, 2.0], [1.0, 0.0], ["a"], {}, "query_ids: is of shape"),
         ([1.0, 2.0], [1.0, 0.0], ["a", None], {}, "query_ids: has no query for document 1"),
         ([1.0, 2.0], [1.0, 0.0], [1.0, np.nan], {}, "query_ids: has no query for document 1"),
         (["x", "y"], [1.0, 0.0], ["a", "a"], {}, "scores: must be numbers"),
-        ([], [], [], {}, "scores: must be one a document"),
+        ([], [], [], {}, "scores: must be one number per document"),
         ([1.0], [1.0], ["a"], {"metrics": ["ndgc"]}, "did you mean ndcg"),
         ([1.0], [1.0], ["a"], {"contract": "trec"}, "unknown preset"),
         ([1.0], [1.0], ["a"], {"document_ids": ["x", "y"]}, "document_ids: is of shape"),

@@ -235,14 +235,14 @@ def test_wrong_groups_are_named(group: Any) -> None:
 
 def test_query_ids_in_the_place_of_sizes_are_recognised() -> None:
     """The commonest mistake gets a sentence of its own."""
-    with pytest.raises(InvalidArgument, match="query id a document"):
+    with pytest.raises(InvalidArgument, match="query id per document"):
         rankery.lightgbm.objective("lambdarank")(np.ones(4), np.zeros(4), None, np.array([1, 1, 2, 2]))
 
 
 def test_scores_that_do_not_fit_are_refused() -> None:
     """Those of several classes, say; lists serve as arrays do."""
     objective = rankery.lightgbm.objective("xe-ndcg")
-    with pytest.raises(InvalidArgument, match="scores are of shape"):
+    with pytest.raises(InvalidArgument, match="scores have shape"):
         objective(np.ones(2), np.zeros((2, 3)), None, np.array([2]))
     gradient, hessian = objective([1.0, 0.0], [0.0, 0.0], None, [2])
     assert gradient[0] < 0.0 < gradient[1]
@@ -270,7 +270,7 @@ def test_wrong_losses_are_refused_at_once(name: str, hyperparameters: dict[str, 
         rankery.lightgbm.objective(name, **hyperparameters)
 
 
-@pytest.mark.parametrize(("label", "message"), [(-1.0, "labels go down to -1"), (40.0, "gain: ")])
+@pytest.mark.parametrize(("label", "message"), [(-1.0, "the smallest label is -1"), (40.0, "gain: ")])
 def test_labels_that_a_loss_cannot_use_are_refused(label: float, message: str) -> None:
     """Below 0, or without a gain."""
     with pytest.raises(InvalidArgument, match=message):
@@ -282,7 +282,7 @@ def test_iterations_are_not_guessed(judged: Judged) -> None:
     booster = lightgbm.Booster(PARAMETERS, data(judged))
     objective = rankery.lightgbm.objective("xe-ndcg")
     booster.update(fobj=lambda scores, dataset: objective(scores.copy(), dataset))
-    with pytest.raises(InvalidArgument, match="cannot be counted"):
+    with pytest.raises(InvalidArgument, match="draws random numbers by iteration"):
         booster.update(fobj=lambda scores, dataset: objective(scores.copy(), dataset))
 
 

@@ -180,7 +180,7 @@ def test_too_few_dask_workers_are_reported(dask_cluster: DaskCluster) -> None:
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
         placement = DaskPlacement(client, room_seconds=0.5)
         with pytest.raises(
-            ClusterUnavailable, match=r"at least 5 Dask workers are needed, .* and 2 can run one"
+            ClusterUnavailable, match=r"at least 5 Dask workers are needed, .* but only 2 can run a rank"
         ):
             placement.room(5, 8, lambda: None)
         assert placement.room(2, 8, lambda: None) == 2

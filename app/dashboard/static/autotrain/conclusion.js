@@ -1,5 +1,5 @@
 /**
- * The conclusion of an automatic training: its sentence, the baselines, and what can be done with the model.
+ * The conclusion of an automatic training: its sentence, the baselines, and links to actions on the model.
  * @module
  */
 import { timesLabel } from "./labels.js";

@@ -10,25 +10,24 @@ import { counted, metric, short } from "../page/format.js";
 /** @typedef {NonNullable<Leaderboard["conclusion"]>} Conclusion */
 
 /** @type {Record<string, string>} */
-const LEFT_OUT = { stopped: "stopped", "out-of-time": "out of time", "not-tried": "not tried" };
+const UNRANKED = { stopped: "stopped", "out-of-time": "out of time", "not-tried": "not tried" };
 
 /**
- * Return what was concluded on the queries that the candidates were measured on, also where the sentence is about test
- * data.
+ * Return the conclusion on the queries that the candidates were measured on, even if the sentence is about test data.
  *
  * @param {Conclusion | null} conclusion
  * @returns {Pick<Conclusion, "value" | "interval" | "baselines"> | null}
  */
-function heldOutOf(conclusion) {
+function heldOutConclusion(conclusion) {
   return conclusion?.data === "test" ? (conclusion.held_out ?? null) : conclusion;
 }
 
-/** Number of the row of the model, where it is a sum of candidates. */
+/** Candidate number of the row for a model that is a sum of candidates. */
 export const SUM = -1;
 
 /**
- * Return the candidates that were measured on all folds and the sum of those in the model, best first; then those that
- * are being tried.
+ * Return the candidates that were measured on all folds and the sum in the model, best first; then the candidates in
+ * training.
  *
  * @param {Leaderboard} leaderboard
  * @returns {Candidate[]}
@@ -47,7 +46,7 @@ export function ranked({ items, higher_is_better: higher, conclusion }) {
  * @returns {Candidate[]} one or none
  */
 function sumRow(items, conclusion) {
-  const heldOut = heldOutOf(conclusion);
+  const heldOut = heldOutConclusion(conclusion);
   const members = conclusion?.members ?? [];
   if (!heldOut || members.length < 2) return [];
   const { value, interval } = heldOut;
@@ -63,23 +62,23 @@ function sumRow(items, conclusion) {
 }
 
 /** Return the candidates without a place in the order, those with a value first. @param {Leaderboard} leaderboard */
-export function leftOut({ items }) {
-  const statuses = Object.keys(LEFT_OUT);
+export function unranked({ items }) {
+  const statuses = Object.keys(UNRANKED);
   return items
-    .filter(({ status }) => status in LEFT_OUT)
+    .filter(({ status }) => status in UNRANKED)
     .sort((one, other) => statuses.indexOf(one.status) - statuses.indexOf(other.status));
 }
 
 /** "3 stopped, 1 out of time, 5 not tried". @param {Candidate[]} candidates without a place in the order */
-export function leftOutLabel(candidates) {
-  return Object.entries(LEFT_OUT)
+export function unrankedLabel(candidates) {
+  return Object.entries(UNRANKED)
     .map(([status, words]) => [candidates.filter((each) => each.status === status).length, words])
     .filter(([number]) => number)
     .map(([number, words]) => `${number} ${words}`)
     .join(", ");
 }
 
-/** "4 of 10" while some are to come. @param {Pick<Candidate, "folds" | "planned_folds">} candidate */
+/** "4 of 10" while folds remain to be measured. @param {Pick<Candidate, "folds" | "planned_folds">} candidate */
 export function foldsLabel({ folds, planned_folds: planned }) {
   if (!folds) return "–";
   return planned > folds ? `${folds} of ${planned}` : String(folds);
@@ -87,7 +86,7 @@ export function foldsLabel({ folds, planned_folds: planned }) {
 
 /** "not tried: the budget was used up". @param {Candidate} candidate without a place in the order */
 export function reasonLabel({ status, reason }) {
-  return [LEFT_OUT[status], reason].filter(Boolean).join(": ");
+  return [UNRANKED[status], reason].filter(Boolean).join(": ");
 }
 
 /** "4 candidates measured, 2 to go". @param {Leaderboard} leaderboard */
@@ -99,19 +98,19 @@ export function countLabel({ items }) {
 }
 
 /**
- * Return what a candidate is beside the best one: "best", "tied with the best" or nothing.
+ * Return the label of a candidate relative to the best one: "best value", "tied with the best" or nothing.
  *
  * @param {Candidate} candidate
  * @param {Candidate | undefined} best
  */
-export function standing({ number, status, tied_with_best: tied }, best) {
-  if (status === "running") return "being tried";
+export function positionLabel({ number, status, tied_with_best: tied }, best) {
+  if (status === "running") return "in training";
   if (number === SUM) return "the model";
   if (number === best?.number) return "best value";
   return tied ? "tied with the best" : "";
 }
 
-/** Return all that decides a candidate: "num leaves 31, learning rate 0.05". @param {Candidate} candidate */
+/** Return the loss, scorer and hyperparameters of a candidate: "num leaves 31, learning rate 0.05". @param {Candidate} candidate */
 export function settingsLabel({ loss, scorer, hyperparameters }) {
   const settings = { loss, scorer, ...(typeof hyperparameters === "string" ? { hyperparameters } : hyperparameters) };
   return flatten(settings)
@@ -120,14 +119,14 @@ export function settingsLabel({ loss, scorer, hyperparameters }) {
 }
 
 /**
- * Return the baselines that are drawn as lines beside the candidates, measured on the same queries. Random order is far
- * from all others, and would take the room of the differences.
+ * Return the baselines that are drawn as reference lines, measured on the same queries as the candidates. Random order
+ * is left out: its low value would compress the scale of the other values.
  *
  * @param {Conclusion | null} conclusion
  * @returns {{name: string, value: number}[]}
  */
 export function baselineLines(conclusion) {
-  return (heldOutOf(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
+  return (heldOutConclusion(conclusion)?.baselines ?? []).filter(({ name }) => name !== "random order");
 }
 
 /** "LightGBM's defaults 0.4310". @param {{name: string, value: number}} line */

@@ -7,14 +7,14 @@ import {
   baselineLines,
   countLabel,
   foldsLabel,
-  leftOut,
-  leftOutLabel,
+  unranked,
+  unrankedLabel,
   lineLabel,
   ranked,
   reasonLabel,
   settingsLabel,
   SUM,
-  standing,
+  positionLabel,
 } from "./labels.js";
 import { linearScale } from "../figures/scales.js";
 import { whisker, whiskerAxis } from "../figures/whiskers.js";
@@ -42,8 +42,8 @@ export function leaderboard(first) {
   const concluded = h("div", {});
   const words = h("p", { class: "hint" });
   const key = h("ul", { class: "whisker-key" });
-  const others = leftOutPart();
-  /** What the cells are drawn by. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
+  const others = unrankedPart();
+  /** Scale, reference lines and best candidate of the table's cells. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */
   let drawing = { best: undefined, lines: [], scale: linearScale([]) };
   const table = sortableTable(
     columns(name, () => drawing),
@@ -66,14 +66,14 @@ export function leaderboard(first) {
       others.node,
     ),
   );
-  let shown = "";
+  let drawnState = "";
 
   /** @param {Job} job */
   async function update(job) {
     const board = await read(`/v1/jobs/${encodeURIComponent(job.id)}/candidates`);
     const state = JSON.stringify([board, job.status, job.result]);
-    if (state === shown) return;
-    shown = state;
+    if (state === drawnState) return;
+    drawnState = state;
     const candidates = ranked(board);
     const lines = baselineLines(board.conclusion);
     const values = [
@@ -89,7 +89,7 @@ export function leaderboard(first) {
     setText(words, stateLabel(job, board));
     table.node.hidden = candidates.length === 0;
     table.show(candidates);
-    replace(key, ...lines.map(lineOf));
+    replace(key, ...lines.map(lineEntry));
     others.update(board);
   }
   return { node, update };
@@ -112,8 +112,8 @@ function columns(name, drawing) {
         h("span", { class: "name", title: settingsLabel(candidate) }, candidate.name),
         h(
           "small",
-          { title: candidate.tied_with_best && "The best one is not shown to be better" },
-          standing(candidate, drawing().best),
+          { title: candidate.tied_with_best && "Not significantly worse than the best candidate" },
+          positionLabel(candidate, drawing().best),
         ),
       ],
     },
@@ -130,7 +130,7 @@ function columns(name, drawing) {
     {
       key: "value",
       label: name,
-      title: "Mean over the queries, each scored by models that have not seen it",
+      title: "Mean over all queries; no query is scored by a model that was trained on it",
       number: true,
       value: ({ value }) => value,
       cell: ({ value, interval }) => [
@@ -141,7 +141,7 @@ function columns(name, drawing) {
     {
       key: "weight",
       label: "Weight",
-      title: "Weight of its scaled scores in the model",
+      title: "Weight of the candidate's scaled scores in the model",
       number: true,
       value: ({ weight }) => weight,
       cell: ({ weight }) => (weight > 0 ? h("strong", {}, fixed(weight, 2)) : "–"),
@@ -149,7 +149,7 @@ function columns(name, drawing) {
     {
       key: "seconds",
       label: "Time",
-      title: "Time of its trainings",
+      title: "Total training time of the candidate",
       number: true,
       value: ({ seconds }) => seconds,
       cell: ({ seconds }) => (seconds ? briefDuration(seconds) : "–"),
@@ -157,7 +157,7 @@ function columns(name, drawing) {
     {
       key: "size",
       label: "Size",
-      title: "Size in the model",
+      title: "Size of the candidate within the model",
       number: true,
       value: ({ size_bytes: bytes }) => bytes,
       cell: ({ size_bytes: bytes }) => (bytes === null ? "–" : size(bytes)),
@@ -165,7 +165,7 @@ function columns(name, drawing) {
     {
       key: "iterations",
       label: "Iterations",
-      title: "Trees or epochs that are best over all folds",
+      title: "Best number of trees or epochs over all folds",
       number: true,
       value: ({ iterations }) => iterations,
       cell: ({ iterations }) => count(iterations),
@@ -173,7 +173,7 @@ function columns(name, drawing) {
     {
       key: "folds",
       label: "Folds",
-      title: "Folds that were measured",
+      title: "Number of folds measured",
       number: true,
       value: ({ folds }) => folds,
       cell: foldsLabel,
@@ -181,23 +181,23 @@ function columns(name, drawing) {
   ];
 }
 
-/** Describe how far the candidates are, and where a job ended without a model. @param {Job} job @param {Leaderboard} board */
+/** Describe the progress of the candidates, and report a job that ended without a model. @param {Job} job @param {Leaderboard} board */
 function stateLabel(job, board) {
   const measured = board.items.some(({ status }) => status === "complete" || status === "running");
   if (!measured) {
-    if (job.status === "queued") return "The candidates are listed here once a worker has begun.";
+    if (job.status === "queued") return "The candidates are listed here once a worker has started the job.";
     return isActive(job)
       ? "The candidates are listed here once the first one is trained."
       : "No candidate was measured.";
   }
   const words = `${countLabel(board)}.`;
   if (job.status === "failed" || job.status === "cancelled")
-    return `${words} The job ended before a model was made of them.`;
-  return job.status === "succeeded" ? `${words} Those in bold are in the model.` : words;
+    return `${words} The job ended before a model was built from the candidates.`;
+  return job.status === "succeeded" ? `${words} Candidates in bold are part of the model.` : words;
 }
 
 /** @param {{name: string, value: number}} line @param {number} index */
-function lineOf(line, index) {
+function lineEntry(line, index) {
   const mark = svg(
     "svg",
     { class: "whisker", "aria-hidden": "true" },
@@ -207,7 +207,7 @@ function lineOf(line, index) {
 }
 
 /** @returns {{node: HTMLElement, update: (board: Leaderboard) => void}} hidden while all candidates are ranked */
-function leftOutPart() {
+function unrankedPart() {
   const summary = h("summary");
   const rows = h("tbody");
   /** @param {string} words @param {boolean} [number] */
@@ -222,16 +222,16 @@ function leftOutPart() {
   return {
     node,
     update(board) {
-      const candidates = leftOut(board);
+      const candidates = unranked(board);
       node.hidden = candidates.length === 0;
-      setText(summary, `Not ranked: ${leftOutLabel(candidates)}`);
-      replace(rows, ...candidates.map(leftOutRow));
+      setText(summary, `Not ranked: ${unrankedLabel(candidates)}`);
+      replace(rows, ...candidates.map(unrankedRow));
     },
   };
 }
 
 /** @param {Candidate} candidate */
-function leftOutRow(candidate) {
+function unrankedRow(candidate) {
   const { name, value } = candidate;
   return h(
     "tr",

@@ -40,7 +40,7 @@ export function clickModelResult({ sentence, comparison, click_model: model }) {
 
 /** @param {ClickModelResult["comparison"]} comparison */
 function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }) {
-  const heads = ["Model", "Log-likelihood", "Below the best", "Perplexity", "Given clicks above"];
+  const heads = ["Model", "Log-likelihood", "Difference from best", "Perplexity", "Conditional perplexity"];
   /** @param {string} words @param {Child} [detail] */
   const number = (words, detail) => h("td", { class: "number" }, words, detail);
   /** @param {Compared} row @param {number} place */
@@ -51,7 +51,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
       h("th", { scope: "row" }, h("strong", {}, row.model), h("small", {}, ` ${row.label}`)),
       number(fixed(row.log_likelihood, 5)),
       row.difference
-        ? number(fixed(-row.difference.value, 5), h("small", {}, ends(row.difference)))
+        ? number(fixed(-row.difference.value, 5), h("small", {}, differenceInterval(row.difference)))
         : h("td", { class: "number" }, "best"),
       number(fixed(row.perplexity, 4)),
       number(fixed(row.conditional_perplexity, 4)),
@@ -61,7 +61,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
     { class: "rows", "aria-label": "Models compared" },
     h("h3", {}, "Models compared"),
     scrollRegion(
-      "Models in numbers",
+      "Comparison of models",
       h(
         "table",
         { class: "click-table" },
@@ -72,14 +72,15 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
     h(
       "p",
       { class: "hint" },
-      `Means of ${count(lists)} held-out lists. A perplexity of 1 is perfect, 2 is a coin.`,
-      unseen > 0 && ` ${percent(unseen, 1)} of their impressions are of pairs that the other lists lack.`,
+      `Means over ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin.`,
+      unseen > 0 &&
+        ` ${percent(unseen, 1)} of their impressions are query-document pairs that do not occur in the other lists.`,
     ),
   );
 }
 
 /** " 0.00042 to 0.00113". @param {{lower: number | null, upper: number | null}} difference */
-function ends({ lower, upper }) {
+function differenceInterval({ lower, upper }) {
   return lower === null || upper === null ? "" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
 }
 
@@ -101,28 +102,30 @@ function perplexities(models) {
 /** The parameters of one model by rank with intervals, and its findings. @param {FittedModel} model */
 export function fittedModel({ model, label, parameters, findings }) {
   const single = Object.entries(parameters).filter(([, rows]) => rows.length === 1 && rows[0].rank === undefined);
-  const by = Object.entries(parameters).filter(([, rows]) => rows.length > 0 && rows[0].rank !== undefined);
+  const byRank = Object.entries(parameters).filter(([, rows]) => rows.length > 0 && rows[0].rank !== undefined);
   return h(
     "section",
     { class: "rows", "aria-label": "Parameters" },
-    h("h3", {}, `Parameters of ${model}`, h("small", {}, ` ${label}, of all lists`)),
+    h("h3", {}, `Parameters of ${model}`, h("small", {}, ` ${label}, estimated from all lists`)),
     findings.length > 0 &&
       h("ul", { class: "click-notes" }, ...findings.map((words) => h("li", {}, ...withCode(words)))),
     single.length > 0 &&
       h(
         "dl",
         { class: "facts" },
-        ...single.map(([name, [row]]) => h("div", {}, h("dt", {}, plain(name)), h("dd", {}, withInterval(row)))),
+        ...single.map(([name, [row]]) =>
+          h("div", {}, h("dt", {}, parameterName(name)), h("dd", {}, withInterval(row))),
+        ),
       ),
-    h("div", { class: "columns" }, ...by.map(([name, rows]) => parameterFigure(name, rows))),
-    by.length > 0 && parameterTable(by),
+    h("div", { class: "columns" }, ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
+    byRank.length > 0 && parameterTable(byRank),
     !Object.keys(parameters).length &&
       h("p", { class: "hint" }, "This model has no parameters that all queries share."),
   );
 }
 
 /** @param {string} name */
-function plain(name) {
+function parameterName(name) {
   const words = name.replaceAll("_", " ");
   return words[0].toUpperCase() + words.slice(1);
 }
@@ -139,15 +142,15 @@ function parameterFigure(name, rows) {
   const clicks = [...new Set(rows.map((row) => row.last_click))];
   const shown = clicks.length > 4 ? clicks.slice(0, 4) : clicks;
   const lines = shown.map((click) => ({
-    name: click === undefined ? plain(name) : click === 0 ? "no click above" : `last click at ${click}`,
+    name: click === undefined ? parameterName(name) : click === 0 ? "no click above" : `last click at rank ${click}`,
     points: rows
       .filter((row) => row.last_click === click)
       .map(({ rank = 0, value, lower, upper }) => ({ x: rank, y: value, lower, upper })),
   }));
   return rankLines(lines, {
-    caption: plain(name),
+    caption: parameterName(name),
     axis: "Rank",
-    summary: `${plain(name)} by rank, from ${fixed(rows[0].value, 3)} to ${fixed(rows[rows.length - 1].value, 3)}.`,
+    summary: `${parameterName(name)} by rank, from ${fixed(rows[0].value, 3)} to ${fixed(rows[rows.length - 1].value, 3)}.`,
     include: [0],
   });
 }
@@ -159,7 +162,7 @@ function parameterTable(parameters) {
       h(
         "tr",
         {},
-        h("th", { scope: "row" }, plain(name)),
+        h("th", { scope: "row" }, parameterName(name)),
         h("td", { class: "number" }, count(row.rank)),
         h("td", { class: "number" }, row.last_click === undefined ? "" : count(row.last_click)),
         h("td", { class: "number" }, withInterval(row)),
@@ -170,9 +173,9 @@ function parameterTable(parameters) {
   return h(
     "details",
     { class: "more" },
-    h("summary", {}, "In numbers"),
+    h("summary", {}, "As a table"),
     scrollRegion(
-      "Parameters in numbers",
+      "Values of parameters",
       h(
         "table",
         {},

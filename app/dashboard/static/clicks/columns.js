@@ -1,27 +1,27 @@
 /**
- * Column roles of a long table: the header is read in the browser, and each role is a select of its columns.
+ * Column roles of a table of clicks: the header is read in the browser, and each role is a select of columns.
  * @module
  */
 import { firstRecords } from "../forms/text_file.js";
 import { find, findAll, h, replace, scrollRegion, tableHead } from "../page/dom.js";
 
-const PREVIEWED = 5;
+const PREVIEW_ROWS = 5;
 
 /**
- * Offer the columns of a table in the selects of the roles, with a preview of its first rows; hide the part of the form
- * where the file is not a table.
+ * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide this part of the form
+ * if the file is not a table.
  *
  * @param {HTMLElement} place with a select for each role, which has the usual names of its column
  * @param {string} text the beginning of the file
  */
 export function offerColumns(place, text) {
   const isTable = !/^\s*[[{]/.test(text);
-  const [names = [], ...rows] = isTable ? firstRecords(text, PREVIEWED + 1) : [];
+  const [names = [], ...rows] = isTable ? firstRecords(text, PREVIEW_ROWS + 1) : [];
   place.hidden = names.length < 2;
   const detected = new Set();
   for (const select of findAll(place, "select", HTMLSelectElement)) {
-    const usual = (select.dataset.usual ?? "").split(" ");
-    const name = usual.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
+    const usualNames = (select.dataset.usual ?? "").split(" ");
+    const name = usualNames.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
     const column = name.find((each) => !detected.has(each)) ?? "";
     detected.add(column);
     replace(select, h("option", { value: "" }, "none"), ...names.map((each) => h("option", { value: each }, each)));

@@ -33,12 +33,12 @@ import { count, counted, percent } from "../page/format.js";
 
 /** @param {CounterfactualResult} result @param {import("../jobs/labels.js").Job} job */
 export function counterfactualResult(result, { spec }) {
-  const asked = /** @type {{system: string, model_id?: string | null, ranking_id?: string | null}[]} */ (
+  const requested = /** @type {{system: string, model_id?: string | null, ranking_id?: string | null}[]} */ (
     /** @type {unknown} */ (spec.systems ?? [])
   );
   /** @param {string} name */
   const pageOf = (name) => {
-    const system = asked.find((each) => each.system === name);
+    const system = requested.find((each) => each.system === name);
     return system?.model_id ? modelPage(name) : system?.ranking_id && rankingPage(system.ranking_id);
   };
   return estimates(result, pageOf);
@@ -48,7 +48,7 @@ export function counterfactualResult(result, { spec }) {
  * Show estimates, their differences and their support.
  *
  * @param {CounterfactualResult} result
- * @param {(name: string) => string | null | undefined} pageOf the page of a ranking
+ * @param {(name: string) => string | null | undefined} pageOf returns the URL of a ranking's page
  * @returns {Child[]}
  */
 export function estimates({ metric, estimator, lists, clusters, systems, differences }, pageOf) {
@@ -69,7 +69,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
     h(
       "p",
       { class: "hint" },
-      `Estimated ${metric} by ${estimatorName(estimator)}, a mean of ${counted(lists, "list")}; intervals by bootstrap over ${count(clusters)} ${clusters === lists ? "lists" : "users"}.`,
+      `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; intervals by bootstrap over ${count(clusters)} ${clusters === lists ? "lists" : "users"}.`,
     ),
     supportTable(systems, named),
   ];
@@ -82,7 +82,7 @@ function verdict({ better, sentence }) {
   return h("li", {}, statusBadge(state, words), h("p", {}, sentence));
 }
 
-/** Return whether the log supports an estimate, or why not. @param {string | null} missing */
+/** Return "supported", or the reason why the log does not support an estimate. @param {string | null} missing */
 export function supportLabel(missing) {
   return missing ? h("span", { class: "missing-support" }, `none: ${missing}`) : "supported";
 }
@@ -90,7 +90,7 @@ export function supportLabel(missing) {
 /** @param {SystemEstimate[]} systems @param {(name: string) => Node} named */
 function supportTable(systems, named) {
   const heads = ["Ranking", "Effective sample size", "Largest weight", "Clipped", "Never shown", "Verdict"];
-  const least = 100;
+  const minEffectiveSize = 100;
   /** @param {SystemEstimate} system */
   const row = ({ name, effective_sample_size: effective, largest_weight: largest, clipped, unsupported, missing }) =>
     h(
@@ -121,7 +121,7 @@ function supportTable(systems, named) {
     h(
       "p",
       { class: "hint" },
-      `There is a verdict where the effective sample size is ${least} or more, at most 20% of the ranking's weight was never shown there, and no weight is above 10% of all.`,
+      `A verdict needs an effective sample size of at least ${minEffectiveSize}. At most 20% of the ranking's weight may be on documents never shown at that rank, and no single weight may exceed 10% of the total.`,
     ),
   );
 }

@@ -1,19 +1,19 @@
 /**
- * The estimators of a metric from clicks on other rankings, as forms offer them.
+ * Options of forms for the estimators of counterfactual evaluations.
  * @module
  */
 import { h } from "../page/dom.js";
 
 /** @type {Record<Schemas["CounterfactualRequest"]["estimator"] & string, string>} */
 const ESTIMATORS = {
-  examination: "by how often ranks are examined",
-  item_position: "logged propensities at ranks",
-  reward_interaction: "and of the documents above",
-  cascade_doubly_robust: "and predicted clicks",
-  slate: "of whole lists",
+  examination: "weights by how often each rank is examined",
+  item_position: "weights by the logged propensity of a document at its rank",
+  reward_interaction: "weights by the propensities of a document and those above it",
+  cascade_doubly_robust: "reward interaction with predicted clicks",
+  slate: "weights by the propensity of the whole list",
 };
 
-/** The estimators that can divide by the mean weight, as a condition of a part of a form. */
+/** Condition (`data-when`) of form fields that apply only to estimators that can divide by the mean weight. */
 export const NORMALISED_WHEN = "estimator=slate,item_position,reward_interaction";
 
 /** Return an option for each estimator. @param {string} chosen */

@@ -1,17 +1,17 @@
 /**
- * The forms on the page of a click log: what is estimated, judged, trained and evaluated by it.
+ * The forms on the page of a click log: click models, propensities, judgments, trainings and evaluations.
  * @module
  */
 import { estimatorOptions } from "./estimators.js";
-import { asSystem, offerUnchosen, readOffered } from "../forms/choices.js";
-import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { asSystem, offerReadyUnselected, readOffered } from "../forms/choices.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { jobPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace } from "../page/dom.js";
 
 /** @typedef {Record<string, any>} Payload */
 
-/** Forms by the name of their dialog: the kind of the job, and how its request is made of the payload. */
+/** Forms by the name of their dialog: the kind of the job, and a function from the payload to the job's request. */
 /** @type {Record<string, [kind: string, request: (payload: Payload, logId: string) => Payload]>} */
 const FORMS = {
   models: ["click-model", (payload, id) => ({ ...payload, click_log_id: id })],
@@ -27,8 +27,8 @@ const FORMS = {
   ],
 };
 
-/** Follow the forms of the page, whose choices are read when a form is opened. @param {string} logId */
-export function followForms(logId) {
+/** Bind the forms of the page; the choices of a form are read when it is opened. @param {string} logId */
+export function bindForms(logId) {
   const create = creator();
   const estimator = find(elementById("estimate-form"), 'select[name="estimator"]');
   replace(estimator, ...estimatorOptions("examination"));
@@ -36,14 +36,14 @@ export function followForms(logId) {
   const prepare = {};
   for (const [name, [kind, request]] of Object.entries(FORMS)) {
     const form = elementById(`${name}-form`, HTMLFormElement);
-    followChoices(form);
+    bindChoices(form);
     onSubmit(form, async () => {
       const { id } = await create("/v1/jobs", { kind, ...request(payloadOf(form), logId) });
       openPage(jobPage(id));
     });
     prepare[name] = () => offerChoices(form, logId).catch((error) => showError(form, error));
   }
-  followDialogs(prepare);
+  bindDialogs(prepare);
 }
 
 /** @param {HTMLFormElement} form @param {string} logId */
@@ -66,9 +66,9 @@ function option({ reference, name, detail }) {
 
 /** @param {HTMLFormElement} form */
 async function offerDatasets(form) {
-  await offerUnchosen(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null);
+  await offerReadyUnselected(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null);
   for (const select of findAll(form, 'select[data-list="optional"]', HTMLSelectElement)) {
-    await offerUnchosen([select], null);
+    await offerReadyUnselected([select], null);
     if (select.options[0]?.value) select.prepend(h("option", { value: "" }));
     select.options[0].textContent = "None";
     select.value = "";
@@ -76,8 +76,8 @@ async function offerDatasets(form) {
 }
 
 /**
- * Offer the propensities that jobs on the log have estimated, and those that a simulation knows: as numbers, and with
- * intercepts for the affine correction.
+ * Offer the propensities that jobs on the log have estimated, and the true propensities of a simulated log. Those for
+ * the affine correction have intercepts.
  *
  * @param {HTMLFormElement} form
  * @param {string} logId
@@ -103,7 +103,7 @@ async function offerPropensities(form, logId) {
 /** @type {Record<string, string>} */
 const NO_PROPENSITIES = {
   propensities: "Estimate propensities first",
-  affine: "Estimate propensities by trust-em first",
+  affine: "Estimate propensities with trust-em first",
 };
 
 /** @param {any} job with some of its fields @param {string} list */
@@ -113,6 +113,6 @@ function propensityOption({ result, created_at: time }, list) {
   const value = list === "affine" ? { propensities: slopes, intercepts } : propensities;
   const words = result.method
     ? `${result.method}, ${new Date(time).toLocaleString("en")}`
-    : "the simulation, true ones";
+    : "true propensities (simulation)";
   return [h("option", { value: JSON.stringify(value) }, words)];
 }

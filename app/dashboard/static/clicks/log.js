@@ -10,7 +10,7 @@ import { count, counted, percent, size, timeElement } from "../page/format.js";
 /** @typedef {Schemas["ClickLog"]} ClickLog */
 
 /**
- * What a log holds, in numbers; those of a simulated log lack what is read from a file.
+ * Statistics of a click log; those of a simulated log lack the values that are read from a file.
  *
  * @typedef {object} LogStatistics
  * @property {number} lists
@@ -61,9 +61,9 @@ export function logTiles(statistics) {
     ["Lists", count(lists), `${percent(statistics.clicked_lists, lists || 1)} with a click`],
     ["Impressions", count(impressions)],
     ["Clicks", count(clicks), `${percent(clicks, impressions || 1)} of the impressions`],
-    ["Queries", count(queries), `${counted(statistics.pairs, "pair")} with a document`],
+    ["Queries", count(queries), `${counted(statistics.pairs, "query-document pair")}`],
     ["Documents", count(documents)],
-    ["Users", users === null ? "unknown" : count(users), users === null && "lists are resampled instead"],
+    ["Users", users === null ? "unknown" : count(users), users === null && "intervals resample lists instead"],
     base !== undefined && [
       "Ranks begin at",
       count(base),
@@ -113,7 +113,7 @@ export function ranksPanel({ ranks }) {
     h(
       "p",
       { class: "hint" },
-      "A fall by rank is relevance and position bias together; a click model or propensities separate them.",
+      "A decline by rank mixes relevance and position bias; click models or propensities separate the two.",
     ),
   );
 }
@@ -138,7 +138,7 @@ export function actionsPanel(log) {
     h(
       "p",
       { class: "hint" },
-      "An action with a weight above 0 makes an impression clicked. Upload the log again to change weights.",
+      "An impression counts as clicked if an action on it has a weight above 0. Upload the log again to change weights.",
     ),
   );
 }

@@ -17,7 +17,7 @@ const FIELDS = [
 
 /** @typedef {any} LogJob a job with some of its fields */
 
-/** Panels of the propensities by method, empty where there are none, and of the newest jobs. @param {string} logId */
+/** Return the panels of the propensities by method, hidden without propensities, and of the newest jobs. @param {string} logId */
 export function jobPanels(logId) {
   const figure = h("section", { class: "panel", "aria-label": "Propensities by method", hidden: true });
   const list = h("div", {});
@@ -30,10 +30,10 @@ export function jobPanels(logId) {
     const drawn = propensities(jobs);
     figure.hidden = !drawn;
     replace(figure, h("h2", {}, "Propensities by method"), drawn);
-    if (!jobs.length) return [h("p", { class: "hint" }, "None yet.")];
+    if (!jobs.length) return [h("p", { class: "hint" }, "No jobs on this click log yet.")];
     return [h("ul", { class: "plain-list log-jobs" }, ...jobs.map(jobLine))];
   });
-  return [figure, panel("Jobs on it", list)];
+  return [figure, panel("Jobs on this log", list)];
 }
 
 /** The latest estimate of each method, and the truth of a simulation. @param {LogJob[]} jobs the latest first */
@@ -43,7 +43,7 @@ function propensities(jobs) {
   for (const { kind, result } of jobs) {
     const isTruth = kind === "simulate-clicks";
     const values = /** @type {number[] | undefined} */ (isTruth ? result?.truth?.propensities : result?.propensities);
-    const name = isTruth ? "true, of the simulation" : result?.method;
+    const name = isTruth ? "true propensities (simulation)" : result?.method;
     if (!values || lines.has(name)) continue;
     lines.set(name, {
       name,

@@ -1,5 +1,5 @@
 /**
- * What the pages of jobs on click logs show of their results, by the kind of the job.
+ * Results of jobs on click logs, by kind of job, for the pages of jobs.
  * @module
  */
 import { bars, tileList } from "../figures/marks.js";
@@ -12,9 +12,9 @@ import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
 
 /** @typedef {import("../jobs/labels.js").Job} Job */
-/** @typedef {(result: any, job: Job) => Child[]} Shown */
+/** @typedef {(result: any, job: Job) => Child[]} ResultView */
 
-/** @type {Record<string, Shown>} */
+/** @type {Record<string, ResultView>} */
 const RESULTS = {
   "click-model": clickModelResult,
   judge: judgmentResult,
@@ -23,7 +23,7 @@ const RESULTS = {
   counterfactual: counterfactualResult,
 };
 
-/** Whether the page of a job has a part for clicks. @param {Job} job */
+/** Check whether the page of a job shows a result about clicks. @param {Job} job */
 export function hasClickResult({ kind, spec }) {
   return kind in RESULTS || (kind === "train" && isOnClicks(spec));
 }
@@ -36,13 +36,13 @@ function isOnClicks({ clicks }) {
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} */
 export function clickResult() {
   const node = h("div", { class: "click-result", hidden: true });
-  let shown = "";
+  let drawnState = "";
   return {
     node,
     update(job) {
       const state = JSON.stringify(job.result);
-      if (state === shown) return;
-      shown = state;
+      if (state === drawnState) return;
+      drawnState = state;
       const show = RESULTS[job.kind] ?? naiveComparison;
       const content = job.result ? show(job.result, job) : [];
       node.hidden = content.length === 0;
@@ -53,9 +53,9 @@ export function clickResult() {
 
 /** @param {Job} job */
 function logLink({ spec, result }) {
-  const made = /** @type {{click_log_id?: string} | null} */ (result)?.click_log_id;
+  const createdLog = /** @type {{click_log_id?: string} | null} */ (result)?.click_log_id;
   const clicks = /** @type {{log?: string} | null | undefined} */ (spec.clicks);
-  const id = made ?? spec.click_log_id ?? clicks?.log;
+  const id = createdLog ?? spec.click_log_id ?? clicks?.log;
   return id && h("p", {}, h("a", { href: clickLogPage(String(id)) }, "Click log"));
 }
 
@@ -86,18 +86,18 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
       "span",
       {},
       `Grade ${grade}`,
-      h("small", {}, grade ? ` above ${fixed(cuts[grade - 1], 4)}` : " up to the first cut"),
+      h("small", {}, grade ? ` above ${fixed(cuts[grade - 1], 4)}` : " up to the first threshold"),
     );
   return [
     h(
       "p",
       { class: "sentence" },
-      `${counted(judged, "pair")} of query and document judged; both ends of the interval have the same grade for ${percent(certain, 1)}.`,
+      `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the interval have the same grade.`,
     ),
-    left > 0 && h("p", { class: "hint" }, `${counted(left, "pair")} with fewer impressions were left out.`),
+    left > 0 && h("p", { class: "hint" }, `${counted(left, "pair")} with too few impressions were left out.`),
     h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
-      "Pairs by grade, with the relevances that the grade begins above",
+      "Pairs by grade, with the relevance threshold of each grade",
       grades.map((number, grade) => [limits(grade), number]),
     ),
     agreement && agreementPart(agreement),
@@ -116,9 +116,9 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
     h("h3", {}, "Agreement with the judged dataset"),
     tileList([
       ["Pairs in both", count(pairs)],
-      ["Cohen's kappa", number(kappa), "1 is the same grades"],
-      ["Weighted kappa", number(weighted), "by squared difference"],
-      ["Kendall's tau", number(kendall), interval || `of ${counted(queries, "query", "queries")}`],
+      ["Cohen's kappa", number(kappa), "1 means identical grades"],
+      ["Weighted kappa", number(weighted), "quadratic weights"],
+      ["Kendall's tau", number(kendall), interval || `over ${counted(queries, "query", "queries")}`],
     ]),
   );
 }
@@ -145,8 +145,8 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
   /** @param {number} index @param {number[] | null} [from] @param {number[] | null} [to] */
   const interval = (index, from = lower, to = upper) =>
     from && to ? `${fixed(from[index], 3)} to ${fixed(to[index], 3)}` : "–";
-  const ofIntercepts = intercepts ? ["Click on irrelevant", "95% interval"] : [];
-  const heads = ["Rank", "Propensity", "95% interval", ...ofIntercepts, "Impressions used"];
+  const interceptHeads = intercepts ? ["Click on irrelevant document", "95% interval"] : [];
+  const heads = ["Rank", "Propensity", "95% interval", ...interceptHeads, "Impressions used"];
   /** @param {number} value @param {number} index */
   const cells = (value, index) => [
     count(index + 1),
@@ -159,17 +159,17 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
     h("p", { class: "sentence" }, sentence),
     rankLines([{ name: method, points: byRank(propensities, lower, upper) }], {
       caption: intercepts
-        ? `Clicks that relevance adds at each rank, relative to rank 1, by ${method}`
+        ? `Increase in clicks due to relevance at each rank, relative to rank 1, by ${method}`
         : `How often each rank is examined, relative to rank 1, by ${method}`,
       axis: "Rank",
-      summary: `Propensities: ${inWords(propensities)}.`,
+      summary: `Propensities: ${rankSummary(propensities)}.`,
       include: [0, 1],
     }),
     intercepts &&
       rankLines([{ name: "intercept", points: byRank(intercepts, lowest, highest) }], {
         caption: "Probability of a click on an irrelevant document",
         axis: "Rank",
-        summary: `Intercepts: ${inWords(intercepts)}.`,
+        summary: `Intercepts: ${rankSummary(intercepts)}.`,
         include: [0],
       }),
     scrollRegion(
@@ -190,7 +190,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
     h(
       "p",
       { class: "hint" },
-      `From ${counted(pairs, "pair")} of query and document. Intervals are bootstrapped over ${units}.`,
+      `Estimated from ${counted(pairs, "query-document pair")}. Intervals are bootstrapped over ${units}.`,
       rest.failed_resamples > 0 && ` ${counted(rest.failed_resamples, "resample")} had too few clicks.`,
     ),
   ];
@@ -200,7 +200,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
 function simulationResult({ truth: { propensities } }) {
   return [
     propensityLine("True propensities", propensities),
-    h("p", { class: "hint" }, "Estimates of this log's propensities can be compared with them."),
+    h("p", { class: "hint" }, "Compare propensities estimated from this log with these true values."),
   ];
 }
 
@@ -209,7 +209,7 @@ function propensityLine(name, propensities) {
   return rankLines([{ name, points: byRank(propensities) }], {
     caption: `${name}: how often each rank is examined, relative to rank 1`,
     axis: "Rank",
-    summary: `${name}: ${inWords(propensities)}.`,
+    summary: `${name}: ${rankSummary(propensities)}.`,
     include: [0, 1],
   });
 }
@@ -224,14 +224,14 @@ function byRank(values, lower, upper) {
 }
 
 /** @param {number[]} values by rank */
-function inWords(values) {
+function rankSummary(values) {
   return values.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ");
 }
 
 /** @typedef {{metric: string, data: string | null, corrected: number | null, naive: number | null, sentence: string}} Naive */
 
 /**
- * The corrected model beside the naive one of a training on clicks, and the propensities that it learnt.
+ * Compare the corrected model with the naive model of a training on clicks, and show the learnt propensities.
  * @param {{naive?: Naive, propensities?: number[]}} result @returns {Child[]}
  */
 function naiveComparison({ naive, propensities }) {
@@ -246,7 +246,7 @@ function naiveComparison({ naive, propensities }) {
         {
           rows: [
             { name: "corrected", detail: "this model", main: true, interval: interval(naive.corrected) },
-            { name: "naive", detail: "the same clicks as they are", interval: interval(naive.naive) },
+            { name: "naive", detail: "the same clicks, without correction", interval: interval(naive.naive) },
           ],
         },
       ]),
@@ -255,7 +255,7 @@ function naiveComparison({ naive, propensities }) {
       h(
         "p",
         { class: "hint" },
-        "At the end of the training. Without randomised ranks, only judgments or users confirm them.",
+        "Values at the end of the training. Without randomised ranks, only judgments or live experiments can confirm them.",
       ),
   ];
 }

@@ -24,7 +24,7 @@ export function sourceLabel({ source: from, size_bytes: bytes }) {
 }
 
 /**
- * Return "0 – 4", or the one number there is.
+ * Return "0 – 4", or a single number if both ends are equal.
  *
  * @param {number | null | undefined} minimum
  * @param {number | null | undefined} maximum
@@ -34,11 +34,11 @@ export function rangeLabel(minimum, maximum) {
   return minimum === maximum ? short(minimum) : `${short(minimum)} – ${short(maximum)}`;
 }
 
-/** From the gravest. */
+/** Severities of findings, most severe first. */
 export const SEVERITIES = ["error", "warning", "info"];
 
 /**
- * Count the findings of each severity, the gravest first, without those that have none.
+ * Count the findings of each severity, most severe first; severities without findings are left out.
  *
  * @param {{severity: string}[]} findings
  * @returns {[severity: string, number: number][]}
@@ -55,19 +55,19 @@ export function severityLabel(severity, number) {
   return severity === "info" ? counted(number, "note") : counted(number, severity);
 }
 
-const PAGE = 200;
-const MOST_PAGES = 5;
+const PAGE_SIZE = 200;
+const MAX_PAGES = 5;
 
-/** @type {Map<string, string | null>} null: not among the datasets there are */
+/** @type {Map<string, string | null>} null: the dataset was not found */
 const names = new Map();
 /** @type {Promise<void> | null} */
-let reading = null;
+let pendingRead = null;
 
-/** A text that shows the id until the name is known. @param {string} id */
+/** Return a text that shows the id until the name has been read. @param {string} id */
 export function datasetName(id) {
   const node = h("span", { title: id }, names.get(id) ?? id);
   if (!names.has(id)) {
-    // API unreachable: the id stays, and the next text asks again.
+    // API unreachable: the id stays, and the next call reads the name again.
     find(id).then(
       (name) => setText(node, name ?? id),
       () => {},
@@ -78,22 +78,22 @@ export function datasetName(id) {
 
 /** @param {string} id */
 async function find(id) {
-  await reading?.catch(() => {});
+  await pendingRead?.catch(() => {});
   if (!names.has(id)) {
-    reading ??= readNames(id).finally(() => {
-      reading = null;
+    pendingRead ??= readNames(id).finally(() => {
+      pendingRead = null;
     });
-    await reading;
+    await pendingRead;
   }
   if (!names.has(id)) names.set(id, null);
   return names.get(id);
 }
 
-/** Read pages until the dataset is found @param {string} wanted @param that of a result is usually a recent one. */
-async function readNames(wanted) {
+/** Read pages, newest first, until the dataset is found: datasets of results are usually recent. @param {string} datasetId */
+async function readNames(datasetId) {
   let cursor = "";
-  for (let page = 0; page < MOST_PAGES && !names.has(wanted); page += 1) {
-    const { items, next_cursor: next } = await get(`/v1/datasets?limit=${PAGE}${cursor}`);
+  for (let page = 0; page < MAX_PAGES && !names.has(datasetId); page += 1) {
+    const { items, next_cursor: next } = await get(`/v1/datasets?limit=${PAGE_SIZE}${cursor}`);
     for (const { id, name } of items) names.set(id, name);
     if (!next) return;
     cursor = `&cursor=${encodeURIComponent(next)}`;
@@ -113,8 +113,12 @@ export function datasetActions(dataset) {
     { class: "actions" },
     status === "ready" &&
       (isJudgedOnly
-        ? h("a", { class: "button", href: `/rankings?${new URLSearchParams({ dataset_id: id })}` }, "Rankings of it")
-        : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on it")),
+        ? h(
+            "a",
+            { class: "button", href: `/rankings?${new URLSearchParams({ dataset_id: id })}` },
+            "Rankings of this dataset",
+          )
+        : h("a", { class: "button", href: `/train?dataset=${encodeURIComponent(id)}` }, "Train on this dataset")),
     job && h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
     status === "ready" && downloads(id, isJudgedOnly),
     status !== "pending" && deleteButton(dataset),
@@ -141,7 +145,7 @@ function downloads(id, isJudgedOnly) {
 
 /** @param {Schemas["Dataset"]} dataset */
 function deleteButton({ id, name }) {
-  return confirmedDeleteButton(name, datasetApi(id), `${trashLabel()} Models trained on it stay.`, () =>
+  return confirmedDeleteButton(name, datasetApi(id), `${trashLabel()} Models trained on it are kept.`, () =>
     openAfterDeletion("/datasets", trashed(`${name} deleted.`, [id])),
   );
 }

@@ -9,12 +9,12 @@ import { h, setText } from "../page/dom.js";
 import { count, counted, metric, percent, short } from "../page/format.js";
 import { searchField, sortableTable } from "../tables/table.js";
 
-const MOST_BARS = 12;
-const MOST_LABELS = 100;
-const MOST_LENGTH_BARS = 5;
+const MAX_BARS = 12;
+const MAX_LABELS = 100;
+const MAX_LENGTH_BARS = 5;
 
 /**
- * Draw how many documents have each label: bars where the labels are few, columns where they are many.
+ * Draw how many documents have each label: bars for few labels, a histogram for many.
  *
  * @param {Statistics} statistics
  */
@@ -22,29 +22,29 @@ function labelCounts({ labels = [], label_range: range }) {
   /** @type {[string, number][]} */
   const entries = labels.map(({ label, documents }) => [short(label), documents]);
   if (range?.missing) entries.push(["none", range.missing]);
-  if (entries.length <= MOST_BARS) return bars("Documents by label", entries);
-  const [commonest, most] = entries.reduce((one, other) => (other[1] > one[1] ? other : one));
+  if (entries.length <= MAX_BARS) return bars("Documents by label", entries);
+  const [mostCommon, most] = entries.reduce((one, other) => (other[1] > one[1] ? other : one));
   const columns = entries.map(([label, documents]) => ({
     label,
     count: documents,
     title: `label ${label}: ${counted(documents, "document")}`,
   }));
   return histogram(columns, {
-    caption: labels.length < MOST_LABELS ? "Documents by label" : `Documents by label, the ${MOST_LABELS} commonest`,
+    caption: labels.length < MAX_LABELS ? "Documents by label" : `Documents by label, the ${MAX_LABELS} most common`,
     axis: "label",
-    summary: `Documents by label, from ${short(range?.minimum)} to ${short(range?.maximum)}; the commonest is ${commonest} with ${counted(most, "document")}.`,
+    summary: `Documents by label, from ${short(range?.minimum)} to ${short(range?.maximum)}; the most common is ${mostCommon} with ${counted(most, "document")}.`,
   });
 }
 
 /**
- * Draw how many queries have how many documents, likewise.
+ * Draw the distribution of documents per query: bars for few numbers, a histogram for many.
  *
  * @param {NonNullable<Statistics["documents_per_query"]>} lengths
  */
 function queryLengths({ histogram: bins = [], min, median, max }) {
   /** @param {{from: number, to: number}} bin */
   const range = ({ from, to }) => (from === to ? count(from) : `${count(from)} – ${count(to)}`);
-  if (bins.length <= MOST_LENGTH_BARS)
+  if (bins.length <= MAX_LENGTH_BARS)
     return bars(
       "Queries by number of documents",
       bins.map((bin) => [range(bin), bin.queries]),
@@ -56,7 +56,7 @@ function queryLengths({ histogram: bins = [], min, median, max }) {
   }));
   return histogram(columns, {
     caption: "Queries by number of documents",
-    axis: "documents a query",
+    axis: "documents per query",
     summary: `Queries by number of documents, from ${count(min)} to ${count(max)}, median ${short(median)}.`,
   });
 }
@@ -72,7 +72,7 @@ export function distributions(statistics) {
   );
 }
 
-const FIRST = 50;
+const INITIAL_ROWS = 50;
 
 /** @typedef {Schemas["FeatureProfile"]} FeatureProfile */
 /** @typedef {import("../tables/table.js").Column<FeatureProfile>} Column */
@@ -85,19 +85,19 @@ export function readFeatures(id) {
 /**
  * @param {FeatureProfile[]} features
  * @param {number} documents
- * @param {string} wanted what the search field holds at first
+ * @param {string} initialText text of the search field at first
  * @param {(name: string) => void} onSearch
  */
-export function featureTable(features, documents, wanted, onSearch) {
+export function featureTable(features, documents, initialText, onSearch) {
   const columns = columnsOf(documents, new Map(features.map(({ name }, index) => [name, index])));
   const table = sortableTable(columns, {
     label: "Features",
-    first: FIRST,
+    first: INITIAL_ROWS,
     order: { by: columns[1].label, descending: true },
   });
   const field = searchField("Find a feature", "Find a feature", { input: narrow });
   const words = h("p", { class: "hint", role: "status" });
-  field.value = wanted;
+  field.value = initialText;
 
   function show() {
     const text = field.value.trim().toLowerCase();
@@ -136,24 +136,29 @@ function columnsOf(documents, places) {
     cell,
   });
   return [
-    { label: "Feature", title: "In the order of the file", value: (row) => places.get(row.name) ?? null, cell: named },
-    number("NDCG@10", "ndcg_at_10", worth, "Of ranking by this feature alone, in its better direction"),
+    {
+      label: "Feature",
+      title: "In the order of the file",
+      value: (row) => places.get(row.name) ?? null,
+      cell: featureCell,
+    },
+    number("NDCG@10", "ndcg_at_10", ndcgCell, "NDCG@10 of ranking by this feature alone, in the better direction"),
     number("Minimum", "minimum"),
     number("Mean", "mean"),
     number("Maximum", "maximum"),
     number("Zeros", "zeros", (row) => percent(row.zeros, 1)),
-    number("Missing", "missing", (row) => amount(row.missing, documents)),
-    number("Infinite", "infinite", (row) => amount(row.infinite, documents)),
+    number("Missing", "missing", (row) => countCell(row.missing, documents)),
+    number("Infinite", "infinite", (row) => countCell(row.infinite, documents)),
   ];
 }
 
 /** @param {FeatureProfile} row */
-function named(row) {
+function featureCell(row) {
   return [h("span", { class: "name", title: row.name }, row.name), ...tags(row)];
 }
 
 /** @param {FeatureProfile} row */
-function worth({ ndcg_at_10: value, direction }) {
+function ndcgCell({ ndcg_at_10: value, direction }) {
   if (typeof value !== "number") return metric(value);
   const arrow = direction === "ascending" ? "↘" : "↗";
   return [
@@ -167,7 +172,7 @@ function worth({ ndcg_at_10: value, direction }) {
 }
 
 /** @param {number} documents @param {number} all */
-function amount(documents, all) {
+function countCell(documents, all) {
   return documents
     ? h("span", { class: "unusual", title: counted(documents, "document") }, percent(documents, all))
     : h("span", { class: "missing" }, "0");
@@ -177,6 +182,6 @@ function amount(documents, all) {
 function tags({ constant, constant_in_queries: within }) {
   /** @param {string} words @param {string} title */
   const tag = (words, title) => h("span", { class: "tag plain", title }, words);
-  if (constant) return [tag("constant", "One value everywhere: of no use")];
-  return within ? [tag("constant in queries", "One value within each query: of no use to rank by")] : [];
+  if (constant) return [tag("constant", "The same value everywhere: useless for ranking")];
+  return within ? [tag("constant in queries", "The same value within each query: useless for ranking")] : [];
 }

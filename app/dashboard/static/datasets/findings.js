@@ -13,17 +13,17 @@ import { SEVERITIES } from "./dataset.js";
 
 /** @type {Record<string, (datasetId: string, name: string) => string>} */
 const EXAMPLE_PAGES = { query: queryPage, feature: featureView };
-const FEW = 10;
+const MIN_TOTAL_FOR_PERCENT = 10;
 /** @type {Record<string, string>} */
 const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Documents:" };
 
 /**
- * Return a panel of findings, the gravest first.
+ * Return a panel of findings, most severe first.
  *
  * @param {Finding[]} findings
  * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the
  *   examples
- * @param {{heading: string, nothing: string}} words nothing: text without findings
+ * @param {{heading: string, nothing: string}} words nothing: text if there are no findings
  */
 export function findingsPanel(findings, datasetOf, { heading, nothing }) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
@@ -68,7 +68,8 @@ function entry({ code, severity, title, advice, examples, example_kind: kind, ..
 /** @param {{count: number, total: number, unit: string}} amount */
 function share({ count: part, total, unit }) {
   // Percents of a few baselines are harder to read than the counts.
-  const [figure, whole] = total < FEW ? [count(part), `${total} ${unit}`] : [percent(part, total), unit];
+  const [figure, whole] =
+    total < MIN_TOTAL_FOR_PERCENT ? [count(part), `${total} ${unit}`] : [percent(part, total), unit];
   const words = h("span", {}, h("strong", {}, figure), ` of ${whole}`);
   return h(
     "div",
@@ -84,7 +85,7 @@ function exampleList(examples, kind, datasetId) {
   return h(
     "p",
     { class: "examples" },
-    h("span", {}, EXAMPLE_WORDS[kind] || "Such as"),
+    h("span", {}, EXAMPLE_WORDS[kind] || "Examples:"),
     ...examples.map((name) =>
       h(address ? "a" : "span", { class: "example", title: name, href: datasetId && address?.(datasetId, name) }, name),
     ),

@@ -1,6 +1,5 @@
 /**
- * Roles of the columns of a table: a guess by names and values, and the request for those that the service would not
- * find by itself.
+ * Column roles: a guess by names and values, and the request's `columns` for roles that the service does not detect.
  * @module
  */
 
@@ -9,7 +8,7 @@
 
 export const FEATURE = "features";
 /** Roles of one column. @type {[role: string, label: string][]} */
-const SINGLE = [
+const SINGLE_COLUMN = [
   ["label", "label"],
   ["query", "query"],
   ["document", "document"],
@@ -20,26 +19,26 @@ const SINGLE = [
   ["document_url", "document URL"],
 ];
 /** Roles of any number of columns. @type {[role: string, label: string][]} */
-const SEVERAL = [
+const MULTIPLE = [
   [FEATURE, "feature"],
   ["categorical_features", "category"],
   ["query_columns", "query column"],
   ["document_columns", "document column"],
   ["ignore", "left out"],
 ];
-export const ROLES = [...SINGLE, ...SEVERAL];
-const SINGLE_ROLES = SINGLE.map(([role]) => role);
+export const ROLES = [...SINGLE_COLUMN, ...MULTIPLE];
+const SINGLE_ROLES = SINGLE_COLUMN.map(([role]) => role);
 /** Only columns of text have these roles by a usual name. */
-const TEXTS = ["query_text", "document_title", "document_url"];
+const TEXT_ROLES = ["query_text", "document_title", "document_url"];
 /** Parts of names that are not usual ones, for roles that a table must have. @type {[role: string, pattern: RegExp][]} */
-const LIKELY = [
+const LIKELY_NAMES = [
   ["label", /label|relevan|grade|judg|rating|gain/i],
   ["query", /quer|search|qid|keyword|term/i],
   ["document", /doc|sku|item|product|asin|url/i],
 ];
 
 /**
- * Return the role that the service gives each column by itself.
+ * Return the role that the service assigns to each column without `columns` in the request.
  *
  * @param {string[]} header
  * @param {string[][]} rows
@@ -54,7 +53,7 @@ export function automaticRoles(header, rows, usual) {
       (name, column) =>
         usual[role]?.includes(name.toLowerCase().replace(/[- ]/g, "_")) &&
         !SINGLE_ROLES.includes(roles[column]) &&
-        (texts[column] || !TEXTS.includes(role)),
+        (texts[column] || !TEXT_ROLES.includes(role)),
     );
     if (found >= 0) roles[found] = role;
   }
@@ -70,7 +69,7 @@ export function automaticRoles(header, rows, usual) {
  */
 export function guessedRoles(header, rows, usual) {
   const roles = automaticRoles(header, rows, usual);
-  for (const [role, pattern] of LIKELY) {
+  for (const [role, pattern] of LIKELY_NAMES) {
     if (roles.includes(role)) continue;
     const found = header.findIndex(
       (name, column) =>
@@ -87,7 +86,7 @@ export function guessedRoles(header, rows, usual) {
 }
 
 /**
- * Return the role of each column as an earlier upload asked for.
+ * Return the role of each column as in the request of an earlier upload.
  *
  * @param {string[]} header
  * @param {string[][]} rows
@@ -95,15 +94,15 @@ export function guessedRoles(header, rows, usual) {
  * @param {Columns} columns
  */
 export function rolesOf(header, rows, usual, columns) {
-  const asked = new Map(
+  const requested = new Map(
     Object.entries(columns).flatMap(([role, names]) => [names].flat().map((name) => [String(name), role])),
   );
   const free = Object.fromEntries(Object.entries(usual).filter(([role]) => !(role in columns)));
-  return automaticRoles(header, rows, free).map((role, column) => asked.get(header[column]) ?? role);
+  return automaticRoles(header, rows, free).map((role, column) => requested.get(header[column]) ?? role);
 }
 
 /**
- * Return what the request has to name: the roles that differ from those that the service gives by itself.
+ * Return the request's `columns`: the roles that differ from those that the service detects.
  *
  * @param {string[]} header
  * @param {string[]} roles
@@ -120,7 +119,7 @@ export function columnsOf(header, roles, automatic) {
     if (SINGLE_ROLES.includes(role)) columns[role] = name;
     else columns[role] = [...[columns[role] ?? []].flat(), name];
   }
-  // Another column than the service would take is not a feature before all features are named.
+  // A column with a changed role becomes a feature only if the request names all features.
   if (roles.some((role, column) => changed[column] && role === FEATURE))
     columns[FEATURE] = header.filter((_, column) => roles[column] === FEATURE);
   return columns;
@@ -129,7 +128,7 @@ export function columnsOf(header, roles, automatic) {
 /** Return the problems of roles, such as a label that is missing. @param {string[]} roles */
 export function roleProblems(roles) {
   const missing = ["label", "query"].filter((role) => !roles.includes(role)).map((role) => `No column is the ${role}.`);
-  const twice = SINGLE.filter(([role]) => roles.filter((each) => each === role).length > 1).map(
+  const twice = SINGLE_COLUMN.filter(([role]) => roles.filter((each) => each === role).length > 1).map(
     ([, label]) => `Several columns are the ${label}.`,
   );
   return [...missing, ...twice];

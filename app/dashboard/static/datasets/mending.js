@@ -1,5 +1,5 @@
 /**
- * The form that uploads a mended file in place of one that could not be read.
+ * The form that uploads a corrected file in place of a file that could not be read.
  * @module
  */
 import { rolesPanel } from "./roles.js";
@@ -14,8 +14,8 @@ import { pausePolling } from "../page/poll.js";
 /** @typedef {Schemas["Dataset"]} Dataset */
 
 /**
- * Return the form for a dataset that was uploaded and cannot be read; null for others. The new dataset has the same
- * name, options and roles. The broken one goes to the trash once the new file has arrived.
+ * Return the form for an uploaded dataset that cannot be read; null for other datasets. The new dataset has the same
+ * name, options and roles. The unreadable dataset moves to the trash once the new file has arrived.
  *
  * @param {Dataset} dataset
  * @param {import("./guess.js").UsualNames} usual
@@ -30,12 +30,12 @@ export function mendingForm(dataset, usual) {
   /** @type {HTMLFormElement} */
   const form = h(
     "form",
-    { class: "form panel mending", novalidate: true, "aria-label": "Upload the mended file" },
-    h("h2", {}, "Upload the mended file"),
+    { class: "form panel mending", novalidate: true, "aria-label": "Upload the corrected file" },
+    h("h2", {}, "Upload the corrected file"),
     h(
       "p",
       { class: "hint" },
-      `It is read as ${name} was: same name, same options, same roles of columns. It replaces this dataset, which goes to the trash.`,
+      `The file is read with the same name, options and column roles as ${name}. It replaces this dataset, which moves to the trash.`,
     ),
     h("div", { class: "summary", hidden: true }),
     h("label", { class: "field drop" }, "File", file),
@@ -66,18 +66,18 @@ export function mendingForm(dataset, usual) {
         sent.append(field, typeof value === "string" ? value : JSON.stringify(value));
     for (const [field, value] of contents) sent.append(field, value);
     const mended = await sendUpload(form, "/v1/datasets", sent);
-    if (mended) await replaced(dataset, mended.id);
+    if (mended) await replaceDataset(dataset, mended.id);
   });
   return form;
 }
 
-/** Delete the broken dataset, and open the one that takes its place. @param {Dataset} broken @param {string} id */
-async function replaced(broken, id) {
-  const words = `The broken ${broken.name} was deleted.`;
+/** Delete the unreadable dataset, and open its replacement. @param {Dataset} unreadable @param {string} id */
+async function replaceDataset(unreadable, id) {
+  const words = `The unreadable dataset ${unreadable.name} was deleted.`;
   await pausePolling();
-  const deleted = await request(datasetApi(broken.id), { method: "DELETE" }).then(
-    () => trashed(words, [broken.id]),
-    () => ({ words: `The broken ${broken.name} could not be deleted.`, ids: [] }),
+  const deleted = await request(datasetApi(unreadable.id), { method: "DELETE" }).then(
+    () => trashed(words, [unreadable.id]),
+    () => ({ words: `The unreadable dataset ${unreadable.name} could not be deleted.`, ids: [] }),
   );
   openAfterDeletion(datasetPage(id), deleted);
 }

@@ -1,7 +1,7 @@
 /**
  * The first rows of a file before it is uploaded: its format, its columns, and lines that cannot be read.
  *
- * Formats are detected as the service does; it alone decides what is read.
+ * Formats are detected as the service detects them; the service alone decides how a file is read.
  * @module
  */
 import { delimiterOf, recordsOf } from "../forms/text_file.js";
@@ -13,14 +13,14 @@ import { count, counted } from "../page/format.js";
  * @property {"table" | "letor" | "json" | "other"} kind
  * @property {string[]} header names of the columns
  * @property {string[][]} rows the first ones, one cell a column
- * @property {string[][]} sample more of them, to tell numbers from texts
+ * @property {string[][]} sample more rows, to distinguish columns of numbers from columns of texts
  * @property {Fault[]} faults
- * @property {number} records that were looked at
+ * @property {number} records number of records that were checked
  */
 
 export const SHOWN_ROWS = 10;
 const SAMPLE_ROWS = 500;
-const MOST_FAULTS = 5;
+const MAX_FAULTS = 5;
 const LETOR_FEATURES = 6;
 const LETOR = /^\s*\S+\s+qid:\S/;
 const PAIR = /\s-?\d+:\S/;
@@ -63,7 +63,7 @@ function tablePreview(text, delimiter) {
     header,
     rows: whole.slice(0, SHOWN_ROWS),
     sample: whole.slice(0, SAMPLE_ROWS),
-    faults: faults.slice(0, MOST_FAULTS),
+    faults: faults.slice(0, MAX_FAULTS),
     records: records.length,
   };
 }
@@ -96,15 +96,15 @@ function letorPreview(text) {
       line.split("#")[1]?.trim() ?? "",
     ]),
     sample: [],
-    faults: faults.slice(0, MOST_FAULTS),
+    faults: faults.slice(0, MAX_FAULTS),
     records: data.length,
   };
 }
 
-/** Return what a line of LETOR text lacks, null where nothing. @param {string} line */
+/** Return the problem of a line of LETOR text, null for a valid line. @param {string} line */
 function letorFault(line) {
   const [label, query] = line.trim().split(/\s+/);
-  if (label === "" || Number.isNaN(Number(label))) return `begins with “${label}”, a label expected, such as 2`;
-  if (!query?.startsWith("qid:")) return `has “${query ?? ""}” after the label, qid: and a query expected`;
+  if (label === "" || Number.isNaN(Number(label))) return `begins with “${label}” instead of a label such as 2`;
+  if (!query?.startsWith("qid:")) return `has “${query ?? ""}” after the label instead of qid: and a query id`;
   return null;
 }

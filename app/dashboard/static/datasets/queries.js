@@ -12,27 +12,27 @@ import { findAll, h, replace, scrollRegion, setText, tableHead } from "../page/d
 import { count, counted } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 const TYPING_MILLISECONDS = 200;
 
 /** @typedef {Schemas["QueryEntry"]} Query */
 
 /**
- * A dataset's queries in their order, narrowed by the beginning of their ids, page after page.
+ * List a dataset's queries in file order, page by page, filtered by a prefix of the query id.
  *
  * @param {{id: string, statistics: Statistics | null}} dataset
- * @param {string} wanted the prefix to begin with
+ * @param {string} initialPrefix
  * @param {(prefix: string) => void} onPrefix
  * @param {(queryId: string) => string} [address] where a query is shown
  */
-export function queryList({ id, statistics }, wanted, onPrefix, address = (queryId) => queryPage(id, queryId)) {
+export function queryList({ id, statistics }, initialPrefix, onPrefix, address = (queryId) => queryPage(id, queryId)) {
   const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: jump });
   const words = h("p", { class: "hint", role: "status" });
   const place = h("div", { class: "rows" });
-  field.value = wanted;
+  field.value = initialPrefix;
   /** @type {Query[]} */
   let queries = [];
-  let asked = 0;
+  let latestRequest = 0;
   let typing = 0;
 
   function typed() {
@@ -54,28 +54,28 @@ export function queryList({ id, statistics }, wanted, onPrefix, address = (query
    * @param {string | null} [cursor]
    */
   async function read(cursor = null) {
-    const turn = ++asked;
+    const requestNumber = ++latestRequest;
     place.setAttribute("aria-busy", "true");
     try {
       const page = await get(datasetApi(id, `/queries?${search(cursor)}`));
-      if (turn !== asked) return;
+      if (requestNumber !== latestRequest) return;
       const before = cursor ? queries.length : 0;
       queries = cursor ? [...queries, ...page.items] : page.items;
       show(page.next_cursor, before);
     } catch (error) {
-      if (turn === asked)
+      if (requestNumber === latestRequest)
         replace(
           place,
           failureBox(error, () => read(cursor)),
         );
     } finally {
-      if (turn === asked) place.removeAttribute("aria-busy");
+      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
     }
   }
 
   /** @param {string | null} cursor */
   function search(cursor) {
-    const values = new URLSearchParams({ limit: String(PAGE) });
+    const values = new URLSearchParams({ limit: String(PAGE_SIZE) });
     if (field.value) values.set("prefix", field.value);
     if (cursor) values.set("cursor", cursor);
     return values;
@@ -95,9 +95,9 @@ export function queryList({ id, statistics }, wanted, onPrefix, address = (query
   function summary(next, all) {
     if (!queries.length) return `No query id begins with “${field.value}”.`;
     if (next)
-      return `The first ${count(queries.length)} ${field.value ? "that begin so" : `of ${counted(all, "query", "queries")}`}`;
+      return `The first ${count(queries.length)} ${field.value ? `that begin with “${field.value}”` : `of ${counted(all, "query", "queries")}`}`;
     return field.value
-      ? `${counted(queries.length, "query begins", "queries begin")} so`
+      ? `${counted(queries.length, "query begins", "queries begin")} with “${field.value}”`
       : counted(queries.length, "query", "queries");
   }
 
@@ -143,7 +143,7 @@ function table(queries, address) {
 }
 
 /**
- * A query by what the user searched for, with its id below; by its id alone where there is no text.
+ * Return a query's text with its id below, or the id alone if the dataset has no query texts.
  *
  * @param {{query_id: string, query_text?: string | null}} query
  * @param {(words: Node) => Node} [wrap] makes a link or button of it
@@ -155,7 +155,7 @@ export function queryName({ query_id: id, query_text: text }, wrap = (words) => 
 }
 
 /**
- * A document by its title, with its id below; by its id alone where there is no title.
+ * Return a document's title with its id below, or the id alone if the dataset has no titles.
  *
  * @param {{document_id: string, document_title?: string | null, document_url?: string | null}} document
  * @param {(id: Node) => Node} [wrap] makes a button of the id
@@ -175,16 +175,16 @@ export function documentName({ document_id: id, document_title: title, document_
 /** @type {Map<string, Promise<number | undefined>>} */
 const largestLabels = new Map();
 
-/** Return the largest label of a dataset, by which labels have their colour everywhere. @param {string} datasetId */
+/** Return the largest label of a dataset, which scales the colours of labels. @param {string} datasetId */
 export function largestLabel(datasetId) {
-  const asked =
+  const maximum =
     largestLabels.get(datasetId) ??
     get(datasetApi(datasetId)).then(
       ({ statistics }) => statistics?.label_range?.maximum,
       () => undefined, // a dataset that is gone has no labels
     );
-  largestLabels.set(datasetId, asked);
-  return asked;
+  largestLabels.set(datasetId, maximum);
+  return maximum;
 }
 
 /** @param {string} datasetId @param {string} queryId @returns {{fill: (place: HTMLElement, documentId: string) => void}} */
@@ -194,7 +194,7 @@ export function documentFeatures(datasetId, queryId) {
       loaded(place, async () => {
         const { candidates } = await readCandidates(datasetId, queryId, { wanted: new Set([documentId]) });
         const [found] = candidates;
-        if (!found) return [h("p", { class: "hint" }, "The dataset has no such document.")];
+        if (!found) return [h("p", { class: "hint" }, "The dataset has no document with this ID.")];
         return [
           h(
             "dl",

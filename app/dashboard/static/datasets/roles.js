@@ -11,22 +11,22 @@ import { count, counted } from "../page/format.js";
 /** @typedef {import("./guess.js").Columns} Columns */
 /** @typedef {import("./preview.js").Preview} Preview */
 
-const MOST_COLUMNS = 60;
+const MAX_COLUMNS = 60;
 
 /**
  * @param {HTMLElement} place
  * @param {import("./guess.js").UsualNames} usual
- * @param {(isTable: boolean) => void} [shown] called with whether roles are chosen here
+ * @param {(isTable: boolean) => void} [shown] called with true if the user can choose roles here
  * @returns {{show: (file: File | undefined, columns?: Columns) => Promise<void>}} shows a file, with the roles of an
- *   earlier upload where they are given
+ *   earlier upload if they are given
  */
 export function rolesPanel(place, usual, shown = () => {}) {
-  let turn = 0;
+  let latestRequest = 0;
   return {
     async show(file, columns) {
-      const mine = ++turn;
+      const requestNumber = ++latestRequest;
       const text = file ? await readStart(file).catch(() => null) : null;
-      if (mine !== turn) return;
+      if (requestNumber !== latestRequest) return;
       const preview = text === null ? null : previewOf(text);
       replace(place, ...(preview ? content(preview, usual, columns) : []));
       place.hidden = !place.hasChildNodes();
@@ -38,7 +38,9 @@ export function rolesPanel(place, usual, shown = () => {}) {
 /** @param {Preview} preview @param {import("./guess.js").UsualNames} usual @param {Columns} [columns] */
 function content(preview, usual, columns) {
   if (preview.kind === "json")
-    return [h("p", { class: "error", role: "alert" }, "JSON lines are not read. Write them as CSV or Parquet first.")];
+    return [
+      h("p", { class: "error", role: "alert" }, "JSON lines cannot be read. Convert the file to CSV or Parquet first."),
+    ];
   if (preview.kind === "other") return [];
   const faults = preview.faults.length > 0 && faultList(preview);
   const isTable = preview.kind === "table";
@@ -69,14 +71,14 @@ function roleTable(preview, usual, columns) {
   const field = h("input", { type: "hidden", "data-pointer": "/columns", "data-type": "json" });
   const words = h("p", { class: "hint", role: "status" });
   const show = () => {
-    const asked = columnsOf(header, roles, automatic);
-    field.value = Object.keys(asked).length ? JSON.stringify(asked) : "";
+    const requested = columnsOf(header, roles, automatic);
+    field.value = Object.keys(requested).length ? JSON.stringify(requested) : "";
     const problems = roleProblems(roles);
     words.classList.toggle("error", problems.length > 0);
     setText(
       words,
       problems.join(" ") ||
-        `${columns ? "As before" : "A guess, to be corrected here"}: ${summary(header, roles, records)}`,
+        `${columns ? "As in the earlier upload" : "Detected roles, which you can change here"}: ${summary(header, roles, records)}`,
     );
   };
   /** @param {number} column */
@@ -92,12 +94,12 @@ function roleTable(preview, usual, columns) {
       },
       ...ROLES.map(([role, label]) => h("option", { value: role, selected: role === roles[column] }, label)),
     );
-  // Columns with another role than a feature come first where not all fit.
+  // If not all columns fit, columns that are not features come first.
   const order = [...header.keys()];
-  if (header.length > MOST_COLUMNS)
+  if (header.length > MAX_COLUMNS)
     order.sort((one, other) => Number(roles[one] === "features") - Number(roles[other] === "features"));
   show();
-  return h("div", { class: "roles" }, words, table(preview, MOST_COLUMNS, order, select), field);
+  return h("div", { class: "roles" }, words, table(preview, MAX_COLUMNS, order, select), field);
 }
 
 /** "Label grade, query search; 4 features." @param {string[]} header @param {string[]} roles @param {number} records */
@@ -105,7 +107,7 @@ function summary(header, roles, records) {
   const named = ROLES.filter(([role]) => ["label", "query", "document"].includes(role) && roles.includes(role));
   const parts = named.map(([role, label]) => `${label} ${header[roles.indexOf(role)]}`);
   const features = roles.filter((role) => role === "features" || role === "categorical_features").length;
-  return `${parts.join(", ")}; ${counted(features, "feature")}. ${counted(records, "row")} looked at.`;
+  return `${parts.join(", ")}; ${counted(features, "feature")}. ${counted(records, "row")} checked.`;
 }
 
 /**
@@ -130,6 +132,6 @@ function table({ header, rows }, most, order = [...header.keys()], control) {
         h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((column) => h("td", {}, row[column]))))),
       ),
     ),
-    more > 0 && h("p", { class: "hint" }, `And ${count(more)} more columns, as guessed.`),
+    more > 0 && h("p", { class: "hint" }, `${count(more)} more columns keep their detected roles.`),
   );
 }

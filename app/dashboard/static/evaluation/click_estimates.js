@@ -1,5 +1,5 @@
 /**
- * Estimates from click logs of a model or ranking, beside its metrics on judgments.
+ * Estimates of a model or ranking from click logs, shown next to its metrics on judgments.
  * @module
  */
 import { supportLabel } from "../clicks/counterfactual.js";
@@ -22,7 +22,7 @@ const FIELDS = [
 /** @typedef {import("../clicks/counterfactual.js").SystemEstimate} SystemEstimate */
 
 /**
- * Return a panel of the newest counterfactual evaluations of a system, hidden where there is none.
+ * Return a panel of the newest counterfactual evaluations of a system, hidden if there are none.
  *
  * @param {{model_id?: string | null, ranking_id?: string | null}} system
  */

@@ -1,5 +1,5 @@
 /**
- * One query as two systems rank it, with explanations of both ranks of a document.
+ * One query ranked by two systems, with explanations of both ranks of a document.
  * @module
  */
 import { signed } from "./verdict.js";
@@ -14,8 +14,8 @@ import { count, metric } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
 /**
- * Make contributions to scores comparable between models. Scores are comparable within a query alone, and each model
- * has another scale: the mean over the documents is subtracted, and the result divided by the spread of the scores.
+ * Make contributions to scores comparable between models. Scores are comparable only within a query, and each model has
+ * another scale: subtract the mean over the documents, and divide by the standard deviation of the scores.
  *
  * @param {import("../models/scored.js").Scored[]} ranking
  * @returns {Map<string, Map<string, number>>} by document, then by feature; those of a document add up to how many
@@ -50,7 +50,7 @@ function deviation(values) {
   return Math.sqrt(mean(values.map((value) => (value - middle) ** 2)));
 }
 
-const FIRST = 8;
+const SHOWN_FEATURES = 8;
 
 /** @typedef {{name: string, model_id: string | null, ranking: {document_id: string, rank: number}[]}} ExplainedSide */
 /**
@@ -62,7 +62,7 @@ const FIRST = 8;
 /** @typedef {{feature: string, value: number | null, parts: number[]}} Reason */
 
 /**
- * Explain the ranks of a document in two systems: what each feature adds to its score by the models among them.
+ * Explain the ranks of a document in two systems: the contribution of each feature to the scores of their models.
  *
  * @param {string} datasetId
  * @param {string} queryId
@@ -74,8 +74,8 @@ function reasons(datasetId, queryId, sides) {
   if (!models.length) return null;
   const node = h(
     "section",
-    { class: "document-reasons", "aria-label": "Why a document is there", "aria-live": "polite" },
-    h("p", { class: "hint" }, "Press a document to see why it is there."),
+    { class: "document-reasons", "aria-label": "Why a document has its rank", "aria-live": "polite" },
+    h("p", { class: "hint" }, "Press a document to see why it has its rank."),
   );
   /** @type {Promise<Explained[]> | null} */
   let explaining = null;
@@ -122,13 +122,19 @@ function shown(documentId, sides, explained) {
     parts: explained.map(({ byDocument }) => byDocument.get(documentId)?.get(feature) ?? 0),
   }));
   /** @param {Reason} reason */
-  const telling = ({ parts }) => Math.abs(parts.length > 1 ? parts[1] - parts[0] : parts[0]);
-  rows.sort((one, other) => telling(other) - telling(one));
-  const words = `Contributions to the score above the average of the ${count(candidates.length)} documents in sight, in units of the spread of the model's scores over them, so that ${explained.length > 1 ? "two models can be compared" : "they show how far it differs from the others"}.`;
+  const importance = ({ parts }) => Math.abs(parts.length > 1 ? parts[1] - parts[0] : parts[0]);
+  rows.sort((one, other) => importance(other) - importance(one));
+  const words = `Contributions to the score, relative to the mean of the ${count(candidates.length)} listed documents and in standard deviations of their scores${explained.length > 1 ? ", which makes the models comparable" : ""}.`;
   return [
-    h("h4", {}, h("span", { class: "kind" }, "Why "), documentId, h("span", { class: "kind" }, ` is there: ${places}`)),
-    table(rows.slice(0, FIRST), explained),
-    h("p", { class: "hint" }, [words, rest(rows.slice(FIRST))].filter(Boolean).join(" ")),
+    h(
+      "h4",
+      {},
+      h("span", { class: "kind" }, "Why "),
+      documentId,
+      h("span", { class: "kind" }, ` has its rank: ${places}`),
+    ),
+    table(rows.slice(0, SHOWN_FEATURES), explained),
+    h("p", { class: "hint" }, [words, rest(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
   ];
 }
 
@@ -179,8 +185,8 @@ function table(rows, explained) {
   );
 }
 
-/** Units of the drawing a row; its height comes from the rows of the lists. */
-const ROW = 10;
+/** Height of a row in units of the drawing; its height in pixels follows from the rows of the lists. */
+const ROW_HEIGHT = 10;
 const WIDTH = 100;
 
 /** @typedef {Schemas["RankedDocument"]} Document */
@@ -188,7 +194,7 @@ const WIDTH = 100;
 /** @typedef {Ranking & {name: string}} Side */
 
 /**
- * One query as two systems rank it, side by side: a line connects both ranks of a document.
+ * Show two rankings of one query side by side: a line connects both ranks of a document.
  *
  * @param {Side} left
  * @param {Side} right
@@ -251,7 +257,7 @@ function name(document, open) {
   const why = (words) =>
     h(
       "button",
-      { type: "button", class: "link", value: id, "aria-label": `Why ${id} is there`, click: () => open?.(id) },
+      { type: "button", class: "link", value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) },
       words,
     );
   return documentName(document, open && why);
@@ -304,7 +310,7 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
   if (place === undefined && documents > top)
     return h("span", { class: "shift", "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
   if (place === undefined)
-    return h("span", { class: "shift", "data-shift": "up", title: "not ranked by the other" }, "new");
+    return h("span", { class: "shift", "data-shift": "up", title: "not ranked by the other system" }, "new");
   const risen = ranking[place].rank - rank;
   if (risen === 0) return h("span", { class: "shift" }, "=");
   const words = `${count(Math.abs(risen))} ${Math.abs(risen) === 1 ? "place" : "places"} ${risen > 0 ? "up" : "down"}`;
@@ -316,7 +322,7 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
 }
 
 /**
- * Draw a line for each document, stronger for relevant ones; those that leave the top run out at the bottom.
+ * Draw a line for each document, stronger for relevant documents. Lines of documents below the top end at the bottom.
  *
  * @param {Side} left
  * @param {Side} right
@@ -326,7 +332,7 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
 function lines(left, right, rows, largestLabel) {
   const [from, to] = [places(left), places(right)];
   /** @param {number | undefined} index */
-  const height = (index) => (index === undefined ? (rows + 1) * ROW : (index + 0.5) * ROW);
+  const height = (index) => (index === undefined ? (rows + 1) * ROW_HEIGHT : (index + 0.5) * ROW_HEIGHT);
   /** @param {Document} document */
   const line = ({ document_id: id, label }) => {
     const [start, end] = [height(from.get(id)), height(to.get(id))];
@@ -343,7 +349,12 @@ function lines(left, right, rows, largestLabel) {
   const documents = [...left.ranking, ...right.ranking.filter(({ document_id: id }) => !from.has(id))];
   return svg(
     "svg",
-    { class: "moves", viewBox: `0 0 ${WIDTH} ${rows * ROW}`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    {
+      class: "moves",
+      viewBox: `0 0 ${WIDTH} ${rows * ROW_HEIGHT}`,
+      preserveAspectRatio: "none",
+      "aria-hidden": "true",
+    },
     ...documents.map(line),
   );
 }
@@ -366,40 +377,43 @@ function highlight(node, id) {
     part.toggleAttribute("data-followed", id !== undefined && documentAt(part) === id);
 }
 
-const TOP = 20;
+const TOP_DOCUMENTS = 20;
 
 /**
- * One query of a comparison as both systems of a pair rank it, with a field to look at any other.
+ * Show one query of a comparison as ranked by both systems of a pair, with a field to choose another query.
  *
  * @param {Schemas["Comparison"]} comparison
- * @param {(queryId: string) => void} wanted called with the id that was typed
+ * @param {(queryId: string) => void} onChoose called with the entered query id
  * @returns {{node: HTMLElement, show: (queryId: string, pair: Schemas["Pair"], metric: string) => Promise<void>}}
  */
-export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
-  const title = h("h3", { tabindex: "-1" }, "A query as both rank it");
-  const field = searchField("Look at a query by its id", "Id of a query", {
+export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
+  const title = h("h3", { tabindex: "-1" }, "One query, ranked by both systems");
+  const field = searchField("Look at a query by its id", "Query ID", {
     keydown: (event) => {
-      if (event.key === "Enter" && field.value) wanted(field.value.trim());
+      if (event.key === "Enter" && field.value) onChoose(field.value.trim());
     },
   });
   const place = h("div", {});
   const node = h(
     "section",
-    { class: "compared-query", "aria-label": "A query as both rank it" },
+    { class: "compared-query", "aria-label": "One query, ranked by both systems" },
     h("div", { class: "panel-head" }, title, field),
     place,
   );
-  let asked = 0;
-  replace(place, h("p", { class: "hint" }, "Choose a query above, or type the id of any other."));
+  let latestRequest = 0;
+  replace(place, h("p", { class: "hint" }, "Choose a query above, or enter the ID of any query."));
 
   /** @param {string} queryId @param {Schemas["Pair"]} pair @param {string} metric */
   async function show(queryId, pair, metric) {
-    const turn = ++asked;
+    const requestNumber = ++latestRequest;
     place.setAttribute("aria-busy", "true");
     try {
-      const asking = comparisonApi(id, `/rankings?${new URLSearchParams({ query_id: queryId, top: String(TOP) })}`);
-      const [query, largest] = await Promise.all([get(asking), largestLabel(dataset)]);
-      if (turn !== asked) return;
+      const address = comparisonApi(
+        id,
+        `/rankings?${new URLSearchParams({ query_id: queryId, top: String(TOP_DOCUMENTS) })}`,
+      );
+      const [query, largest] = await Promise.all([get(address), largestLabel(dataset)]);
+      if (requestNumber !== latestRequest) return;
       const [left, right] = [query.systems[pair.a], query.systems[pair.b]];
       const { query_text: text } = query;
       const link = h("a", { href: queryPage(dataset, queryId) }, text ?? queryId);
@@ -410,8 +424,8 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
       ]);
       replace(place, twoRankings(left, right, { metric, largestLabel: largest, open: why?.open }), why?.node);
     } catch (error) {
-      if (turn !== asked) return;
-      replace(title, "A query as both rank it");
+      if (requestNumber !== latestRequest) return;
+      replace(title, "One query, ranked by both systems");
       replace(
         place,
         error instanceof Problem && error.status === 404
@@ -419,7 +433,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, wanted) {
           : failureBox(error, () => show(queryId, pair, metric)),
       );
     } finally {
-      if (turn === asked) place.removeAttribute("aria-busy");
+      if (requestNumber === latestRequest) place.removeAttribute("aria-busy");
     }
   }
   return { node, show };

@@ -1,5 +1,5 @@
 /**
- * A metric against its cutoff, of one system beside baselines or of several.
+ * A metric against its cutoff, for one system with baselines or for several systems.
  * @module
  */
 import { figureView } from "../figures/figure.js";
@@ -9,7 +9,7 @@ import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../p
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
-/** Of baselines, which are broken. */
+/** Dash patterns of the baselines' lines. */
 const DASHES = ["6 4", "2 3", "6 3 2 3", "12 4"];
 const COLOURS = ["best", "train", "ink", "muted"];
 const HEIGHT = 320;
@@ -22,7 +22,7 @@ const CUTOFF = /^(.+)@(\d+)$/;
  * @property {string} name
  * @property {Record<string, Interval>} metrics by spelling, such as `ndcg@10`
  * @property {number} [slot] colour of its line
- * @property {boolean} [baseline] whether it needs no training: drawn broken and without an interval
+ * @property {boolean} [baseline] whether the system needs no training: drawn dashed and without an interval
  */
 
 /**
@@ -65,7 +65,7 @@ export function cutoffPanel(hint) {
     family = name;
     const cutoffs = families.get(name) ?? [];
     tabs.show(name, [...families.keys()]);
-    setText(title, `${spelled(name)}@k against k`);
+    setText(title, `${displayName(name)}@k against k`);
     replace(numbers, table(systems, name, cutoffs));
     figure.draw(cutoffFigure(systems, name, cutoffs));
     setAttribute(figure.plot, "data-cutoffs", cutoffs.length);
@@ -88,21 +88,21 @@ function familiesOf(spellings) {
   }
   return new Map(
     [...families]
-      .filter(([, cutoffs]) => cutoffs.size >= FEWEST_CUTOFFS)
+      .filter(([, cutoffs]) => cutoffs.size >= MIN_CUTOFFS)
       .map(([name, cutoffs]) => [name, [...cutoffs].sort((one, other) => one - other)]),
   );
 }
 
-/** A curve through fewer says no more than the numbers. */
-const FEWEST_CUTOFFS = 4;
+/** Minimum number of cutoffs for a curve; fewer values are clear without one. */
+const MIN_CUTOFFS = 4;
 
 /** @param {string} name */
-function spelled(name) {
+function displayName(name) {
   return name.length <= 4 ? name.toUpperCase() : name;
 }
 
 /**
- * Return the bands of the systems, over them their lines, over these the baselines.
+ * Return the figure of the systems: bands below, lines above them, baselines on top.
  *
  * @param {Measured[]} systems
  * @param {string} name
@@ -130,7 +130,7 @@ function cutoffFigure(systems, name, cutoffs) {
     low: values(measured[index], "lower"),
     high: values(measured[index], "upper"),
   }));
-  const beside = systems
+  const baselineLines = systems
     .filter(({ baseline }) => baseline)
     .map((system, index) =>
       line(system, {
@@ -143,9 +143,9 @@ function cutoffFigure(systems, name, cutoffs) {
     summary: summary(systems, name, cutoffs),
     key: name,
     height: HEIGHT,
-    x: { title: "k, documents looked at", ticks: cutoffs.map((cutoff) => [cutoff, String(cutoff)]) },
+    x: { title: "k, number of top documents", ticks: cutoffs.map((cutoff) => [cutoff, String(cutoff)]) },
     y: { title: `${name}@k`, read: metric },
-    series: [...bands, ...lines, ...beside],
+    series: [...bands, ...lines, ...baselineLines],
   };
 }
 

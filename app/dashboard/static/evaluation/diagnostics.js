@@ -31,7 +31,7 @@ export function readDiagnostics() {
   return catalogue;
 }
 
-/** Check whether it is a share of queries, 0 to 1; the others are costs. @param {{unit: string}} diagnostic */
+/** Check whether a diagnostic is a share of queries, 0 to 1; other diagnostics are costs. @param {{unit: string}} diagnostic */
 export function isShare({ unit }) {
   return unit === "share";
 }
@@ -44,7 +44,7 @@ export function diagnosticsPanel({ loss, cutoff, values }) {
     "section",
     { class: "panel diagnostics" },
     h("div", { class: "panel-head" }, h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
-    h("p", { class: "hint" }, `Of the loss ${loss.name} at these scores, with the top ${cutoff} looked at.`),
+    h("p", { class: "hint" }, `Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     place,
   );
 }
@@ -76,7 +76,7 @@ const SHARES = "Shares of queries";
 
 /** @returns {{node: HTMLElement, update: (history: import("../jobs/curves.js").History) => void}} hidden while there is nothing to draw */
 export function diagnosticsCurve() {
-  const tabs = metricTabs([], choose, "Diagnostics drawn");
+  const tabs = metricTabs([], choose, "Diagnostics in the figure");
   const figure = figureView();
   const note = h("p", { class: "hint" });
   const node = h(
@@ -117,7 +117,7 @@ export function diagnosticsCurve() {
 }
 
 /**
- * Group diagnostics: shares first, then each paper's costs, as the catalogue lists them.
+ * Group diagnostics: shares first, then the costs of each paper, in the order of the catalogue.
  *
  * @param {Diagnostic[]} catalogue
  * @param {string[]} names
@@ -145,7 +145,7 @@ function points({ iterations, curves }, name) {
 }
 
 /**
- * Return the diagnostics of a group, with the training loss beside them on a second axis.
+ * Return the diagnostics of a group, with the training loss on a second axis.
  *
  * @param {History} history
  * @param {string} group
@@ -154,7 +154,7 @@ function points({ iterations, curves }, name) {
  */
 function diagnosticsFigure(history, group, diagnostics) {
   const loss = history.curves.train?.[LOSS];
-  const beside = { colour: "muted", width: 1, dash: "2 3", right: true };
+  const lossStyle = { colour: "muted", width: 1, dash: "2 3", right: true };
   const isOfShares = group === SHARES;
   return {
     summary: summary(history, group, diagnostics),
@@ -172,7 +172,7 @@ function diagnosticsFigure(history, group, diagnostics) {
         ...{ name: title, ...lineStyle(index), dots: true, width: 1.75 },
         ...points(history, name),
       })),
-      ...(loss ? [{ name: "Training loss", x: history.iterations, y: loss, ...beside }] : []),
+      ...(loss ? [{ name: "Training loss", x: history.iterations, y: loss, ...lossStyle }] : []),
     ],
   };
 }
@@ -181,5 +181,5 @@ function diagnosticsFigure(history, group, diagnostics) {
 function summary(history, group, diagnostics) {
   /** @param {Diagnostic} diagnostic */
   const last = ({ name, title }) => `${title} ${lossValue(points(history, name).y.at(-1))}`;
-  return `${group} while training, at the last look: ${diagnostics.map(last).join(", ")}.`;
+  return `${group} during training, last values: ${diagnostics.map(last).join(", ")}.`;
 }

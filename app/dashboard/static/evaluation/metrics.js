@@ -6,11 +6,11 @@ import { findAll, h, replace, setAttribute } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /** @type {Record<string, string>} */
-const GAINS = { exp2: "2^y − 1", linear: "y" };
+const GAIN_LABELS = { exp2: "2^y − 1", linear: "y" };
 /** @type {Record<string, string>} */
-const DISCOUNTS = { log2: "log2(1 + rank)", letor: "log2(rank), none at ranks 1 and 2", reciprocal: "rank" };
+const DISCOUNT_LABELS = { log2: "log2(1 + rank)", letor: "log2(rank), none at ranks 1 and 2", reciprocal: "rank" };
 /** @type {Record<string, string>} */
-const TIES = {
+const TIE_LABELS = {
   stable: "ties in input order",
   docid: "ties by document id, the larger first",
   average: "ties averaged over their orders",
@@ -21,19 +21,20 @@ const TIES = {
  *
  * @type {Record<string, (value: unknown) => string>}
  */
-const WORDS = {
-  gain: (value) => `gain ${Array.isArray(value) ? `${value.map(short).join(", ")} by label` : GAINS[String(value)]}`,
-  discount: (value) => `discount ${DISCOUNTS[String(value)] ?? value}`,
+const CONVENTION_LABELS = {
+  gain: (value) =>
+    `gain ${Array.isArray(value) ? `${value.map(short).join(", ")} by label` : GAIN_LABELS[String(value)]}`,
+  discount: (value) => `discount ${DISCOUNT_LABELS[String(value)] ?? value}`,
   relevance_threshold: (value) => `relevant above label ${short(value)}`,
   max_label: (value) => `a perfect document has label ${short(value)}`,
-  ties: (value) => TIES[String(value)] ?? String(value),
+  ties: (value) => TIE_LABELS[String(value)] ?? String(value),
   queries_without_relevant: (value) =>
     `queries without relevant documents ${value === "skip" ? "left out" : `count as ${value}`}`,
   short_lists: (value) => (value === "zero" ? "queries shorter than the cutoff count as 0" : ""),
   precision_sum_over: (value) =>
     value === "reachable" ? "precision over min(relevant, cutoff)" : "precision over all relevant documents",
   max_documents: (value) => `first ${short(value)} documents of each ranking`,
-  judged_only: (value) => (value ? "documents that are not judged left out" : ""),
+  judged_only: (value) => (value ? "unjudged documents left out" : ""),
   recall: (value) => `at recall ${short(value)}`,
   mean: (value) => `${value} mean over queries`,
 };
@@ -44,7 +45,7 @@ const WORDS = {
  * @param {Record<string, unknown> | null | undefined} contract those conventions that matter, or all of them
  */
 export function contractLabel(contract) {
-  const conventions = Object.entries(WORDS).filter(
+  const conventions = Object.entries(CONVENTION_LABELS).filter(
     ([name]) => contract?.[name] !== undefined && contract[name] !== null,
   );
   return conventions
@@ -74,20 +75,20 @@ export function presetLabel(contract) {
  * @param {string[]} names
  * @param {(name: string) => void} choose
  * @param {string} [label]
- * @returns {{node: HTMLElement, show: (name: string, among?: string[]) => void}} show: mark one of them, or of others
+ * @returns {{node: HTMLElement, show: (name: string, among?: string[]) => void}} show: mark one of the names, or of other names
  */
 export function metricTabs(names, choose, label = "Metric") {
   const node = h("div", { class: "tabs small", role: "group", "aria-label": label });
-  let known = "";
+  let drawnNames = "";
   /** @param {string} current */
   function show(current, among = names) {
     node.hidden = among.length < 2;
-    if (known !== JSON.stringify(among))
+    if (drawnNames !== JSON.stringify(among))
       replace(
         node,
         ...among.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name)),
       );
-    known = JSON.stringify(among);
+    drawnNames = JSON.stringify(among);
     for (const button of findAll(node, "button", HTMLButtonElement))
       setAttribute(button, "aria-pressed", String(button.value === current));
   }

@@ -10,17 +10,17 @@ import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
 const LABEL = "Values of single queries";
-const FIRST = 20;
-const NEXT = 100;
-const MOST = 200;
+const INITIAL_ROWS = 20;
+const FURTHER_ROWS = 100;
+const MAX_PAGE_SIZE = 200;
 const TYPING_MILLISECONDS = 300;
-/** Smaller than the distance of neighbouring bin edges. */
-const BELOW = 1e-12;
+/** Subtracted from the upper edge of a bin, which belongs to the next bin. */
+const BIN_EDGE_EPSILON = 1e-12;
 
 /**
  * Sorting and filters of the queries; empty texts filter nothing.
  *
- * @typedef {{sort: string, order: string, min: string, max: string, segment: string}} Asked
+ * @typedef {{sort: string, order: string, min: string, max: string, segment: string}} QuerySelection
  */
 
 /** @typedef {{items: any[], next_cursor: string | null, summary?: Schemas["QuerySummary"] | null}} Page */
@@ -28,8 +28,8 @@ const BELOW = 1e-12;
 /**
  * @typedef {object} Column
  * @property {string} label
- * @property {string} sort what the API calls it
- * @property {boolean} higherIsBetter so that the worst queries come first when it is pressed
+ * @property {string} sort the API's name of the column
+ * @property {boolean} higherIsBetter so that pressing the heading sorts the worst queries first
  * @property {(row: any) => number | null} value
  * @property {(value: number | null) => string} [words] of a value
  */
@@ -42,12 +42,12 @@ const BELOW = 1e-12;
  * @param {Record<string, string>} [options.parameters] sent with every request
  * @param {(row: any) => Node} options.query names the query of a row
  * @param {Column[]} options.columns
- * @param {Partial<Asked>} [options.asked] what to begin with; the worst by the first sorted column unless given
- * @param {(asked: Asked) => void} [options.changed] called when the user asks for something else
+ * @param {Partial<QuerySelection>} [options.selection] initial selection; by default the worst queries by the first column
+ * @param {(selection: QuerySelection) => void} [options.changed] called when the user changes the selection
  * @returns {HTMLElement[]}
  */
-export function queryTable({ path, parameters = {}, query, columns, asked: wanted = {}, changed = () => {} }) {
-  const asked = begin(wanted, columns);
+export function queryTable({ path, parameters = {}, query, columns, selection: initial = {}, changed = () => {} }) {
+  const selection = initialSelection(initial, columns);
   const words = h("p", { class: "hint", role: "status" });
   const segment = h("select", { change: () => ask({ segment: chosen() }) });
   const limits = { min: limitField("min"), max: limitField("max") };
@@ -59,7 +59,7 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
   const body = h("tbody");
   const below = h("div", { class: "rows" });
   const table = h("table", {}, tableHead(h("th", { scope: "col" }, "Query"), ...headings), body);
-  let turn = 0;
+  let latestRequest = 0;
   let typing = 0;
 
   /** @returns {string} */
@@ -86,8 +86,8 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
   function heading({ label, sort, higherIsBetter }) {
     const press = () =>
       ask(
-        asked.sort === sort
-          ? { order: asked.order === "asc" ? "desc" : "asc" }
+        selection.sort === sort
+          ? { order: selection.order === "asc" ? "desc" : "asc" }
           : { sort, order: higherIsBetter ? "asc" : "desc", min: "", max: "" },
       );
     return h(
@@ -102,41 +102,41 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
     segment.focus();
   }
 
-  /** @param {Partial<Asked>} some */
+  /** @param {Partial<QuerySelection>} some */
   function ask(some) {
-    Object.assign(asked, some);
+    Object.assign(selection, some);
     for (const name of /** @type {const} */ (["min", "max"])) {
-      if (name in some) limits[name].value = asked[name] && short(Number(asked[name]));
+      if (name in some) limits[name].value = selection[name] && short(Number(selection[name]));
     }
-    changed(asked);
+    changed(selection);
     read();
   }
 
-  /** Reads the first page, or the next; late responses to an earlier request are dropped. */
+  /** Read the first page, or the next; late responses to an earlier request are dropped. */
   async function read(cursor = "") {
-    const mine = ++turn;
+    const requestNumber = ++latestRequest;
     below.setAttribute("aria-busy", "true");
     try {
-      const page = await get(`${path}?${search(cursor, cursor ? NEXT : FIRST)}`);
-      if (mine === turn) show(page, cursor);
+      const page = await get(`${path}?${search(cursor, cursor ? FURTHER_ROWS : INITIAL_ROWS)}`);
+      if (requestNumber === latestRequest) show(page, cursor);
     } catch (error) {
-      if (mine === turn)
+      if (requestNumber === latestRequest)
         replace(
           below,
           failureBox(error, () => read(cursor)),
         );
     } finally {
-      if (mine === turn) below.removeAttribute("aria-busy");
+      if (requestNumber === latestRequest) below.removeAttribute("aria-busy");
     }
   }
 
-  /** All queries that are asked for, those included that are not shown yet. */
+  /** Read all queries that match the filters, including those not shown yet. */
   async function readAll() {
     /** @type {import("../tables/csv.js").Row[]} */
     const rows = [["query_id", "query_text", ...columns.map(({ label }) => label)]];
     for (let cursor = ""; ;) {
       /** @type {Page} */
-      const page = await get(`${path}?${search(cursor, MOST)}`);
+      const page = await get(`${path}?${search(cursor, MAX_PAGE_SIZE)}`);
       for (const item of page.items)
         rows.push([item.query_id, item.query_text, ...columns.map(({ value }) => value(item))]);
       if (!page.next_cursor) return rows;
@@ -147,7 +147,7 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
   /** @param {string} cursor @param {number} limit */
   function search(cursor, limit) {
     const values = new URLSearchParams({ ...parameters, limit: String(limit) });
-    for (const [name, value] of Object.entries(asked)) if (value) values.set(name, value);
+    for (const [name, value] of Object.entries(selection)) if (value) values.set(name, value);
     if (cursor) values.set("cursor", cursor);
     return values;
   }
@@ -157,14 +157,14 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
     const before = cursor ? body.rows.length : 0;
     if (summary) showSummary(summary);
     for (const [index, { sort }] of columns.entries()) {
-      const direction = asked.order === "desc" ? "descending" : "ascending";
-      setAttribute(headings[index], "aria-sort", sort === asked.sort && direction);
+      const direction = selection.order === "desc" ? "descending" : "ascending";
+      setAttribute(headings[index], "aria-sort", sort === selection.sort && direction);
     }
     if (!cursor) replace(body);
     body.append(...items.map(row));
     const more =
       next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
-    replace(below, more, !body.rows.length && h("p", { class: "hint" }, "No query has such a value."));
+    replace(below, more, !body.rows.length && h("p", { class: "hint" }, "No query matches these filters."));
     const added = before ? body.rows[before]?.querySelector("a, button") : null;
     if (added instanceof HTMLElement) added.focus();
   }
@@ -181,10 +181,10 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
 
   /** @param {Schemas["QuerySummary"]} summary */
   function showSummary({ total, histogram: counts, segments }) {
-    all.hidden = !(asked.min || asked.max || asked.segment);
+    all.hidden = !(selection.min || selection.max || selection.segment);
     setText(range, counts.of);
-    setAttribute(limits.min, "aria-label", `Least ${counts.of}`);
-    setAttribute(limits.max, "aria-label", `Most ${counts.of}`);
+    setAttribute(limits.min, "aria-label", `Minimum ${counts.of}`);
+    setAttribute(limits.max, "aria-label", `Maximum ${counts.of}`);
     const inSegment = counts.counts.reduce((sum, each) => sum + each, counts.undefined);
     setText(
       words,
@@ -201,12 +201,12 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
   function showSegments(segments) {
     const options = segments.map(({ name, queries }) => h("option", { value: name }, `${name} (${count(queries)})`));
     replace(segment, h("option", { value: "" }, "All queries"), ...options);
-    segment.value = asked.segment;
+    segment.value = selection.segment;
     segmentLabel.hidden = !segments.length;
   }
 
-  limits.min.value = asked.min;
-  limits.max.value = asked.max;
+  limits.min.value = selection.min;
+  limits.max.value = selection.max;
   csvSource(table, readAll);
   read();
   return [
@@ -225,8 +225,8 @@ export function queryTable({ path, parameters = {}, query, columns, asked: wante
   ];
 }
 
-/** @param {Partial<Asked>} asked @param {Column[]} columns @returns {Asked} */
-function begin({ sort, order = "", min = "", max = "", segment = "" }, columns) {
+/** @param {Partial<QuerySelection>} selection @param {Column[]} columns @returns {QuerySelection} */
+function initialSelection({ sort, order = "", min = "", max = "", segment = "" }, columns) {
   const { sort: by, higherIsBetter } = columns.find((each) => each.sort === sort) || columns[0];
   const isKnown = sort === by && ["asc", "desc"].includes(order);
   const number = (/** @type {string} */ text) => (Number.isFinite(Number(text)) ? text : "");
@@ -241,7 +241,7 @@ function distribution({ of, edges, counts, undefined: without }, narrow) {
     label: short(edges[index]),
     count: number,
     title: `${short(edges[index])} to ${short(edges[index + 1])}: ${counted(number, "query", "queries")}`,
-    pick: () => narrow(edges[index], index === last ? edges[index + 1] : edges[index + 1] - BELOW),
+    pick: () => narrow(edges[index], index === last ? edges[index + 1] : edges[index + 1] - BIN_EDGE_EPSILON),
   }));
   const largest = counts.indexOf(Math.max(...counts));
   const rest = without ? `; ${counted(without, "query", "queries")} without a value` : "";

@@ -54,7 +54,7 @@ export function differencePlot(differences, found, { metric, higherIsBetter, nam
   return h(
     "figure",
     { class: "differences" },
-    h("figcaption", {}, `${metric} of ${names[1]} minus that of ${names[0]}, one column a query, sorted`),
+    h("figcaption", {}, `${metric} of ${names[1]} minus that of ${names[0]}, one column per query, sorted`),
     h(
       "div",
       { class: "differences-plot" },
@@ -153,7 +153,7 @@ function summary({ wins, ties, losses, queries, difference }, metric) {
   return `Differences of ${metric} over ${counted(queries, "query", "queries")}: larger on ${count(wins)}, equal on ${count(ties)}, smaller on ${count(losses)}; ${signed(difference)} on average.`;
 }
 
-const FIRST = 30;
+const INITIAL_ROWS = 30;
 
 /** @typedef {{pair: Pair, name: string, found: MetricDifference | null}} DifferenceRow */
 /** @typedef {import("../tables/table.js").Column<DifferenceRow>} DifferenceColumn */
@@ -211,7 +211,7 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
       value: of("difference"),
       cell: difference,
     },
-    number("p, adjusted", "adjusted_p", pValue, `Randomisation test ${corrected}: decides`),
+    number("p, adjusted", "adjusted_p", pValue, `Randomisation test ${corrected}; decides the verdict`),
     number("p, randomisation", "randomisation_p", pValue, "Fisher's randomisation test, two-sided"),
     number("p, t-test", "t_test_p", pValue, "Paired t-test, two-sided"),
     {
@@ -224,14 +224,14 @@ export function differenceTable({ systems, metrics, correction }, pairs) {
       "Effect size",
       "effect_size",
       (value) => signed(value, 3),
-      "Difference over the standard deviation of the differences",
+      "Mean difference divided by the standard deviation of the differences",
     ),
-    number("Queries needed", "queries_needed", count, "To show a difference of this size with 80% power"),
-    number("Left out", "skipped", count, "Queries that do not define the metric for both"),
+    number("Queries needed", "queries_needed", count, "To detect a difference of this size with 80% power"),
+    number("Left out", "skipped", count, "Queries for which the metric is undefined for either system"),
   ];
   const table = sortableTable(
     columns.filter((column) => column !== false),
-    { label: "Differences", first: FIRST },
+    { label: "Differences", first: INITIAL_ROWS },
   );
   table.node.classList.add("differences-table");
 

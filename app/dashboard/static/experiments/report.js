@@ -1,5 +1,5 @@
 /**
- * The report of an experiment: its tables beside the printed numbers, claims, deviations and figures.
+ * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures.
  * @module
  */
 import { figureView } from "../figures/figure.js";
@@ -15,12 +15,12 @@ import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 /** @type {Record<string, string>} */
 const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
 /** @typedef {"printed" | "difference"} ExtraColumn */
-/** @type {ExtraColumn[]} Columns beside our numbers; differences only where the data is the paper's. */
+/** @type {ExtraColumn[]} Columns next to our numbers; differences are shown only for the paper's own data. */
 const EXTRA_COLUMNS = ["printed", "difference"];
 /** Fewest columns that are drawn as a series. */
 const MIN_SERIES_COLUMNS = 4;
 
-/** The panels of a report, made again when it changes. */
+/** Return the panels of a report, rebuilt when the report changes. */
 export function reportPanels() {
   const node = h("div", { class: "view" });
   let drawnState = "";
@@ -37,7 +37,8 @@ export function reportPanels() {
           h(
             "div",
             { class: "experiment-notes" },
-            !report.complete && h("p", { class: "hint" }, "So far: trainings are missing, and verdicts may change."),
+            !report.complete &&
+              h("p", { class: "hint" }, "Preliminary: some trainings have not finished, and verdicts may change."),
             ...report.notes.map((note) => h("p", { class: "hint" }, note)),
           ),
         ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
@@ -59,7 +60,10 @@ function tablePanel(table, figure) {
     h(
       "p",
       { class: "hint" },
-      [test && `Marks: ${test}`, cells.some(({ lower }) => lower !== null) && "Intervals are of 95% over queries."]
+      [
+        test && `Marks: ${test}`,
+        cells.some(({ lower }) => lower !== null) && "Intervals are 95% confidence intervals over queries.",
+      ]
         .filter(Boolean)
         .join(" "),
     ),
@@ -92,7 +96,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   /** @param {string} row @param {string} column */
   const cellAt = (row, column) => at.get(JSON.stringify([row, column]));
   /** @type {Map<string, ExtraColumn[]>} */
-  const beside = new Map(
+  const extraColumns = new Map(
     columns.map((name) => {
       const own = cells.filter(({ column }) => column === name);
       return [name, EXTRA_COLUMNS.filter((what) => own.some((cell) => cell[what] !== null))];
@@ -105,7 +109,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
     h(
       "table",
       { class: "against" },
-      tableHead(h("td", {}), ...columns.flatMap((column) => [column, ...(beside.get(column) ?? [])].map(head))),
+      tableHead(h("td", {}), ...columns.flatMap((column) => [column, ...(extraColumns.get(column) ?? [])].map(head))),
       h(
         "tbody",
         {},
@@ -116,7 +120,7 @@ function numbersTable({ rows, columns, cells, unit }, title) {
             "tr",
             {},
             h("th", { scope: "row" }, row, places && h("sup", {}, ` ${places}`)),
-            ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, beside.get(column) ?? [])),
+            ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
           );
         }),
       ),
@@ -124,11 +128,11 @@ function numbersTable({ rows, columns, cells, unit }, title) {
   );
 }
 
-/** @param {Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} beside */
-function numbersOf(cell, unit, beside) {
+/** @param {Cell | undefined} cell @param {string} unit @param {ExtraColumn[]} extraColumns */
+function numbersOf(cell, unit, extraColumns) {
   /** @param {Child[]} words @param {string} [title] */
   const number = (words, title) => h("td", { class: "number", title }, ...words);
-  if (!cell) return Array.from({ length: 1 + beside.length }, () => number(["–"]));
+  if (!cell) return Array.from({ length: 1 + extraColumns.length }, () => number(["–"]));
   const { ours, mark, lower, upper, printed, difference, missing } = cell;
   const own = number(
     ours === null
@@ -147,7 +151,7 @@ function numbersOf(cell, unit, beside) {
       ]
     : ["–"];
   const shown = { printed: number(theirs), difference: number([signedLabel(difference, unit)]) };
-  return [own, ...beside.map((what) => shown[what])];
+  return [own, ...extraColumns.map((what) => shown[what])];
 }
 
 /** @param {Cell} cell */

@@ -1,12 +1,12 @@
 /**
- * Pointers over a figure: moving reads it, dragging selects a part of it.
+ * Pointers over a figure: moving reads values, dragging selects a part.
  * @module
  */
 import { h } from "../page/dom.js";
 
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box in pixels */
 
-const LEAST_PIXELS = 6;
+const MIN_PIXELS = 6;
 /** A box that is thinner selects along the other axis alone. */
 const THIN_PIXELS = 20;
 
@@ -61,7 +61,7 @@ export function dragging(plot, { area, read, select, leave }) {
 }
 
 /**
- * Return the box between two places, as high or as wide as the area where it is thin; null where both are one place.
+ * Return the box between two places; null if they are too close. A thin box spans the full height or width of the area.
  *
  * @param {[x: number, y: number]} one
  * @param {[x: number, y: number]} other
@@ -70,7 +70,7 @@ export function dragging(plot, { area, read, select, leave }) {
  */
 export function boxOf(one, other, area) {
   const [width, height] = [Math.abs(one[0] - other[0]), Math.abs(one[1] - other[1])];
-  if (Math.max(width, height) < LEAST_PIXELS) return null;
+  if (Math.max(width, height) < MIN_PIXELS) return null;
   /** @param {0 | 1} axis @param {number} low @param {number} high */
   const ends = (axis, low, high) =>
     [Math.min(one[axis], other[axis]), Math.max(one[axis], other[axis])].map((at) => Math.min(high, Math.max(low, at)));

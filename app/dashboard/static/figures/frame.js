@@ -1,5 +1,5 @@
 /**
- * The frame of a figure: the scales of its axes, its margins, and where values are in pixels.
+ * The frame of a figure: the scales of its axes, its margins, and the positions of values in pixels.
  * @module
  */
 import { exactScale, extent, linearScale } from "./scales.js";
@@ -10,17 +10,17 @@ import { exactScale, extent, linearScale } from "./scales.js";
 /**
  * @typedef {object} Axis
  * @property {string} [title]
- * @property {Range} [range] its ends; what is beyond them is cut off
- * @property {boolean} [zero] whether 0 is on it
- * @property {boolean} [whole] whether it has ticks at integers only
+ * @property {Range} [range] ends of the axis; values beyond them are clipped
+ * @property {boolean} [zero] whether the axis includes 0
+ * @property {boolean} [whole] whether only integers have ticks
  * @property {boolean} [log]
  * @property {boolean} [reversed]
- * @property {boolean} [hidden] whether it has no ticks, as a vertical one with axes within the figure
- * @property {[value: number, label: string][]} [ticks] as many as fit are shown
+ * @property {boolean} [hidden] whether the axis has no ticks, as in figures with vertical axes inside
+ * @property {[value: number, label: string][]} [ticks] explicit ticks; as many as fit are shown
  * @property {boolean} [named] whether all of `ticks` are shown, slanted where they do not fit
  * @property {string} [absent] label of a place left of a horizontal axis, for points without x
- * @property {(value: number) => string} [format] a tick in words
- * @property {(value: number) => string} [read] a value in words, where it is read
+ * @property {(value: number) => string} [format] formats a tick
+ * @property {(value: number) => string} [read] formats a value for the readout
  */
 
 /**
@@ -42,11 +42,11 @@ import { exactScale, extent, linearScale } from "./scales.js";
  * @property {string | null} [dash] as `stroke-dasharray`
  * @property {number} [opacity]
  * @property {number[]} [opacities] of each point
- * @property {boolean} [right] whether the right axis is its own
+ * @property {boolean} [right] whether the series belongs to the right axis
  * @property {boolean} [upright] whether a dotted line goes through its points from top to bottom
- * @property {boolean} [quiet] whether its values are not read
+ * @property {boolean} [quiet] whether the readout skips the series
  * @property {boolean} [unnamed] whether the legend leaves it out
- * @property {string[]} [words] of each point, where it is read
+ * @property {string[]} [words] readout text of each point
  */
 
 /**
@@ -76,7 +76,7 @@ const EDGE_PIXELS = 14;
 const LABEL_GAP_PIXELS = 12;
 const X_TICK_PIXELS = 66;
 const Y_TICK_PIXELS = 48;
-const MOST_CHARACTERS = 22;
+const MAX_CHARACTERS = 22;
 export const SLANT_DEGREES = 32;
 const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
 
@@ -135,19 +135,19 @@ function framed(figure, shown, width, view, margin) {
         ? labels(figure.right ?? {}, secondary).map(({ value, label }) => ({ at: atY(value, true), label }))
         : [],
     },
-    /** A value of the horizontal axis in words. @param {number | null} value */
+    /** Format a value of the horizontal axis. @param {number | null} value */
     words(value) {
       if (value === null) return figure.x.absent ?? "";
       const tick = figure.x.ticks?.find(([at]) => at === value);
       return tick ? tick[1] : (figure.x.read ?? figure.x.format ?? x.format)(value);
     },
-    /** The middle half around a place. @param {number} at in pixels @returns {View} */
+    /** Return half of the horizontal range, centred on a place. @param {number} at in pixels @returns {View} */
     around(at) {
       const quarter = (end - first) / 4;
       const ends = [at - quarter, at + quarter].map((pixel) => clipped((pixel - first) / (end - INSET_PIXELS - first)));
       return { x: rangeOf(x, ends) };
     },
-    /** What a rectangle selects. @param {{left: number, right: number, top: number, bottom: number}} box in pixels @returns {View} */
+    /** Return the ranges that a rectangle selects. @param {{left: number, right: number, top: number, bottom: number}} box in pixels @returns {View} */
     within(box) {
       const across = [box.left, box.right].map((pixel) => clipped((pixel - first) / (end - INSET_PIXELS - first)));
       const upwards = [box.bottom, box.top].map((pixel) => clipped((bottom - pixel) / (bottom - top)));
@@ -241,11 +241,11 @@ function longest(ticks) {
 function xTicks(axis, scale, at, length) {
   const found = labels(axis, scale).map(({ value, label }) => ({ at: at(value), label: shortened(label) }));
   const slanted = Boolean(axis.named) && longest(found) * CHARACTER_PIXELS > length / Math.max(1, found.length) - 8;
-  return { ticks: axis.named ? found : apart(found), slanted };
+  return { ticks: axis.named ? found : nonOverlapping(found), slanted };
 }
 
-/** Return the ticks whose labels do not touch that of one before. @param {Tick[]} ticks */
-function apart(ticks) {
+/** Return the ticks whose labels do not overlap the label of an earlier tick. @param {Tick[]} ticks */
+function nonOverlapping(ticks) {
   /** @type {Tick[]} */
   const kept = [];
   let free = -Infinity;
@@ -259,6 +259,6 @@ function apart(ticks) {
 }
 
 /** @param {string} label */
-export function shortened(label, most = MOST_CHARACTERS) {
+export function shortened(label, most = MAX_CHARACTERS) {
   return label.length > most ? `${label.slice(0, most - 1)}…` : label;
 }

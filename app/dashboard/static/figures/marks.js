@@ -8,7 +8,7 @@ import { h, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
 /**
- * Return counts as a small table of bars, which reads the same without seeing them.
+ * Return counts as a small table of bars; screen readers read the table.
  *
  * @param {string} caption
  * @param {[Child, number][]} entries what is counted, and how often
@@ -46,7 +46,7 @@ export function bar(share) {
 
 const HEIGHT = 100;
 const GAP = 0.12;
-const MOST_TICKS = 6;
+const MAX_TICKS = 6;
 
 /**
  * A histogram with counts on hover and a summary for screen readers.
@@ -103,7 +103,7 @@ function column({ count: number, title, pick }, index, largest) {
  * @param {{label: string}[]} columns
  */
 function ticks(columns) {
-  const step = Math.ceil(columns.length / MOST_TICKS);
+  const step = Math.ceil(columns.length / MAX_TICKS);
   return h(
     "div",
     { class: "histogram-ticks", "aria-hidden": "true" },
@@ -112,7 +112,7 @@ function ticks(columns) {
 }
 
 const GRADES = 4;
-const MOST_IN_LEGEND = 8;
+const MAX_IN_LEGEND = 8;
 
 /**
  * A label with a colour that deepens with the grade.
@@ -133,7 +133,7 @@ export function grade(label, largest) {
  */
 export function gradeLegend(statistics) {
   const labels = (statistics?.labels || []).map(({ label }) => label).filter((label) => label >= 0);
-  if (!labels.length || labels.length > MOST_IN_LEGEND) return null;
+  if (!labels.length || labels.length > MAX_IN_LEGEND) return null;
   const largest = Math.max(...labels);
   return h(
     "p",
@@ -152,14 +152,14 @@ function step(label, largest) {
 }
 
 /** @type {Record<string, string>} */
-const UNUSUAL = { Infinity: "∞", "-Infinity": "−∞" };
+const INFINITE_LABELS = { Infinity: "∞", "-Infinity": "−∞" };
 
 /** @param {number | string | null} value as the API writes it */
 export function featureValue(value) {
   if (typeof value === "number") return short(value);
   return value === null
     ? h("span", { class: "missing", title: "missing" }, "–")
-    : h("span", { class: "unusual", title: "infinite" }, UNUSUAL[value] || value);
+    : h("span", { class: "unusual", title: "infinite" }, INFINITE_LABELS[value] || value);
 }
 
 /** @param {{severity: string}[]} findings */
@@ -188,7 +188,7 @@ export function tiles(statistics) {
   return tileList(facts(statistics));
 }
 
-/** @typedef {[name: string, figure: string, detail?: string | false | null]} Tile detail: what helps to judge it */
+/** @typedef {[name: string, figure: string, detail?: string | false | null]} Tile detail: context of the figure */
 
 /** @param {Tile[]} entries */
 export function tileList(entries) {
@@ -213,16 +213,20 @@ function facts({
   features,
   documents_per_query: lengths,
   label_range: labels,
-  queries_without_relevant: barren,
+  queries_without_relevant: withoutRelevant,
 }) {
   /** @type {(Tile | false | null | undefined)[]} */
   const entries = [
     ["Queries", count(queries)],
     ["Documents", count(documents)],
     ["Features", count(features)],
-    lengths && ["Documents a query", short(lengths.median), lengthDetail(lengths)],
+    lengths && ["Documents per query", short(lengths.median), lengthDetail(lengths)],
     labels && ["Labels", rangeLabel(labels.minimum, labels.maximum), labelDetail(labels, documents)],
-    ["No relevant document", count(barren), barren > 0 && `${percent(barren, queries)} of the queries`],
+    [
+      "No relevant document",
+      count(withoutRelevant),
+      withoutRelevant > 0 && `${percent(withoutRelevant, queries)} of the queries`,
+    ],
   ];
   return entries.filter((entry) => !!entry);
 }
@@ -234,9 +238,9 @@ function lengthDetail({ min, max }) {
 
 /** @param {{missing: number, whole: boolean, minimum: number}} labels @param {number} documents */
 function labelDetail({ missing, whole, minimum }, documents) {
-  if (missing) return `${percent(missing, documents)} of the documents have none`;
-  if (minimum < 0) return "some below 0";
-  return whole ? "whole numbers" : "not all whole";
+  if (missing) return `${percent(missing, documents)} of the documents have no label`;
+  if (minimum < 0) return "some labels below 0";
+  return whole ? "whole numbers" : "not all whole numbers";
 }
 
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */

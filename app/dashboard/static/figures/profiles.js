@@ -1,5 +1,5 @@
 /**
- * Two distributions of one feature beside each other, drawn as pairs of columns.
+ * Two distributions of one feature, drawn as pairs of columns.
  * @module
  */
 import { h, svg } from "../page/dom.js";
@@ -10,7 +10,7 @@ const GAP = 0.2;
 
 /**
  * @param {{name: string, profile: {edges?: number[] | null, categories?: string[] | null, before: number[], after: number[]}}} feature
- * @param {string} before what the first of each pair is of
+ * @param {string} before label of the first column of each pair
  * @param {string} after
  */
 export function profiles({ name, profile }, before, after) {

@@ -10,9 +10,9 @@ import { linearScale } from "./scales.js";
 /** @typedef {{x: number, y: number | null, lower?: number | null, upper?: number | null}} Point */
 /** @typedef {{name: string, points: Point[], kind?: "dots" | "line" | "limit"}} Line kind: a limit is dashed */
 
-const MOST_NAMED = 12;
-/** Between the dots of several lines at one rank, in per cent of the width. */
-const APART = 0.9;
+const MAX_NAMED_TICKS = 12;
+/** Distance between the dots of several lines at one rank, in per cent of the width. */
+const DOT_DISTANCE = 0.9;
 
 /**
  * Return a figure of lines on one scale, with a legend where there are several.
@@ -21,8 +21,8 @@ const APART = 0.9;
  * @param {object} words
  * @param {string} words.caption
  * @param {string} words.axis name of the horizontal axis
- * @param {string} words.summary for those who do not see it
- * @param {number[]} [words.include] values that the vertical axis must have room for
+ * @param {string} words.summary text alternative
+ * @param {number[]} [words.include] values that the vertical axis must include
  * @param {(value: number) => string} [words.format] of a value; that of the axis if absent
  */
 export function rankLines(lines, { caption, axis, summary, include = [], format }) {
@@ -51,7 +51,7 @@ export function rankLines(lines, { caption, axis, summary, include = [], format 
         "svg",
         { class: "rank-lines-area", role: "img", "aria-label": summary },
         ...ticks,
-        ...lines.map((line, index) => drawn(line, index, dotted, x, y, words)),
+        ...lines.map((line, index) => drawLine(line, index, dotted, x, y, words)),
       ),
       svg(
         "svg",
@@ -63,10 +63,10 @@ export function rankLines(lines, { caption, axis, summary, include = [], format 
   );
 }
 
-/** Few whole numbers each have a tick and half a step at the ends; many have round ticks. @param {number[]} values */
+/** Return the horizontal scale: a tick at each of few whole numbers, round ticks for many. @param {number[]} values */
 function horizontal(values) {
   const [first, last] = [Math.min(...values), Math.max(...values)];
-  if (last - first < MOST_NAMED) {
+  if (last - first < MAX_NAMED_TICKS) {
     const ticks = Array.from({ length: last - first + 1 }, (_, index) => first + index);
     return { ticks, share: (/** @type {number} */ value) => (value - first + 0.5) / (last - first + 1) };
   }
@@ -93,8 +93,8 @@ function height(scale, value) {
  * @param {Scale} y
  * @param {(value: number) => string} words
  */
-function drawn({ name, points, kind = "dots" }, index, number, x, y, words) {
-  const shift = kind === "dots" ? (index - (number - 1) / 2) * (APART / 100) : 0;
+function drawLine({ name, points, kind = "dots" }, index, number, x, y, words) {
+  const shift = kind === "dots" ? (index - (number - 1) / 2) * (DOT_DISTANCE / 100) : 0;
   const known = points.flatMap((point) => (typeof point.y === "number" ? [{ ...point, y: point.y }] : []));
   /** @param {number} value */
   const place = (value) => at(x.share(value) + shift);

@@ -1,5 +1,5 @@
 /**
- * The values of a figure at a place: what the pointer or the arrow keys read.
+ * The values of a figure at a place, as read by the pointer or the arrow keys.
  * @module
  */
 import { placesOf } from "./frame.js";
@@ -22,7 +22,7 @@ import { placesOf } from "./frame.js";
 const NEAR_PIXELS = 20;
 
 /**
- * Return what can be read one after the other, from left to right.
+ * Return the stops of the pointer and the arrow keys, from left to right.
  *
  * @param {Figure} figure
  * @param {Series[]} shown

@@ -5,8 +5,8 @@
 import { count, fixed, short } from "../page/format.js";
 
 const STEPS = [1, 2, 2.5, 5, 10];
-const MOST_DIGITS = 6;
-const FEWEST_TICKS = 3;
+const MAX_DIGITS = 6;
+const MIN_TICKS = 3;
 const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
 
 /**
@@ -14,8 +14,8 @@ const COMPACT = new Intl.NumberFormat("en", { notation: "compact", maximumSignif
  * @property {number} low
  * @property {number} high
  * @property {number[]} ticks
- * @property {(value: number) => number} share where a value is between the ends, 0 to 1
- * @property {(share: number) => number} value what is at a share, the inverse
+ * @property {(value: number) => number} share position of a value between the ends, 0 to 1
+ * @property {(share: number) => number} value at a position, the inverse of `share`
  * @property {(value: number) => string} format
  */
 
@@ -43,7 +43,7 @@ export function extent(values) {
 /**
  * Return a linear scale with round ends and round ticks.
  *
- * @param {Iterable<number | null | undefined>} values what must have room
+ * @param {Iterable<number | null | undefined>} values that the scale must include
  * @param {number} [most] ticks
  * @returns {Scale}
  */
@@ -74,7 +74,7 @@ export function exactScale(low, high, { most = 5, whole = false, log = false } =
     return between(low, high, whole ? Math.max(1, Number.isInteger(step) ? step : 2 * step) : step);
   };
   const scale = withTicks(most);
-  return scale.ticks.length < FEWEST_TICKS ? withTicks(2 * most) : scale;
+  return scale.ticks.length < MIN_TICKS ? withTicks(2 * most) : scale;
 }
 
 /** @param {number} low @param {number} high @param {number} step @returns {Scale} */
@@ -96,7 +96,7 @@ function between(low, high, step) {
 /** @param {number} value @param {number} digits @param {number} largest of the scale */
 function tickLabel(value, digits, largest) {
   if (largest >= 1e5) return COMPACT.format(value);
-  if (digits > MOST_DIGITS) return value ? value.toExponential(1) : "0";
+  if (digits > MAX_DIGITS) return value ? value.toExponential(1) : "0";
   return digits || largest < 1000 ? fixed(value, digits) : count(Math.round(value));
 }
 
@@ -140,8 +140,8 @@ function roundStep(rough) {
 
 /** Return the decimals that distinguish neighbouring ticks. @param {number} step */
 function digitsOf(step) {
-  for (let digits = 0; digits <= MOST_DIGITS; digits += 1) {
+  for (let digits = 0; digits <= MAX_DIGITS; digits += 1) {
     if (Math.abs(step - Number(step.toFixed(digits))) < 1e-9 * step) return digits;
   }
-  return MOST_DIGITS + 1;
+  return MAX_DIGITS + 1;
 }

@@ -1,5 +1,5 @@
 /**
- * Means with their intervals, one row a system or a slice, all on one linear scale.
+ * Means with their intervals, one row per system or slice, all on one linear scale.
  * @module
  */
 import { h, svg } from "../page/dom.js";
@@ -12,7 +12,7 @@ import { linearScale } from "./scales.js";
  * @typedef {object} Row
  * @property {Node | string} name
  * @property {string} [detail] text below the name
- * @property {boolean} [main] what the table is about
+ * @property {boolean} [main] whether to highlight the row
  * @property {number} [queries]
  * @property {Interval | null | undefined} interval
  */
@@ -20,8 +20,8 @@ import { linearScale } from "./scales.js";
 /** @typedef {{mean: number | null, lower: number | null, upper: number | null}} Interval */
 
 /**
- * Return a table of means with their intervals, one row a system or a slice, all on one scale: a dot and whiskers
- * beside the numbers.
+ * Return a table of means with their intervals, one row per system or slice, all on one scale: a dot and whiskers next
+ * to the numbers.
  *
  * @param {string} caption
  * @param {{name?: string, rows: Row[]}[]} groups
@@ -92,7 +92,7 @@ export function intervalLabel(interval) {
 }
 
 /**
- * Draw one row. Places are in per cent of the width, so that the dot stays round in any.
+ * Draw one row. Positions are in per cent of the width, so that the dot stays round at any width.
  *
  * @param {Interval | null | undefined} interval
  * @param {Scale} scale

@@ -31,7 +31,7 @@ export function offerContracts(select, words, presets) {
 const MISSING = "nan";
 
 /**
- * Fields for the labels that no loss can use, as the chosen datasets have them: below 0, or missing.
+ * Show fields for the labels of the chosen datasets that no loss can use: below 0, or missing.
  *
  * @param {HTMLFieldSetElement} place
  * @param {{statistics: Statistics | null}[]} datasets those that the job will use
@@ -89,22 +89,22 @@ function field(label, documents, typed) {
 }
 
 /**
- * Fill selects with the newest datasets, the one asked for however old it is, and those that become ready later.
+ * Fill selects with the newest datasets, the requested one at any age, and datasets that become ready later.
  *
  * @param {Iterable<HTMLSelectElement>} selects
- * @param {string | null} asked id
+ * @param {string | null} requestedId id
  * @returns {Promise<Schemas["Dataset"][]>} the datasets; later ones are appended
  */
-export async function offerReady(selects, asked) {
+export async function offerReady(selects, requestedId) {
   const all = [...selects];
-  const datasets = await readReady(asked);
+  const datasets = await readReady(requestedId);
   /** @param {Schemas["Dataset"]} dataset */
   const words = ({ name, statistics }) =>
     statistics ? `${name} (${counted(statistics.queries, "query", "queries")})` : name;
   /** @param {Schemas["Dataset"][]} some */
   const options = (some) => some.map((dataset) => h("option", { value: dataset.id }, words(dataset)));
   for (const select of all) replace(select, ...options(datasets));
-  let isCurrent = false; // what became ready before the stream was open is read once
+  let isCurrent = false; // read once the datasets that became ready before the stream was open
   follow((signal) => {
     if (signal === "ended" || (signal === "changed" && !isCurrent)) addLater().catch(() => {});
     isCurrent = signal !== "lost";
@@ -123,24 +123,24 @@ export async function offerReady(selects, asked) {
  * Offer ready datasets, with none selected unless there is only one.
  *
  * @param {Iterable<HTMLSelectElement>} selects
- * @param {string | null} asked id of the one to choose
+ * @param {string | null} requestedId id of the one to choose
  * @returns {Promise<Schemas["Dataset"][]>} the datasets
  */
-export async function offerUnchosen(selects, asked) {
+export async function offerReadyUnselected(selects, requestedId) {
   const all = [...selects];
-  const datasets = await offerReady(all, asked);
+  const datasets = await offerReady(all, requestedId);
   if (datasets.length > 1) {
     for (const select of all) select.prepend(h("option", { value: "", selected: true }, "Choose a dataset"));
   }
   return datasets;
 }
 
-/** Return the newest ready datasets, and the one asked for however old it is. @param {string | null} asked id */
-async function readReady(asked) {
+/** Return the newest ready datasets, and the requested one at any age. @param {string | null} requestedId id */
+async function readReady(requestedId) {
   const { items } = await get("/v1/datasets?status=ready&limit=200");
-  if (!asked || items.some(({ id }) => id === asked)) return items;
+  if (!requestedId || items.some(({ id }) => id === requestedId)) return items;
   try {
-    const dataset = await get(datasetApi(asked));
+    const dataset = await get(datasetApi(requestedId));
     return dataset.status === "ready" ? [...items, dataset] : items;
   } catch (error) {
     if (error instanceof Problem && error.status === 404) return items;
@@ -148,7 +148,9 @@ async function readReady(asked) {
   }
 }
 
-const FIT_FIELDS = ["queries", "documents", "features", "labels", "label_range"].map((name) => `statistics.${name}`);
+const STATISTICS_FIELDS = ["queries", "documents", "features", "labels", "label_range"].map(
+  (name) => `statistics.${name}`,
+);
 /** @type {Record<string, string>} */
 const PARTS = { test: "test data", validation: "validation data", train: "training data" };
 
@@ -158,21 +160,21 @@ export function labelMapOf(form) {
 }
 
 /**
- * The choice of a dataset to measure systems on: those that fit come first, the others are disabled with the reason.
- * The dataset that the systems were tested on is proposed, never the newest one.
+ * Offer the datasets to evaluate systems on: compatible ones first, the others disabled with the reason. The dataset
+ * that the systems were tested on is selected, never the newest one.
  *
  * @param {HTMLSelectElement} select
  * @param {HTMLFieldSetElement | null} labelMap takes the labels to replace of the chosen dataset
- * @param {string | null} [wanted] ID of the dataset that the address or a stored setting names
- * @returns {(references: string[]) => Promise<void>} offers what fits these models and rankings
+ * @param {string | null} [preferredId] ID of the dataset that the address or a stored setting names
+ * @returns {(references: string[]) => Promise<void>} offers the datasets that are compatible with these models and rankings
  */
-export function measuredOn(select, labelMap, wanted = null) {
+export function offerEvaluationDatasets(select, labelMap, preferredId = null) {
   const note = h("small", { class: "below", role: "status" });
   select.after(note);
   /** @type {Schemas["Dataset"][]} */
   let datasets = [];
   let byHand = false;
-  let turn = 0;
+  let latestRequest = 0;
   select.addEventListener("change", () => {
     byHand = true;
     show();
@@ -180,61 +182,61 @@ export function measuredOn(select, labelMap, wanted = null) {
 
   /** @param {string[]} references */
   async function offer(references) {
-    const mine = ++turn;
-    const page = await readFits(references, wanted);
-    if (mine !== turn) return;
+    const requestNumber = ++latestRequest;
+    const page = await readCompatible(references, preferredId);
+    if (requestNumber !== latestRequest) return;
     datasets = page.datasets;
     const before = select.value;
     const fitting = datasets.filter(({ fit }) => fit?.fits ?? true);
     replace(
       select,
       h("option", { value: "" }, "Choose a dataset"),
-      ...fitting.sort((one, other) => fitRank(one) - fitRank(other)).map(fitOption),
-      ...datasets.filter((dataset) => !fitting.includes(dataset)).map(fitOption),
+      ...fitting.sort((one, other) => compatibilityRank(one) - compatibilityRank(other)).map(compatibilityOption),
+      ...datasets.filter((dataset) => !fitting.includes(dataset)).map(compatibilityOption),
     );
-    const proposed = [byHand ? before : null, wanted, page.proposed, before];
+    const proposed = [byHand ? before : null, preferredId, page.proposed, before];
     select.value = proposed.find((id) => fitting.some((dataset) => dataset.id === id)) ?? "";
     show();
   }
 
   function show() {
     const dataset = datasets.find(({ id }) => id === select.value);
-    setText(note, dataset ? fitLabel(dataset) : "");
+    setText(note, dataset ? compatibilityLabel(dataset) : "");
     if (labelMap) offerLabelMap(labelMap, dataset ? [dataset] : []);
   }
 
   return offer;
 }
 
-/** @param {string[]} references @param {string | null} wanted */
-async function readFits(references, wanted) {
+/** @param {string[]} references @param {string | null} preferredId */
+async function readCompatible(references, preferredId) {
   const query = new URLSearchParams({
     status: "ready",
     limit: "200",
-    fields: ["name", "fit", ...FIT_FIELDS].join(","),
+    fields: ["name", "fit", ...STATISTICS_FIELDS].join(","),
   });
   for (const reference of references) query.append("for", reference);
   /** @returns {Promise<Schemas["DatasetPage"]>} */
   const read = async () => /** @type {Schemas["DatasetPage"]} */ (await get(`/v1/datasets?${query}`));
   const { items, default_id: proposed = null } = await read().catch((error) => {
     if (!references.length || !(error instanceof Problem) || ![404, 422].includes(error.status)) throw error;
-    // A reference that means nothing is refused by name when the form is sent.
+    // The API reports an unknown reference when the form is sent.
     query.delete("for");
     return read();
   });
-  const absent = [wanted, proposed].filter((id) => id !== null && !items.some((dataset) => dataset.id === id));
+  const absent = [preferredId, proposed].filter((id) => id !== null && !items.some((dataset) => dataset.id === id));
   const older = await Promise.all(absent.map((id) => get(datasetApi(id ?? "")).catch(() => null)));
   const ready = /** @type {Schemas["Dataset"][]} */ (older.filter((dataset) => dataset?.status === "ready"));
   return { datasets: [...items, ...ready], proposed };
 }
 
 /** Rank datasets: those that the systems were tested on first, those that they were trained on last. @param {Schemas["Dataset"]} dataset */
-function fitRank({ fit }) {
+function compatibilityRank({ fit }) {
   return fit?.part === "test" ? 0 : fit?.part === "train" ? 2 : 1;
 }
 
 /** @param {Schemas["Dataset"]} dataset */
-function fitOption({ id, name, statistics, fit }) {
+function compatibilityOption({ id, name, statistics, fit }) {
   const words = [name, fit?.part && PARTS[fit.part], fit?.reason || sizeLabel(statistics)].filter(Boolean).join(" · ");
   return h("option", { value: id, disabled: fit?.fits === false }, words);
 }
@@ -247,19 +249,19 @@ function sizeLabel(statistics) {
 }
 
 /** Describe the chosen dataset, as options may be too narrow to read. @param {Schemas["Dataset"]} dataset */
-function fitLabel({ statistics, fit }) {
+function compatibilityLabel({ statistics, fit }) {
   const absent = fit?.absent_features ?? [];
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
   return [
     [fit?.part && PARTS[fit.part], sizeLabel(statistics)].filter(Boolean).join(" · "),
-    fit?.part === "train" && "A model learnt from these queries: metrics on them are optimistic.",
-    absent.length > 0 && `Lacks ${counted(absent.length, "feature")} (${first}), which count as missing.`,
+    fit?.part === "train" && "A model was trained on these queries: metrics on them are optimistic.",
+    absent.length > 0 && `Absent: ${counted(absent.length, "feature")} (${first}), which count as missing values.`,
   ]
     .filter(Boolean)
     .join(" ");
 }
 
-/** Chooses a dataset where it is offered. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */
+/** Choose a dataset in the selects that offer it. @param {Iterable<HTMLSelectElement>} selects @param {string | null} id */
 export function chooseDataset(selects, id) {
   for (const select of selects) {
     if (id && [...select.options].some(({ value }) => value === id)) select.value = id;
@@ -274,7 +276,7 @@ export function asSystem(reference) {
   return RANKING.test(reference) ? { ranking_id: reference } : { model: reference };
 }
 
-/** The newest of them. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
+/** Return the newest models and uploaded runs. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
 export async function readOffered() {
   const [models, runs] = await Promise.all([
     get(`/v1/models?limit=${PAGE}`),
@@ -291,11 +293,11 @@ export async function readOffered() {
 }
 
 /**
- * A field for one system: the newest models and runs are offered, any other is typed.
+ * Offer the newest models and runs in a field for one system; any other reference can be typed.
  *
  * @param {HTMLInputElement} input with a datalist
  * @param {{runs: boolean, chosen?: (references: string[]) => void}} options
- *   runs: whether rankings from elsewhere are offered, too; chosen: called with the choice at each change
+ *   runs: whether uploaded rankings are offered, too; chosen: called with the choice at each change
  * @returns {Promise<() => {model?: string, ranking_id?: string}>} what is chosen
  */
 export async function offerSystems(input, { runs, chosen = () => {} }) {
@@ -308,9 +310,9 @@ export async function offerSystems(input, { runs, chosen = () => {} }) {
     ),
   );
   if (!input.value) input.value = new URLSearchParams(location.search).get("model") ?? "";
-  const tell = () => chosen(input.value.trim() ? [input.value.trim()] : []);
-  input.addEventListener("change", tell);
-  tell();
+  const notify = () => chosen(input.value.trim() ? [input.value.trim()] : []);
+  input.addEventListener("change", notify);
+  notify();
   return () => {
     const reference = input.value.trim();
     return reference ? asSystem(reference) : {};

@@ -26,13 +26,13 @@ import { count, counted, duration, size } from "../page/format.js";
  * @property {number} iterations
  * @property {number} runs
  * @property {number} seconds
- * @property {number | null} [bytes] most memory; undefined before it was read
+ * @property {number | null} [bytes] peak memory; undefined before it was read
  */
 
-/** Trainings that are looked at, newest first. */
-const RECENT = 100;
+/** Number of recent trainings to compare with, newest first. */
+const RECENT_TRAININGS = 100;
 /** A factor of size beyond which an estimate is rough. */
-const FAR = 10;
+const MAX_SIZE_RATIO = 10;
 
 /**
  * Return the training that is nearest in size, of the same kind of scorer.
@@ -51,7 +51,8 @@ export function nearest(plan, measured) {
 }
 
 /**
- * Scale what a training took to another one. Memory is never less than measured, as part of it is the same for all.
+ * Scale the time and memory of a measured training to a planned one. Memory is never less than measured, as part of it
+ * does not depend on the size.
  *
  * @param {Plan} plan
  * @param {Measured} measured
@@ -63,7 +64,7 @@ export function scaled(plan, measured) {
   return {
     seconds: measured.seconds * ratio * steps,
     bytes: measured.bytes ? measured.bytes * Math.max(1, ratio) : null,
-    isRough: ratio > FAR || ratio < 1 / FAR,
+    isRough: ratio > MAX_SIZE_RATIO || ratio < 1 / MAX_SIZE_RATIO,
   };
 }
 
@@ -80,13 +81,13 @@ function cells({ documents, features }) {
  * @param {number} trainings
  */
 export function costLabel(plan, measured, trainings) {
-  if (!measured) return "Time and memory: unknown before the service has finished a training of this kind.";
+  if (!measured) return "Time and memory are unknown until the service has finished a training with this scorer.";
   const { seconds, bytes, isRough } = scaled(plan, measured);
   const about = isRough ? "Very roughly" : "About";
   const memory = bytes ? ` and ${size(bytes)} of memory${trainings > 1 ? " each" : ""}` : "";
   const all = trainings > 1 ? ` for ${counted(trainings, "training")}` : "";
   const { title, documents, iterations } = measured;
-  return `${about} ${duration(Math.max(1, seconds * trainings))}${memory}${all}, as ${title} with ${counted(documents, "document")} and ${count(iterations)} iterations took ${duration(Math.max(1, measured.seconds))}.`;
+  return `${about} ${duration(Math.max(1, seconds * trainings))}${memory}${all}: ${title} with ${counted(documents, "document")} and ${count(iterations)} iterations took ${duration(Math.max(1, measured.seconds))}.`;
 }
 
 /**
@@ -97,14 +98,14 @@ export function costLabel(plan, measured, trainings) {
 export function budgetLabel(budget) {
   const minutes = Number(budget || "5");
   if (!(minutes > 0)) return "";
-  return `About ${duration(60 * minutes)} of search, less where all candidates were tried. Those that would exceed the memory limit are left out.`;
+  return `About ${duration(60 * minutes)} of search, or less if all candidates have been tried. Candidates that would exceed the memory limit are left out.`;
 }
 
 /** @returns {Promise<Measured[]>} finished trainings, newest first */
 export async function readMeasured() {
   const fields = "title,spec,started_at,finished_at,progress";
   const [{ items }, datasets] = await Promise.all([
-    get(`/v1/jobs?kind=train&status=succeeded&limit=${RECENT}&fields=${fields}`),
+    get(`/v1/jobs?kind=train&status=succeeded&limit=${RECENT_TRAININGS}&fields=${fields}`),
     get("/v1/datasets?status=ready&limit=200&fields=statistics.documents,statistics.features"),
   ]);
   const sizes = new Map(datasets.items.map(({ id, statistics }) => [id, statistics]));
@@ -138,7 +139,7 @@ export function runsOf(validation) {
   return folds > 1 && !validation.fold ? folds : 1;
 }
 
-/** Read the most memory that a training had. @param {string} id @returns {Promise<number | null>} */
+/** Read the peak memory of a training. @param {string} id @returns {Promise<number | null>} */
 export async function readMemory(id) {
   const { attempts } = await get(`/v1/jobs/${encodeURIComponent(id)}`);
   const peaks = (attempts.at(-1)?.phases ?? []).flatMap(({ peak_memory_bytes: bytes }) => bytes ?? []);

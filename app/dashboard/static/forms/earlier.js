@@ -1,8 +1,8 @@
 /**
- * The form of trainings begun from an earlier job.
+ * The form of trainings, filled with the values of an earlier job.
  * @module
  */
-import { OWN } from "./parameter_fields.js";
+import { CUSTOM_NUMBERS } from "./parameter_fields.js";
 import { formFrom, jobPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { elementById, findAll, h, replace, setText } from "../page/dom.js";
@@ -10,7 +10,7 @@ import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 /** @typedef {Record<string, Json>} Request */
 
 /**
- * Return the training that the address names to begin from, null where there is none.
+ * Return the earlier training that the URL names, null without one.
  *
  * @returns {Promise<Schemas["Job"] | null>}
  */
@@ -24,14 +24,14 @@ export async function readEarlier() {
     if (!formFrom(job)) throw new Problem(404, {});
     replace(
       place,
-      "As ",
+      "With the values of the training of ",
       h("a", { href: jobPage(id) }, job.spec.model_name ?? id),
-      " was trained; change what you like.",
+      "; change any of them.",
     );
     return job;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    setText(place, `There is no training ${id} to begin from.`);
+    setText(place, `Training ${id} was not found; the form has its default values.`);
     return null;
   }
 }
@@ -45,7 +45,7 @@ const UNITS = { minutes: 60, gigabytes: 1e9 };
  *
  * @param {HTMLFormElement} form
  * @param {Request} request
- * @param {string[]} [first] pointers of controls that make others, which are filled before them
+ * @param {string[]} [first] pointers of controls that create other controls; these are filled first
  */
 export function fillControls(form, request, first = []) {
   for (const control of findAll(form, "input[data-pointer][data-type]", HTMLInputElement))
@@ -72,7 +72,7 @@ function set(form, pointer, value) {
   } else if (control instanceof HTMLInputElement && control.type === "checkbox") {
     control.checked = value === true;
   } else if (control instanceof HTMLSelectElement && Array.isArray(value)) {
-    control.value = OWN;
+    control.value = CUSTOM_NUMBERS;
     control.dispatchEvent(new Event("change", { bubbles: true }));
     set(form, pointer, value.join(", "));
   } else if (control.dataset.type === "json" && typeof value === "object") {
@@ -99,7 +99,7 @@ function isField(control) {
 function chooseOption(select, value) {
   const text = typeof value === "object" ? JSON.stringify(value) : String(value);
   if (![...select.options].some((option) => option.value === text)) {
-    select.add(new Option(typeof value === "object" ? "as in that job" : text, text));
+    select.add(new Option(typeof value === "object" ? "value of the earlier job" : text, text));
     if (typeof value === "object") select.dataset.type = "json";
   }
   select.value = text;
@@ -118,7 +118,7 @@ function at(request, pointer) {
 }
 
 /**
- * Return pairs of pointer and value, down to what one control holds.
+ * Return pairs of pointer and value, one for each control.
  *
  * @param {HTMLFormElement} form
  * @param {Request} value

@@ -1,5 +1,5 @@
 /**
- * Options folded by topic, each with a summary of what differs from the defaults.
+ * Collapsible groups of options, each with a summary of the options that differ from the defaults.
  * @module
  */
 import { elementById, find, findAll, setAttribute, setText } from "../page/dom.js";
@@ -8,35 +8,35 @@ import { count } from "../page/format.js";
 /** @typedef {{label: string, value: string}} Change */
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
 
-const MOST_NAMED = 4;
-/** Choices whose value is in controls beside them, and groups of check boxes. */
-const ELSEWHERE = ["several", "own numbers"];
+const MAX_NAMED = 4;
+/** Choices whose value is in other controls. */
+const PLACEHOLDER_CHOICES = ["several", "own numbers"];
 const GROUPS = '[data-type="several"], [data-type="checked"], [data-also]';
 
 /**
- * Return the summary of a topic: "2 changed: learning rate 0.05, leaves per tree 15".
+ * Return the summary of a group: "2 changed: learning rate 0.05, leaves per tree 15".
  *
  * @param {Change[]} changes
  */
 export function changesLabel(changes) {
   if (!changes.length) return "defaults";
-  const named = changes.slice(0, MOST_NAMED).map(({ label, value }) => `${lowered(label)} ${value}`.trim());
+  const named = changes.slice(0, MAX_NAMED).map(({ label, value }) => `${lowerCaseStart(label)} ${value}`.trim());
   const more = changes.length - named.length;
   return `${count(changes.length)} changed: ${[...named, ...(more ? [`${count(more)} more`] : [])].join(", ")}`;
 }
 
 /** "Learning rate" within a sentence; "L2 penalty" stays. @param {string} label */
-function lowered(label) {
+function lowerCaseStart(label) {
   return /^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
 }
 
 /**
- * Keep the summaries of all topics to their controls, and let a button unfold all of them.
+ * Update the summaries of all groups when their controls change, and let a button expand all groups.
  *
  * @param {HTMLFormElement} form
- * @returns {() => void} shows what was changed by a script
+ * @returns {() => void} updates the summaries after a script has changed controls
  */
-export function followFolds(form) {
+export function bindFolds(form) {
   const folds = findAll(form, "[data-fold]", HTMLDetailsElement);
   const show = () => {
     for (const fold of folds) {
@@ -47,19 +47,19 @@ export function followFolds(form) {
     }
   };
   for (const event of ["input", "change"]) form.addEventListener(event, show);
-  unfoldAll(form);
+  bindExpandAll(form);
   show();
   return show;
 }
 
 /** @param {HTMLFormElement} form */
-function unfoldAll(form) {
+function bindExpandAll(form) {
   const button = elementById("unfold", HTMLButtonElement);
   button.addEventListener("click", () => {
     const open = button.getAttribute("aria-pressed") !== "true";
     for (const details of findAll(form, "details", HTMLDetailsElement)) details.open = open;
     setAttribute(button, "aria-pressed", String(open));
-    setText(button, open ? "Fold all" : "Show all");
+    setText(button, open ? "Collapse all" : "Show all");
   });
 }
 
@@ -85,7 +85,7 @@ function changeOf(control) {
   }
   if (control instanceof HTMLSelectElement) {
     const usual = [...control.options].find((option) => option.defaultSelected) ?? control.options[0];
-    if (!usual || control.value === usual.value || ELSEWHERE.includes(control.value)) return null;
+    if (!usual || control.value === usual.value || PLACEHOLDER_CHOICES.includes(control.value)) return null;
     return { label: labelOf(control), value: control.selectedOptions[0]?.textContent ?? control.value };
   }
   const typed = control.value.trim();

@@ -3,7 +3,7 @@
  * `errors: [{pointer, detail}]` are shown at their fields. The server alone validates.
  * @module
  */
-import { Away, Problem } from "../page/api.js";
+import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
 import { placeLabel } from "../page/format.js";
 
@@ -47,7 +47,7 @@ function controlValue(control) {
   return read(typed(control).trim(), type, control.dataset.unit);
 }
 
-/** Return the values of a control that takes several, parted by commas or ticked. @param {HTMLElement} control */
+/** Return the values of a control that takes several, separated by commas or ticked. @param {HTMLElement} control */
 export function valuesOf(control) {
   const { type, of } = control.dataset;
   const texts =
@@ -81,14 +81,14 @@ function read(text, type, unit) {
       .filter(Boolean)
       .map(numberOrText);
   if (text === "") return undefined;
-  // Commas part the layers of a network, semicolons several networks of a grid.
+  // Commas separate the layers of a network; semicolons separate the networks of a grid.
   if (type === "layers")
     return text
       .split(";")[0]
       .split(/[\s,]+/)
       .filter(Boolean)
       .map(numberOrText);
-  // A name may hold spaces; commas part the names.
+  // A name may contain spaces; commas separate the names.
   if (type === "names")
     return text
       .split(",")
@@ -106,7 +106,7 @@ function read(text, type, unit) {
   return text;
 }
 
-/** "a = b", one a line, as an object. @param {string} text */
+/** Parse "a = b", one per line, as an object. @param {string} text */
 function pairsOf(text) {
   const pairs = text.split("\n").map((line) => line.split("=").map((part) => part.trim()));
   return Object.fromEntries(pairs.filter(([name]) => name).map(([name, ...value]) => [name, value.join("=")]));
@@ -142,7 +142,7 @@ export function setAt(payload, pointer, value) {
   place[last] = value;
 }
 
-/** Forgets all errors of the form. @param {HTMLFormElement} form */
+/** Clear all errors of the form. @param {HTMLFormElement} form */
 function clearErrors(form) {
   for (const node of form.querySelectorAll(".field-error")) node.remove();
   for (const control of form.querySelectorAll("[aria-invalid]")) {
@@ -161,7 +161,7 @@ function clearErrors(form) {
  * @param {unknown} error
  */
 export function showError(form, error) {
-  if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+  if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const unplaced = [];
   for (const problem of deepest(problemsOf(error))) {
     const control = controlAt(form, problem.pointer);
@@ -174,13 +174,13 @@ export function showError(form, error) {
   (faulty[0] || find(form, ".summary")).focus();
 }
 
-/** @param {Problem | Away} error @returns {FieldProblem[]} */
+/** @param {Problem | Unavailable} error @returns {FieldProblem[]} */
 function problemsOf(error) {
   return error instanceof Problem ? error.errors : [];
 }
 
 /**
- * Leave out problems of a whole when one of its parts has one: a list that fails is also "not one of the names".
+ * Leave out a problem if a nested value has one as well: an invalid list is also reported as "not one of the names".
  *
  * @param {FieldProblem[]} problems
  */
@@ -216,7 +216,7 @@ function showAtField(control, { pointer, detail }) {
   (control.closest(".field") ?? control.parentElement)?.append(h("span", { class: "field-error", id }, words));
 }
 
-/** @param {HTMLFormElement} form @param {Problem | Away} error @param {string[]} unplaced */
+/** @param {HTMLFormElement} form @param {Problem | Unavailable} error @param {string[]} unplaced */
 function showSummary(form, error, unplaced) {
   const summary = find(form, ".summary");
   const placed = problemsOf(error).length - unplaced.length;
@@ -235,7 +235,7 @@ function showSummary(form, error, unplaced) {
 }
 
 /**
- * Runs the submission with the button held, and shows what comes back wrong.
+ * Run the submission with the button disabled, and show the errors of the response.
  * @param {HTMLFormElement} form
  * @param {() => Promise<unknown>} send
  */
@@ -257,11 +257,11 @@ export function onSubmit(form, send) {
 }
 
 /**
- * Forms in dialogs: a link to `#add` opens `add-dialog`, and so does an address that ends so. The names differ, for the
- * browser focuses the element that an address names.
+ * Bind forms in dialogs: a link to `#add` opens `add-dialog`, and so does a URL with that fragment. The names differ
+ * because the browser would focus an element whose id equals the fragment.
  * @param {Record<string, () => void>} [prepare] called before a dialog opens for the first time, by its name
  */
-export function followDialogs(prepare = {}) {
+export function bindDialogs(prepare = {}) {
   const prepared = new Set();
 
   function open() {
@@ -287,11 +287,11 @@ export function followDialogs(prepare = {}) {
 }
 
 /**
- * Shows the parts of the form that its choices call for (`data-when="name=value,value other=value"`), and disables the
- * others so that they are neither sent nor focused. A part follows the choices that it depends on.
+ * Show the parts of the form whose conditions its choices meet (`data-when="name=value,value other=value"`). Disable the
+ * others so that they are neither sent nor focused. A part comes after the choices that it depends on.
  * @param {HTMLFormElement} form
  */
-export function followChoices(form) {
+export function bindChoices(form) {
   const apply = () => {
     for (const part of findAll(form, "[data-when]", HTMLElement)) {
       const choices = new FormData(form);
@@ -308,7 +308,7 @@ export function followChoices(form) {
   form.dataset.followed = "";
 }
 
-/** Return what disables a part: its fieldset, whose controls may be disabled for other reasons. @param {HTMLElement} part */
+/** Return the elements to disable with a part: its fieldset, as its controls may be disabled for other reasons. @param {HTMLElement} part */
 function controlsOf(part) {
   if (part.matches("fieldset")) return [part];
   return part.querySelectorAll(part.matches("details") ? ":scope > fieldset" : "input, select, fieldset");

@@ -1,5 +1,5 @@
 /**
- * Training, validation and test data of one form: which queries are held out, and how.
+ * Training, validation and test data of a training form, and the ways to hold out queries.
  * @module
  */
 import { chooseDataset, offerLabelMap, offerReady } from "./choices.js";
@@ -10,23 +10,23 @@ import { counted } from "../page/format.js";
 /** @typedef {Record<string, Json>} Request */
 /** @typedef {{value: string, queries: number}[]} Values */
 
-// The service's own bound.
-const MOST_FOLDS = 100;
+// Limit of the service.
+const MAX_FOLDS = 100;
 /** Ways to test on part of the training data, which automatic trainings do not have. */
 const WAYS = { fraction: "held-out queries", fold: "one of several folds", column: "queries by a column" };
 
 /**
- * Offer the ready datasets, keep the ways to hold out to the chosen one, and ask for labels to replace.
+ * Offer the ready datasets, limit the ways to hold out queries to the chosen dataset, and offer labels to replace.
  *
  * @param {HTMLFormElement} form
- * @param {string | null} asked the dataset to train on
+ * @param {string | null} requestedId the dataset to train on
  * @returns {Promise<() => Dataset | undefined>} returns the chosen training data
  */
-export async function offerData(form, asked) {
+export async function offerData(form, requestedId) {
   const trained = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
   const validated = find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement);
   const tested = testSelect(form);
-  const datasets = await offerReady([trained, validated, tested], asked);
+  const datasets = await offerReady([trained, validated, tested], requestedId);
   elementById("no-datasets").hidden = datasets.length > 0;
   form.hidden = datasets.length === 0;
   for (const select of datasets.length > 1 ? [trained, validated] : [])
@@ -39,12 +39,12 @@ export async function offerData(form, asked) {
       ...Object.entries(WAYS).map(([value, words]) => h("option", { value }, words)),
     ),
   );
-  chooseDataset([trained], asked);
+  chooseDataset([trained], requestedId);
 
   const chosen = () => datasets.find(({ id }) => id === trained.value);
   const follow = () => {
     offerColumns(form, chosen());
-    takeSiblings(form, datasets, chosen());
+    chooseSiblings(form, datasets, chosen());
   };
   const showLabels = () => offerLabelMap(elementById("label-map", HTMLFieldSetElement), used(form, datasets));
   trained.addEventListener("change", follow);
@@ -68,7 +68,7 @@ export function goalOf(form) {
   return String(new FormData(form).get("goal"));
 }
 
-/** Offer parts of the training data where the goal has them. A dataset alone is sent by its id. @param {HTMLFormElement} form */
+/** Offer parts of the training data for goals that support them. Only a dataset is sent by its id. @param {HTMLFormElement} form */
 function offerWays(form) {
   const select = testSelect(form);
   const group = find(select, "[data-ways]", HTMLOptGroupElement);
@@ -97,13 +97,13 @@ function offerColumns(form, dataset) {
   const option = find(testSelect(form), '[value="column"]', HTMLOptionElement);
   option.hidden = option.disabled = names.length === 0;
   if (option.disabled && option.selected) choose(form, "test", "");
-  const folds = names.filter((name) => columns[name].length > 1 && columns[name].length <= MOST_FOLDS);
+  const folds = names.filter((name) => columns[name].length > 1 && columns[name].length <= MAX_FOLDS);
   offerWay(form, "validation", "fold_column", folds.length > 0);
   replace(find(form, "[data-fold-columns]"), ...folds.map((name) => h("option", { value: name }, name)));
 }
 
 /**
- * Show or hide one of a part's ways; where it is chosen and hidden, held-out queries are chosen instead.
+ * Show or hide a way to hold out queries; if the chosen way is hidden, choose held-out queries instead.
  *
  * @param {HTMLFormElement} form
  * @param {string} part
@@ -157,13 +157,13 @@ export function choose(form, name, value) {
 }
 
 /**
- * Choose what came in the same upload, and undo what was chosen so for another dataset.
+ * Choose the datasets of the same upload, and undo such a choice that was made for another dataset.
  *
  * @param {HTMLFormElement} form
  * @param {Dataset[]} datasets
  * @param {Dataset | undefined} dataset
  */
-function takeSiblings(form, datasets, dataset) {
+function chooseSiblings(form, datasets, dataset) {
   const sibling = (/** @type {string} */ part) =>
     datasets.find(({ id }) => id === dataset?.parts?.[part] && id !== dataset?.id);
   const [validation, test] = ["validation", "test"].map(sibling);
@@ -177,7 +177,7 @@ function takeSiblings(form, datasets, dataset) {
   form.dataset.siblings = taken.length ? "taken" : "";
   const words = elementById("siblings");
   words.hidden = taken.length === 0;
-  setText(words, taken.length ? `Came in the same upload: ${taken.join(", ")}.` : "");
+  setText(words, taken.length ? `From the same upload: ${taken.join(", ")}.` : "");
 }
 
 /** Return the datasets that the job would use. @param {HTMLFormElement} form @param {Dataset[]} datasets */

@@ -18,9 +18,9 @@ import { announce, h, replace } from "../page/dom.js";
  * @typedef {object} LabelsOptions
  * @property {string} heading
  * @property {string} path of the API, which takes a PATCH
- * @property {{name: string, notes: string}} members what the API calls them
- * @property {string} list page that is narrowed by a tag or a project
- * @property {(answer: any) => Labels} read the labels from what the API answers
+ * @property {{name: string, notes: string}} members the API's names of these fields
+ * @property {string} list URL of the list page that tags and the project filter
+ * @property {(answer: any) => Labels} read the labels from the response
  * @property {(answer: any) => void} [changed]
  */
 
@@ -60,10 +60,10 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       "form",
       { class: "form", novalidate: true },
       h("div", { class: "summary", hidden: true }),
-      h("label", { class: "field" }, "Display name ", h("small", {}, "empty for the usual one"), given),
+      h("label", { class: "field" }, "Display name ", h("small", {}, "leave empty for the default name"), given),
       h("label", { class: "field" }, heading, words),
-      h("label", { class: "field" }, "Tags ", h("small", {}, "one a line: team: search"), lines),
-      h("label", { class: "field" }, "Project ", h("small", {}, "empty for none"), owner),
+      h("label", { class: "field" }, "Tags ", h("small", {}, "one per line, such as team: search"), lines),
+      h("label", { class: "field" }, "Project ", h("small", {}, "leave empty for none"), owner),
       h(
         "div",
         { class: "actions" },
@@ -72,12 +72,12 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       ),
     );
     onSubmit(form, async () => {
-      const wanted = tagsOf(lines.value);
-      const gone = Object.keys(tags).filter((tag) => !(tag in wanted));
+      const newTags = tagsOf(lines.value);
+      const gone = Object.keys(tags).filter((tag) => !(tag in newTags));
       const json = {
         [members.name]: given.value.trim() || null,
         [members.notes]: words.value.trim() || null,
-        tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...wanted },
+        tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...newTags },
         ...((owner.value.trim() || null) !== project && { project: owner.value.trim() || null }),
       };
       const { body: answer } = await request(path, { method: "PATCH", json });
@@ -103,16 +103,20 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
 /** Link tags to the items that have them. @param {Record<string, string>} tags @param {string} [list] page */
 export function tagList(tags, list = "/models") {
   return Object.entries(tags).map(([name, value]) => {
-    const wanted = value ? `${name}:${value}` : name;
-    const href = `${list}?${new URLSearchParams({ tag: wanted })}`;
-    return h("a", { class: "tag plain", href, title: "All with this tag" }, value ? `${name}: ${value}` : name);
+    const filter = value ? `${name}:${value}` : name;
+    const href = `${list}?${new URLSearchParams({ tag: filter })}`;
+    return h(
+      "a",
+      { class: "tag plain", href, title: "Show everything with this tag" },
+      value ? `${name}: ${value}` : name,
+    );
   });
 }
 
 /** @param {string} project @param {string} list page */
 export function projectTag(project, list) {
   const href = `${list}?${new URLSearchParams({ project })}`;
-  return h("a", { class: "tag", href, title: "All of this project" }, project);
+  return h("a", { class: "tag", href, title: "Show everything in this project" }, project);
 }
 
 /** @param {Record<string, string>} tags */

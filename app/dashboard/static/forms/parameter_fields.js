@@ -7,7 +7,7 @@ import { withCode } from "../page/content.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, short } from "../page/format.js";
 
-// Anything else is read as JSON where it looks like it.
+// A value of any other type is parsed as JSON if it looks like JSON.
 /** @type {Record<string, string>} */
 const TYPES = {
   number: "number",
@@ -17,10 +17,10 @@ const TYPES = {
   list: "layers",
   "text or list": "text",
 };
-export const OWN = "own numbers";
+export const CUSTOM_NUMBERS = "own numbers";
 const SEVERAL = "several";
 // Do not show bounds beyond practical values.
-const FAR = 1e6;
+const MAX_SHOWN_BOUND = 1e6;
 
 /**
  * @typedef {object} Parameter
@@ -32,9 +32,9 @@ const FAR = 1e6;
  * @property {number | null} [maximum]
  * @property {string} description
  * @property {(string | number)[] | null} [choices]
- * @property {boolean} [single] whether several values of it make no sense
- * @property {string} [label] what it is called, its name unless given
- * @property {string} [placeholder] an example of what is written as JSON
+ * @property {boolean} [single] whether the parameter cannot have several values in a grid
+ * @property {string} [label] label of the field, the parameter's name unless given
+ * @property {string} [placeholder] an example of a value written as JSON
  * @property {string | number} [value] initial value
  */
 
@@ -64,7 +64,7 @@ function controls(pointer, parameter) {
   const choices = parameter.type === "boolean" ? ["true", "false"] : parameter.choices || [];
   const type = TYPES[parameter.type] || "json";
   if (!choices.length)
-    return [input(pointer, type, parameter.placeholder || `${standard(parameter)} (default)`, parameter.value)];
+    return [input(pointer, type, parameter.placeholder || `${defaultLabel(parameter)} (default)`, parameter.value)];
   if (parameter.type === "text or list") return choiceOrNumbers(pointer, parameter, choices);
   if (parameter.single) return [select(pointer, type, parameter, choices)];
   return choiceOrSeveral(pointer, type, parameter, choices);
@@ -82,7 +82,7 @@ function select(pointer, type, parameter, choices, ...more) {
   return h(
     "select",
     { "data-pointer": pointer, "data-type": type },
-    h("option", { value: "" }, `${standard(parameter)} (default)`),
+    h("option", { value: "" }, `${defaultLabel(parameter)} (default)`),
     ...others.map((choice) => h("option", { value: choice }, choice)),
     ...more,
   );
@@ -104,18 +104,18 @@ function input(pointer, type, placeholder, value = "") {
 }
 
 /**
- * One of the names, or numbers typed in a second control that takes over the pointer.
+ * Return a select of names with a second control for numbers, which takes over the pointer when chosen.
  *
  * @param {string} pointer
  * @param {Parameter} parameter
  * @param {(string | number)[]} choices
  */
 function choiceOrNumbers(pointer, parameter, choices) {
-  const choice = select(pointer, "text", parameter, choices, h("option", { value: OWN }, "own numbers…"));
+  const choice = select(pointer, "text", parameter, choices, h("option", { value: CUSTOM_NUMBERS }, "custom numbers…"));
   const numbers = input(pointer, "numbers", "0, 1, 3, 7, 15");
-  setAttribute(numbers, "aria-label", `${label(parameter)}, own numbers`);
+  setAttribute(numbers, "aria-label", `${label(parameter)}, custom numbers`);
   const follow = () => {
-    const own = choice.value === OWN;
+    const own = choice.value === CUSTOM_NUMBERS;
     numbers.hidden = !own;
     numbers.disabled = !own;
     setAttribute(choice, "data-pointer", !own && pointer);
@@ -126,7 +126,7 @@ function choiceOrNumbers(pointer, parameter, choices) {
 }
 
 /**
- * One of the choices, or several ticked in a group that takes over the pointer.
+ * Return a select of choices with a group of check boxes for several, which takes over the pointer when chosen.
  *
  * @param {string} pointer
  * @param {string} type
@@ -134,14 +134,14 @@ function choiceOrNumbers(pointer, parameter, choices) {
  * @param {(string | number)[]} choices
  */
 function choiceOrSeveral(pointer, type, parameter, choices) {
-  const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several…"));
+  const choice = select(pointer, type, parameter, choices, h("option", { value: SEVERAL }, "several values…"));
   /** @param {string | number} value */
   const box = (value) => h("label", { class: "check" }, h("input", { type: "checkbox", value }), value);
   const group = h(
     "fieldset",
     {
       class: "values",
-      "aria-label": "Several to try",
+      "aria-label": "Values to try",
       "data-type": "several",
       "data-of": type,
       "data-grid": true,
@@ -161,14 +161,14 @@ function choiceOrSeveral(pointer, type, parameter, choices) {
 }
 
 /** @param {Parameter} parameter */
-function standard({ default: value }) {
+function defaultLabel({ default: value }) {
   return value === null || value === undefined ? "none" : Array.isArray(value) ? value.join(", ") : short(value);
 }
 
 /** "above 0, at most 10". @param {Parameter} parameter */
 function boundLabel({ minimum, exclusive_minimum: above, maximum }) {
-  const low = minimum != null && Math.abs(minimum) < FAR;
-  const high = maximum != null && maximum < FAR;
+  const low = minimum != null && Math.abs(minimum) < MAX_SHOWN_BOUND;
+  const high = maximum != null && maximum < MAX_SHOWN_BOUND;
   if (low && high && !above) return `${count(minimum)} to ${count(maximum)}`;
   return [low && `${above ? "above" : "at least"} ${count(minimum)}`, high && `at most ${count(maximum)}`]
     .filter(Boolean)
@@ -180,7 +180,7 @@ function label({ name, label: given }) {
   return given || name.replaceAll("_", " ").replace(/^./, (letter) => letter.toUpperCase());
 }
 
-const STANDARD = "lambdarank";
+const DEFAULT_LOSS = "lambdarank";
 /** @type {[family: string, losses: string[]][]} */
 const FAMILIES = [
   ["Pointwise", ["mse"]],
@@ -203,17 +203,17 @@ const FAMILIES = [
   ],
   ["Listwise", ["listnet", "listmle", "w-listmle", "xe-ndcg"]],
 ];
-const FIRST = ["target", "mu", "truncation_level", "pair_selection"];
+const FIRST_PARAMETERS = ["target", "mu", "truncation_level", "pair_selection"];
 
 /** @typedef {Schemas["LossDescription"]} Loss */
 
-/** Fills the form's part for the loss and keeps it to the choice. @param {Loss[]} losses */
+/** Fill the form's part for the loss, and update it when another loss is chosen. @param {Loss[]} losses */
 export function offerLosses(losses) {
   const select = elementById("loss", HTMLSelectElement);
   replace(select, ...grouped(losses));
   const show = () => showLoss(losses.find((each) => each.name === select.value));
   select.addEventListener("change", show);
-  if (losses.some((loss) => loss.name === STANDARD)) select.value = STANDARD;
+  if (losses.some((loss) => loss.name === DEFAULT_LOSS)) select.value = DEFAULT_LOSS;
   show();
   offerOthers(losses, select);
 }
@@ -232,7 +232,7 @@ function grouped(losses) {
 }
 
 /**
- * Offer ticks for losses to train with as well, each at its defaults.
+ * Offer check boxes for further losses to train with, each with its default parameters.
  *
  * @param {Loss[]} losses
  * @param {HTMLSelectElement} select
@@ -260,7 +260,7 @@ function showDescription({ summary, formula, source, choose, parameters }) {
   setText(elementById("loss-formula"), formula || "");
   setText(elementById("loss-summary"), [summary, source].filter(Boolean).join(" · "));
   setText(elementById("loss-choose"), choose ? `${choose}.` : "");
-  const first = parameters.filter(({ name }) => FIRST.includes(name));
+  const first = parameters.filter(({ name }) => FIRST_PARAMETERS.includes(name));
   const others = parameters.filter((each) => !first.includes(each));
   replace(
     elementById("loss-parameters"),
@@ -268,8 +268,8 @@ function showDescription({ summary, formula, source, choose, parameters }) {
   );
 }
 
-/** The most points of a grid. */
-export const MOST = 100;
+/** Maximum number of points of a grid. */
+export const MAX_GRID_POINTS = 100;
 
 /** @typedef {{pointer: string, name: string, values: Json[]}} Axis */
 
@@ -278,7 +278,7 @@ export const MOST = 100;
  *
  * @param {HTMLFormElement} form
  * @returns {{size: number, axes: [string, number][], requests: () => Record<string, Json>[]}}
- *   axes: what is varied, in how many values; requests: one a point of the grid
+ *   axes: names of the varied parameters with their numbers of values; requests: one per point of the grid
  */
 export function gridOf(form) {
   const base = payloadOf(form);
@@ -301,7 +301,7 @@ export function gridOf(form) {
     axes: [...variedLosses, ...varied(shared)],
     requests() {
       const grid = gridTag(new Date());
-      // The other losses are at their defaults: the fields of this one mean nothing to them.
+      // The other losses have their default parameters: the fields belong to the chosen loss only.
       /** @type {{steps: [string, Json][], loss?: {name: string}}[]} */
       const variants = [
         ...product(own).map((steps) => ({ steps })),
@@ -370,7 +370,7 @@ function tagOf(pointer) {
   return name.toLowerCase().replace(/[^a-z0-9._-]/g, "_");
 }
 
-/** Return what all models of one grid are tagged with: when it was submitted. @param {Date} now */
+/** Return the tag that all models of one grid share: the time of the submission. @param {Date} now */
 function gridTag(now) {
   return now.toISOString().slice(0, 19).replace("T", " ");
 }

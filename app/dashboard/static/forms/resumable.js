@@ -4,17 +4,17 @@
  * @module
  */
 import { urlOf } from "../page/addresses.js";
-import { Away, failure, signIn } from "../page/api.js";
+import { failure, signIn, Unavailable } from "../page/api.js";
 
-/** Files above it are sent in parts. */
+/** Larger files are sent in parts. */
 export const RESUMABLE_BYTES = 100e6;
 const PART_BYTES = 64 * 2 ** 20;
-const PATIENCE = 8;
-const LONGEST_WAIT_SECONDS = 30;
+const MAX_FAILURES = 8;
+const MAX_WAIT_SECONDS = 30;
 const TUS = { "tus-resumable": "1.0.0" };
-/** Statuses beside those above 500 with which a part may be sent again, after the offset was asked for. */
-const PASSING = [408, 409, 423, 429];
-const NO_ROOM = 507;
+/** Statuses below 500 after which a part is sent again from the offset that the API reports. */
+const RETRYABLE_STATUSES = [408, 409, 423, 429];
+const INSUFFICIENT_STORAGE = 507;
 
 /**
  * State of an upload: bytes are being sent, it resumes at an offset, or the connection is lost.
@@ -32,7 +32,7 @@ const NO_ROOM = 507;
 export async function sendResumable(file, onProgress, signal) {
   let offset = 0;
   async function send() {
-    const upload = (await remembered(file)) ?? (await created(file));
+    const upload = (await readUpload(file)) ?? (await createUpload(file));
     offset = upload.offset;
     onProgress(offset, "resumed");
     while (offset < file.size) {
@@ -50,7 +50,7 @@ export async function sendResumable(file, onProgress, signal) {
 }
 
 /**
- * Forget the upload of a file, once something was made of it.
+ * Forget the upload of a file, once a request has used it.
  *
  * @param {File} file
  */
@@ -78,9 +78,9 @@ export async function persist(action, onWait, signal, progress = () => 0) {
       if (signal.aborted) break;
       failures = progress() > furthest ? 1 : failures + 1;
       furthest = Math.max(furthest, progress());
-      if (!(error instanceof Away) || failures > PATIENCE) throw error;
+      if (!(error instanceof Unavailable) || failures > MAX_FAILURES) throw error;
       onWait();
-      await pause(Math.min(LONGEST_WAIT_SECONDS, 2 ** (failures - 1)), signal);
+      await pause(Math.min(MAX_WAIT_SECONDS, 2 ** (failures - 1)), signal);
     }
   }
   return null;
@@ -103,18 +103,18 @@ function keyOf(file) {
 }
 
 /** Return the upload that was begun for a file, null where there is none. @param {File} file */
-async function remembered(file) {
+async function readUpload(file) {
   const path = localStorage.getItem(keyOf(file));
   const offset = path === null ? null : await offsetOf(path);
   return path === null || offset === null ? null : { path, offset };
 }
 
 /** Begin an upload and remember it. @param {File} file */
-async function created(file) {
+async function createUpload(file) {
   const name = btoa(String.fromCharCode(...new TextEncoder().encode(file.name)));
   const headers = { ...TUS, "upload-length": String(file.size), "upload-metadata": `filename ${name}` };
   const answer = await fetch(urlOf("/v1/uploads"), { method: "POST", headers }).catch(() => {
-    throw new Away("The API does not answer.");
+    throw new Unavailable("The API does not answer.");
   });
   if (answer.status === 401) return signIn();
   if (!answer.ok) throw failure(answer.status, await answer.text());
@@ -131,19 +131,19 @@ async function created(file) {
  */
 async function offsetOf(path) {
   const answer = await fetch(urlOf(path), { method: "HEAD", headers: TUS }).catch(() => {
-    throw new Away("The API does not answer.");
+    throw new Unavailable("The API does not answer.");
   });
   if (answer.status === 401) return signIn();
   if (answer.status === 404 || answer.status === 410) return null;
-  if (!answer.ok) throw refusal(answer.status, "");
+  if (!answer.ok) throw retryableFailure(answer.status, "");
   return Number(answer.headers.get("upload-offset"));
 }
 
-/** Return the error of a refused request, `Away` where it may pass. @param {number} status @param {string} text */
-function refusal(status, text) {
+/** Return the error of a refused request, `Unavailable` if the request can be retried. @param {number} status @param {string} text */
+function retryableFailure(status, text) {
   const error = failure(status, text);
-  const passing = PASSING.includes(status) || (status >= 500 && status !== NO_ROOM);
-  return passing ? new Away(error.message) : error;
+  const passing = RETRYABLE_STATUSES.includes(status) || (status >= 500 && status !== INSUFFICIENT_STORAGE);
+  return passing ? new Unavailable(error.message) : error;
 }
 
 /**
@@ -165,10 +165,10 @@ function sendPart(path, file, offset, onProgress, signal) {
     transfer.addEventListener("load", () => {
       if (transfer.status === 204) resolve(Number(transfer.getResponseHeader("upload-offset")));
       else if (transfer.status === 401) signIn();
-      else reject(refusal(transfer.status, transfer.responseText));
+      else reject(retryableFailure(transfer.status, transfer.responseText));
     });
-    transfer.addEventListener("error", () => reject(new Away("The API does not answer.")));
-    transfer.addEventListener("abort", () => reject(new Away("The upload was stopped.")));
+    transfer.addEventListener("error", () => reject(new Unavailable("The API does not answer.")));
+    transfer.addEventListener("abort", () => reject(new Unavailable("The upload was stopped.")));
     signal.addEventListener("abort", () => transfer.abort(), { signal: ended.signal });
     transfer.open("PATCH", urlOf(path));
     for (const [name, value] of Object.entries(TUS)) transfer.setRequestHeader(name, value);

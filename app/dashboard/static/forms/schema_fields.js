@@ -1,6 +1,6 @@
 /**
- * Fields made from the OpenAPI document: names, bounds, defaults and meanings of what a request holds. The page's
- * template names the places of some; a field that it does not name goes where the rest does.
+ * Fields made from the OpenAPI document: names, bounds, defaults and descriptions of request members. The page's
+ * template places some of them; the others are placed together.
  * @module
  */
 import { parameterField } from "./parameter_fields.js";
@@ -17,33 +17,33 @@ export const LABELS = {
   num_leaves: "Leaves per tree",
   max_depth: "Depth",
   min_data_in_leaf: "Documents per leaf",
-  min_sum_hessian_in_leaf: "Hessian per leaf",
+  min_sum_hessian_in_leaf: "Minimum Hessian per leaf",
   bagging_fraction: "Share of documents",
-  bagging_freq: "New documents every",
+  bagging_freq: "Bagging interval",
   query_fraction: "Share of queries",
   feature_fraction: "Share of features per tree",
   feature_fraction_bynode: "Share of features per split",
   extra_trees: "Random thresholds",
   lambda_l1: "L1 penalty",
   lambda_l2: "L2 penalty",
-  min_gain_to_split: "Gain of a split",
-  max_delta_step: "Leaf value",
+  min_gain_to_split: "Minimum split gain",
+  max_delta_step: "Leaf value limit",
   path_smooth: "Smoothing",
   data_sample_strategy: "Sampling of documents",
   top_rate: "Share of large gradients",
   other_rate: "Share of other gradients",
   boosting: "Boosting",
   drop_rate: "Share of trees dropped",
-  max_drop: "Trees dropped at most",
-  skip_drop: "Chance to drop none",
-  uniform_drop: "Drop trees alike",
+  max_drop: "Maximum dropped trees",
+  skip_drop: "Probability of dropping no trees",
+  uniform_drop: "Uniform selection of dropped trees",
   xgboost_dart_mode: "Rescale as XGBoost",
   linear_tree: "Linear leaves",
   linear_lambda: "L2 penalty of linear leaves",
   use_quantized_grad: "Quantised gradients",
-  num_grad_quant_bins: "Steps of a gradient",
+  num_grad_quant_bins: "Bins per gradient",
   quant_train_renew_leaf: "Exact leaf values",
-  stochastic_rounding: "Round at random",
+  stochastic_rounding: "Stochastic rounding",
   monotone_constraints: "Monotone features",
   monotone_constraints_method: "Monotone method",
   monotone_penalty: "Monotone penalty",
@@ -54,7 +54,7 @@ export const LABELS = {
   cat_smooth: "Smoothing of categories",
   cat_l2: "L2 penalty of categories",
   max_cat_threshold: "Categories per split",
-  max_cat_to_onehot: "Single categories up to",
+  max_cat_to_onehot: "Maximum categories for one-hot splits",
   min_data_per_group: "Documents per category",
   metric_interval: "Measure every",
   interval: "Diagnose every",
@@ -76,14 +76,14 @@ const PLACEHOLDERS = {
 };
 
 /**
- * Fills each `[data-schema]` of a form: with the properties that its `data-only` lists, else with all simple ones that
+ * Fill each `[data-schema]` of a form: with the properties that its `data-only` lists, else with all simple ones that
  * have no field yet. `data-at` is their path in the request, `data-start` their initial value.
  * @param {HTMLFormElement} form
  * @param {SchemasByName} schemas by name
  */
 export function fillFields(form, schemas) {
   const places = findAll(form, "[data-schema]", HTMLElement);
-  // Those that name their fields first: the others take what is left.
+  // Fill the places that name their fields first; the others take the remaining fields.
   places.sort((one, other) => Number("only" in other.dataset) - Number("only" in one.dataset));
   for (const place of places) {
     const { schema = "", at, only, start } = place.dataset;
@@ -106,7 +106,7 @@ export function fillFields(form, schemas) {
   }
 }
 
-/** Check whether one field can hold a property that may be left out. @param {Schema} property */
+/** Check whether a property is optional and has a simple type, so that one field can hold it. @param {Schema} property */
 function isSimple(property) {
   return (
     !("const" in property) &&

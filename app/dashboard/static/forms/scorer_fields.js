@@ -1,5 +1,5 @@
 /**
- * Fields for what is trained: trees, a linear scorer, a network or a sum, with the hyperparameters of the chosen one.
+ * Fields for the scorer to train: trees, a linear scorer, a network or a sum, with its hyperparameters.
  * @module
  */
 import { parameterField } from "./parameter_fields.js";
@@ -20,13 +20,13 @@ const LABELS = {
   inputs: "Scaling of features",
   layer_norm: "Layer norm",
   decay_on_rise: "Decay on a rise",
-  restart_epochs: "Restart after",
-  training_cost: "Cost of the schedule",
-  gradient_clip: "Bound of the gradient",
-  log1p: "Logarithms first",
+  restart_epochs: "Restart after stalled epochs",
+  training_cost: "Monitored training cost",
+  gradient_clip: "Gradient clipping",
+  log1p: "Log transform",
   missing_indicators: "Indicators of missing values",
 };
-const FIRST = ["hidden", "activation", "dropout", "epochs", "learning_rate", "batch_documents", "inputs"];
+const FIRST_PARAMETERS = ["hidden", "activation", "dropout", "epochs", "learning_rate", "batch_documents", "inputs"];
 
 /**
  * Offer the kinds of scorers, with the fields of the chosen one.
@@ -37,7 +37,7 @@ export function offerScorers(scorers) {
   const select = elementById("scorer", HTMLSelectElement);
   replace(select, ...scorers.map(({ kind }) => h("option", { value: kind }, NAMES[kind] ?? kind)));
   const show = () => {
-    // Trees are what the service takes where no scorer is named.
+    // The service trains trees if the request names no scorer.
     setAttribute(select, "data-pointer", select.value !== TREES && "/scorer/kind");
     const scorer = scorers.find(({ kind }) => kind === select.value);
     if (scorer) showScorer(scorer);
@@ -46,7 +46,7 @@ export function offerScorers(scorers) {
   show();
 }
 
-/** Choose a kind of scorer; one that the form does not offer leaves the choice. @param {string} kind */
+/** Choose a kind of scorer; a kind that the form does not offer is ignored. @param {string} kind */
 export function chooseScorer(kind) {
   const select = elementById("scorer", HTMLSelectElement);
   if (![...select.options].some(({ value }) => value === kind)) return;
@@ -55,16 +55,16 @@ export function chooseScorer(kind) {
 }
 
 /** @type {Record<string, string>} */
-const WORDS = {
-  linear: "The loss trains it by epochs, passes over all training queries.",
-  mlp: "The loss trains it by epochs, passes over all training queries.",
-  sum: "Only the weights are fitted, to the first metric on the validation data.",
+const TRAINING_HINTS = {
+  linear: "The loss is minimised in epochs, passes over all training queries.",
+  mlp: "The loss is minimised in epochs, passes over all training queries.",
+  sum: "Only the weights are fitted; they maximise the first metric on the validation data.",
 };
 
 /** @param {Scorer} scorer */
 function showScorer({ kind, summary, parameters }) {
-  setText(elementById("scorer-words"), [`${summary}.`, WORDS[kind]].filter(Boolean).join(" "));
-  const first = FIRST.flatMap((name) => parameters.find((each) => each.name === name) ?? []);
+  setText(elementById("scorer-words"), [`${summary}.`, TRAINING_HINTS[kind]].filter(Boolean).join(" "));
+  const first = FIRST_PARAMETERS.flatMap((name) => parameters.find((each) => each.name === name) ?? []);
   const others = parameters.filter((each) => !first.includes(each));
   replace(
     elementById("scorer-parameters"),
@@ -76,7 +76,7 @@ function showScorer({ kind, summary, parameters }) {
 function labelled(parameter) {
   const { name, description } = parameter;
   const words =
-    name === "hidden" ? `${description} Semicolons part several networks to try: 64, 32; 128.` : description;
+    name === "hidden" ? `${description} Separate several networks to try with semicolons: 64, 32; 128.` : description;
   const placeholder = name === "models" ? "web:3, web:4" : undefined;
   return { ...parameter, description: words, label: LABELS[name], placeholder };
 }

@@ -7,12 +7,12 @@
 
 const READ_BYTES = 4 * 2 ** 20;
 const GZIP = "\x1f\x8b";
-/** Beginnings of files that are not read here: Parquet and Zstandard. */
-const OTHERS = ["PAR1", "\x28\xb5\x2f\xfd"];
+/** Magic bytes of files that are not read here: Parquet and Zstandard. */
+const BINARY_MAGIC = ["PAR1", "\x28\xb5\x2f\xfd"];
 const DELIMITERS = ["\t", ";", ","];
 
 /**
- * Read whole lines from the start of a text file, plain or packed by gzip.
+ * Read whole lines from the start of a text file, plain or gzipped.
  *
  * @param {File} file
  * @param {number} [most] bytes of it
@@ -21,16 +21,16 @@ const DELIMITERS = ["\t", ";", ","];
 export async function readStart(file, most = READ_BYTES) {
   const bytes = new Uint8Array(await file.slice(0, most).arrayBuffer());
   const mark = String.fromCharCode(...bytes.subarray(0, 4));
-  const isPacked = mark.startsWith(GZIP);
-  const plain = isPacked ? await unpacked(bytes, most) : bytes;
-  if (plain.subarray(0, 1024).includes(0) || OTHERS.includes(mark)) return null;
+  const isGzipped = mark.startsWith(GZIP);
+  const plain = isGzipped ? await decompressed(bytes, most) : bytes;
+  if (plain.subarray(0, 1024).includes(0) || BINARY_MAGIC.includes(mark)) return null;
   const text = new TextDecoder().decode(plain);
-  const isWhole = !isPacked && file.size <= most;
+  const isWhole = !isGzipped && file.size <= most;
   return isWhole ? text : text.slice(0, text.lastIndexOf("\n") + 1);
 }
 
-/** Unpack as much as there is, up to a number of bytes. @param {Uint8Array<ArrayBuffer>} bytes @param {number} most */
-async function unpacked(bytes, most) {
+/** Decompress gzipped bytes up to a number of bytes. @param {Uint8Array<ArrayBuffer>} bytes @param {number} most */
+async function decompressed(bytes, most) {
   const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")).getReader();
   /** @type {Uint8Array<ArrayBuffer>[]} */
   const parts = [];
@@ -43,7 +43,7 @@ async function unpacked(bytes, most) {
       length += value.length;
     }
   } catch {
-    // The part that was read ends within the packed text.
+    // The bytes that were read end within the gzip stream.
   }
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }

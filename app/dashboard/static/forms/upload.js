@@ -6,7 +6,7 @@ import { urlOf } from "../page/addresses.js";
 import { PARTS } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
-import { Away, failure, freshKey, signIn } from "../page/api.js";
+import { failure, newIdempotencyKey, signIn, Unavailable } from "../page/api.js";
 import { announce, find, findAll, setText } from "../page/dom.js";
 import { duration, size } from "../page/format.js";
 
@@ -15,7 +15,7 @@ import { duration, size } from "../page/format.js";
 /**
  * Upload a form with progress, which fetch does not report; large files are sent first, by separate requests.
  *
- * Large files that have arrived are not sent again where the form is refused or the answer to it is lost.
+ * Large files that have arrived are not sent again if the form is rejected or its response is lost.
  *
  * @param {string} path
  * @param {FormData} form
@@ -38,7 +38,7 @@ export function upload(path, form, onProgress) {
       before += file.size;
     }
     onProgress(total, total);
-    const key = freshKey();
+    const key = newIdempotencyKey();
     const answer = await persist(
       () => {
         const transfer = sendForm(path, form, () => {}, key);
@@ -72,7 +72,7 @@ function isLarge(value) {
  * @param {string} [idempotencyKey]
  * @returns {{done: Promise<any>, abort: () => void}}
  */
-function sendForm(path, form, onProgress, idempotencyKey = freshKey()) {
+function sendForm(path, form, onProgress, idempotencyKey = newIdempotencyKey()) {
   const transfer = new XMLHttpRequest();
   const done = new Promise((resolve, reject) => {
     transfer.upload.addEventListener("progress", (event) => onProgress(event.loaded, event.total));
@@ -81,7 +81,7 @@ function sendForm(path, form, onProgress, idempotencyKey = freshKey()) {
       else if (transfer.status >= 400) reject(failure(transfer.status, transfer.responseText));
       else resolve(JSON.parse(transfer.responseText));
     });
-    transfer.addEventListener("error", () => reject(new Away("The API does not answer.")));
+    transfer.addEventListener("error", () => reject(new Unavailable("The API does not answer.")));
     transfer.addEventListener("abort", () => resolve(null));
   });
   transfer.open("POST", urlOf(path));
@@ -92,7 +92,7 @@ function sendForm(path, form, onProgress, idempotencyKey = freshKey()) {
 }
 
 /**
- * Return the contents of a form, its texts first: the server needs the options before the files.
+ * Return the contents of a form, texts first: the server needs the options before the files.
  *
  * @param {HTMLFormElement} form
  * @param {Record<string, any>} [texts] what the fields hold
@@ -119,7 +119,7 @@ export async function sendUpload(form, path, contents) {
   const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
   const progress = find(form, ".upload-progress");
   const transfer = upload(path, contents, sentWatcher(progress));
-  addEventListener("beforeunload", keep);
+  addEventListener("beforeunload", confirmLeaving);
   stop.onclick = transfer.abort;
   stop.hidden = false;
   try {
@@ -127,14 +127,14 @@ export async function sendUpload(form, path, contents) {
     if (!answer) announce("The upload was stopped.");
     return answer;
   } finally {
-    removeEventListener("beforeunload", keep);
+    removeEventListener("beforeunload", confirmLeaving);
     stop.hidden = true;
     progress.hidden = true;
   }
 }
 
 /** Ask before the page is left, which would end the upload. @param {Event} event */
-function keep(event) {
+function confirmLeaving(event) {
   event.preventDefault();
 }
 
@@ -142,7 +142,7 @@ function keep(event) {
 export function sentWatcher(box) {
   const bar = find(box, "progress", HTMLProgressElement);
   const words = find(box, "p");
-  // Of what was sent without a break: the rate is that of now.
+  // Measure the rate since the last resume, so that it is the current rate.
   let start = performance.now();
   let first = 0;
   /** @param {number} sent @param {number} total */
@@ -158,19 +158,19 @@ export function sentWatcher(box) {
     bar.value = sent;
     if (state === "waiting") setText(words, `${size(sent)} of ${size(total)} · no connection; trying again`);
     else if (sent < total) setText(words, `${size(sent)} of ${size(total)}${remaining(sent, total)}`);
-    else setText(words, "sent; waiting for the answer");
+    else setText(words, "sent; waiting for the response");
   };
 }
 
-const SIDE = /\.query(\.gz|\.zst)?$/i;
-const NAMES = new Map([
+const QUERY_FILE = /\.query(\.gz|\.zst)?$/i;
+const PART_PATTERNS = new Map([
   ["validation", /vali|valid|dev/i],
   ["test", /test/i],
   ["train", /train/i],
 ]);
 
 /**
- * Files dropped on a form: where it has several fields, each goes to the field of its name.
+ * Accept files dropped on a form: in a form with several file fields, a file goes to the field that its name suggests.
  *
  * @param {HTMLFormElement} form its file inputs are named after the upload's parts
  * @param {(layout: "file" | "parts") => void} choose shows the places that are needed
@@ -178,14 +178,14 @@ const NAMES = new Map([
 export function acceptDrops(form, choose) {
   onDrop(form, (files, target) => {
     const onto = target.closest(".field")?.querySelector('input[type="file"]');
-    if (files.length === 1 && onto instanceof HTMLInputElement) give(onto, files[0]);
-    else spread(form, files, choose);
+    if (files.length === 1 && onto instanceof HTMLInputElement) setFile(onto, files[0]);
+    else distributeFiles(form, files, choose);
   });
 }
 
-/** One file, wherever on the form it is dropped. @param {HTMLFormElement} form */
+/** Accept one file dropped anywhere on the form. @param {HTMLFormElement} form */
 export function acceptDrop(form) {
-  onDrop(form, ([file]) => give(find(form, 'input[type="file"]', HTMLInputElement), file));
+  onDrop(form, ([file]) => setFile(find(form, 'input[type="file"]', HTMLInputElement), file));
 }
 
 /** @param {HTMLFormElement} form @param {(files: File[], target: Element) => void} take */
@@ -208,16 +208,16 @@ function onDrop(form, take) {
 }
 
 /** @param {HTMLFormElement} form @param {File[]} files @param {(layout: "file" | "parts") => void} choose */
-function spread(form, files, choose) {
-  const data = files.filter((file) => !SIDE.test(file.name));
+function distributeFiles(form, files, choose) {
+  const data = files.filter((file) => !QUERY_FILE.test(file.name));
   const parts = data.length > 1 || (data.length === 0 && new FormData(form).get("layout") === "parts");
   choose(parts ? "parts" : "file");
   const places = parts ? placesOf(data) : new Map(data.map((file) => ["file", file]));
   /** @param {string} name */
   const input = (name) => find(form, `input[type="file"][name="${name}"]`, HTMLInputElement);
-  for (const [place, file] of places) give(input(place), file);
-  for (const file of files.filter(({ name }) => SIDE.test(name)))
-    give(input(`${sidePlace(file, places, parts)}_query`), file);
+  for (const [place, file] of places) setFile(input(place), file);
+  for (const file of files.filter(({ name }) => QUERY_FILE.test(name)))
+    setFile(input(`${queryFilePlace(file, places, parts)}_query`), file);
 }
 
 /** Choose each file's place by its name, then in the order of train, validation, test. @param {File[]} files */
@@ -244,18 +244,18 @@ function placesOf(files) {
  * @param {(part: string) => boolean} [free]
  */
 function partOf(name, free = () => true) {
-  return [...NAMES].find(([part, pattern]) => pattern.test(name) && free(part))?.[0];
+  return [...PART_PATTERNS].find(([part, pattern]) => pattern.test(name) && free(part))?.[0];
 }
 
 /** @param {File} file @param {Map<string, File>} places @param {boolean} parts */
-function sidePlace({ name }, places, parts) {
-  const stem = name.replace(SIDE, "");
+function queryFilePlace({ name }, places, parts) {
+  const stem = name.replace(QUERY_FILE, "");
   const owner = [...places].find(([, file]) => file.name.startsWith(stem));
   return owner?.[0] || (parts ? partOf(name) || "train" : "file");
 }
 
 /** @param {HTMLInputElement} input @param {File} file */
-function give(input, file) {
+function setFile(input, file) {
   const transfer = new DataTransfer();
   transfer.items.add(file);
   input.files = transfer.files;
@@ -263,7 +263,7 @@ function give(input, file) {
 }
 
 /**
- * The form that uploads a TREC run, so that what another system ranks can be evaluated and compared.
+ * Bind the form that uploads a TREC run, so that rankings of other systems can be evaluated and compared.
  *
  * @param {HTMLFormElement} form
  * @param {(job: Schemas["Job"]) => void} uploaded

@@ -49,7 +49,7 @@ function normalShare(value) {
   return 0.5 + (sum * width) / 3;
 }
 
-/** What the rankers of a pair are called by the test. @param {Pair} pair */
+/** Return the conclusion of the test of a pair. @param {Pair} pair */
 export function conclusionLabel({ conclusion, first, second }) {
   if (conclusion === "first") return `${first} is better`;
   if (conclusion === "second") return `${second} is better`;
@@ -89,7 +89,7 @@ export function testFigure({ first, second, path, decided, preferring_first: pre
       ]
     : [];
   return rankLines([share, ...others], {
-    caption: `Share of decided ${unit}s that prefer ${first}, and where the test ends`,
+    caption: `Share of decided ${unit}s that prefer ${first}, and the limits at which the test ends`,
     axis: `Decided ${unit}s`,
     summary: `${percent(preferring, decided)} of ${count(decided)} decided ${unit}s prefer ${first}.`,
     include: [0.3, 0.5, 0.7],
@@ -99,7 +99,16 @@ export function testFigure({ first, second, path, decided, preferring_first: pre
 
 /** @param {Pair[]} pairs */
 export function creditTable(pairs) {
-  const heads = ["Pair", "Wins", "Losses", "Ties", "Decided", "Prefer the first", "p at any time", "Conclusion"];
+  const heads = [
+    "Pair",
+    "Wins",
+    "Losses",
+    "Ties",
+    "Decided",
+    "Share preferring the first",
+    "Anytime-valid p",
+    "Conclusion",
+  ];
   /** @param {Child} words */
   const number = (words) => h("td", { class: "number" }, words);
   /** @param {Pair} pair */
@@ -146,5 +155,5 @@ export function neededLabel(pairs, unit) {
 
 /** @param {number} difference */
 export function differenceLabel(difference) {
-  return `${fixed(100 * (0.5 + difference), 0)}% of the decided for one ranker`;
+  return `${fixed(100 * (0.5 + difference), 0)}% of the decisions prefer one ranker`;
 }

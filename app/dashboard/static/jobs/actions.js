@@ -1,5 +1,5 @@
 /**
- * Actions on jobs, a job followed where it was submitted.
+ * Actions on jobs, and the progress of a job on the page that submitted it.
  * @module
  */
 import { progressBar } from "../figures/marks.js";
@@ -14,7 +14,7 @@ import { poll } from "../page/poll.js";
  * Return the buttons and links of a job: its pages, its results and how to cancel it.
  *
  * @param {() => void} changed called after the job was changed
- * @param {{page: boolean}} options page: whether to link to the job's own page
+ * @param {{page: boolean}} options page: whether to link to the page of the job
  */
 export function jobActions(changed, { page }) {
   const node = h("div", { class: "actions" });
@@ -50,10 +50,15 @@ function results(job) {
   const { model_id: model, ranking_id: ranking } = job.result || {};
   /** @param {string} href @param {string} words @param {Attributes} [attributes] */
   const link = (href, words, attributes = {}) => h("a", { class: "button quiet", href, ...attributes }, words);
-  const found = resultLink(job);
+  const resultPage = resultLink(job);
   return [
-    found && h("a", { class: job.kind === "train" ? "button quiet" : "button primary", href: found.href }, found.label),
-    job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare it"),
+    resultPage &&
+      h(
+        "a",
+        { class: job.kind === "train" ? "button quiet" : "button primary", href: resultPage.href },
+        resultPage.label,
+      ),
+    job.kind === "import" && ranking && link(compareWith([ranking], job.spec.dataset_id), "Compare ranking"),
     model && link(modelPage(model), "Model"),
     model && link(`/v1/models/${encodeURIComponent(model)}/export?format=lightgbm`, "Model file", { download: "" }),
     ranking &&
@@ -91,20 +96,20 @@ function cancelButton(job, changed) {
 }
 
 /**
- * A job that one waits for where it was submitted: its progress, what can be done with it, and its end.
+ * Show a submitted job with its progress and actions until it has ended.
  *
  * @param {HTMLElement} place shows the job while it runs
  * @param {import("./labels.js").Job} job
- * @returns {Promise<import("./labels.js").Job>} as it ended; rejected with a Problem where the API refuses to tell
+ * @returns {Promise<import("./labels.js").Job>} the ended job; rejects with a Problem where the API refuses the request
  */
 export function followJob(place, job) {
   const bar = progressBar();
   const path = /** @type {const} */ (`/v1/jobs/${encodeURIComponent(job.id)}`);
   place.hidden = false;
   return new Promise((resolve, reject) => {
-    const actions = jobActions(() => again(), { page: true });
+    const actions = jobActions(() => pollNow(), { page: true });
     replace(place, bar.node, actions.node);
-    const again = poll(async () => {
+    const pollNow = poll(async () => {
       const now = await get(path);
       bar.update(now);
       actions.update(now);
@@ -122,7 +127,7 @@ export function unfinished({ kind_label: label, status, problem }) {
   return problem ? problemBox(problem) : h("p", { class: "hint" }, `${label} was cancelled.`);
 }
 
-/** Trainings that one comparison lays side by side. */
-export const MOST_COMPARED = 20;
-/** Systems whose intervals are drawn as bands in one figure; more hide each other. */
-export const MOST_BANDS = 10;
+/** Maximum number of trainings in one comparison. */
+export const MAX_COMPARED = 20;
+/** Maximum number of systems whose intervals are drawn as bands in one figure, so that the bands stay readable. */
+export const MAX_BANDS = 10;

@@ -16,10 +16,10 @@ import { LOSS } from "./labels.js";
 const HEIGHT = 400;
 
 /**
- * The learning curves of several trainings in one figure, one metric at a time: validation where there is one.
+ * Show the learning curves of several trainings in one figure, one metric at a time; validation data is preferred.
  *
  * @typedef {{id: string, name: string, title: string, slot: number, word: string, history: History}} Line
- *   title: the whole name; slot: which colour it has; word: what its iterations are called
+ *   title: the full name; slot: index of the colour; word: noun of its iterations, such as epoch
  * @param {{metric: string | null, smoothing: number}} start
  * @param {{chosen: (name: string) => void, smoothed: (share: number) => void}} callbacks
  */
@@ -61,12 +61,15 @@ export function comparedCurves(start, { chosen, smoothed }) {
   /** @type {string | null} */
   let main = null;
 
-  /** @param {Line[]} newLines @param {number} all @param {string | null} ranked */
-  function update(newLines, all, ranked) {
+  /** @param {Line[]} newLines @param {number} newTotal @param {string | null} rankingMetric */
+  function update(newLines, newTotal, rankingMetric) {
     lines = newLines;
-    total = all;
-    main = ranked;
-    setText(words, total > lines.length ? `${lines.length} of ${count(total)} are drawn: the best by validation.` : "");
+    total = newTotal;
+    main = rankingMetric;
+    setText(
+      words,
+      total > lines.length ? `${lines.length} of ${count(total)} trainings are drawn: the best by validation.` : "",
+    );
     words.hidden = total <= lines.length;
     const metrics = curveMetrics(lines);
     if (!metrics.length) return;
@@ -104,7 +107,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
     setAttribute(figure.plot, "data-lines", lines.length);
   }
 
-  /** Leaves one line as it is and lets the others fade; all are as they were with null. @param {string | null} id */
+  /** Highlight one line by fading the others; null ends the highlight. @param {string | null} id */
   function highlight(id) {
     const line = lines.find((each) => each.id === id);
     setAttribute(figure.plot, "data-highlighted", line?.id);
@@ -116,7 +119,7 @@ export function comparedCurves(start, { chosen, smoothed }) {
   return { node, update, highlight };
 }
 
-/** A line of a figure, named. @param {Line} line */
+/** Return the legend entry of a line. @param {Line} line */
 export function chip({ id, name, title, slot }) {
   return h(
     "li",
@@ -143,7 +146,7 @@ function valuesOf({ curves }, name) {
 }
 
 /**
- * Return "validation ndcg@5", "training ndcg@5", or both where trainings differ in that.
+ * Return "validation ndcg@5", "training ndcg@5", or both where only some trainings have validation data.
  *
  * @param {Line[]} lines
  * @param {string} name
@@ -156,7 +159,7 @@ function axisTitle(lines, name) {
   return `${parts.filter(Boolean).join(" or ")} ${name}`;
 }
 
-/** The exponential moving average, without the pull of its first value. @param {(number | null)[]} values @param {number} share of what was before */
+/** Return the exponential moving average with bias correction. @param {(number | null)[]} values @param {number} share weight of the previous values */
 function smoothValues(values, share) {
   let sum = 0;
   let weight = 0;
@@ -173,7 +176,7 @@ function smoothValues(values, share) {
  *
  * @param {Line} drawn
  * @param {string} name
- * @param {number} share of what was before
+ * @param {number} share weight of the previous values
  * @returns {import("../figures/frame.js").Series[]}
  */
 function seriesOf({ id, title, slot, history }, name, share) {

@@ -1,5 +1,5 @@
 /**
- * Several trainings row by row: their settings where they differ, and their metrics.
+ * Table of several trainings: the settings that differ, and their metrics.
  * @module
  */
 import { pValue } from "../evaluation/verdict.js";
@@ -13,8 +13,8 @@ import { lineStyle, swatch } from "../figures/legend.js";
 import { LOSS } from "./labels.js";
 import { flatten, plainName, shown } from "./specification.js";
 
-// How a job waits and what it may take change nothing of what comes out; seeds change it by chance alone.
-const NO_MATTER = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|(.* )?(\w+_)?seed)$/;
+// Settings that do not change the result, and seeds, which change it only by chance.
+const IGNORED_SETTINGS = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|(.* )?(\w+_)?seed)$/;
 
 /** @typedef {import("./labels.js").Job} Job */
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -22,10 +22,10 @@ const NO_MATTER = /^(kind|model_name|priority|automatic\b.*|tags\b.*|limits\b.*|
 const SCORER = "scorer kind";
 
 /** @typedef {{losses: Schemas["LossDescription"][], scorers: Schemas["ScorerDescription"][], schemas: SchemasByName}} Catalogue */
-/** @typedef {{name: string, values: Map<string, unknown>}} Setting values by the job's id, undefined in jobs that know no such setting */
+/** @typedef {{name: string, values: Map<string, unknown>}} Setting values by the job's id, undefined in jobs without the setting */
 
 /**
- * The settings that are not the same in all. What belongs to a loss or to a kind of scorer counts where it is not at
+ * Return the settings that are not the same in all jobs. A parameter of a loss or scorer counts only where it is not at
  * its default.
  *
  * @param {import("./labels.js").Job[]} jobs
@@ -42,7 +42,7 @@ export function differingSettings(jobs, catalogue) {
     return new Set(values.map((value) => value || "")).size > 1;
   };
   return [...names]
-    .filter((name) => !NO_MATTER.test(name) && differs(name))
+    .filter((name) => !IGNORED_SETTINGS.test(name) && differs(name))
     .map((name) => ({ name, values: new Map(specs.map(({ id, spec }) => [id, spec.get(name)])) }));
 }
 
@@ -70,8 +70,9 @@ function isDefault(spec, name, { losses, scorers, schemas }) {
 }
 
 /**
- * Return a name for each training: the one given by hand, else its model, with the settings that differ where models
- * share a name, "web: ndcg-loss2++, 0.05". Those that would be called the same have their seeds, or numbers.
+ * Return a label for each training: the job's name, else the model name. Where model names repeat, the label includes
+ * the settings that differ, "web: ndcg-loss2++, 0.05". Equal labels are distinguished by the seed or a number.
+ *
  * @param {import("./labels.js").Job[]} jobs
  * @param {Setting[]} differing
  * @returns {Map<string, string>} by id
@@ -84,23 +85,23 @@ export function names(jobs, differing) {
   const words = (job) => {
     if (job.name) return job.name;
     const base = job.spec.model_name ?? "";
-    const apart = differing
+    const settings = differing
       .map(({ values }) => values.get(job.id))
       .filter((value) => ["string", "number"].includes(typeof value));
-    const few = apart.slice(0, byKind ? 1 : 3).join(", ");
+    const few = settings.slice(0, byKind ? 1 : 3).join(", ");
     return alike && few ? `${base}: ${few}` : base;
   };
-  const called = jobs.map(words);
+  const labels = jobs.map(words);
   return new Map(
     jobs.map((job, index) => {
-      const group = jobs.filter((_, other) => called[other] === called[index]);
-      return [job.id, called[index] + apart(group, job)];
+      const group = jobs.filter((_, other) => labels[other] === labels[index]);
+      return [job.id, labels[index] + distinguishingSuffix(group, job)];
     }),
   );
 }
 
-/** Return what tells a training from others of one name. @param {Job[]} group @param {Job} job */
-function apart(group, job) {
+/** Return a suffix that distinguishes a training from others with the same label. @param {Job[]} group @param {Job} job */
+function distinguishingSuffix(group, job) {
   const seeds = new Set(group.map(({ spec }) => spec.seed));
   if (group.length > 1 && seeds.size === group.length) return `, seed ${job.spec.seed}`;
   const index = group.indexOf(job);
@@ -108,7 +109,7 @@ function apart(group, job) {
 }
 
 /**
- * Names without their common prefix, up to the end of a word: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
+ * Return names without their common prefix, which ends at a word boundary: "shop: 0.05, 31" and "shop: 0.1, 31" lose "shop: ".
  *
  * @param {Map<string, string>} names by id
  * @returns {Map<string, string>} by id
@@ -128,7 +129,7 @@ export function withoutPrefix(names) {
   return new Map([...names].map(([id, name]) => [id, name.slice(common.length) || name]));
 }
 
-// Parts of the data with metrics, without the test data: do not choose by it.
+// Parts of the data by preference: the metric columns show the first one that any training was measured on.
 const PARTS = ["validation", "test", "train"];
 
 /**
@@ -136,7 +137,7 @@ const PARTS = ["validation", "test", "train"];
  * @property {Job} job
  * @property {string} name
  * @property {string} title
- * @property {number | null} slot colour of its line, null where it is not drawn
+ * @property {number | null} slot index of the line's colour, null where it is not drawn
  * @property {Schemas["RankedTraining"]} ranked
  * @property {boolean} isBest
  * @property {Metrics} metrics
@@ -161,7 +162,7 @@ const STATUS = {
 };
 
 /**
- * Table of trainings, the best by validation first: metrics, and settings that differ.
+ * Show a table of trainings, the best by validation first: metrics, and settings that differ.
  *
  * @param {import("../tables/table.js").Order | null} order
  * @param {{sorted: (order: import("../tables/table.js").Order) => void, pointed: (id: string | null) => void}}
@@ -172,7 +173,7 @@ export function comparedTable(order, { sorted, pointed }) {
   const foot = h("p", { class: "hint" });
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
-  let known = "";
+  let shownColumns = "";
   for (const event of ["pointerover", "focusin"])
     node.addEventListener(event, ({ target }) => {
       const row = target instanceof Element ? target.closest("tr[data-job]") : null;
@@ -186,8 +187,8 @@ export function comparedTable(order, { sorted, pointed }) {
     const measured = finalMetrics(rows, part);
     const tested = rows.some(({ ranked }) => ranked.test);
     const state = JSON.stringify([part, ranking.metric, measured, tested, settings.map(({ name }) => name)]);
-    if (state !== known) {
-      known = state;
+    if (state !== shownColumns) {
+      shownColumns = state;
       const columns = [
         TRAINING,
         ...(ranking.metric ? rankedColumns(ranking, tested) : []),
@@ -232,7 +233,7 @@ function rankedColumns({ metric: name }, tested) {
     },
     {
       key: "difference",
-      label: "to the best",
+      label: "difference to the best",
       title: "Mean difference over the same validation queries, with the adjusted p-value",
       number: true,
       value: ({ ranked }) => ranked.difference,
@@ -250,7 +251,7 @@ function testColumn(name) {
   return {
     key: "test",
     label: `test ${name}`,
-    title: "Do not choose by it: the test data would no longer be independent",
+    title: "Do not select by this column: the test data would no longer be independent",
     number: true,
     value: ({ ranked }) => ranked.test?.mean ?? null,
     cell: ({ ranked }) => h("span", { class: "final-look" }, metric(ranked.test?.mean), interval(ranked.test)),
@@ -310,8 +311,8 @@ function footnote(ranking, rows, settings, part) {
       ),
     ],
     part && rows.length > 1 && `${ranking.sentence} `,
-    rows.some(({ ranked }) => ranked.test) && "Choose by the validation, not by the test. ",
-    settings.length ? "All other settings are the same" : rows.length > 1 && "Their settings are the same",
-    rows.length > 1 && (new Set(rows.map(({ job }) => job.spec.seed)).size > 1 ? ", apart from seeds." : "."),
+    rows.some(({ ranked }) => ranked.test) && "Select by the validation metric, not by the test metric. ",
+    settings.length ? "All other settings are equal" : rows.length > 1 && "The settings are equal",
+    rows.length > 1 && (new Set(rows.map(({ job }) => job.spec.seed)).size > 1 ? ", except the seeds." : "."),
   ].flat();
 }

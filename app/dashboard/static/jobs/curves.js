@@ -17,7 +17,7 @@ import { count, lossValue, metric } from "../page/format.js";
  * Return a reader of a job's learning curves, which fetches them as they grow.
  *
  * @param {string} jobId
- * @returns {(job: import("./labels.js").Job) => Promise<History>} asks for the iterations not yet known
+ * @returns {(job: import("./labels.js").Job) => Promise<History>} requests only the new iterations
  */
 export function historyReader(jobId) {
   const read = conditionalReader();
@@ -42,7 +42,7 @@ export function historyReader(jobId) {
 }
 
 /**
- * The learning curves of several jobs, with one request for the new iterations of all active ones.
+ * Return a reader of the learning curves of several jobs, with one request for the new iterations of all active jobs.
  *
  * @returns {(jobs: import("./labels.js").Job[]) => Promise<Map<string, History>>} by the job's id
  */
@@ -53,16 +53,16 @@ export function historiesReader() {
   return async (jobs) => {
     const open = jobs.filter(({ id }) => !known.get(id)?.ended);
     for (const job of open) if (revises(job)) known.delete(job.id);
-    const asked = open.map(({ id }) => {
+    const parameters = open.map(({ id }) => {
       const last = known.get(id)?.history.iterations.at(-1);
       return ["job", last ? `${id}:${last}` : id];
     });
-    const { items } = asked.length
-      ? await read(`/v1/jobs/histories?${new URLSearchParams([...asked, ["times", "true"]])}`)
+    const { items } = parameters.length
+      ? await read(`/v1/jobs/histories?${new URLSearchParams([...parameters, ["times", "true"]])}`)
       : { items: [] };
     for (const item of items) {
       const before = known.get(item.job_id);
-      // A job that lost its worker may have restarted: the next request asks for all of it.
+      // A job that lost its worker may have restarted: the next request reads the whole history.
       if (before && before.attempt !== item.attempt) known.delete(item.job_id);
       else
         known.set(item.job_id, {
@@ -75,7 +75,7 @@ export function historiesReader() {
   };
 }
 
-/** Whether a job adds to iterations that were read before, as each fold of a cross-validation does. @param {import("./labels.js").Job} job */
+/** Check whether a job also changes earlier iterations, as each fold of a cross-validation does. @param {import("./labels.js").Job} job */
 function revises({ spec }) {
   const validation = spec?.validation;
   if (!validation || typeof validation !== "object") return false;
@@ -160,7 +160,7 @@ export function learningCurve() {
       setText(note, isOpen ? `Waiting for the first ${word}.` : `No ${word} was recorded.`);
       return;
     }
-    const name = [chosen, job.main_metric?.name ?? ""].find((wanted) => names.includes(wanted)) ?? names[0];
+    const name = [chosen, job.main_metric?.name ?? ""].find((candidate) => names.includes(candidate)) ?? names[0];
     tabs.show(name, names);
     figure.draw(curveFigure(history, name, word));
     setAttribute(figure.plot, "data-points", history.iterations.length);
@@ -174,9 +174,10 @@ export function learningCurve() {
   return { node, update };
 }
 
-const MOST_FOLDS = 20;
+/** Curves of single folds are drawn up to this number of folds. */
+const MAX_DRAWN_FOLDS = 20;
 
-/** Return the data of a cross-validation's folds, by their names. @param {object} measured by data */
+/** Return the names of the folds of a cross-validation. @param {object} measured values by part of the data */
 export function foldsOf(measured) {
   return Object.keys(measured).filter((part) => part.toLowerCase().startsWith("fold"));
 }
@@ -187,7 +188,7 @@ function metricsOf(history) {
   return [...names].sort((one, other) => Number(one === LOSS) - Number(other === LOSS));
 }
 
-/** Return the horizontal axis of curves by iteration. @param {string} [word] what an iteration is called */
+/** Return the horizontal axis of curves by iteration. @param {string} [word] noun of an iteration, such as epoch */
 export function iterationAxis(word = "iteration") {
   return { title: word, zero: true, whole: true, format: count };
 }
@@ -215,7 +216,7 @@ export function curveFigure(history, name, word) {
     y: { title: name, read: name === LOSS ? lossValue : metric },
     series: [
       ...line("train", { colour: "train", width: 1.5 }),
-      ...(folds.length > MOST_FOLDS
+      ...(folds.length > MAX_DRAWN_FOLDS
         ? []
         : folds.flatMap((part) => line(part, { group: "folds", width: 1, opacity: 0.35 }))),
       ...line("validation", { width: 2.25 }),

@@ -13,22 +13,22 @@ import { get, Problem } from "../page/api.js";
 import { h, problemBox, replace, setAttribute, svg, tableHead } from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
 
-// As the API names them, in the order in which they are drawn.
+// Descriptions of the parts of an iteration's time, keyed by the API's names, in drawing order.
 /** @type {Record<string, string>} */
 const TIME_PARTS = {
   tree: "LightGBM's work on the tree",
   network: "The network's scores, gradients and steps",
   objective: "The loss and its gradient",
   metrics: "Measuring on training and validation data",
-  diagnostics: "The diagnostics that the job asked for",
+  diagnostics: "The requested diagnostics",
 };
-const GAP = 0.25;
-const LEAST = 0.6;
+const GAP_PERCENT = 0.25;
+const MIN_WIDTH_PERCENT = 0.6;
 
 /**
  * @param {string} word of an iteration
- * @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times are
- *   known
+ * @returns {{node: HTMLElement, update: (history: import("./curves.js").History) => void}} hidden while no times were
+ *   recorded
  */
 function iterationTimes(word) {
   const bar = svg("svg", { class: "stacked-bar", role: "img" });
@@ -52,7 +52,7 @@ function iterationTimes(word) {
     node.hidden = !means;
     if (!means) return;
     const { first, last, parts } = means;
-    setAttribute(bar, "aria-label", `${parts.map(words).join(", ")} an ${word}, means.`);
+    setAttribute(bar, "aria-label", `Mean time of an ${word}: ${parts.map(words).join(", ")}.`);
     replace(bar, ...segments(parts));
     replace(
       legend,
@@ -67,7 +67,7 @@ function iterationTimes(word) {
     );
     const total = parts.reduce((sum, { time }) => sum + time, 0);
     const which = first === last ? `${word} ${count(last)}` : `${word}s ${count(first)} to ${count(last)}`;
-    replace(note, `${milliseconds(total)} in all; means of ${which}.`);
+    replace(note, `${milliseconds(total)} in total; means of ${which}.`);
   }
   return { node, update };
 }
@@ -81,8 +81,8 @@ function words({ name, time }) {
 /** @typedef {{first: number, last: number, parts: TimePart[]}} MeanTimes of the iterations from first to last */
 
 /**
- * Return the mean time of an iteration by part, without parts that were never recorded. The sum times the number of
- * iterations is the time that they took: each measurement counts for the iterations since the one before.
+ * Return the mean time of an iteration by part, without parts that were never recorded. A measurement is weighted by the
+ * number of iterations since the previous measurement.
  *
  * @param {Pick<import("./curves.js").History, "iterations" | "milliseconds">} history
  * @returns {MeanTimes | null} null while nothing was recorded
@@ -103,11 +103,11 @@ export function meanTimes({ iterations, milliseconds: times }) {
   return { first: counting[0].before + 1, last: counting[counting.length - 1].iteration, parts };
 }
 
-/** Draw the parts in per cent of the width. A part that takes any time can be seen. @param {TimePart[]} parts */
+/** Draw the parts in per cent of the width. Each part has a minimum width. @param {TimePart[]} parts */
 function segments(parts) {
   const total = parts.reduce((sum, { time }) => sum + time, 0) || 1;
-  const widths = parts.map(({ time }) => Math.max(LEAST, (100 * time) / total));
-  const room = (100 - GAP * (parts.length - 1)) / widths.reduce((sum, width) => sum + width, 0);
+  const widths = parts.map(({ time }) => Math.max(MIN_WIDTH_PERCENT, (100 * time) / total));
+  const room = (100 - GAP_PERCENT * (parts.length - 1)) / widths.reduce((sum, width) => sum + width, 0);
   let x = 0;
   return parts.map(({ name }, index) => {
     const width = widths[index] * room;
@@ -117,7 +117,7 @@ function segments(parts) {
       width: `${width.toFixed(3)}%`,
       height: "100%",
     });
-    x += width + GAP;
+    x += width + GAP_PERCENT;
     return segment;
   });
 }
@@ -159,8 +159,8 @@ function content(job, evaluation) {
   if (known.size === 0) {
     return [h("p", { class: "hint" }, isActive(job) ? "No metrics yet." : "No metrics were recorded.")];
   }
-  const asked = (job.spec?.metrics || []).filter((name) => known.has(name));
-  const names = [...new Set([...asked, ...known])];
+  const requested = (job.spec?.metrics || []).filter((name) => known.has(name));
+  const names = [...new Set([...requested, ...known])];
   const head = [
     "Metric",
     ...parts.map(([, label]) => label),
@@ -208,7 +208,7 @@ function interval(summary) {
 /** @param {import("./labels.js").Job} job */
 function partsLabel(job) {
   return job.result?.cross_validation
-    ? "Train of the model on all folds; validation over all queries, each by a model that has not seen it."
+    ? "Train: the model trained on all folds. Validation: all queries, each with a model that was not trained on it."
     : `Train and validation at the best ${iterationWord(job)}.`;
 }
 
@@ -238,7 +238,7 @@ function trainingLoss(job) {
  *
  * @param {import("./labels.js").Job} first
  * @returns {{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void>}}
- *   update fetches what the job's state calls for, and nothing once a finished job has been read
+ *   update fetches the data that the job's state requires, and nothing after a finished job was read
  */
 export function jobDetail(first) {
   const problem = h("div", { class: "job-problem" });
@@ -268,18 +268,18 @@ export function jobDetail(first) {
   /** @param {import("./labels.js").Job} job */
   async function update(job) {
     const hint = problemHint(job);
-    const found = outcomeDetail(job);
+    const outcome = outcomeDetail(job);
     replace(
       problem,
       job.problem && problemBox(job.problem),
       hint && h("p", { class: "hint" }, hint),
-      found && h("p", {}, found),
+      outcome && h("p", {}, outcome),
     );
     if (readFor === job.status && !isActive(job)) return;
     try {
       await read(job);
     } catch (error) {
-      // What is refused about one job must not end the polling of all.
+      // A refused request for one job must not end the polling of all jobs.
       if (!(error instanceof Problem) || error.status >= 500) throw error;
       replace(problem, problemBox(error));
     }

@@ -8,17 +8,17 @@ import { counted, timeElement } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
 
-/** Key of a moment in local storage: earlier failures are dismissed. The API knows keys and not people. */
+/** Key in local storage of the time up to which failures are dismissed. The API has no user accounts to store it for. */
 const DISMISSED = "rankery.dismissed-failures";
 
 /** @param {Job} job */
 const endOf = (job) => job.finished_at ?? job.created_at;
 
-/** Whether the data that a job failed to read was deleted, as a mended upload does. @param {Job} job */
+/** Check whether the dataset of a failed ingestion was deleted, as it is when the upload is repaired. @param {Job} job */
 const isMended = ({ kind, dataset_names: names }) => kind === "ingest" && !Object.keys(names).length;
 
 /**
- * Return the failures after a moment that are not mended, the latest first.
+ * Return the failures after a moment that were not repaired, the latest first.
  *
  * @param {Job[]} jobs
  * @param {string | null} moment
@@ -38,15 +38,16 @@ export function failedSince(jobs, moment) {
  * @param {() => void} dismissed
  */
 export function failureLine(jobs, more, dismissed) {
-  const left = failedSince(jobs, stored());
-  if (!left.length) return null;
-  const [last] = left;
-  const many = more && left.length === jobs.length ? `${left.length} or more jobs` : counted(left.length, "job");
+  const failures = failedSince(jobs, stored());
+  if (!failures.length) return null;
+  const [last] = failures;
+  const many =
+    more && failures.length === jobs.length ? `${failures.length} or more jobs` : counted(failures.length, "job");
   function dismiss() {
     try {
       localStorage.setItem(DISMISSED, endOf(last));
     } catch {
-      announce("This browser keeps nothing, so the failures will be shown again.");
+      announce("This browser forbids local storage, so the failures will be shown again.");
     }
     dismissed();
   }
@@ -58,7 +59,7 @@ export function failureLine(jobs, more, dismissed) {
       "span",
       { class: "failure", "data-job": last.id },
       h("a", { class: "quiet-link", href: jobPage(last.id) }, h("strong", {}, last.title)),
-      `: ${last.problem?.detail || last.problem?.title || "no reason is on record"}`,
+      `: ${last.problem?.detail || last.problem?.title || "no reason was recorded"}`,
     ),
     timeElement(endOf(last)),
     h("button", { type: "button", class: "quiet small", click: dismiss }, "Dismiss"),

@@ -1,5 +1,5 @@
 /**
- * The folds of a cross-validation: a row each, then the means over all queries and over the folds.
+ * Table of the folds of a cross-validation, with the means over all queries and over the folds.
  * @module
  */
 import { foldsOf } from "./curves.js";
@@ -60,7 +60,7 @@ function content(folds, found, word) {
         {},
         tableHead(...["Fold", "Queries", word, ...names].map(head)),
         h("tbody", {}, ...folds.map((measured) => row(measured, names))),
-        found && h("tfoot", {}, ...together(found, names)),
+        found && h("tfoot", {}, ...summaryRows(found, names)),
       ),
     ),
     h("p", { class: "hint" }, ...notes(found, word.toLowerCase())),
@@ -80,7 +80,7 @@ function row({ name, queries, trees, metrics }, names) {
 }
 
 /** @param {CrossValidation} found @param {string[]} names */
-function together({ metrics, queries, cross_validation: { best_iteration: trees, over_folds: overFolds } }, names) {
+function summaryRows({ metrics, queries, cross_validation: { best_iteration: trees, over_folds: overFolds } }, names) {
   /** @param {MeanInterval | null | undefined} summary */
   const mean = (summary) => number(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalLabel(summary)));
   return [
@@ -110,11 +110,11 @@ function number(...words) {
 
 /** @param {CrossValidation | null} found @param {string} word of several iterations @returns {Child[]} */
 function notes(found, word) {
-  if (!found) return ["Latest values; each fold is measured by a model that has not seen it."];
+  if (!found) return ["Latest values. Each fold is evaluated by a model that was not trained on it."];
   const ranking = found.cross_validation.ranking_id;
   return [
-    "Each query is measured by a model that has not seen it; 95% intervals over queries (bootstrap) and over folds (Student's t).",
-    ` The fold also chose its number of ${word}, so the values are slightly optimistic. The model has the median of the ${word}.`,
+    "Each query is evaluated by a model that was not trained on it. 95% intervals over queries (bootstrap) and over folds (Student's t).",
+    ` The number of ${word} was chosen on the same fold, so the values are slightly optimistic. The final model has the median number of ${word}.`,
     ranking && " ",
     ranking && h("a", { href: rankingPage(ranking) }, "Ranking by folds"),
   ];

@@ -58,8 +58,10 @@ export function outcomeDetail({ kind, result }) {
   if (kind === "promote") return `${result.sentence}.`;
   if (kind !== "reproduce") return null;
   const changed = (result.differences || []).map(({ what, then, now }) => `${what} ${then} then, ${now} now`);
-  const stored = result.stored_sha256 !== result.expected_sha256 && "the stored text has changed since";
-  const words = [result.equal ? "The same bytes came out" : "Other bytes came out", ...changed, stored].filter(Boolean);
+  const stored = result.stored_sha256 !== result.expected_sha256 && "the stored model has changed since";
+  const words = [result.equal ? "The model file is identical" : "The model file differs", ...changed, stored].filter(
+    Boolean,
+  );
   return `${words.join("; ")}.`;
 }
 
@@ -112,7 +114,7 @@ export function datasetOf(job) {
 const SHOWN_AS_SHARE = new Set(["reading", "binning"]);
 
 /**
- * Check whether the present phase counts its steps. A training keeps its last count while it stores
+ * Check whether the current phase counts its steps. A training keeps its last count while it stores
  * and evaluates the model.
  * @param {Job} job
  */
@@ -146,8 +148,8 @@ export function progressLabel(job) {
 /** @param {Job} job */
 function waitingLabel(job) {
   const { attempt, attempts, resumable_from: from } = job;
-  if (from) return `waiting to go on from ${iterationWord(job)} ${count(from)}`;
-  return attempt > 0 || attempts?.length ? "waiting to start again" : "waiting for a worker";
+  if (from) return `waiting to resume from ${iterationWord(job)} ${count(from)}`;
+  return attempt > 0 || attempts?.length ? "waiting to restart" : "waiting for a worker";
 }
 
 /** "stopped early at 112 of 500 · took 41 s", for a job that has ended. @param {Job} job */
@@ -173,12 +175,11 @@ export const LOSS = "loss";
 /** @type {Record<string, string>} */
 const HINTS = {
   "Worker lost":
-    "A worker falls silent when its process or machine is stopped, or when the system kills it for want of memory. " +
-    "Its log has the reason. With a memory limit a job that needs too much fails by itself, and harms no worker.",
+    "A worker stops responding when its process or machine is stopped, or when the system runs out of memory and kills it. " +
+    "Its log has the reason. With a memory limit, a job that needs too much memory fails without harming the worker.",
   "Time limit":
-    "All attempts count together. Fewer iterations, leaves, units or queries take less time; or submit it again with a higher limit.",
-  "Memory limit":
-    "Fewer bins, leaves, units or features, or a part of the queries, take less memory; or submit it again with a higher limit.",
+    "The limit applies to all attempts together. Reduce iterations, leaves, units or queries, or submit the job again with a higher limit.",
+  "Memory limit": "Use fewer bins, leaves, units, features or queries, or submit the job again with a higher limit.",
 };
 
 /** @param {Job} job @returns {string | null} */

@@ -1,5 +1,5 @@
 /**
- * One quantity by iteration in several trainings: a line for each, one quantity at a time.
+ * Figures of one quantity by iteration, with a line for each training.
  * @module
  */
 import { diagnosticLabel, isShare, readDiagnostics } from "../evaluation/diagnostics.js";
@@ -21,25 +21,25 @@ import { iterationAxis } from "./curves.js";
  * @property {string} name
  * @property {string} label of its button
  * @property {string} axis title of the vertical axis
- * @property {string} words what it means
- * @property {string} [source] where it is defined
- * @property {(value: number) => string} [ticks] a tick of the axis in words
- * @property {(value: number | undefined) => string} shown a value in words
+ * @property {string} words description
+ * @property {string} [source] reference of the definition
+ * @property {(value: number) => string} [ticks] formats a tick of the axis
+ * @property {(value: number | undefined) => string} shown formats a value
  * @property {(history: History) => (number | null)[]} values one for each iteration, null where it was not measured
  */
 
 const HEIGHT = 320;
-const MOST_DOTS = 60;
+const MAX_DOTS = 60;
 
 /**
- * A figure with a line for each training that measured the chosen quantity; hidden while none did.
+ * Show a figure with a line for each training that measured the chosen quantity; hidden while none did.
  *
  * @param {string} title
  * @param {{help: [page: string, label: string], find: (lines: Line[]) => Promise<Quantity[]> | Quantity[]}} options
  *   find: the quantities that at least one of the trainings measured
  */
 export function overlay(title, { help, find }) {
-  const tabs = metricTabs([], choose, `${title}: what is drawn`);
+  const tabs = metricTabs([], choose, `${title}: quantity`);
   const figure = figureView();
   const words = h("p", { class: "hint" });
   const absent = h("p", { class: "hint", hidden: true });
@@ -80,9 +80,9 @@ export function overlay(title, { help, find }) {
     const measured = lines.filter(({ history }) => quantity.values(history).some((value) => value !== null));
     replace(words, quantity.words, quantity.source && h("small", {}, ` ${quantity.source}`));
     replace(chips, ...measured.map(chip));
-    const lacking = lines.length - measured.length;
-    absent.hidden = lacking === 0;
-    setText(absent, `${lacking} of the trainings did not record it.`);
+    const missing = lines.length - measured.length;
+    absent.hidden = missing === 0;
+    setText(absent, `${missing} of the trainings did not record this quantity.`);
     figure.draw({
       summary: summary(measured, quantity),
       key: quantity.name,
@@ -107,7 +107,7 @@ function points(history, quantity) {
 /** @param {Line} line @param {Quantity} quantity @returns {import("../figures/frame.js").Series} */
 function seriesOf({ id, name, slot, history }, quantity) {
   const { x, y } = points(history, quantity);
-  return { name, group: id, ...lineStyle(slot), x, y, dots: x.length < MOST_DOTS, unnamed: true };
+  return { name, group: id, ...lineStyle(slot), x, y, dots: x.length < MAX_DOTS, unnamed: true };
 }
 
 /** @param {Line[]} lines @param {Quantity} quantity */
@@ -119,7 +119,7 @@ function summary(lines, quantity) {
   return `${quantity.label} of ${lines.length} trainings, at the last measurement: ${ends.join("; ")}.`;
 }
 
-/** The diagnostics that the losses of the trainings were asked for. @param {Line[]} lines @returns {Promise<Quantity[]>} */
+/** Return the loss diagnostics that the trainings recorded. @param {Line[]} lines @returns {Promise<Quantity[]>} */
 export async function diagnosticsOf(lines) {
   const names = new Set(lines.flatMap(({ history }) => Object.keys(history.curves.diagnostics ?? {})));
   if (!names.size) return [];
@@ -143,17 +143,17 @@ const TIME_WORDS = {
   tree: "The rest of LightGBM's work on a tree.",
   network: "The network's scores, gradients and steps.",
   metrics: "Measuring on training and validation data.",
-  diagnostics: "The diagnostics that the job asked for.",
+  diagnostics: "The requested diagnostics.",
 };
 
-/** The parts of an iteration's time that were recorded. @param {Line[]} lines @returns {Quantity[]} */
+/** Return the recorded parts of an iteration's time. @param {Line[]} lines @returns {Quantity[]} */
 export function timesOf(lines) {
   const names = Object.keys(TIME_WORDS).filter((name) => lines.some(({ history }) => history.milliseconds[name]));
   return names.map((name) => ({
     name,
     label: name,
     axis: "milliseconds",
-    words: `${TIME_WORDS[name]} Wall time of an ${iterationLabel(lines)}; trainings that ran beside others took longer.`,
+    words: `${TIME_WORDS[name]} Wall time of an ${iterationLabel(lines)}; trainings that ran at the same time as others took longer.`,
     shown: (value) => (value === undefined ? "–" : milliseconds(value)),
     values: ({ milliseconds: times, iterations }) => times[name] ?? iterations.map(() => null),
   }));

@@ -1,5 +1,5 @@
 /**
- * The ranks of a distributed training: where each runs, what it holds, and how long it waits for the others.
+ * Ranks of a distributed training: their hosts, their data, and the time that they wait for each other.
  * @module
  */
 import { isActive } from "./labels.js";
@@ -54,20 +54,20 @@ function heading() {
   );
 }
 
-/** "Started again once after a rank was lost. These are the last values before the end." @param {Job} job */
+/** "All ranks were restarted once after a rank was lost." @param {Job} job */
 function ranksLabel(job) {
   const restarts = job.progress?.restarts ?? 0;
   const times = restarts === 1 ? "once" : `${count(restarts)} times`;
   const sentences = [
     "Each rank holds whole queries and grows the same trees.",
-    restarts > 0 && `All were started again ${times} after one was lost.`,
+    restarts > 0 && `All ranks were restarted ${times} after a rank was lost.`,
     !isActive(job) && "These are the last values before the end.",
   ];
   return sentences.filter(Boolean).join(" ");
 }
 
 /**
- * Return the row of a rank. What changes comes first, so that it is in sight where the table is cut off.
+ * Return the row of a rank. Values that change come first, so that they stay visible where the table is cut off.
  *
  * @param {Rank} rank
  * @param {boolean} active whether the job is running

@@ -1,5 +1,5 @@
 /**
- * Mean and spread of trainings that were repeated, as `repeats` of `POST /v1/jobs/batch` does.
+ * Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits.
  * @module
  */
 import { h, tableHead } from "../page/dom.js";
@@ -9,10 +9,11 @@ import { count, metric } from "../page/format.js";
 /** @typedef {Schemas["RankedTraining"]} Ranked */
 
 const DATA = /** @type {const} */ (["validation", "test"]);
-const ASIDE = new Set(["grid", "repeat"]);
+/** Tags that do not distinguish settings. */
+const IGNORED_TAGS = new Set(["grid", "repeat"]);
 
 /**
- * Return a panel with a row for each setting and data, nothing where no setting was trained twice.
+ * Return a panel with a row for each setting and part of the data, null where no setting was trained twice.
  *
  * @param {Ranking} ranking
  */
@@ -24,12 +25,16 @@ export function repeatsPanel(ranking) {
     }),
   );
   if (!rows.length) return null;
-  const heads = ["Setting", "Data", "Trainings", "Mean", "Standard deviation", "Least", "Most"];
+  const heads = ["Setting", "Data", "Trainings", "Mean", "Standard deviation", "Minimum", "Maximum"];
   return h(
     "section",
     { class: "panel" },
     h("h2", {}, `Repeats: ${ranking.metric ?? ""}`),
-    h("p", { class: "hint" }, "Each repeat has its own seed. Smaller differences than their spread are chance."),
+    h(
+      "p",
+      { class: "hint" },
+      "Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance.",
+    ),
     h(
       "div",
       { class: "scroll" },
@@ -38,14 +43,14 @@ export function repeatsPanel(ranking) {
   );
 }
 
-/** Repeated trainings by the tags that set them apart. @param {Ranked[]} items @returns {Map<string, Ranked[]>} */
+/** Group repeated trainings by the tags of their settings. @param {Ranked[]} items @returns {Map<string, Ranked[]>} */
 function groups(items) {
   /** @type {Map<string, Ranked[]>} */
   const found = new Map();
   for (const ranked of items) {
     const tags = /** @type {Record<string, string>} */ (ranked.job.spec.tags ?? {});
     if (!tags.repeat) continue;
-    const varied = Object.entries(tags).filter(([tag]) => !ASIDE.has(tag));
+    const varied = Object.entries(tags).filter(([tag]) => !IGNORED_TAGS.has(tag));
     const setting = [ranked.job.spec.model_name, ...varied.map(([tag, value]) => `${tag} ${value}`)].join(", ");
     found.set(setting, [...(found.get(setting) ?? []), ranked]);
   }

@@ -1,5 +1,5 @@
 /**
- * The specification of a job: to read, and as JSON, shell command or Python that submits it again.
+ * Specification of a job: as a table, as JSON, and as a shell command or Python that submits it again.
  * @module
  */
 import { contractLabel } from "../evaluation/metrics.js";
@@ -21,8 +21,8 @@ export async function isSubmitted(kind) {
 export async function requestOf({ kind, spec }) {
   const [{ kinds, schemas }, { presets }] = await Promise.all([get("/v1/job-schemas"), get("/v1/metrics")]);
   const shrink = shrinker(schemas);
-  const asked = { ...pinned(spec), ...unseeded(spec), contract: named(spec.contract, presets) };
-  const shrunk = /** @type {Record<string, Json>} */ (shrink(asked, { $ref: kinds[kind] }));
+  const request = { ...pinned(spec), ...unseeded(spec), contract: named(spec.contract, presets) };
+  const shrunk = /** @type {Record<string, Json>} */ (shrink(request, { $ref: kinds[kind] }));
   return { kind, ...shrunk };
 }
 
@@ -66,7 +66,7 @@ function unseeded({ loss, seed }) {
   return loss && loss.seed === seed ? { loss: { ...loss, seed: null } } : {};
 }
 
-/** Replace models by their versions, which an alias may have left since. @param {unknown} value @returns {any} */
+/** Replace references by fixed model versions, because an alias may have moved since. @param {unknown} value @returns {any} */
 function pinned(value) {
   if (Array.isArray(value)) return value.map(pinned);
   if (!value || typeof value !== "object") return value;
@@ -84,7 +84,7 @@ function shrinker(schemas) {
   const resolve = (schema) => (schema?.$ref ? schemas[schema.$ref.split("/").at(-1) ?? ""] : schema);
 
   /**
-   * Return the schema, of several, that the value follows: the one that requires most of what is there.
+   * Return the alternative of a schema that a value matches: the one with the most required fields that are present.
    *
    * @param {Record<string, unknown>} value
    * @param {Schema} schema
@@ -130,7 +130,7 @@ function shrinker(schemas) {
   };
 }
 
-/** Check whether null means something else than an empty object: without a distribution there are no ranks. @param {Schema} property */
+/** Check whether null differs from an empty object: an empty distribution has ranks, null has none. @param {Schema} property */
 function isNullable({ anyOf = [] }) {
   return anyOf.some(({ type }) => type === "null");
 }
@@ -159,7 +159,7 @@ function sorted(value) {
 /** @param {import("./labels.js").Job} job */
 export async function specification(job) {
   const { kind, ...spec } = job.spec || {};
-  // Without the defaults everything is shown, which is no less true.
+  // Without the defaults, all settings are shown.
   const defaults = await readDefaults(spec).catch(() => new Map());
   const entries = flatten(spec);
   const usual = entries.filter(([name, content]) => defaults.has(name) && same(defaults.get(name), content));
@@ -198,7 +198,7 @@ function facts(entries, job) {
   );
 }
 
-/** "loss truncation level". @param {string} name as `flatten` gives it */
+/** "loss truncation level". @param {string} name as `flatten` returns it */
 export function plainName(name) {
   return name
     .replace(/dataset_id$/, "dataset")
@@ -211,7 +211,7 @@ export function plainName(name) {
 /**
  * Format a value of a specification.
  *
- * @param {string} name as `flatten` gives it
+ * @param {string} name as `flatten` returns it
  * @param {unknown} content
  * @param {import("./labels.js").Job} job
  */
@@ -232,8 +232,7 @@ export function shown(name, content, job) {
 }
 
 /**
- * Return pairs of name and value, those of parts behind the part's name. LightGBM's hyperparameters go by their own
- * names.
+ * Return pairs of name and value. Nested names begin with the name of their part, except LightGBM's hyperparameters.
  *
  * @param {Record<string, unknown>} value
  * @param {string} [prefix]
@@ -251,7 +250,7 @@ export function flatten(value, prefix = "") {
 }
 
 /**
- * Return the defaults by the names that `flatten` gives.
+ * Return the defaults by the names that `flatten` returns.
  *
  * @param {JobSpecification} spec
  * @returns {Promise<Map<string, unknown>>}
@@ -295,7 +294,7 @@ async function commands(job) {
     h(
       "p",
       { class: "hint" },
-      "What is not named is at its default. Where API keys are in use, set RANKERY_API_KEY and, with curl, add the header Authorization: Bearer.",
+      "Settings that are not listed have their defaults. If the service requires API keys, set RANKERY_API_KEY; with curl, add the header Authorization: Bearer.",
     ),
   ];
 }

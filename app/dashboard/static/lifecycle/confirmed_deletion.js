@@ -1,8 +1,8 @@
 /**
- * The button that deletes the object of a page after a question.
+ * Button that deletes the object of a page after a confirmation.
  * @module
  */
-import { Away, Problem, request } from "../page/api.js";
+import { Problem, request, Unavailable } from "../page/api.js";
 import { confirmed, h } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 
@@ -29,7 +29,7 @@ export function confirmedDeleteButton(name, path, consequence, leave) {
       await request(path, { method: "DELETE" });
     } catch (error) {
       resumePolling();
-      if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
       button.after(h("span", { class: "error", role: "alert" }, error.message));
       return;
     }

@@ -1,5 +1,5 @@
 /**
- * The dialog that moves objects to the trash: what goes along, what is refused and why, before anything is done.
+ * Dialog that moves objects to the trash. A preview lists all objects to delete, and refusals with their reasons.
  * @module
  */
 import {
@@ -24,8 +24,8 @@ import { offerUndo, openAfterDeletion } from "./undo.js";
 /** @typedef {Deletion["refused"][number]} Refusal */
 /** @typedef {Refusal["holders"][number]} Holder */
 
-/** Refused objects that are listed. */
-const MOST_LISTED = 20;
+/** Maximum number of refused objects in the list. */
+const MAX_LISTED = 20;
 
 /**
  * Return the button that deletes the object of a page and opens the list of its kind.
@@ -61,7 +61,7 @@ function dialogButton(words, click) {
 /**
  * @param {string} kind
  * @param {string[]} ids
- * @param {(deleted: import("./undo.js").Deleted) => void} done is called while the page asks for nothing
+ * @param {(deleted: import("./undo.js").Deleted) => void} done called while polling is paused
  * @param {import("../tables/paged_list.js").AskedFilter[]} [filters]
  */
 function openDialog(kind, ids, done, filters) {
@@ -86,59 +86,59 @@ function openDialog(kind, ids, done, filters) {
           "label",
           { class: "check" },
           withResults,
-          ` With ${kind === "jobs" ? "what they made" : "their evaluations, rankings and inspections"}`,
+          ` With ${kind === "jobs" ? "their results" : "their evaluations, rankings and inspections"}`,
         ),
-      h("label", { class: "check" }, permanently, " Free the bytes immediately, without the trash"),
+      h("label", { class: "check" }, permanently, " Delete permanently, without the trash"),
       outcome,
       h("div", { class: "actions end" }, cancel, confirm),
     ),
   );
-  let asked = 0;
+  let requests = 0;
 
   function close() {
     dialog.close();
   }
 
   /** @param {number | null} number of the objects that match, null before it is known */
-  function ask(number) {
+  function showQuestion(number) {
     setText(question, `Delete ${scope.words(number)}?`);
     setAttribute(dialog, "aria-label", question.textContent);
   }
 
   /** @param {boolean} dry @returns {Promise<Deletion>} */
   async function post(dry) {
-    const manner = { with_results: withResults.checked, permanently: permanently.checked, dry_run: dry };
-    return (await request(`/v1/${kind}/delete`, { method: "POST", json: { ...scope.asked(), ...manner } })).body;
+    const options = { with_results: withResults.checked, permanently: permanently.checked, dry_run: dry };
+    return (await request(`/v1/${kind}/delete`, { method: "POST", json: { ...scope.asked(), ...options } })).body;
   }
 
   async function preview() {
-    const mine = ++asked;
-    ask(null);
+    const mine = ++requests;
+    showQuestion(null);
     confirm.disabled = true;
     outcome.setAttribute("aria-busy", "true");
     try {
       const found = await post(true);
-      if (mine !== asked) return;
-      ask(found.complete ? (found.deleted[kind] ?? 0) + found.refused_count : null);
+      if (mine !== requests) return;
+      showQuestion(found.complete ? (found.deleted[kind] ?? 0) + found.refused_count : null);
       replace(outcome, ...summary(found));
       confirm.disabled = Object.keys(found.deleted).length === 0;
     } catch (error) {
-      if (mine === asked) replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
+      if (mine === requests) replace(outcome, h("p", { class: "error", role: "alert" }, messageOf(error)));
     } finally {
-      if (mine === asked) outcome.removeAttribute("aria-busy");
+      if (mine === requests) outcome.removeAttribute("aria-busy");
     }
   }
 
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
-    asked++; // a preview under way is of no use any more
+    requests++; // ignore the answer of a preview that is still pending
     confirm.disabled = true;
     /** @type {Deletion | null} */
     let deletion = null;
     await pausePolling();
     try {
-      // A request stops after a while; what is left is sent again while something goes.
+      // A request deletes for a limited time; repeat it as long as it makes progress.
       for (let more = true; more;) {
         replace(
           outcome,
@@ -168,20 +168,21 @@ function openDialog(kind, ids, done, filters) {
 function summary(deletion) {
   const { deleted, size_bytes: bytes, purge_at: purge, refused, refused_count: refusals, complete } = deletion;
   const nodes = [];
-  if (!complete) nodes.push(h("p", {}, "There are more than could be counted in a minute; these were:"));
-  if (complete && refusals === 0 && Object.keys(deleted).length === 0) nodes.push(h("p", {}, "Nothing will go."));
+  if (!complete) nodes.push(h("p", {}, "There are too many objects to count in a minute. Counted so far:"));
+  if (complete && refusals === 0 && Object.keys(deleted).length === 0)
+    nodes.push(h("p", {}, "Nothing will be deleted."));
   if (Object.keys(deleted).length > 0) {
     const until = purge
-      ? h("span", {}, "They stay in the trash, and go for good ", timeElement(purge), ".")
+      ? h("span", {}, "They stay in the trash and are deleted permanently ", timeElement(purge), ".")
       : "They cannot be restored.";
-    nodes.push(h("p", {}, h("strong", {}, deletedLabel(deletion)), ` will go, ${size(bytes)}. `, until));
+    nodes.push(h("p", {}, h("strong", {}, deletedLabel(deletion)), ` will be deleted, ${size(bytes)}. `, until));
   }
   if (refusals > 0) {
     nodes.push(
-      h("p", {}, h("strong", {}, counted(refusals, "object")), " will stay, as something still needs it:"),
-      h("ul", { class: "holders" }, ...refused.slice(0, MOST_LISTED).map(refusal)),
+      h("p", {}, h("strong", {}, counted(refusals, "object")), " will be kept, because other objects need them:"),
+      h("ul", { class: "holders" }, ...refused.slice(0, MAX_LISTED).map(refusal)),
     );
-    if (refusals > MOST_LISTED) nodes.push(h("p", { class: "hint" }, `And ${count(refusals - MOST_LISTED)} more.`));
+    if (refusals > MAX_LISTED) nodes.push(h("p", { class: "hint" }, `And ${count(refusals - MAX_LISTED)} more.`));
   }
   return nodes;
 }

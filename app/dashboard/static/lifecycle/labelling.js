@@ -1,5 +1,5 @@
 /**
- * The dialog that changes tags and the project of selected rows of a list, or of all that match its filters.
+ * Dialog that changes tags and the project of the selected rows of a list, or of all objects that match its filters.
  * @module
  */
 import { onSubmit } from "../forms/forms.js";
@@ -11,8 +11,8 @@ import { scopeChoice } from "./scope.js";
 
 /** @typedef {Schemas["Labelled"]} Labelled */
 
-/** Objects that keep their labels and are listed. */
-const MOST_LISTED = 20;
+/** Maximum number of refused objects in the list. */
+const MAX_LISTED = 20;
 
 /** Return a button that opens the dialog. @param {import("../tables/list.js").Ticked} ticked */
 export function labelTicked(ticked) {
@@ -35,13 +35,17 @@ function openDialog({ kind, ids, clear, filters, again }) {
     question,
     h("div", { class: "summary", hidden: true }),
     scope.node,
-    h("label", { class: "field" }, "Tags to set ", h("small", {}, "one a line: team: search"), set),
-    h("label", { class: "field" }, "Tags to remove ", h("small", {}, "names, parted by commas"), remove),
+    h("label", { class: "field" }, "Tags to set ", h("small", {}, "one per line: team: search"), set),
+    h("label", { class: "field" }, "Tags to remove ", h("small", {}, "names, separated by commas"), remove),
     h(
       "label",
       { class: "field" },
       "Project ",
-      h("small", {}, `empty: it stays; - for none${kind === "models" ? "; all versions of a name move" : ""}`),
+      h(
+        "small",
+        {},
+        `empty for no change, - for no project${kind === "models" ? "; moves all versions of a name" : ""}`,
+      ),
       project,
     ),
     known,
@@ -55,7 +59,7 @@ function openDialog({ kind, ids, clear, filters, again }) {
   );
   /** @type {HTMLDialogElement} */
   const dialog = h("dialog", { class: "form-dialog" }, form);
-  /** What was previewed: the same request may be sent. @type {string | null} */
+  /** The previewed request as text; only the same request is sent. @type {string | null} */
   let previewed = null;
 
   function labels() {
@@ -93,13 +97,13 @@ function openDialog({ kind, ids, clear, filters, again }) {
       previewed = text;
       ask(found.complete ? found.changed + found.unchanged + found.refused_count : null);
       replace(outcome, ...summary(found));
-      setText(save, "Label them");
+      setText(save, "Apply labels");
       return;
     }
     let changed = 0;
     /** @type {Labelled} */
     let latest;
-    // A request stops after a while; what is left is sent again while something changes.
+    // A request runs for a limited time; repeat it as long as it makes progress.
     do {
       latest = await post(asked, false);
       changed += latest.changed;
@@ -123,7 +127,7 @@ function openDialog({ kind, ids, clear, filters, again }) {
 /** @param {Labelled} labelled @returns {Node[]} */
 function summary({ dry_run: dry, changed, unchanged, moved_names: names, refused, refused_count: refusals, complete }) {
   const nodes = [];
-  if (!complete) nodes.push(h("p", {}, "There are more than could be counted in a minute; these were:"));
+  if (!complete) nodes.push(h("p", {}, "There are too many objects to count in a minute. Counted so far:"));
   const others = unchanged ? ` ${count(unchanged)} have these labels already.` : "";
   nodes.push(h("p", {}, h("strong", {}, count(changed)), dry ? ` will change.${others}` : " were changed."));
   if (names.length)
@@ -136,7 +140,7 @@ function summary({ dry_run: dry, changed, unchanged, moved_names: names, refused
       h(
         "ul",
         { class: "holders" },
-        ...refused.slice(0, MOST_LISTED).map(({ id, reason }) => h("li", {}, h("code", {}, id), `: ${reason}`)),
+        ...refused.slice(0, MAX_LISTED).map(({ id, reason }) => h("li", {}, h("code", {}, id), `: ${reason}`)),
       ),
     );
   }

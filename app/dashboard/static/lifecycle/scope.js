@@ -21,30 +21,30 @@ export function scopeChoice(kind, ids, filters, changed) {
   const selected = h("input", { type: "radio", name: "scope", value: "selected", checked: true, change: changed });
 
   /** @param {number | null} number null before it is known */
-  function tell(number) {
+  function showCount(number) {
     const some = number === null ? "All" : `All ${count(number)}`;
-    setText(matching, words ? ` ${some} that match: ${words}` : ` ${some} ${kind} that there are`);
+    setText(matching, words ? ` ${some} that match: ${words}` : ` ${some} ${kind}`);
   }
 
-  tell(null);
+  showCount(null);
   return {
     node:
       filters &&
       h(
         "fieldset",
         { class: "inner" },
-        h("legend", {}, "Which ones"),
+        h("legend", {}, "Selection"),
         h("label", { class: "check" }, selected, ` ${count(ids.length)} selected`),
         h("label", { class: "check" }, all, matching),
       ),
-    /** Whether it is the selected rows. */
+    /** Return whether the dialog applies to the selected rows. */
     isSelected: () => !all.checked,
     /** @returns {Scope} */
     asked: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),
     /** "3 jobs", "all jobs that match" @param {number | null} number of those that match, null before it is known */
     words(number) {
       if (!all.checked) return countedKind(kind, ids.length);
-      tell(number);
+      showCount(number);
       return number === null ? `all ${kind} that match` : countedKind(kind, number);
     },
   };

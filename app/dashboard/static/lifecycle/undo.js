@@ -1,5 +1,5 @@
 /**
- * The notice after a deletion, with the button to undo it.
+ * Notice after a deletion, with a button to undo it.
  * @module
  */
 import { openPage } from "../page/addresses.js";
@@ -9,20 +9,20 @@ import { counted } from "../page/format.js";
 import { resumePolling } from "../page/poll.js";
 
 /**
- * A deletion: "3 jobs deleted.", and the ids of objects to restore; none where the trash has nothing of it. `create`
- * makes again what has no trash, and returns a sentence about it.
+ * A deletion: "3 jobs deleted.", and the ids of the objects in the trash; empty where they are not in the trash.
+ * `create` recreates an object that was not moved to the trash, and returns a sentence about the result.
  * @typedef {{words: string, ids: string[], create?: () => Promise<string>}} Deleted
  */
 
-/** The service restores so many objects by one request. */
-const MOST_RESTORED = 1000;
+/** Maximum number of objects that one request restores. */
+const MAX_RESTORED = 1000;
 
 const KEY = "rankery-deleted";
 
 /** Return a sentence about how long a deletion can be undone. */
 export function trashLabel() {
   const days = Number(document.body.dataset.trashDays);
-  return days ? `It can be restored from the trash for ${counted(days, "day")}.` : "It cannot be brought back.";
+  return days ? `It can be restored from the trash for ${counted(days, "day")}.` : "It cannot be restored.";
 }
 
 /** Return the objects of a deletion that went to the trash. @param {string} words @param {string[]} ids */
@@ -57,12 +57,12 @@ export function offerUndo({ words, ids, create }) {
 /** Restore objects, and return a sentence about whether that succeeded. @param {string[]} ids */
 async function restored(ids) {
   let some = false;
-  for (let at = 0; at < ids.length; at += MOST_RESTORED) {
-    const json = { ids: ids.slice(at, at + MOST_RESTORED) };
+  for (let at = 0; at < ids.length; at += MAX_RESTORED) {
+    const json = { ids: ids.slice(at, at + MAX_RESTORED) };
     const { body } = await request("/v1/trash/restore", { method: "POST", json });
     some ||= Object.keys(body.restored).length > 0;
   }
-  return some ? "Restored." : "Nothing was restored: the trash does not hold it any more.";
+  return some ? "Restored." : "Nothing was restored: the trash no longer contains the objects.";
 }
 
 /** Open a page that announces a deletion. @param {string} path @param {Deleted} deleted */
@@ -70,19 +70,19 @@ export function openAfterDeletion(path, deleted) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify(deleted));
   } catch {
-    // Without storage the page of the trash restores it.
+    // Without storage, objects can be restored on the page of the trash.
   }
   openPage(path);
 }
 
-/** Announce a deletion on the previous page. */
-export function offerCarriedUndo() {
-  let carried = null;
+/** Offer to undo a deletion that was made on the previous page. */
+export function offerPendingUndo() {
+  let pending = null;
   try {
-    carried = sessionStorage.getItem(KEY);
+    pending = sessionStorage.getItem(KEY);
     sessionStorage.removeItem(KEY);
   } catch {
-    // Nothing was carried.
+    // Storage is forbidden, so there is nothing to undo.
   }
-  if (carried) offerUndo(JSON.parse(carried));
+  if (pending) offerUndo(JSON.parse(pending));
 }

@@ -8,12 +8,12 @@ import { onSubmit } from "../forms/forms.js";
 import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { modelApi, modelPage } from "../page/addresses.js";
-import { freshKey, get, request } from "../page/api.js";
+import { newIdempotencyKey, get, request } from "../page/api.js";
 import { failureBox, loaded } from "../page/content.js";
 import { announce, confirmed, h, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
-const FIRST = 10;
+const HISTORY_PAGE_SIZE = 10;
 /** @type {Record<string, string>} */
 const KINDS = {
   moved: "moved",
@@ -34,7 +34,11 @@ function aliasHistory(name, alias) {
   /** @param {string | null} [cursor] @returns {Promise<Child[]>} */
   async function read(cursor) {
     const page = await get(
-      aliasApi(name, alias, `/history?${new URLSearchParams({ limit: String(FIRST), ...(cursor && { cursor }) })}`),
+      aliasApi(
+        name,
+        alias,
+        `/history?${new URLSearchParams({ limit: String(HISTORY_PAGE_SIZE), ...(cursor && { cursor }) })}`,
+      ),
     );
     const list = h("ol", { class: "moves-made" }, ...page.items.map((move) => entry(name, move)));
     const more = page.next_cursor && h("button", { type: "button", class: "quiet small", click: older }, "Older");
@@ -53,7 +57,7 @@ function aliasHistory(name, alias) {
 /** @param {string} name @param {Schemas["AliasMove"]} move */
 function entry(name, { kind, from_version: from, to_version: to, key_id: key, job_id: job, report, at }) {
   /** @param {number | null} number */
-  const version = (number) => (number === null ? "nowhere" : h("a", { href: modelPage(`${name}:${number}`) }, number));
+  const version = (number) => (number === null ? "none" : h("a", { href: modelPage(`${name}:${number}`) }, number));
   return h(
     "li",
     { "data-kind": kind },
@@ -114,7 +118,7 @@ function numbers({ paired, slices, rule }) {
 
 /** @param {NonNullable<GateReport["slices"]>} slices */
 function sliceTable(slices) {
-  const heads = ["Part of the queries", "Queries", "Before", "After", "Falls by", ""];
+  const heads = ["Segment", "Queries", "Before", "After", "Drop", ""];
   /** @param {string} value */
   const cell = (value) => h("td", { class: "number" }, value);
   /** @param {NonNullable<GateReport["slices"]>[number]} slice */
@@ -130,7 +134,7 @@ function sliceTable(slices) {
       h("td", {}, refused && verdictChip("worse")),
     );
   return scrollRegion(
-    "Parts of the queries",
+    "Segments",
     h(
       "table",
       {},
@@ -147,9 +151,9 @@ function sliceTable(slices) {
 /**
  * One alias: target, actions, gate and history.
  *
- * @param {Schemas["Model"]} model the version whose page this is
+ * @param {Schemas["Model"]} model the version of this page
  * @param {Schemas["Alias"]} of
- * @param {() => void} changed called once it points elsewhere
+ * @param {() => void} changed called after the alias was moved or removed
  */
 function aliasCard(model, of, changed) {
   const { alias, version, updated_at: updated } = of;
@@ -173,7 +177,7 @@ function aliasCard(model, of, changed) {
     return button;
   };
 
-  /** Promote the version. The reason of a refusal stays visible; that of a promotion is in the history. */
+  /** Promote the version. The reason of a refusal stays visible; the report of a promotion is in the history. */
   async function move() {
     if (await setAlias(model, alias, place)) changed();
     else history.refresh();
@@ -182,14 +186,14 @@ function aliasCard(model, of, changed) {
   async function rollBack() {
     const words = {
       question: `Roll ${name}@${alias} back?`,
-      consequence: `It goes back to the version before its last move, immediately and without its gate. From then on that version serves all requests to the alias.`,
+      consequence: `The alias returns to the version before its last move, immediately and without its gate. From then on, that version serves all requests to the alias.`,
       yes: "Roll back",
       no: "Leave it",
     };
     if (!(await confirmed(words))) return;
     const { body } = await request(aliasApi(name, alias, "/rollback"), {
       method: "POST",
-      headers: { "idempotency-key": freshKey() },
+      headers: { "idempotency-key": newIdempotencyKey() },
     });
     announce(`${name}@${alias} is version ${body.version} again.`);
     changed();
@@ -198,21 +202,21 @@ function aliasCard(model, of, changed) {
   async function remove() {
     const words = {
       question: `Remove ${name}@${alias}?`,
-      consequence: "Whatever calls it is refused from then on. Its history and its gate stay.",
+      consequence: "From then on, requests to the alias are refused. Its history and its gate are kept.",
       yes: "Remove",
       no: "Keep it",
     };
     if (!(await confirmed(words))) return;
     await request(aliasApi(name, alias), { method: "DELETE" });
-    offerUndo({ words: `${name}@${alias} was removed.`, ids: [], create: setAgain });
+    offerUndo({ words: `${name}@${alias} was removed.`, ids: [], create: recreate });
     changed();
   }
 
-  /** Point the removed alias where it was; where it was set meanwhile, its gate decides. */
-  async function setAgain() {
+  /** Set the removed alias to its previous version; if it was set in the meantime, its gate decides. */
+  async function recreate() {
     const { status } = await request(aliasApi(name, alias), { method: "PUT", json: { version } });
     changed();
-    return status === 202 ? "It was set meanwhile: its gate decides in a job." : "Restored.";
+    return status === 202 ? "The alias was set in the meantime, so a job checks its gate first." : "Restored.";
   }
 
   return h(
@@ -252,7 +256,7 @@ export async function aliasesView(model) {
   await refresh();
   return [list, form.node];
 
-  /** Draw all of them again: the alias that moves may have been at another version. */
+  /** Draw all aliases again. */
   async function refresh() {
     const { items } = await get(modelApi(model.name, "/aliases"));
     /** @returns {Promise<void>} */
@@ -260,14 +264,14 @@ export async function aliasesView(model) {
     const nothing = h(
       "p",
       { class: "hint nothing-yet" },
-      `${model.name} has no alias yet. An alias is a name that stays while versions come and go: what calls ${model.name}@champion is served by the version that it points at.`,
+      `${model.name} has no alias yet. An alias is a fixed name for the version in use: the version that it points at serves requests to ${model.name}@champion.`,
     );
     replace(list, ...(items.length ? items.map((alias) => aliasCard(model, alias, again)) : [nothing]));
     form.propose(items.length === 0);
   }
 }
 
-const USUAL = "champion";
+const DEFAULT_ALIAS = "champion";
 
 /** @param {Schemas["Model"]} model @param {() => Promise<void>} done */
 function newAlias(model, done) {
@@ -276,7 +280,7 @@ function newAlias(model, done) {
     "data-pointer": "/alias",
     autocomplete: "off",
     spellcheck: "false",
-    placeholder: USUAL,
+    placeholder: DEFAULT_ALIAS,
   });
   const heading = h("h2", {});
   const place = h("div", { hidden: true });
@@ -301,10 +305,10 @@ function newAlias(model, done) {
   });
   return {
     node: form,
-    /** Propose the usual name where the model has no alias. @param {boolean} none */
+    /** Propose the default name where the model has no alias. @param {boolean} none */
     propose(none) {
       setText(heading, none ? "First alias" : "Another alias");
-      if (none && !name.value) name.value = USUAL;
+      if (none && !name.value) name.value = DEFAULT_ALIAS;
     },
   };
 }

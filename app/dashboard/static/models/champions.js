@@ -1,5 +1,5 @@
 /**
- * Champions: models in use, with their metric over the versions of their name.
+ * Champions: models in use, with a sparkline of their metric over the versions of their name.
  * @module
  */
 import { compareWith, modelPage } from "../page/addresses.js";

@@ -11,7 +11,7 @@ import { count, metric, percent, short } from "../page/format.js";
 const HEIGHT = 340;
 
 /**
- * Return the range of values without the outermost hundredths, where these would take most of the axis.
+ * Return the range from the 1st to the 99th percentile where the tails would take most of the axis, else undefined.
  *
  * @param {number[]} percentiles
  * @returns {[number, number] | undefined}
@@ -27,7 +27,7 @@ function middleOf(percentiles) {
 /** @typedef {import("../figures/frame.js").Series} Series */
 
 /**
- * Return the least and the largest score of any feature.
+ * Return the range of scores over all features.
  *
  * @param {Dependence[]} all
  * @returns {[number, number]}
@@ -72,7 +72,7 @@ function dependenceFigure(found, axis, scores) {
     },
     {
       ...{ ...mean, width: 2.25, dots: true, x, y: points.map((point) => point.mean) },
-      words: points.map((point) => `${feature} ${featureValue(point)}, ${percent(point.share, 1)} up to it`),
+      words: points.map((point) => `${feature} ${featureValue(point)}, ${percent(point.share, 1)} at or below`),
     },
     missing && absent(missing),
     axis === "values" && percentileStrokes(percentiles),
@@ -95,7 +95,7 @@ function absent({ mean, lower, upper, share }) {
   };
 }
 
-/** Draw one stroke for each hundredth of the data; where values repeat, one for all of them. @param {number[]} percentiles @returns {Series} */
+/** Draw one stroke for each percentile of the values; equal percentiles share a stroke. @param {number[]} percentiles @returns {Series} */
 function percentileStrokes(percentiles) {
   return { name: "values", kind: "strokes", colour: "muted", x: [...new Set(percentiles)], y: [], unnamed: true };
 }
@@ -103,16 +103,16 @@ function percentileStrokes(percentiles) {
 const AXES = ["values", "ranks"];
 
 /**
- * Show partial dependence: the mean score as one feature goes through its values, with the band of most documents, the
- * distribution of values, and the score of documents without the feature. All features share one scale of scores.
+ * Show partial dependence: the mean score by the value of one feature, with the band of most documents, the distribution
+ * of values, and the score where the feature is missing. All features share one scale of scores.
  *
  * @param {HTMLElement} node
- * @param {string | null} wanted the feature that is shown first, where it was followed
+ * @param {string | null} wanted the feature that is shown first, if the inspection has it
  * @param {(changed: Record<string, string>) => void} remember called with the shown feature
  */
 export function dependencePanel(node, wanted, remember) {
   const picker = h("select", { "aria-label": "Feature", change: () => void choose(picker.value) });
-  const tabs = metricTabs(AXES, spread, "Spread the feature by");
+  const tabs = metricTabs(AXES, chooseAxis, "Scale of the feature axis");
   const controls = h(
     "div",
     { class: "dependence-controls", hidden: true },
@@ -124,7 +124,7 @@ export function dependencePanel(node, wanted, remember) {
   const note = h(
     "p",
     { class: "plot-note" },
-    "Inspect the model on a dataset below to see how its scores follow the most important features.",
+    "Inspect the model on a dataset below to see how its scores depend on the most important features.",
   );
   const words = h("p", { class: "hint" });
   const numbers = h("details", { class: "more", hidden: true });
@@ -143,7 +143,7 @@ export function dependencePanel(node, wanted, remember) {
   }
 
   /** @param {string} by */
-  function spread(by) {
+  function chooseAxis(by) {
     axis = by;
     draw();
   }
@@ -155,11 +155,11 @@ export function dependencePanel(node, wanted, remember) {
     replace(picker, ...names.map((name) => h("option", { value: name }, name)));
     controls.hidden = !names.length;
     if (names.length) draw();
-    else fold("The model uses no feature: there is nothing to follow.");
+    else showNothing("The model uses no feature, so there is no partial dependence.");
   }
 
   /** @param {string} sentence */
-  function fold(sentence) {
+  function showNothing(sentence) {
     figure.node.hidden = true;
     numbers.hidden = true;
     note.hidden = false;
@@ -173,10 +173,12 @@ export function dependencePanel(node, wanted, remember) {
     const found = all.find(({ feature }) => feature === wanted) || all[0];
     picker.value = found.feature;
     tabs.show(axis);
-    const beyond = middleOf(found.percentiles) ? " The outermost are beyond the edges: press twice to see them." : "";
+    const beyond = middleOf(found.percentiles)
+      ? " The outermost percentiles are outside the axis: double-click to see them."
+      : "";
     setText(
       words,
-      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of them. ${axis === "values" ? `Strokes below mark the values: one for each hundredth of them, and one for all that are equal.${beyond}` : "Here the distance of values is the number of documents between them."}`,
+      `Mean score of ${count(inspection.sample)} sampled documents if all had the same value; the band holds the middle 80% of the scores. ${axis === "values" ? `Strokes below the axis mark the percentiles of the values.${beyond}` : "The distance between values is the number of documents between them."}`,
     );
     replace(numbers, h("summary", {}, "As a table"), table(found));
     numbers.hidden = false;
@@ -188,7 +190,7 @@ export function dependencePanel(node, wanted, remember) {
 
   return {
     show,
-    /** Show why there is nothing, with a way to try again. @param {unknown} error @param {() => void} retry */
+    /** Show an error with a button to retry. @param {unknown} error @param {() => void} retry */
     fail(error, retry) {
       replace(note, failureBox(error, retry));
     },
@@ -206,7 +208,7 @@ function summary({ feature, points, missing }) {
 
 /** @param {Dependence} found */
 function table({ feature, points, missing }) {
-  const head = [feature, "Documents up to it", "Mean score", "10%", "90%"];
+  const head = [feature, "Documents at or below", "Mean score", "10%", "90%"];
   /** @param {string} name @param {string} share @param {{mean: number, lower: number, upper: number}} scores */
   const row = (name, share, { mean, lower, upper }) =>
     h(
@@ -224,7 +226,7 @@ function table({ feature, points, missing }) {
       h(
         "tbody",
         {},
-        missing && row("missing", `${percent(missing.share, 1)} lack it`, missing),
+        missing && row("missing", `${percent(missing.share, 1)} without value`, missing),
         ...points.map((point) => row(featureValue(point), percent(point.share, 1), point)),
       ),
     ),

@@ -1,5 +1,5 @@
 /**
- * Drift of a model: its reports, and the form that looks for it in the scored samples.
+ * Drift of a model: its reports, and the form that checks the scored samples for drift.
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
@@ -8,7 +8,7 @@ import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
 import { h, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
-import { longerTable } from "../tables/table.js";
+import { pagedTable } from "../tables/table.js";
 
 const PAGE = 20;
 /** @type {Record<Schemas["DriftReportEntry"]["verdict"], [status: string, words: string]>} */
@@ -22,10 +22,10 @@ export const VERDICTS = {
 export async function driftView(model) {
   const list = h("div", { class: "rows" });
   const refresh = () => {
-    const heads = ["Looked at", "Verdict", "Finding", "Documents", "Since"];
+    const heads = ["Checked", "Verdict", "Finding", "Documents", "Since"];
     const cells = heads.map((words) => h("th", { scope: "col" }, words));
     const query = new URLSearchParams({ model: model.id, limit: String(PAGE) });
-    replace(list, ...longerTable("Drift reports", cells, `/v1/drift-reports?${query}`, row));
+    replace(list, ...pagedTable("Drift reports", cells, `/v1/drift-reports?${query}`, row));
   };
   refresh();
   return [h("section", { class: "panel" }, h("h2", {}, "Drift reports"), list), driftForm(model, refresh)];

@@ -8,7 +8,7 @@ import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
-import { failureBox, helpLink, saved, withCode } from "../page/content.js";
+import { failureBox, downloadFile, helpLink, withCode } from "../page/content.js";
 import { h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
@@ -17,7 +17,7 @@ const text = (pointer, placeholder) =>
   h("input", { type: "text", autocomplete: "off", spellcheck: "false", "data-pointer": pointer, placeholder });
 
 /**
- * Return a choice that is sent as true, and left out otherwise.
+ * Return a choice between no, which is not sent, and yes, which is sent as true.
  *
  * @param {string} name
  * @param {string} words
@@ -39,23 +39,27 @@ const FIELDS = {
     h(
       "label",
       { class: "field" },
-      "Engine's version",
+      "Engine version",
       text("/target_version", "the newest"),
-      h("small", { class: "below" }, "What missing values do depends on it."),
+      h("small", { class: "below" }, "It determines how missing values are handled."),
     ),
   model_name: () => h("label", { class: "field" }, "Name in the engine", text("/model_name", "the model's own")),
   feature_set: () => h("label", { class: "field" }, "Feature set or store", text("/feature_set", "rankery")),
   score_shift: () =>
-    tick("score_shift", "Raise scores above 0", "All by one number, as Lucene demands; the order stays."),
+    tick(
+      "score_shift",
+      "Raise scores above 0",
+      "Adds one number to all scores, as Lucene requires; the order does not change.",
+    ),
   never_missing: () =>
     tick(
       "never_missing",
-      "Nothing is ever missing",
-      "Every document has every feature, so that it does not matter where missing values go.",
+      "No missing values",
+      "Every document has every feature, so the handling of missing values does not matter.",
     ),
 };
 
-/** @param {string[]} options those that the format takes @param {string[]} features of the model @returns {Node[]} */
+/** @param {string[]} options names of the options of the format @param {string[]} features of the model @returns {Node[]} */
 function optionFields(options, features) {
   const fields = options.filter((name) => FIELDS[name]).map((name) => FIELDS[name]());
   return options.includes("feature_names") ? [...fields, names(features)] : fields;
@@ -74,8 +78,8 @@ function names(features) {
   return h(
     "label",
     { class: "field wide" },
-    "What the engine calls features ",
-    h("small", {}, `one a line, “${features[0]} = its name there”; others keep theirs`),
+    "Feature names in the engine ",
+    h("small", {}, `one per line, “${features[0]} = engine name”; other features keep their names`),
     control,
   );
 }
@@ -91,8 +95,8 @@ function parityReport(report, { filename }, { file, archive }) {
   const { exact, engines, notes, dataset_id: dataset, score_shift: shift, scorer = "trees" } = report;
   const trees = scorer === "trees";
   const verdicts = trees
-    ? ["It decides as the model does", "It does not always decide as the model does"]
-    : ["It scores as the model does, up to rounding", "It does not always score as the model does"];
+    ? ["The export decides as the model does", "The export does not always decide as the model does"]
+    : ["The export scores as the model does, up to rounding", "The export does not always score as the model does"];
   return h(
     "section",
     { class: "panel parity", "aria-label": "Parity of the export with the model" },
@@ -106,8 +110,8 @@ function parityReport(report, { filename }, { file, archive }) {
       "p",
       { class: "hint" },
       dataset
-        ? ["Over the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))]
-        : "Over no documents",
+        ? ["Checked on the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))]
+        : "Checked on no documents",
       trees ? ` and the neighbours of every threshold; ${counted(report.trees, "tree")}.` : " and made-up edge cases.",
       shift !== 0 && ` All scores are ${shift > 0 ? "raised" : "lowered"} by ${short(Math.abs(shift))}.`,
     ),
@@ -116,7 +120,7 @@ function parityReport(report, { filename }, { file, archive }) {
       h(
         "div",
         { class: "notes" },
-        h("h3", {}, "To know"),
+        h("h3", {}, "Notes"),
         h("ul", {}, ...notes.map((note) => h("li", {}, ...withCode(note)))),
       ),
     h(
@@ -127,7 +131,7 @@ function parityReport(report, { filename }, { file, archive }) {
       h(
         "span",
         { class: "hint" },
-        "The archive has the commands that load it, this report, and golden vectors to replay in the engine.",
+        "The archive contains the commands that load the export, this report, and golden vectors to replay in the engine.",
       ),
     ),
   );
@@ -163,7 +167,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
       slack.splits > 0 &&
       problemBox({
         title: "Remaining differences",
-        detail: `${counted(slack.splits, "threshold")} too close to 0 for Solr, which adds 1e-6 to each: values within ${short(slack.widest_range)} of one go elsewhere.`,
+        detail: `${counted(slack.splits, "threshold")} too close to 0 for Solr, which adds 1e-6 to each threshold: values within ${short(slack.widest_range)} of such a threshold take the other branch.`,
       }),
   );
 }
@@ -186,9 +190,9 @@ function dataFacts(data) {
     ["neighbours swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],
     ["neighbours tied", count(data.tied_pairs), data.tied_pairs > 0],
     ["largest difference of a score", data.largest_score_difference.toPrecision(2)],
-    data.ndcg_at_10 !== null && ["NDCG@10 there", metric(data.ndcg_at_10 + (data.ndcg_at_10_difference ?? 0))],
+    data.ndcg_at_10 !== null && ["NDCG@10 of the export", metric(data.ndcg_at_10 + (data.ndcg_at_10_difference ?? 0))],
     data.ndcg_at_10 !== null && [
-      "against the model's",
+      "difference to the model",
       signed(data.ndcg_at_10_difference),
       data.ndcg_at_10_difference !== 0,
     ],
@@ -199,8 +203,8 @@ function dataFacts(data) {
 /** @param {Schemas["NeighbourParity"]} neighbours @returns {Fact[]} */
 function neighbourFacts({ splits, decisions, differing_decisions: differing, differing_splits: at }) {
   return [
-    ["decisions around thresholds that differ", `${count(differing)} of ${count(decisions)}`, differing > 0],
-    ["splits with such a decision", `${count(at)} of ${count(splits)}`, at > 0],
+    ["differing decisions around thresholds", `${count(differing)} of ${count(decisions)}`, differing > 0],
+    ["splits with a differing decision", `${count(at)} of ${count(splits)}`, at > 0],
   ];
 }
 
@@ -208,13 +212,13 @@ function neighbourFacts({ splits, decisions, differing_decisions: differing, dif
 function edgeFacts({ documents, differing_documents: differing, largest_relative_difference: largest }) {
   return [
     ["mismatched edge cases", `${count(differing)} of ${count(documents)}`, differing > 0],
-    ["largest relative difference there", largest.toPrecision(2)],
+    ["largest relative difference of edge cases", largest.toPrecision(2)],
   ];
 }
 
 /** @param {Schemas["NeighbourParity"]["examples"]} found */
 function examples(found) {
-  const heads = ["Tree", "Feature", "Threshold", "As the engine loads it", "Value", "The model goes"];
+  const heads = ["Tree", "Feature", "Threshold", "Loaded by the engine", "Value", "Branch of the model"];
   /** @param {Schemas["NeighbourParity"]["examples"][number]} example */
   const row = ({ tree, feature, threshold, loaded, value, lightgbm }) =>
     h(
@@ -245,8 +249,7 @@ function examples(found) {
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function exportView(model) {
   const { items: formats } = await get(`/v1/export-formats?scorer=${model.kind}`);
-  if (!formats.length)
-    return [h("p", { class: "hint" }, "Sums of models are not exported; export the models that they add up.")];
+  if (!formats.length) return [h("p", { class: "hint" }, "Sums of models cannot be exported; export their members.")];
   const format = h(
     "select",
     { "data-pointer": "/format" },
@@ -263,14 +266,14 @@ export async function exportView(model) {
     h(
       "p",
       { class: "hint" },
-      "What is written is read back and evaluated as the engine does, over judged documents and at the edges of what features may be, before you have it.",
+      "Before the download, the export is read back and evaluated as the engine does, on judged documents and on extreme feature values.",
     ),
     h("div", { class: "summary", hidden: true }),
     h(
       "div",
       { class: "row" },
       h("label", { class: "field" }, "Format", format),
-      h("label", { class: "field" }, "Held against the model over ", dataset),
+      h("label", { class: "field" }, "Compared with the model on ", dataset),
     ),
     words,
     options,
@@ -308,7 +311,7 @@ export async function exportView(model) {
   if (wanted && formats.some(({ name }) => name === wanted)) format.value = wanted;
   choose();
   await offerReady([dataset], null);
-  dataset.prepend(h("option", { value: "", selected: true }, "its own test data, else training data"));
+  dataset.prepend(h("option", { value: "", selected: true }, "the model's test data, else its training data"));
   return [form, report];
 }
 
@@ -323,7 +326,7 @@ function limits({ limits: all }) {
 }
 
 /**
- * Return the downloads. Names of features are too many for an address, so that files come by POST.
+ * Return the downloads. Feature names can be too long for a URL, so files are requested by POST.
  *
  * @param {Schemas["Model"]} model
  * @param {Record<string, Json>} asked
@@ -331,6 +334,6 @@ function limits({ limits: all }) {
 function downloads(model, asked) {
   const { dataset_id: dataset, ...withoutData } = asked;
   /** @param {string} below @param {Record<string, Json>} json */
-  const file = (below, json) => saved(modelApi(model.id, `/export${below}`), json);
+  const file = (below, json) => downloadFile(modelApi(model.id, `/export${below}`), json);
   return { file: () => file("", withoutData), archive: () => file("/archive", asked) };
 }

@@ -3,8 +3,8 @@
  * @module
  */
 import { estimatorOptions, NORMALISED_WHEN } from "../clicks/estimators.js";
-import { offerUnchosen } from "../forms/choices.js";
-import { followChoices, payloadOf } from "../forms/forms.js";
+import { offerReadyUnselected } from "../forms/choices.js";
+import { bindChoices, payloadOf } from "../forms/forms.js";
 import { get } from "../page/api.js";
 import { h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
@@ -28,11 +28,11 @@ export function gateForm(gate, cancel) {
       ),
     )
   );
-  followChoices(form);
+  bindChoices(form);
   return { form, dataset, offerClicks: clicks.offer };
 }
 
-/** The request of a form; what goes with judgments is left out without them. @param {HTMLFormElement} form */
+/** Return the request of a form; without a dataset, the rules on judgments are left out. @param {HTMLFormElement} form */
 export function gatePayload(form) {
   const payload = payloadOf(form);
   if (payload.dataset_id) return payload;
@@ -51,27 +51,23 @@ function judgmentRules(gate, dataset) {
       field(
         "A version must be",
         select("/require", gate?.require, [
-          ["not_worse", "not shown to be worse"],
-          ["better", "shown to be better"],
+          ["not_worse", "not significantly worse"],
+          ["better", "significantly better"],
         ]),
       ),
       field("p-value below", text("/p", gate ? short(gate.p) : "0.05", "number"), "shows a difference"),
       field(
         "Largest drop in a segment",
         text("/max_slice_drop", gate?.max_slice_drop ?? "", "number"),
-        "any amount unless given",
+        "no limit unless given",
       ),
     ),
-    check(
-      "/better_than_baselines",
-      gate?.better_than_baselines,
-      "Also shown to be better than rankings without training",
-    ),
+    check("/better_than_baselines", gate?.better_than_baselines, "Also significantly better than the baselines"),
   ];
 }
 
 /**
- * The rules on clicks, and what offers their logs and datasets.
+ * Return the rules on clicks, and a function that offers click logs and datasets.
  *
  * @param {Schemas["Gate"] | null} gate
  */
@@ -120,10 +116,10 @@ function clickRules(gate) {
     const { items } = await get("/v1/click-logs?status=ready&limit=200");
     replace(
       log,
-      h("option", { value: "" }, items.length ? "None" : "There is none yet"),
+      h("option", { value: "" }, items.length ? "None" : "There is no click log yet"),
       ...items.map(({ id, name }) => h("option", { value: id, selected: id === rule?.click_log_id }, name)),
     );
-    await offerUnchosen([features], rule?.dataset_id ?? null);
+    await offerReadyUnselected([features], rule?.dataset_id ?? null);
     if (rule) features.value = rule.dataset_id;
     follow();
   }
@@ -153,11 +149,11 @@ function estimationFields(rule, features) {
         "dcg@k, precision@k, rbp@k or clicks@k",
       ),
       examination,
-      field("Largest weight", text("/counterfactual/clip", rule?.clip ?? "", "number"), "any unless given"),
+      field("Largest weight", text("/counterfactual/clip", rule?.clip ?? "", "number"), "no limit unless given"),
       field(
-        "Loss that must be excluded",
+        "Non-inferiority margin",
         text("/counterfactual/margin", short(rule?.margin ?? 0), "number"),
-        "0: shown to be better",
+        "0: must be significantly better",
       ),
     ),
   ];

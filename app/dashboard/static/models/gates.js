@@ -3,7 +3,7 @@
  * @module
  */
 import { datasetName } from "../datasets/dataset.js";
-import { measuredOn } from "../forms/choices.js";
+import { offerEvaluationDatasets } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
@@ -28,7 +28,7 @@ export function aliasApi(name, alias, below) {
 /**
  * @param {{name: string, version: number}} model
  * @param {string} alias
- * @param {HTMLElement} place of the job, and of the reason where the gate refuses
+ * @param {HTMLElement} place shows the job, and the reason where the gate refuses
  * @returns {Promise<boolean>} whether the alias has moved
  */
 export async function setAlias({ name, version }, alias, place) {
@@ -61,7 +61,7 @@ export function gatePanel(name, { alias, gated }) {
   function shown(gate) {
     if (!gate)
       return [
-        h("p", {}, h("strong", {}, "No gate: "), "it moves to any version immediately."),
+        h("p", {}, h("strong", {}, "No gate: "), "the alias moves to any version immediately."),
         h(
           "div",
           { class: "actions" },
@@ -97,13 +97,13 @@ export function gatePanel(name, { alias, gated }) {
     offerUndo({
       words: "The gate was deleted.",
       ids: [],
-      create: () => setAgain({ ...rule, contract: conventions(contract) }),
+      create: () => recreate({ ...rule, contract: conventions(contract) }),
     });
     show(null);
   }
 
   /** @param {object} rule of the deleted gate */
-  async function setAgain(rule) {
+  async function recreate(rule) {
     show((await request(path, { method: "PUT", json: rule })).body);
     return "Restored.";
   }
@@ -116,7 +116,7 @@ export function gatePanel(name, { alias, gated }) {
     onSubmit(form, async () => {
       // The dataset of the gate is among those that are offered.
       await offered;
-      // What the form does not show stays as it was.
+      // Keep the settings that the form does not show.
       const kept = gate
         ? {
             min_slice_queries: gate.min_slice_queries,
@@ -133,10 +133,10 @@ export function gatePanel(name, { alias, gated }) {
     dataset.focus();
 
     async function offerDatasets() {
-      const offer = measuredOn(dataset, null, gate?.dataset_id ?? null);
+      const offer = offerEvaluationDatasets(dataset, null, gate?.dataset_id ?? null);
       // While the alias points nowhere, check the gate with the latest version.
       await offer([(await aliasExists(name, alias)) ? `${name}@${alias}` : name]);
-      // None is proposed for a gate that needs none.
+      // Propose no dataset for a gate without judgments.
       if (gate && !gate.dataset_id) dataset.value = "";
       await offerClicks();
     }
@@ -160,11 +160,11 @@ function ruleLabel(gate) {
   const clicks = [...estimateLabel(gate), gate.interleaving && usersLabel(gate.interleaving)].filter(Boolean);
   if (!dataset) return clicks;
   return [
-    `lets a version pass that is ${require === "better" ? "shown to be better" : "not shown to be worse"} by ${metric} than the one it replaces, on `,
+    `a new version must be ${require === "better" ? "significantly better" : "not significantly worse"} by ${metric} than the current version, on `,
     h("a", { href: datasetPage(dataset) }, datasetName(dataset)),
     `, at p < ${short(p)}`,
-    drop === null ? "." : `; no part of ${short(fewest)} queries or more may lose more than ${short(drop)}.`,
-    gate.better_than_baselines && " It must also be shown to be better than rankings without training.",
+    drop === null ? "." : `; no segment of ${short(fewest)} queries or more may lose more than ${short(drop)}.`,
+    gate.better_than_baselines && " It must also be significantly better than the baselines.",
     ...clicks,
   ];
 }
@@ -181,6 +181,6 @@ function estimateLabel({ counterfactual: rule }) {
   return [
     ` By ${rule.metric}, estimated from `,
     h("a", { href: clickLogPage(rule.click_log_id) }, "a click log"),
-    rule.margin ? `, it must not lose ${short(rule.margin)} or more.` : ", it must be shown to be better.",
+    rule.margin ? `, it must not lose ${short(rule.margin)} or more.` : ", it must be significantly better.",
   ];
 }

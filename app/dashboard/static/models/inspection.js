@@ -6,7 +6,7 @@ import { datasetName } from "../datasets/dataset.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { bars } from "../figures/marks.js";
 import { whiskers } from "../figures/whiskers.js";
-import { labelMapOf, measuredOn, offerContracts } from "../forms/choices.js";
+import { labelMapOf, offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
@@ -26,8 +26,8 @@ const FIRST = 20;
 const KINDS = ["gain", "split", "permutation"];
 /** @type {Record<string, string>} */
 const WORDS = {
-  gain: "Sum of the gains of a feature's splits in the training loss. It favours features with many values, and does not apply to other data.",
-  split: "How many splits ask for a feature.",
+  gain: "Sum of the gains of a feature's splits in the training loss. It favours features with many values and is measured on training data only.",
+  split: "Number of splits that use a feature.",
 };
 
 /**
@@ -39,7 +39,7 @@ const WORDS = {
  * @param {{by: string | null, choose: (inspection: string) => void, remember: (changed: Record<string, string>) =>
  *   void}} options
  *   by: what is shown first; choose: asks for another inspection; remember: called with the shown kind or feature
- * @returns {{show: (inspection: Inspection, inspections: Entry[], atOnce: boolean) => void}}
+ * @returns {{show: (inspection: Inspection, inspections: Entry[], isNew: boolean) => void}}
  */
 function importancePanel(node, importance, { by, choose, remember }) {
   const features = importance?.features ?? [];
@@ -73,7 +73,8 @@ function importancePanel(node, importance, { by, choose, remember }) {
     /** @type {[Child, number][]} */
     const rows = shown(ordered).map((each) => [name(each.feature, `${each.feature}: ${value(each)}`), each[share]]);
     const words = [WORDS[kind], unusedLabel(features.length - ordered.length)];
-    if (!ordered.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: all documents score alike.")];
+    if (!ordered.length)
+      return [h("p", { class: "hint" }, "The trees use no feature: all documents get the same score.")];
     return [
       bars(`Share of the ${kind === "gain" ? "gain" : "splits"}`, rows, (part) => percent(part, 1)),
       folded(ordered.map((each) => each[share])),
@@ -96,11 +97,11 @@ function importancePanel(node, importance, { by, choose, remember }) {
     const rows = shown(used).map((each) => ({ name: name(each.feature), interval: each, main: (each.lower ?? 0) > 0 }));
     const order = within === "query" ? "within each query" : "over the whole dataset";
     const words = [
-      `What ${spelling}, ${metric(baseline.mean)} as it is, loses when a feature is shuffled ${order}: means of ${counted(repeats, "shuffle")}, with 95% intervals over ${counted(baseline.queries, "query", "queries")}.`,
-      "Where features tell the same, neither seems important.",
+      `Drop of ${spelling}, ${metric(baseline.mean)} without shuffling, when a feature is shuffled ${order}: means of ${counted(repeats, "shuffle")}, with 95% intervals over ${counted(baseline.queries, "query", "queries")}.`,
+      "If two features are redundant, neither may seem important.",
       unusedLabel(all.length - used.length),
     ];
-    if (!used.length) return [h("p", { class: "hint" }, "Its trees ask for no feature: nothing is lost by shuffling.")];
+    if (!used.length) return [h("p", { class: "hint" }, "The trees use no feature, so shuffling changes nothing.")];
     return [
       whiskers(`Loss of ${spelling} without each feature, with 95% intervals`, [{ rows }], { reference: 0 }),
       folded(used.map(() => null)),
@@ -135,7 +136,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
   node.append(picker, body);
   draw();
   return {
-    show(shownInspection, inspections, atOnce) {
+    show(shownInspection, inspections, isNew) {
       inspection = shownInspection;
       replace(
         picker,
@@ -148,7 +149,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
               h("a", { href: datasetPage(inspection.dataset_id) }, datasetName(inspection.dataset_id)),
             ),
       );
-      if (atOnce) current = "permutation";
+      if (isNew) current = "permutation";
       draw();
     },
   };
@@ -189,7 +190,7 @@ function chooser(inspections, { id }, choose) {
  * The form that inspects a model, and the progress of the job until its result exists.
  *
  * @param {Schemas["Model"]} model
- * @param {(inspection: string) => void} found called with each inspection that is made while one waits
+ * @param {(inspection: string) => void} found called with each inspection that is made while the page is open
  */
 async function inspectionForm(model, found) {
   const form = elementById("inspect", HTMLFormElement);
@@ -235,7 +236,7 @@ async function inspectionForm(model, found) {
  * @param {string} reference
  */
 async function offerChoices(form, reference) {
-  const offer = measuredOn(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form));
+  const offer = offerEvaluationDatasets(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form));
   const [{ presets }] = await Promise.all([get("/v1/metrics"), offer([reference])]);
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
   form.removeAttribute("aria-busy");
@@ -273,13 +274,13 @@ export async function insideView(model, view) {
   const asked = hashValue("inspection");
   if (items.length) show(items.find(({ id }) => id === asked)?.id ?? items[0].id, false);
 
-  /** Show another of the inspections. @param {string} id */
+  /** Show another inspection. @param {string} id */
   function choose(id) {
     remember({ inspection: id });
     show(id, false);
   }
 
-  /** @param {string} id @param {boolean} fresh whether it has just been made, and is what one wants to see */
+  /** @param {string} id @param {boolean} fresh whether the inspection has just been made */
   async function show(id, fresh) {
     try {
       const [inspection, page] = await Promise.all([

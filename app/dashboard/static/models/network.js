@@ -16,7 +16,7 @@ const INPUTS = {
   none: "as they are",
 };
 
-/** Check whether a model is trees, which have views that other kinds lack. @param {{kind: string}} model */
+/** Check whether a model consists of trees, which have views that other kinds lack. @param {{kind: string}} model */
 export function isTrees({ kind }) {
   return kind === "trees";
 }
@@ -56,7 +56,7 @@ function inputLabel({ scorer }) {
   return [
     INPUTS[String(scorer?.inputs)] ?? String(scorer?.inputs),
     scorer?.log1p && "after logarithms",
-    scorer?.missing_indicators ? "indicators of missing values beside them" : "missing values in the middle",
+    scorer?.missing_indicators ? "with indicators of missing values" : "missing values in the middle of the scale",
   ]
     .filter(Boolean)
     .join(", ");

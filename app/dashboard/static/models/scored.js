@@ -34,11 +34,11 @@ export function contributions({ base, contributions: all }) {
   return h(
     "table",
     { class: "contributions" },
-    h("caption", {}, "What each feature adds to its score"),
+    h("caption", {}, "Contribution of each feature to the score"),
     h(
       "thead",
       { class: "visually-hidden" },
-      h("tr", {}, ...["Feature", "Value", "Drawn", "Adds"].map((words) => h("th", { scope: "col" }, words))),
+      h("tr", {}, ...["Feature", "Value", "Bar", "Contribution"].map((words) => h("th", { scope: "col" }, words))),
     ),
     h("tbody", {}, ...rows.map((each) => row(each, scale))),
   );
@@ -118,7 +118,7 @@ function candidate({ document_id: id, document_title: title, document_url: url, 
 }
 
 /**
- * Return a request to rank candidates by the features that the model knows, and no others.
+ * Return a request to rank candidates with only the features of the model.
  *
  * @param {{feature_names: string[]}} model
  * @param {string} queryId

@@ -10,7 +10,7 @@ import { short } from "../page/format.js";
 /** @typedef {{name: string, weight: number | null, id: string | null}} Member id: of a model of the registry */
 
 /**
- * Return the members of a sum. Those of a sum that was found by an automatic training are in the sum alone.
+ * Return the members of a sum. Members that an automatic training made are not in the registry and have no id.
  *
  * @param {Pick<Model, "scorer" | "lineage">} model
  * @returns {Member[]}

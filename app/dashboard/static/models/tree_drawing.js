@@ -25,7 +25,7 @@ import { count, counted, percent, short } from "../page/format.js";
  * @property {{constant: number, coefficients: Record<string, number>} | null} [linear]
  */
 
-/** LightGBM takes values that are no farther from 0 for 0. */
+/** LightGBM treats values up to this distance from 0 as 0. */
 const ZERO = 1.1e-35;
 
 /** @param {TreeNode} node */
@@ -33,18 +33,18 @@ function threshold({ threshold: value }) {
   return short(Math.abs(value ?? 0) < ZERO ? 0 : value);
 }
 
-/** "≤ 12.5", "in 1, 4, 7", "is there". @param {TreeNode} node */
+/** Return "≤ 12.5", "in 1, 4, 7" or "is present". @param {TreeNode} node */
 export function condition(node) {
   if (node.categories) return `in ${node.categories.join(", ")}`;
   if (node.threshold !== null) return `≤ ${threshold(node)}`;
-  return node.missing_goes === "left" ? "is missing" : "is there";
+  return node.missing_goes === "left" ? "is missing" : "is present";
 }
 
 /** Return the condition of one side: "bm25 ≤ 12.5", "bm25 > 12.5 or missing". @param {TreeNode} node @param {"left" | "right"} side */
 export function answer(node, side) {
   const also = node.missing_goes === side ? ` or ${missingLabel(node)}` : "";
   if (node.threshold === null && !node.categories)
-    return `${node.feature} ${side === node.missing_goes ? "is missing" : "is there"}`;
+    return `${node.feature} ${side === node.missing_goes ? "is missing" : "is present"}`;
   if (side === "left") return `${node.feature} ${condition(node)}${also}`;
   return `${node.feature} ${node.categories ? `not ${condition(node)}` : `> ${threshold(node)}`}${also}`;
 }
@@ -88,19 +88,19 @@ export function facts(node, path, all) {
           documents,
         ]
       : [
-          ["Missing values", wayOfMissing(node)],
+          ["Missing values", missingBranch(node)],
           documents,
           ["Gain", short(node.gain)],
           ["Leaves below", count(node.leaves)],
         ];
-  if (path.length > 0) found.push(["Comes here", path.join(" and ")]);
+  if (path.length > 0) found.push(["Path", path.join(" and ")]);
   return found.filter((fact) => !!fact);
 }
 
 /** @param {TreeNode} node */
-function wayOfMissing({ missing, missing_goes: goes }) {
+function missingBranch({ missing, missing_goes: goes }) {
   if (missing === "none") return "count as 0";
-  return `${missing === "zero" ? "and 0 go" : "go"} with ${goes === "left" ? "yes" : "no"}`;
+  return `${missing === "zero" ? "and 0 take" : "take"} the ${goes === "left" ? "yes" : "no"} branch`;
 }
 
 /** @param {NonNullable<TreeNode["linear"]>} linear */
@@ -128,7 +128,7 @@ function linearLabel({ constant, coefficients }) {
  * @property {number} levels
  */
 
-const MOST_ENDS = 12; // drawn beside their splits, where the whole tree fits
+const MAX_LEVELLED_ENDS = 12; // with more ends, the tree is drawn as an outline
 
 /** @param {TreeNode} node */
 function keyOf(node) {
@@ -137,7 +137,7 @@ function keyOf(node) {
 
 /**
  * @param {TreeNode} root
- * @param {Set<string>} open keys of the splits whose children are seen
+ * @param {Set<string>} open keys of the splits whose children are shown
  * @param {boolean} narrow whether there is no room for levels side by side
  * @returns {Layout}
  */
@@ -163,7 +163,7 @@ export function placed(root, open, narrow) {
 
   place(root, 0, null, null);
   const ends = nodes.filter(({ children }) => children.length === 0);
-  const outline = narrow || ends.length > MOST_ENDS;
+  const outline = narrow || ends.length > MAX_LEVELLED_ENDS;
   (outline ? nodes : ends).forEach((each, row) => {
     each.row = row;
   });
@@ -203,15 +203,15 @@ const BOX = { width: 148, height: 38 };
 const GAP = { x: 58, y: 8 };
 const INDENT = { step: 48, stem: 12 }; // of a level in an outline, and of the line below a split
 const MARGIN = 8;
-const LONGEST = 19; // characters of a line in a box
-const THICKEST = 7;
+const MAX_BOX_CHARACTERS = 19;
+const MAX_EDGE_WIDTH = 7;
 
 /**
  * A tree drawn as SVG: boxes for nodes, lines as thick as the documents are many.
  *
  * @param {Layout} layout
  * @param {{label: string, current: string, most: number, all: number | null, open: Set<string>}} how
- *   current: key of the node that the keyboard is at; most: the largest leaf's value, sign aside; all: documents of the
+ *   current: key of the node with the keyboard focus; most: the largest leaf's value, sign aside; all: documents of the
  * tree
  * @returns {SVGElement}
  */
@@ -245,7 +245,7 @@ function edge(each, parent, { outline, step, all }) {
   const line = outline
     ? `M${from.x + INDENT.stem} ${from.y + BOX.height}V${y2}H${to.x}`
     : curve(from.x + BOX.width, from.y + BOX.height / 2, to.x, y2);
-  const width = all && node.documents ? Math.max(1, THICKEST * Math.sqrt(node.documents / all)) : 1.5;
+  const width = all && node.documents ? Math.max(1, MAX_EDGE_WIDTH * Math.sqrt(node.documents / all)) : 1.5;
   const missing = parent.node.missing_goes === side;
   const words = `${side === "left" ? "yes" : "no"}${missing ? " ∅" : ""}`;
   return svg(
@@ -303,7 +303,7 @@ function documentsOf({ documents }) {
 /** @param {string | undefined} words */
 function clipped(words) {
   const text = String(words);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+  return text.length > MAX_BOX_CHARACTERS ? `${text.slice(0, MAX_BOX_CHARACTERS - 1)}…` : text;
 }
 
 /** Return the largest value of a leaf, sign aside. @param {TreeNode | null | undefined} node @returns {number} */

@@ -1,5 +1,5 @@
 /**
- * The trees of a model, one at a time: drawn, by pointer and keyboard, and as a table.
+ * Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table.
  * @module
  */
 import { added, answer, condition, facts, largest, openTo, placed, treeDrawing } from "./tree_drawing.js";
@@ -10,7 +10,7 @@ import { find, h, replace, setAttribute, setText, tableHead } from "../page/dom.
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
-const MOST_DEPTH = 64;
+const MAX_DEPTH = 64;
 const NARROW = 600; // pixels
 /** @type {Record<string, string>} */
 const KEYS = {
@@ -35,7 +35,7 @@ const KEYS = {
  */
 export function treePanel(node, model, trees, wanted, remember) {
   if (!trees) {
-    node.append(h("p", { class: "hint" }, "It has none."));
+    node.append(h("p", { class: "hint" }, "The model has no trees."));
     return;
   }
   const field = h("input", {
@@ -47,7 +47,7 @@ export function treePanel(node, model, trees, wanted, remember) {
   });
   const before = h(
     "button",
-    { type: "button", class: "quiet", "aria-label": "Tree before", click: () => go(index - 1) },
+    { type: "button", class: "quiet", "aria-label": "Previous tree", click: () => go(index - 1) },
     "←",
   );
   const after = h(
@@ -60,7 +60,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     { type: "button", class: "quiet small", click: () => unfold(FIRST_LEVELS) },
     `${FIRST_LEVELS} levels`,
   );
-  const all = h("button", { type: "button", class: "quiet small", click: () => unfold(MOST_DEPTH) }, "All levels");
+  const all = h("button", { type: "button", class: "quiet small", click: () => unfold(MAX_DEPTH) }, "All levels");
   const canvas = h("div", { class: "tree-canvas", role: "region", "aria-label": "Tree" });
   const detail = h("div", { class: "tree-detail" });
   const numbers = h("details", { class: "more" });
@@ -84,7 +84,7 @@ export function treePanel(node, model, trees, wanted, remember) {
       h(
         "p",
         { class: "hint" },
-        "Yes comes before no; ∅ is where missing values go. A thicker line carries more documents.",
+        "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
       h("div", { class: "actions" }, fold, all),
     ),
@@ -92,9 +92,9 @@ export function treePanel(node, model, trees, wanted, remember) {
     numbers,
   );
   canvas.addEventListener("click", (event) => press(keyAt(event)));
-  canvas.addEventListener("pointerover", (event) => tell(keyAt(event)));
-  canvas.addEventListener("pointerleave", () => layout && tell(current));
-  canvas.addEventListener("focusin", (event) => look(keyOf(event.target)));
+  canvas.addEventListener("pointerover", (event) => showFacts(keyAt(event)));
+  canvas.addEventListener("pointerleave", () => layout && showFacts(current));
+  canvas.addEventListener("focusin", (event) => moveTo(keyOf(event.target)));
   canvas.addEventListener("keydown", pressed);
   numbers.addEventListener("toggle", () => numbers.open && showTable());
   load();
@@ -113,7 +113,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     after.disabled = index === trees - 1;
     canvas.setAttribute("aria-busy", "true");
     try {
-      const tree = await get(modelApi(model, `/trees/${index}?depth=${MOST_DEPTH}`));
+      const tree = await get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}`));
       if (mine !== turn) return;
       root = tree.root;
       open = openTo(root, FIRST_LEVELS);
@@ -130,7 +130,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     }
   }
 
-  /** Draw the tree. The focused node stays in its place on the screen; a new root comes into sight. */
+  /** Draw the tree. The focused node stays in its place on the screen; a new root is scrolled into view. */
   function draw() {
     if (!root) return;
     const focused = canvas.contains(document.activeElement);
@@ -144,20 +144,20 @@ export function treePanel(node, model, trees, wanted, remember) {
     const box = boxOf(current);
     canvas.scrollTop += (box?.getBoundingClientRect().top ?? seen) - seen;
     if (focused) box?.focus();
-    look(current);
+    moveTo(current);
   }
 
-  /** Move the keyboard's place to a node. @param {string | undefined} key */
-  function look(key) {
+  /** Make a node the one that the keyboard focuses. @param {string | undefined} key */
+  function moveTo(key) {
     if (!key) return;
     for (const each of canvas.querySelectorAll("[data-node]"))
       setAttribute(each, "tabindex", keyOf(each) === key ? 0 : -1);
     current = key;
-    tell(key);
+    showFacts(key);
   }
 
   /** @param {string | undefined} key */
-  function tell(key) {
+  function showFacts(key) {
     const found = layout?.nodes.find((each) => each.key === key);
     if (!found || !root) return;
     const title =
@@ -188,11 +188,11 @@ export function treePanel(node, model, trees, wanted, remember) {
     if (!split || split.kind === "leaf") return;
     if (open.has(key)) open.delete(key);
     else {
-      // Below the depth of the answer there is more to ask for.
+      // Levels below the depth of the response are read when they are opened.
       if (!split.left)
         Object.assign(
           split,
-          (await get(modelApi(model, `/trees/${index}?depth=${MOST_DEPTH}&root=${split.split}`))).root,
+          (await get(modelApi(model, `/trees/${index}?depth=${MAX_DEPTH}&root=${split.split}`))).root,
         );
       open.add(key);
     }
@@ -247,7 +247,7 @@ export function treePanel(node, model, trees, wanted, remember) {
 
   function showTable() {
     if (!root) return;
-    const { nodes } = placed(root, openTo(root, MOST_DEPTH), true);
+    const { nodes } = placed(root, openTo(root, MAX_DEPTH), true);
     replace(numbers, summaryOf(numbers), table(nodes));
   }
 }
@@ -276,7 +276,7 @@ function pathTo({ parent, side }) {
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
 function table(nodes) {
   const numbered = new Map(nodes.map(({ key }, number) => [key, number + 1]));
-  const head = ["Node", "Question or value", "Yes", "No", "Documents", "Gain"];
+  const head = ["Node", "Condition or value", "Yes", "No", "Documents", "Gain"];
   /** @param {import("./tree_drawing.js").Placed} each */
   const row = ({ node, key, children }) => {
     const cells =

@@ -1,5 +1,5 @@
 /**
- * Try a model: candidate documents, edited features, their ranking and the reasons.
+ * Try a model: candidate documents, editable features, their ranking and explanations.
  * @module
  */
 import { documentName, largestLabel } from "../datasets/queries.js";
@@ -34,7 +34,7 @@ function queryOf({ id, documents }) {
 }
 
 /**
- * Candidate documents as the JSON that asks for their ranking, to be pasted and edited.
+ * Show the candidate documents as the JSON of the request, which can be edited and replaced.
  *
  * @param {{feature_names: string[]}} model
  * @param {(candidates: import("./scored.js").Candidate[]) => void} take called with the candidates of an edited text
@@ -54,7 +54,7 @@ function candidateText({ feature_names: names }, take) {
     h(
       "p",
       { class: "hint" },
-      "What is sent. Paste documents of your own, as an object by feature name or an array in the model's order, and rank.",
+      "The JSON of the request. Paste your own documents, with features as an object by name or as an array in the model's order, and rank.",
     ),
     h("div", { class: "field" }, area),
   );
@@ -166,7 +166,7 @@ function candidateTable(shown) {
         type: "button",
         class: "quiet small",
         "aria-expanded": String(open.has(id)),
-        "aria-label": `Why ${id} is there`,
+        "aria-label": `Explain the score of ${id}`,
         click: toggle,
       },
       "Why",
@@ -217,7 +217,7 @@ function candidateTable(shown) {
     node,
     show,
     candidates: () => candidates,
-    /** Other documents to rank, in a separate order. @param {import("./scored.js").Candidate[]} others */
+    /** Replace the documents to rank. @param {import("./scored.js").Candidate[]} others */
     take(others) {
       candidates = others.map((candidate) => ({ ...candidate, features: { ...candidate.features } }));
       before = new Map();
@@ -252,7 +252,7 @@ function moved(from, to) {
   );
 }
 
-const MOST = 20;
+const MAX_DOCUMENTS = 20;
 const MAX_SHOWN = 6;
 
 /**
@@ -266,13 +266,14 @@ async function shownFeatures(model) {
   if (isTrees(model)) {
     const { features } = await get(modelApi(model.id, "/importance"));
     const used = features.filter(({ split }) => split > 0).map(({ feature }) => feature);
-    return { features: used.slice(0, MAX_SHOWN), words: "the features that the trees gain most by" };
+    return { features: used.slice(0, MAX_SHOWN), words: "the features with the largest gain in the trees" };
   }
   const { items } = await get(modelApi(model.id, "/inspections?limit=1"));
-  if (!items.length) return { features: model.feature_names.slice(0, MAX_SHOWN), words: "its first features" };
+  if (!items.length)
+    return { features: model.feature_names.slice(0, MAX_SHOWN), words: "the first features of the model" };
   const { importance } = await get(`/v1/inspections/${encodeURIComponent(items[0].id)}`);
   const features = importance.slice(0, MAX_SHOWN).map(({ feature }) => feature);
-  return { features, words: "the features that its latest inspection found most important" };
+  return { features, words: "the most important features of the latest inspection" };
 }
 
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
@@ -343,7 +344,11 @@ export async function tryView(model) {
     form.setAttribute("aria-busy", "true");
     try {
       const queryId = wanted || (await firstQueries());
-      const { candidates, total, text: searched } = await readCandidates(dataset.value, queryId, { most: MOST });
+      const {
+        candidates,
+        total,
+        text: searched,
+      } = await readCandidates(dataset.value, queryId, { most: MAX_DOCUMENTS });
       if (now !== turn) return;
       query.value = queryId;
       setHashValues({ view: "try", dataset: dataset.value, query: queryId });
@@ -378,13 +383,13 @@ export async function tryView(model) {
   const head = h(
     "div",
     { class: "panel-head" },
-    h("h2", {}, "Try it on documents"),
+    h("h2", {}, "Try the model on documents"),
     h("div", { class: "try-choice" }, h("label", {}, "Dataset ", dataset), h("label", {}, "Query ", query), known),
   );
   const hint = h(
     "p",
     { class: "hint" },
-    `Change what a document is like and rank again. Shown are ${shownLabel}; all others stay as they are in the data.`,
+    `Edit feature values and rank again. The table shows ${shownLabel}; other features keep their values from the data.`,
   );
   if (datasets.length) {
     chooseDataset([dataset], hashValue("dataset") ?? model.dataset_id);
@@ -394,11 +399,11 @@ export async function tryView(model) {
       { id: "d1", label: null, features: {} },
       { id: "d2", label: null, features: {} },
     ]);
-    setText(words, "There is no dataset to take documents from: these two have no feature yet.");
+    setText(words, "There is no dataset to take documents from. These two documents have no features yet.");
     await rank();
   }
   return [
     h("section", { class: "panel" }, head, hint, words, problem, form),
-    h("section", { class: "panel" }, h("h2", {}, "The same by a program"), code),
+    h("section", { class: "panel" }, h("h2", {}, "Rank with code"), code),
   ];
 }

@@ -8,13 +8,13 @@ import { kindName } from "./network.js";
 import { compareWith, modelPage } from "../page/addresses.js";
 import { findAll, h, setAttribute, setText } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
-import { longerTable } from "../tables/table.js";
+import { pagedTable } from "../tables/table.js";
 
 /**
- * Models selected for comparison anywhere on the page, and the link that compares them.
+ * Collect the models that are selected for comparison on the page, and update the link that compares them.
  *
  * @param {HTMLAnchorElement} link
- * @returns {(reference: string, made: string) => HTMLInputElement} a box for a model made at a time
+ * @returns {(reference: string, made: string) => HTMLInputElement} makes the check box of a model from its reference and time of creation
  */
 export function modelTicks(link) {
   /** @type {Map<string, string>} when the ticked models were made, by reference */
@@ -54,14 +54,14 @@ export function modelTicks(link) {
 const PAGE = 20;
 
 /**
- * The versions of a name, newest first, page after page, each to be opened and ticked.
+ * Return the table of the versions of a name, newest first, with check boxes.
  *
  * @param {string} name
  * @param {{tick: (model: Schemas["Model"]) => HTMLElement, current?: string}} options
- *   tick: a box to choose a version by; current: the id of the version whose page this is
+ *   tick: a box to choose a version by; current: the id of the version of this page
  */
 export function versionTable(name, { tick, current }) {
-  const heads = ["Version", "Aliases", "Metrics", "Kind", "Loss", "Trained on", "Iterations", "Made"];
+  const heads = ["Version", "Aliases", "Metrics", "Kind", "Loss", "Trained on", "Iterations", "Created"];
 
   /** @param {Schemas["Model"]} model */
   function row(model) {
@@ -94,7 +94,7 @@ export function versionTable(name, { tick, current }) {
 
   const cells = heads.map((words) => h("th", { scope: "col", class: words === "Iterations" && "number" }, words));
   const address = /** @type {const} */ (`/v1/models?${new URLSearchParams({ name, limit: String(PAGE) })}`);
-  return h("div", { class: "versions rows" }, ...longerTable(`Versions of ${name}`, cells, address, row));
+  return h("div", { class: "versions rows" }, ...pagedTable(`Versions of ${name}`, cells, address, row));
 }
 
 /** @param {Schemas["Model"]["metrics"]} metrics */

@@ -1,5 +1,5 @@
 /**
- * Actions of a card: each runs separately, and shows a refusal below the card.
+ * Actions of a card, which show a refusal of the API below the card.
  * @module
  */
 import { messageOf, Problem } from "./api.js";

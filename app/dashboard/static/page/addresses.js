@@ -1,5 +1,5 @@
 /**
- * Paths of pages and of the API, and the state that a page keeps behind the # of its address.
+ * Paths of pages and of the API, and the state of a page in the hash of its URL.
  *
  * Paths are those of the application, such as `/jobs`, wherever it is served: `h`, `request` and `openPage` make URLs of
  * them, and `pagePath` makes a path of the page's URL.
@@ -9,23 +9,23 @@
 /** The path of the host below which the application is served, such as `/rankery`; empty at its root. */
 const ROOT = document.body.dataset.root || "";
 
-/** The URL of an application path; other URLs stay as they are. @param {string} path */
+/** Return the URL of an application path; other URLs are returned unchanged. @param {string} path */
 export function urlOf(path) {
   return /^\/(?!\/)/.test(path) ? ROOT + path : path;
 }
 
-/** The address of the service, as programs take it. */
+/** Return the base URL of the service for programs. */
 export function serviceUrl() {
   return location.origin + ROOT;
 }
 
-/** The application path of this page, as the browser has it: percent-encoded. */
+/** Return the application path of this page, percent-encoded. */
 export function pagePath() {
   const { pathname } = location;
   return ROOT && `${pathname}/`.startsWith(`${ROOT}/`) ? pathname.slice(ROOT.length) || "/" : pathname;
 }
 
-/** Opens a page. @param {string} path */
+/** Open a page. @param {string} path */
 export function openPage(path) {
   location.assign(urlOf(path));
 }
@@ -40,7 +40,7 @@ export function jobPage(id) {
   return `/jobs/${encodeURIComponent(id)}`;
 }
 
-/** The page that compares trainings. @param {string[]} ids */
+/** Return the path of the page that compares trainings. @param {string[]} ids */
 export function compareJobs(ids) {
   return `/jobs/compare?${new URLSearchParams(ids.map((id) => ["job", id]))}`;
 }
@@ -84,7 +84,7 @@ export function queryPage(id, queryId) {
 }
 
 /**
- * Return the address of the dataset's page with the feature table narrowed to a name.
+ * Return the path of the dataset's page with the feature table filtered by a name.
  *
  * @param {string} id
  * @param {string} name
@@ -103,7 +103,7 @@ export function datasetApi(id, below) {
 }
 
 /**
- * Return the API's path of one resource, typed so that `get` knows its answer.
+ * Return the API's path of one resource, typed so that `get` infers the type of the response.
  *
  * @template {string} Collection
  * @template {string} [Below=""]
@@ -116,7 +116,7 @@ function apiPath(collection, id, below) {
   return /** @type {`/v1/${Collection}/${string}${Below}`} */ (path);
 }
 
-/** Return a part of an address as text; one typed by hand may hold a % that escapes nothing. @param {string} part */
+/** Return a part of a URL as text; a malformed percent encoding is returned unchanged. @param {string} part */
 export function decoded(part) {
   try {
     return decodeURIComponent(part);
@@ -143,12 +143,12 @@ export function comparisonApi(id, below) {
   return apiPath("comparisons", id, below);
 }
 
-/** Kinds of jobs that the form of trainings submits. */
-const TRAININGS = ["train", "auto-train"];
+/** Kinds of jobs that the training form submits. */
+const TRAINING_KINDS = ["train", "auto-train"];
 
-/** Return the form that begins from a job, null where its kind has none. @param {{kind: string, id: string}} job */
+/** Return the path of the form filled in from a job, null where its kind has no form. @param {{kind: string, id: string}} job */
 export function formFrom({ kind, id }) {
-  return TRAININGS.includes(kind) ? `/train?from=${encodeURIComponent(id)}` : null;
+  return TRAINING_KINDS.includes(kind) ? `/train?from=${encodeURIComponent(id)}` : null;
 }
 
 /** @param {string} ref id or `name:version` */
@@ -217,7 +217,7 @@ export function experimentApi(id, below) {
   return apiPath("experiments", id, below);
 }
 
-/** The form that compares, with systems and a dataset chosen. @param {string[]} systems references of models, ids of rankings */
+/** Return the path of the comparison form with systems and a dataset selected. @param {string[]} systems references of models, ids of rankings */
 export function compareWith(systems, dataset = "") {
   const chosen = new URLSearchParams(systems.map((system) => ["system", system]));
   if (dataset) chosen.set("dataset", dataset);

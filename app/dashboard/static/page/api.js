@@ -1,5 +1,5 @@
 /**
- * The public API as the pages see it: JSON in, JSON or a typed error out.
+ * Requests to the public API: JSON in, JSON or a typed error out.
  * @module
  */
 import { openPage, pagePath, urlOf } from "./addresses.js";
@@ -21,8 +21,8 @@ export class Problem extends Error {
   }
 }
 
-/** The API did not answer, or a part of it is down: worth trying again. */
-export class Away extends Error {}
+/** The API did not answer or is not ready: the request can be retried. */
+export class Unavailable extends Error {}
 
 /**
  * @param {string} path
@@ -40,7 +40,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
     const cache = headers["if-none-match"] ? "no-store" : "no-cache";
     response = await fetch(urlOf(path), { method, body, headers: all, cache });
   } catch {
-    throw new Away("The API does not answer.");
+    throw new Unavailable("The API does not answer.");
   }
   if (response.status === 401) return signIn();
   const text = await response.text().catch(() => "");
@@ -53,7 +53,7 @@ export async function request(path, { method = "GET", json, headers = {} } = {})
 }
 
 /**
- * Opens the page to sign in, which redirects back here. The promise never settles: this page is being left.
+ * Open the sign-in page, which redirects back here. The promise never settles, since the browser leaves this page.
  * @returns {Promise<never>}
  */
 export function signIn() {
@@ -73,15 +73,15 @@ export function failure(status, text) {
   try {
     body = JSON.parse(text);
   } catch {
-    // A proxy in between answers in HTML; the status alone must do.
+    // A proxy may answer with HTML, so that only the status is known.
   }
   if (status === 502 || status === 503 || status === 504) {
-    return new Away(body.detail || "The API is not ready.");
+    return new Unavailable(body.detail || "The API is not ready.");
   }
   return new Problem(status, body);
 }
 
-/** Return the message of whatever was thrown. @param {unknown} error */
+/** Return the message of a thrown value. @param {unknown} error */
 export function messageOf(error) {
   return error instanceof Error ? error.message : String(error);
 }
@@ -97,16 +97,16 @@ export async function get(path) {
   return (await request(path)).body;
 }
 
-let news = 0;
+let newAnswerCount = 0;
 
-/** Return how many answers to conditional readers were new. */
+/** Return the number of responses to conditional readers that were not 304. */
 export function newAnswers() {
-  return news;
+  return newAnswerCount;
 }
 
 /**
- * A reader that remembers the last answer for the last address and asks with If-None-Match.
- * The same object comes back as long as nothing changed.
+ * Return a reader that keeps the last response for a path and sends If-None-Match.
+ * It returns the same object as long as nothing has changed.
  * @returns {<Path extends string>(path: Path) => Promise<Answer<Path>>}
  */
 export function conditionalReader() {
@@ -117,14 +117,14 @@ export function conditionalReader() {
     const answer = await request(path, { headers: known?.etag ? { "if-none-match": known.etag } : {} });
     if (known && answer.status === 304) return known.body;
     last = { path, etag: answer.etag, body: answer.body };
-    news += 1;
+    newAnswerCount += 1;
     return answer.body;
   };
 }
 
 /**
- * A POST that creates one thing, however often a lost connection makes the user press the button:
- * the Idempotency-Key stays until the API has answered.
+ * Return a function that creates one object by POST, even if the user retries after a lost connection:
+ * the Idempotency-Key is kept until the API has answered.
  *
  * @returns {<Path extends string>(path: Path, json: unknown) => Promise<Answer<Path, "post">>}
  */
@@ -133,21 +133,21 @@ export function creator() {
   let sent = "";
   return async (path, json) => {
     const payload = path + JSON.stringify(json);
-    if (!key || payload !== sent) key = freshKey();
+    if (!key || payload !== sent) key = newIdempotencyKey();
     sent = payload;
     try {
       const answer = await request(path, { method: "POST", json, headers: { "idempotency-key": key } });
       key = "";
       return answer.body;
     } catch (error) {
-      if (!(error instanceof Away)) key = "";
+      if (!(error instanceof Unavailable)) key = "";
       throw error;
     }
   };
 }
 
-/** crypto.randomUUID exists only on https and localhost; this works on any address. */
-export function freshKey() {
+/** Return a random Idempotency-Key. crypto.randomUUID exists only on https and localhost; this works everywhere. */
+export function newIdempotencyKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,12 +1,12 @@
 /**
- * The theme that the user chose.
+ * Theme of the dashboard.
  * @module
  */
 const KEY = "rankery-theme";
 
 export const THEMES = ["system", "light", "dark"];
 
-/** The chosen theme, "system" while none is. */
+/** Return the chosen theme, "system" by default. */
 export function chosenTheme() {
   return document.documentElement.dataset.theme ?? "system";
 }
@@ -23,7 +23,7 @@ export function chooseTheme(theme) {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // Without storage it holds for this page.
+    // Without storage, the choice applies to this page only.
   }
   document.dispatchEvent(new Event("themechange"));
 }

@@ -1,13 +1,13 @@
 /**
- * Content that is read once, missing pages, code to copy and files to save.
+ * Content that is read once, pages of missing objects, code to copy and files to download.
  * @module
  */
 import { urlOf } from "./addresses.js";
-import { Away, failure, Problem } from "./api.js";
+import { failure, Problem, Unavailable } from "./api.js";
 import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js";
 
 /**
- * Content that is fetched once: a skeleton while it loads, a retry button where it fails.
+ * Read content once and show it: a skeleton while it loads, a retry button where it fails.
  *
  * @param {HTMLElement} place
  * @param {() => Promise<Child[]>} read what to show in the place
@@ -34,7 +34,7 @@ export async function loaded(place, read) {
  * @param {() => unknown} retry
  */
 export function failureBox(error, retry) {
-  if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+  if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const box = problemBox(error);
   box.append(
     h("div", { class: "actions" }, h("button", { type: "button", class: "small", click: retry }, "Try again")),
@@ -43,7 +43,7 @@ export function failureBox(error, retry) {
 }
 
 /**
- * A page without its object: not found, or refused.
+ * Show that the object of the page does not exist, or that the API refused it.
  *
  * @param {HTMLElement} place
  * @param {import("./api.js").Problem} problem
@@ -54,7 +54,7 @@ export function showMissing(place, problem, { title, sentence, href, action }) {
   replace(place, problem.status === 404 ? emptyState(title, sentence, href, action) : problemBox(problem));
 }
 
-/** Text of the API, with code between backticks. @param {string} words @returns {(Node | string)[]} */
+/** Return a text of the API with the parts between backticks as code. @param {string} words @returns {(Node | string)[]} */
 export function withCode(words) {
   return words.split("`").map((part, index) => (index % 2 ? h("code", {}, part) : part));
 }
@@ -72,7 +72,7 @@ export function pythonLiteral(value, margin = "") {
   return entries.length ? `{\n${entries.join("")}${margin}}` : "{}";
 }
 
-/** @param {string} name what it is written in @param {string} code */
+/** @param {string} name language of the code @param {string} code */
 export function snippet(name, code) {
   const button = h(
     "button",
@@ -83,7 +83,7 @@ export function snippet(name, code) {
     try {
       await navigator.clipboard.writeText(code);
     } catch {
-      // Browsers give the clipboard to https and this machine alone; elsewhere it is one key away.
+      // Browsers allow access to the clipboard only on https and localhost; elsewhere select the code for Ctrl+C.
       getSelection()?.selectAllChildren(text);
       setText(button, "Press Ctrl+C");
       return;
@@ -95,8 +95,8 @@ export function snippet(name, code) {
   return h("div", { class: "snippet" }, h("div", { class: "panel-head" }, h("h3", {}, name), button), text);
 }
 
-/** @param {string} path @param {unknown} json */
-export async function saved(path, json) {
+/** Download the response to a POST request as a file. @param {string} path @param {unknown} json */
+export async function downloadFile(path, json) {
   let response;
   try {
     response = await fetch(urlOf(path), {
@@ -105,7 +105,7 @@ export async function saved(path, json) {
       headers: { "content-type": "application/json" },
     });
   } catch {
-    throw new Away("The API does not answer.");
+    throw new Unavailable("The API does not answer.");
   }
   if (!response.ok) throw failure(response.status, await response.text());
   const address = URL.createObjectURL(await response.blob());

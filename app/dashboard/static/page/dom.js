@@ -1,5 +1,5 @@
 /**
- * Elements made from data, and the elements of the page's template. Text is always text: nothing here parses markup.
+ * Elements made from data, and the elements of the page's template. Text is never parsed as markup.
  * @module
  */
 import { urlOf } from "./addresses.js";

@@ -14,7 +14,7 @@ export function count(value) {
 }
 
 /**
- * Return a number with a fixed count of decimals and a minus as wide as a plus; what rounds to zero has none.
+ * Return a number with a fixed count of decimals and a minus sign as wide as a plus; a number that rounds to zero has no sign.
  *
  * @param {number} value
  * @param {number} digits
@@ -128,13 +128,13 @@ export function timeElement(iso) {
   return h("time", { datetime: iso, title: MOMENT.format(moment) }, ago(moment));
 }
 
-const MOST_AHEAD_SECONDS = 30;
+const MAX_CLOCK_SKEW_SECONDS = 30;
 
 /** @param {Date} moment */
 function ago(moment) {
   const seconds = (Date.now() - moment.getTime()) / 1000;
   // The clock of the service may be ahead of the browser's by some seconds.
-  if (seconds < -MOST_AHEAD_SECONDS) return `in ${duration(Math.ceil(-seconds / 60) * 60)}`;
+  if (seconds < -MAX_CLOCK_SKEW_SECONDS) return `in ${duration(Math.ceil(-seconds / 60) * 60)}`;
   return seconds < 5 ? "just now" : `${duration(seconds < 60 ? seconds : Math.floor(seconds / 60) * 60)} ago`;
 }
 

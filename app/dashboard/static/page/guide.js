@@ -1,12 +1,12 @@
 /**
- * What the search finds in the guide.
+ * Search hits in the guide.
  * @module
  */
 import { urlOf } from "./addresses.js";
 
 /** @typedef {{path: string, title: string, page: string}} Heading */
 
-const SHOWN = 5;
+const MAX_HITS = 5;
 /** @type {Promise<Heading[]> | null} */
 let headings = null;
 
@@ -28,7 +28,7 @@ export function matches(name, text) {
 export function guideHits(all, text) {
   return all
     .filter(({ title }) => matches(title, text))
-    .slice(0, SHOWN)
+    .slice(0, MAX_HITS)
     .map(({ path, title, page }) => ({ name: title, detail: page, href: `/guide/${path}` }));
 }
 
@@ -37,7 +37,7 @@ export function guideHeadings() {
   headings ??= fetch(urlOf("/guide/headings.json"))
     .then((response) => (response.ok ? response.json() : []))
     .catch(() => {
-      headings = null; // the next search asks again
+      headings = null; // the next search reads them again
       return [];
     });
   return headings;

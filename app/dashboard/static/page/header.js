@@ -2,13 +2,13 @@
  * The header: navigation, search and theme.
  * @module
  */
-import { offerCarriedUndo } from "../lifecycle/undo.js";
+import { offerPendingUndo } from "../lifecycle/undo.js";
 import { chooseTheme, chosenTheme, THEMES } from "./chosen_theme.js";
 import { elementById, find, setAttribute, setText } from "./dom.js";
-import { followMenus } from "./menus.js";
+import { bindMenus } from "./menus.js";
 import { openSearch } from "./search.js";
 import { goByKey, openShortcuts } from "./shortcuts.js";
-import { followToolbar } from "./toolbar.js";
+import { bindToolbar } from "./toolbar.js";
 
 const themeButton = elementById("theme");
 
@@ -24,9 +24,9 @@ themeButton.addEventListener("click", () => {
 document.addEventListener("themechange", showTheme);
 showTheme();
 
-offerCarriedUndo();
-followMenus();
-followToolbar(find(document, ".tools"));
+offerPendingUndo();
+bindMenus();
+bindToolbar(find(document, ".tools"));
 
 elementById("search").addEventListener("click", openSearch);
 document.addEventListener("keydown", (event) => {

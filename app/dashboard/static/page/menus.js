@@ -1,16 +1,16 @@
 /**
- * Menus of the header's sections: they open under the pointer and by the arrow keys, and are not stops of the Tab key.
+ * Menus of the header's sections, which open under the pointer and by the arrow keys, and are not in the tab order.
  * @module
  */
 import { find, findAll, setAttribute } from "./dom.js";
 
-/** Follow the sections that have more than one page. */
-export function followMenus() {
-  for (const section of findAll(document, ".section:has(.menu-items)", HTMLElement)) follow(section);
+/** Bind the menus of the sections that have more than one page. */
+export function bindMenus() {
+  for (const section of findAll(document, ".section:has(.menu-items)", HTMLElement)) bindMenu(section);
 }
 
 /** @param {HTMLElement} section */
-function follow(section) {
+function bindMenu(section) {
   const entry = find(section, "a", HTMLAnchorElement);
   const menu = find(section, ".menu-items");
   const links = findAll(menu, "a", HTMLAnchorElement);

@@ -1,31 +1,31 @@
 /**
- * Keep pages current: by the stream of events, by polling without one; and the banner
- * shown while the API cannot be reached.
+ * Keep pages current by the stream of events, or by polling without a stream; and show a banner while the API
+ * cannot be reached.
  * @module
  */
-import { Away, newAnswers, Problem } from "./api.js";
+import { newAnswers, Problem, Unavailable } from "./api.js";
 import { elementById, h, replace } from "./dom.js";
 import { follow, isConnected } from "./stream.js";
 
 /**
- * The banner under the header while the API is unreachable.
+ * Show the banner under the header while the API is unreachable.
  *
  * @param {string} reason
  * @param {number} seconds until the next attempt
  * @param {() => void} retry
  */
-function showAway(reason, seconds, retry) {
+function showUnavailable(reason, seconds, retry) {
   const strip = elementById("connection");
   document.body.classList.add("away");
   strip.hidden = false;
   replace(
     strip,
-    h("span", {}, `${reason} What you see may be old. Trying again in ${seconds} s.`),
+    h("span", {}, `${reason} The page may be out of date. Retrying in ${seconds} s.`),
     h("button", { type: "button", class: "quiet small", click: retry }, "Try now"),
   );
 }
 
-function showBack() {
+function hideUnavailable() {
   const strip = elementById("connection");
   if (strip.hidden) return;
   document.body.classList.remove("away");
@@ -34,13 +34,13 @@ function showBack() {
 }
 
 const BUSY_SECONDS = 1;
-/** The most between a change and the question what it is, while changes bring the page nothing new. */
+/** Maximum seconds between a change and the next request, while changes do not affect the page. */
 const IDLE_SECONDS = 5;
-/** While the stream reports changes. */
+/** Seconds between requests while the stream is connected. */
 const STREAM_SECONDS = 15;
-const LONGEST_WAIT_SECONDS = 15;
+const MAX_RETRY_SECONDS = 15;
 
-/** The polls of this page: functions to poll now, and to pause. @type {Map<() => void, () => Promise<unknown>>} */
+/** Polls of this page: functions that poll now, with functions that pause the poll. @type {Map<() => void, () => Promise<unknown>>} */
 const polls = new Map();
 
 /** Stop polling, since the object of the page is about to be deleted, and wait for pending requests. */
@@ -50,49 +50,48 @@ export async function pausePolling() {
 
 /** Poll now, and continue. */
 export function resumePolling() {
-  polls.forEach((_, askNow) => askNow());
+  polls.forEach((_, pollNow) => pollNow());
 }
 
 /**
- * Ask whenever something has changed: often while something moves, seldom when nothing does, not at all in a hidden
- * tab.
+ * Call a task whenever something may have changed: often while something is active, rarely otherwise, and never in a
+ * hidden tab.
  *
- * @param {(changed: boolean) => Promise<boolean | null>} task asks once and resolves to whether something is still
- *   active; null
- *   ends it. Its argument is whether something may have changed since the last call, or only time has passed
+ * @param {(changed: boolean) => Promise<boolean | null>} task reads once and resolves to whether something is
+ *   still active; null ends the polling. Its argument is false if only time has passed since the last call
  * @param {(problem: Problem) => void} onProblem the API refused; polling has ended
- * @returns {() => Promise<void>} ask now
+ * @returns {() => Promise<void>} polls now
  */
 export function poll(task, onProblem) {
   let timer = 0;
   let dueAt = Infinity;
   let askedAt = -Infinity;
   let running = false;
-  /** Whether something changed while the answer was under way. */
-  let again = false;
+  /** Whether something changed while a request was pending. */
+  let changedMeanwhile = false;
   let ended = false;
   let paused = false;
   /** @type {Promise<unknown>} */
-  let underWay = Promise.resolve();
+  let pending = Promise.resolve();
   /** Whether something may have changed since the task was called last. */
   let changed = true;
   let failures = 0;
-  /** The least seconds between two requests, when something has changed. */
+  /** Minimum seconds between two requests when something has changed. */
   let interval = BUSY_SECONDS;
 
   async function run() {
     clearTimeout(timer);
     dueAt = Infinity;
-    again = running;
+    changedMeanwhile = running;
     if (running || ended || paused || document.hidden) return;
     running = true;
     askedAt = performance.now();
     const attempted = attempt().finally(() => {
       running = false;
     });
-    underWay = attempted;
+    pending = attempted;
     const seconds = await attempted;
-    if (!ended && !paused && !document.hidden) waitAtMost(again ? Math.min(interval, seconds) : seconds);
+    if (!ended && !paused && !document.hidden) waitAtMost(changedMeanwhile ? Math.min(interval, seconds) : seconds);
   }
 
   /** @param {number} seconds */
@@ -112,7 +111,7 @@ export function poll(task, onProblem) {
       const busy = await task(!unchanged);
       failures = 0;
       ended = busy === null;
-      showBack();
+      hideUnavailable();
       interval = busy || newAnswers() > before ? BUSY_SECONDS : Math.min(IDLE_SECONDS, 2 * interval);
       return isConnected() ? STREAM_SECONDS : busy ? BUSY_SECONDS : IDLE_SECONDS;
     } catch (error) {
@@ -122,12 +121,12 @@ export function poll(task, onProblem) {
         onProblem(error);
         return 0;
       }
-      const known = error instanceof Away || error instanceof Problem;
-      // A fault of a page must not stop it for good, nor stay unseen.
+      const known = error instanceof Unavailable || error instanceof Problem;
+      // An error in the code of a page must be reported, and must not stop the polling.
       if (!known) reportError(error);
       failures += 1;
-      const seconds = Math.min(LONGEST_WAIT_SECONDS, 2 ** (failures - 1));
-      showAway(known ? error.message : "This page could not be updated.", seconds, run);
+      const seconds = Math.min(MAX_RETRY_SECONDS, 2 ** (failures - 1));
+      showUnavailable(known ? error.message : "This page could not be updated.", seconds, run);
       return seconds;
     }
   }
@@ -140,20 +139,20 @@ export function poll(task, onProblem) {
     follow((signal) => {
       changed = true;
       if (document.hidden || paused || failures) return;
-      const rested = (performance.now() - askedAt) / 1000;
+      const elapsed = (performance.now() - askedAt) / 1000;
       if (running || signal === "ended") run();
-      else waitAtMost(Math.max(0, interval - rested));
+      else waitAtMost(Math.max(0, interval - elapsed));
     }),
   );
-  function askNow() {
+  function pollNow() {
     changed = true;
     paused = false;
     return run();
   }
-  polls.set(askNow, () => {
+  polls.set(pollNow, () => {
     paused = true;
     clearTimeout(timer);
-    return underWay;
+    return pending;
   });
-  return askNow;
+  return pollNow;
 }

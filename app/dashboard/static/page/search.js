@@ -15,7 +15,7 @@ import {
   rankingPage,
   studyPage,
 } from "./addresses.js";
-import { Away, get, Problem } from "./api.js";
+import { get, Problem, Unavailable } from "./api.js";
 import { chooseTheme } from "./chosen_theme.js";
 import { guideHeadings, guideHits, matches } from "./guide.js";
 import { h, replace, setAttribute, setText } from "./dom.js";
@@ -124,10 +124,10 @@ let asked = 0;
 /** @type {{option: HTMLElement, choose: () => void}[]} */
 let options = [];
 let active = 0;
-/** Whether Enter was pressed before there was anything to choose. */
+/** Whether Enter was pressed before results were shown. */
 let entered = false;
 
-/** Opens the dialog, empty. */
+/** Open the dialog without a text. */
 export function openSearch() {
   if (dialog.open) return;
   field.value = "";
@@ -136,36 +136,36 @@ export function openSearch() {
   find();
 }
 
-/** Shows pages and actions immediately, and asks the API when typing pauses. */
+/** Show pages and actions immediately, and search by the API when typing pauses. */
 function find() {
   const text = field.value.trim();
   const number = ++asked;
   const downloads = tablesOfPage().map(({ name, act }) => ({ name: `Download CSV: ${name}`, act }));
   /** @type {[string, Choice[]][]} */
-  const own = [
+  const local = [
     ["Actions", [...ACTIONS, ...downloads].filter(({ name }) => matches(name, text))],
     ["Pages", PAGES.filter(({ name }) => matches(name, text))],
   ];
   entered = false;
   clearTimeout(timer);
-  show(text ? own : own.reverse(), text && "Searching…");
-  if (text) timer = setTimeout(() => ask(text, number, own), TYPING_MILLISECONDS);
+  show(text ? local : local.reverse(), text && "Searching…");
+  if (text) timer = setTimeout(() => ask(text, number, local), TYPING_MILLISECONDS);
 }
 
-/** @param {string} text @param {number} number of the search @param {[string, Choice[]][]} own */
-async function ask(text, number, own) {
-  let groups = own;
-  let otherwise = `Nothing is called “${text}”.`;
+/** @param {string} text @param {number} number of the search @param {[string, Choice[]][]} local pages and actions */
+async function ask(text, number, local) {
+  let groups = local;
+  let emptyText = `No results for “${text}”.`;
   try {
     const query = new URLSearchParams({ text, limit: "5" });
     const [{ items }, headings] = await Promise.all([get(`/v1/search?${query.toString()}`), guideHeadings()]);
-    groups = [...own, ...grouped(items), ["Guide", guideHits(headings, text)]];
+    groups = [...local, ...grouped(items), ["Guide", guideHits(headings, text)]];
   } catch (error) {
-    if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
-    otherwise = error.message;
+    if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
+    emptyText = error.message;
   }
   if (number !== asked) return;
-  show(groups, otherwise);
+  show(groups, emptyText);
   if (entered) options[0]?.choose();
 }
 
@@ -177,12 +177,12 @@ function grouped(items) {
   });
 }
 
-/** @param {[string, Choice[]][]} groups @param {string} otherwise text without results */
-function show(groups, otherwise) {
+/** @param {[string, Choice[]][]} groups @param {string} emptyText shown without results */
+function show(groups, emptyText) {
   const filled = groups.filter(([, choices]) => choices.length);
   options = [];
   replace(list, ...filled.map(([heading, choices], index) => group(heading, choices, `search-group-${index}`)));
-  setText(status, options.length ? "" : otherwise);
+  setText(status, options.length ? "" : emptyText);
   status.hidden = options.length > 0;
   activate(0);
 }

@@ -19,8 +19,8 @@ const PAGES = {
 };
 const WAIT_MILLISECONDS = 1500;
 
-/** When G was pressed. */
-let begun = -Infinity;
+/** Time at which G was pressed. */
+let pressedAt = -Infinity;
 
 /**
  * Open the page that a key belongs to, if G came shortly before.
@@ -29,8 +29,8 @@ let begun = -Infinity;
  * @returns {boolean} whether the key was used
  */
 export function goByKey({ key, timeStamp }) {
-  const page = timeStamp - begun < WAIT_MILLISECONDS && Object.hasOwn(PAGES, key) ? PAGES[key] : null;
-  begun = key === "g" ? timeStamp : -Infinity;
+  const page = timeStamp - pressedAt < WAIT_MILLISECONDS && Object.hasOwn(PAGES, key) ? PAGES[key] : null;
+  pressedAt = key === "g" ? timeStamp : -Infinity;
   if (page) openPage(page[1]);
   return page !== null;
 }

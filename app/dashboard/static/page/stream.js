@@ -4,14 +4,14 @@
  */
 import { urlOf } from "./addresses.js";
 
-/** Kinds with immediate notifications; the API sends `changed` at most once a second. */
-const ENDINGS = [
+/** Kinds of events that are notified immediately; the API sends `changed` at most once a second. */
+const IMMEDIATE_KINDS = [
   ...["job.ended", "study.concluded", "gate.refused", "alias.moved", "worker.lost"],
   ...["dataset.ready", "drift.found", "schedule.ran", "schedule.failed"],
 ];
 const REOPEN_SECONDS = 60;
 
-/** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `ENDINGS`; lost: the stream is closed */
+/** @typedef {"changed" | "ended" | "lost"} Signal ended: an event of `IMMEDIATE_KINDS`; lost: the stream is closed */
 
 /** @type {Set<(signal: Signal) => void>} */
 const listeners = new Set();
@@ -31,7 +31,7 @@ export function isConnected() {
  */
 export function follow(listener) {
   listeners.add(listener);
-  document.addEventListener("visibilitychange", openWhileSeen);
+  document.addEventListener("visibilitychange", openWhileVisible);
   open();
 }
 
@@ -45,11 +45,11 @@ function open() {
   source = new EventSource(urlOf("/v1/events"));
   source.addEventListener("open", () => {
     connected = true;
-    // Changes before, since the page was read or while the stream was broken, were not reported.
+    // Changes before the connection were not reported.
     notify("changed");
   });
   source.addEventListener("changed", () => notify("changed"));
-  for (const kind of ENDINGS) source.addEventListener(kind, () => notify("ended"));
+  for (const kind of IMMEDIATE_KINDS) source.addEventListener(kind, () => notify("ended"));
   source.addEventListener("error", () => {
     const refused = source?.readyState === EventSource.CLOSED;
     if (refused) close();
@@ -66,7 +66,7 @@ function close() {
   connected = false;
 }
 
-function openWhileSeen() {
+function openWhileVisible() {
   if (document.hidden) close();
   else open();
 }

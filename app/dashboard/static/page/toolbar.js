@@ -1,5 +1,5 @@
 /**
- * Toolbars: one stop of the Tab key, with the arrow keys between the controls.
+ * Toolbars: a single tab stop, with the arrow keys between the controls.
  * @module
  */
 import { findAll } from "./dom.js";
@@ -12,8 +12,8 @@ const MOVES = {
   End: (_place, last) => last,
 };
 
-/** Follow a toolbar; the control that had the focus last is its stop. @param {HTMLElement} toolbar */
-export function followToolbar(toolbar) {
+/** Bind the keys of a toolbar; its tab stop is the control that had the focus last. @param {HTMLElement} toolbar */
+export function bindToolbar(toolbar) {
   const controls = findAll(toolbar, "a, button", HTMLElement);
   const show = (/** @type {HTMLElement} */ stop) => {
     for (const control of controls) control.tabIndex = control === stop ? 0 : -1;

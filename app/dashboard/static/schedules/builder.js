@@ -1,5 +1,5 @@
 /**
- * The times of a schedule: choices that write a cron expression, and its next due times as the service counts them.
+ * Times of a schedule: choices that write a cron expression, and the next due times, which the service computes.
  * @module
  */
 import { get, Problem } from "../page/api.js";
@@ -18,7 +18,7 @@ export function timesBuilder() {
   let typing = 0;
   let asked = 0;
   const options = CHOICES.map(([value, words]) => h("option", { value }, words));
-  replace(repeat, ...options, h("option", { value: "" }, "As the expression says"));
+  replace(repeat, ...options, h("option", { value: "" }, "Custom expression"));
   for (const control of [repeat, at]) control.addEventListener("input", choose);
   for (const control of [cron, timezone])
     control.addEventListener("input", () => {
@@ -38,14 +38,14 @@ export function timesBuilder() {
     if (choice) at.value = choice.time;
     const turn = ++asked;
     const zone = timezone.value.trim() || "UTC";
-    const words = await dueWords(cron.value, zone);
+    const words = await nextRunsLabel(cron.value, zone);
     if (turn === asked) replace(due, words);
   }
   return { show };
 }
 
 /** @param {string} cron @param {string} timezone @returns {Promise<string>} */
-async function dueWords(cron, timezone) {
+async function nextRunsLabel(cron, timezone) {
   if (!cron.trim()) return "";
   try {
     const { items } = await get(`/v1/schedules/due-times?${new URLSearchParams({ cron, timezone })}`);

@@ -1,11 +1,11 @@
 /**
- * Cron expressions as words, and of the choices that most schedules need.
+ * Cron expressions in words, and cron expressions of common choices.
  * @module
  */
 
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** Choices by value: the words, and the expression at a minute and an hour. */
+/** Choices by value: the label, and the expression with M for the minute and H for the hour. */
 /** @type {Record<string, [words: string, fields: string]>} */
 const REPEATS = {
   hour: ["Every hour", "M * * * *"],
@@ -15,7 +15,7 @@ const REPEATS = {
   month: ["On the first of each month", "M H 1 * *"],
 };
 
-/** The choices as values and words. @type {[value: string, words: string][]} */
+/** The choices as values and labels. @type {[value: string, words: string][]} */
 export const CHOICES = ["hour", "day", "weekdays", "1", "2", "3", "4", "5", "6", "0", "month"].map((value) => [
   value,
   REPEATS[value][0],

@@ -1,5 +1,5 @@
 /**
- * Settings in units that people read, and entries of the audit log as sentences.
+ * Settings with readable units, and entries of the audit log as sentences.
  * @module
  */
 import { count, counted } from "../page/format.js";
@@ -13,10 +13,10 @@ const SPANS = [
 ];
 
 /**
- * Return the value of a setting by the unit that its name ends with: "32 GiB", "5 minutes", "500 per second".
+ * Format the value of a setting with the unit from the end of its name: "32 GiB", "5 minutes", "500 per second".
  *
  * @param {string} name of the environment variable
- * @param {string | null} value as the variable has it
+ * @param {string | null} value value of the environment variable
  */
 export function settingLabel(name, value) {
   if (!/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/.test(value ?? "") || name.endsWith("_PORT")) return value ?? "";
@@ -46,7 +46,7 @@ function span(seconds) {
   return counted(seconds / whole, one);
 }
 
-/** Words for the last step of a path, which acts on what is before it. */
+/** Verbs for the last segment of a path that is an action on the object before it. */
 /** @type {Record<string, string>} */
 const ACTIONS = {
   batch: "Added",
@@ -69,7 +69,7 @@ const ACTIONS = {
 };
 /** @type {Record<string, string>} */
 const METHODS = { POST: "Added", PUT: "Set", PATCH: "Changed", DELETE: "Deleted" };
-/** @type {Record<string, string>} plurals that do not end with a mere s */
+/** @type {Record<string, string>} irregular plurals */
 const NOUNS = { aliases: "alias", studies: "study", trash: "trash" };
 /** Kinds that have pages. */
 const PAGES = /^(datasets|evaluations|experiments|jobs|models|rankings|comparisons|studies)$/;
@@ -117,7 +117,7 @@ function noun(kind) {
   return NOUNS[kind] ?? kind.replace(/s$/, "").replaceAll("-", " ");
 }
 
-/** Return what became of a request by its HTTP status. @param {number} status */
+/** Return the outcome of a request by its HTTP status. @param {number} status */
 export function outcome(status) {
   if (status < 400) return "Done";
   return status < 500 ? "Refused" : "Failed";

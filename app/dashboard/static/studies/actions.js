@@ -5,7 +5,7 @@
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
-import { Away, creator, Problem, request } from "../page/api.js";
+import { creator, Problem, request, Unavailable } from "../page/api.js";
 import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
@@ -40,7 +40,7 @@ export function studyActions(id, changed) {
       try {
         if ((await act()) !== LEFT) changed();
       } catch (error) {
-        if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+        if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
         replace(failure, problemBox(error));
       }
       made.disabled = false;
@@ -55,23 +55,23 @@ export function studyActions(id, changed) {
   };
 
   async function cancel() {
-    const sure = await confirmed({
+    const isSure = await confirmed({
       question: "Cancel this study?",
-      consequence: "Its trials are stopped and nothing is concluded. Trials that ended stay in the table.",
+      consequence: "Its trials are stopped, and there will be no conclusion. Finished trials stay in the table.",
       yes: "Cancel the study",
       no: "Keep it",
     });
-    if (sure) await change("cancel");
+    if (isSure) await change("cancel");
   }
 
   async function remove() {
-    const sure = await confirmed({
+    const isSure = await confirmed({
       question: "Delete this study?",
-      consequence: `Its trials go with it; models, comparison and jobs stay. ${trashLabel()}`,
+      consequence: `Its trials are deleted as well; models, comparison and jobs are kept. ${trashLabel()}`,
       yes: "Delete the study",
       no: "Keep it",
     });
-    if (!sure) return;
+    if (!isSure) return;
     await pausePolling();
     await request(studyApi(id), { method: "DELETE" }).catch((error) => {
       resumePolling();
@@ -84,14 +84,14 @@ export function studyActions(id, changed) {
   async function extend() {
     if (!study) return;
     const { trials: most, seconds, patience } = study.budget;
-    await asked(
+    await submitDialog(
       "Change the budget",
-      "The first bound that is reached ends the study. An empty field is no bound.",
+      "The first limit that is reached ends the study. An empty field is no limit.",
       [
         field("/trials", "Trials", "integer", most),
         field("/seconds", "Seconds", "number", seconds ?? ""),
         field("/patience", "Trials without a new best", "integer", patience ?? ""),
-        field("/parallel_trials", "At a time", "integer", study.parallel_trials),
+        field("/parallel_trials", "Parallel trials", "integer", study.parallel_trials),
       ],
       "Change",
       (payload) => request(studyApi(id), { method: "PATCH", json: { seconds: null, patience: null, ...payload } }),
@@ -122,9 +122,9 @@ export function studyActions(id, changed) {
         h("select", { "data-choice": pointer }, ...options),
       );
     });
-    await asked(
+    await submitDialog(
       "Add a trial",
-      "Its parameters are chosen by hand, beyond the budget. The sampler learns from it. The fields start at the best trial.",
+      "You choose the parameters. The trial does not count toward the budget, and the sampler learns from it. The fields start with the values of the best trial.",
       fields,
       "Add",
       (payload, form) => {
@@ -143,9 +143,9 @@ export function studyActions(id, changed) {
 
   async function clone() {
     if (!study) return;
-    await asked(
+    await submitDialog(
       "Clone the study",
-      "A new study with the same question and none of its trials. Held-out queries that were looked at are not fresh any more.",
+      "A new study with the same settings and without trials. Held-out queries that decided the original study are no longer independent.",
       [
         field("/name", "Name", "text", `${study.name} again`),
         field("/budget/trials", "Trials", "integer", study.budget.trials),
@@ -210,7 +210,7 @@ function field(pointer, label, type, value) {
 }
 
 /**
- * Ask for fields in a dialog and send them; the dialog stays open where they are refused.
+ * Show fields in a dialog and send them; the dialog stays open if the API refuses them.
  *
  * @param {string} title
  * @param {string} hint
@@ -219,7 +219,7 @@ function field(pointer, label, type, value) {
  * @param {(payload: Record<string, Json>, form: HTMLFormElement) => Promise<unknown>} send
  * @returns {Promise<void>} when the dialog closes
  */
-function asked(title, hint, fields, yes, send) {
+function submitDialog(title, hint, fields, yes, send) {
   const form = h(
     "form",
     { class: "form", novalidate: true },

@@ -22,11 +22,11 @@ import {
 /** @typedef {import("../figures/frame.js").Series} Series */
 
 /**
- * A panel with one or several figures, drawn again when the study changes.
+ * Return a panel with one or several figures, which are drawn again when the study changes.
  *
  * @param {string} title
  * @param {string} hint
- * @param {(study: Study, trials: Trial[]) => Figure[] | string} make the figures, or why there is none
+ * @param {(study: Study, trials: Trial[]) => Figure[] | string} make returns the figures, or the reason why there are none
  */
 function figurePanel(title, hint, make) {
   const note = h("p", { class: "plot-note", hidden: true });
@@ -58,7 +58,7 @@ function figurePanel(title, hint, make) {
   return { node, update };
 }
 
-/** Every trial's value, and the best one so far as a line. */
+/** Return the figure of the values of all trials, with the best value so far as a line. */
 export function historyFigure() {
   return figurePanel(
     "History",
@@ -104,18 +104,18 @@ function points(trials, style) {
   return { kind: "points", x: trials.map(({ number }) => number), y: trials.map(({ value }) => value), ...style };
 }
 
-const MOST_LINES = 300;
+const MAX_LINES = 300;
 
-/** All parameters of each finished trial as one line, coloured by its value. */
+/** Return the parallel coordinates: one line per finished trial, coloured by its value. */
 export function parallelFigure() {
   return figurePanel(
     "Parallel coordinates",
-    "One line a finished trial, from its parameters to its value. The better the trial, the stronger its line; the best is orange.",
+    "One line per finished trial, from its parameters to its value. Lines of better trials are more opaque; the best is orange.",
     (study, trials) => {
       const better = comparing(study);
       const done = finished(trials)
         .sort((one, other) => (better(Number(one.value), Number(other.value)) ? 1 : -1))
-        .slice(-MOST_LINES);
+        .slice(-MAX_LINES);
       if (done.length < 2) return "Waiting for a second trial to end.";
       const axes = [
         ...dimensionsOf(study).map(([pointer, dimension]) => axisOf(pointer, dimension, done)),
@@ -211,11 +211,11 @@ function scaled(label, values, low, high, shown, log = false) {
   };
 }
 
-/** The value of finished trials against each parameter by itself. */
+/** Return a figure for each parameter, with the values of the finished trials. */
 export function slicesFigure() {
   return figurePanel(
     "Slices",
-    "The value of each finished trial against one parameter at a time; stronger points came later.",
+    "The value of each finished trial against one parameter at a time; later trials are more opaque.",
     (study, trials) => {
       const done = finished(trials);
       if (!done.length) return "Waiting for the first trial to end.";
@@ -264,9 +264,9 @@ function slice(study, pointer, dimension, done, most) {
 /** @type {Record<string, string>} */
 const OUTCOME_COLOURS = { succeeded: "accent", pruned: "train", failed: "best", cancelled: "line", running: "hue-4" };
 
-/** Timeline of trials with their outcomes. */
+/** Return the timeline of trials with their outcomes. */
 export function timelineFigure() {
-  return figurePanel("Timeline", "When each trial ran: one bar a trial, by what came of it.", (_, trials) => {
+  return figurePanel("Timeline", "When each trial ran: one bar per trial, coloured by its outcome.", (_, trials) => {
     const started = trials.filter(({ started_at: at }) => at);
     if (!started.length) return "No trial has started yet.";
     const first = Math.min(...started.map(({ started_at: at }) => Date.parse(at ?? "")));

@@ -16,12 +16,12 @@ import { parameterName } from "./labels.js";
  * @property {number} [high]
  * @property {boolean} [log]
  * @property {string[]} [choices]
- * @property {string[]} [ticked] choices that are searched at first
- * @property {boolean} [off] whether it is only proposed
- * @property {string} words what it does
+ * @property {string[]} [ticked] choices that are selected initially
+ * @property {boolean} [off] whether it is not selected initially
+ * @property {string} words description
  */
 
-// Small data wants few leaves with many documents; the bounds leave room for large data.
+// Small data needs few leaves with many documents; the bounds also allow values for large data.
 /** @type {Record<string, {low: number, high: number, log: boolean}>} */
 const BOUNDS = {
   num_leaves: { low: 4, high: 64, log: true },
@@ -48,11 +48,11 @@ const NETWORK_BOUNDS = {
   epochs: { low: 20, high: 200, log: true },
   batch_documents: { low: 64, high: 4096, log: true },
 };
-/** The layers of a network, which are chosen as a whole. */
+/** Pointer of a network's layers, which are one choice. */
 const HIDDEN = "/scorer/hidden";
 /** Layers that are proposed, from small to large. */
 const LAYERS = ["16", "32", "64, 32", "128, 64", "128, 64, 32"];
-/** Schema of the parameters of each scorer, their path, and those that are searched at first. @type {Record<string, {schema: string, path: string, first: string[]}>} */
+/** Schema of the parameters of each scorer, their path, and those that are selected initially. @type {Record<string, {schema: string, path: string, first: string[]}>} */
 const SCORERS = {
   trees: {
     schema: "Hyperparameters",
@@ -83,7 +83,7 @@ export function searchSpace(place, more, add, schemas, losses) {
     choices: losses.map(({ name }) => name),
     ticked: LOSSES,
     off: true,
-    words: "Whole losses, each at its defaults.",
+    words: "The loss, with its default parameters.",
   };
   offer("trees");
 
@@ -127,7 +127,7 @@ export function searchSpace(place, more, add, schemas, losses) {
 }
 
 /**
- * Return how a declared parameter may be searched, null where it has no range.
+ * Return the proposed search range of a declared parameter, null where it has none.
  *
  * @param {Parameter} parameter
  * @param {string} path of the parameters
@@ -194,7 +194,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
             "label",
             { class: "check" },
             h("input", { type: "checkbox", "data-part": "log", checked: Boolean(log) }),
-            "by the logarithm",
+            "log scale",
           ),
         );
   const node = h(

@@ -1,5 +1,5 @@
 /**
- * The table of a study's trials, and the learning curve of the one that is chosen.
+ * Table of a study's trials, and the learning curve of the selected trial.
  * @module
  */
 import { historyReader, learningCurve } from "../jobs/curves.js";
@@ -37,7 +37,7 @@ export function trialsPanel(study) {
     h(
       "p",
       { class: "hint" },
-      `The value is the mean ${name} by ${validationLabel(study)}, of a pruned trial by some of the folds.`,
+      `The value is the mean ${name} by ${validationLabel(study)}. Pruned trials were measured on some of the folds only.`,
     ),
     chosen,
   );
@@ -121,7 +121,7 @@ function columns(study, name, choose) {
     })),
     {
       label: "Folds",
-      title: "Folds that were finished",
+      title: "Finished folds",
       number: true,
       value: ({ folds }) => folds.length,
       cell: ({ folds }) => h("span", { title: folds.map(({ value }) => metric(value)).join(", ") }, folds.length),

@@ -4,7 +4,7 @@
  */
 import { h, replace } from "../page/dom.js";
 
-/** The columns to choose from. @param {(keys: string[]) => void} chosen */
+/** Return the menu of columns. @param {(keys: string[]) => void} chosen */
 export function columnChooser(chosen) {
   const list = h("div", { class: "column-list", role: "group", "aria-label": "Columns" });
   const node = h(
@@ -19,7 +19,7 @@ export function columnChooser(chosen) {
     node.open = false;
     node.querySelector("summary")?.focus();
   });
-  // It is in a form whose other controls are filters.
+  // The menu is in a form whose other controls are filters.
   node.addEventListener("input", (event) => event.stopPropagation());
   document.addEventListener("click", (event) => {
     if (event.target instanceof Node && !node.contains(event.target)) node.open = false;

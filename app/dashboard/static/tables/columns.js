@@ -21,7 +21,7 @@ export const DATASET = {
 };
 
 /**
- * A column of the times in `<key>_at`, latest first.
+ * Return a column of the times in `<key>_at`, latest first.
  *
  * @param {string} key
  * @param {string} label
@@ -45,11 +45,11 @@ export const JOB = {
   cell: ({ job_id: id }) => id && h("a", { class: "quiet-link", href: jobPage(id) }, "Job"),
 };
 
-/** Fields that rows of uploaded data need whichever columns are shown. */
+/** Fields that rows of uploaded data need with any columns. */
 export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
 
 /**
- * Columns of what is uploaded and read: its name, how far the reading is, and counts of its statistics.
+ * Return columns of uploaded data: name, status of the ingestion, and counts of the statistics.
  *
  * @param {(id: string) => string} page of one
  * @param {string[]} counts names of the statistics
@@ -86,7 +86,7 @@ export function dataColumns(page, counts) {
   ];
 }
 
-/** @param {string} list page that is narrowed by the project @returns {ListColumn} */
+/** @param {string} list page that is filtered by the project @returns {ListColumn} */
 export function projectColumn(list) {
   return {
     key: "project",
@@ -101,7 +101,7 @@ export function projectColumn(list) {
 export const ID = { key: "id", label: "ID", optional: true, cell: ({ id }) => h("code", {}, id) };
 
 /**
- * Columns of the metrics that items have: the first is shown, the others can be chosen.
+ * Return columns of the metrics that items have: the first two are shown, the others can be selected.
  *
  * @param {any[]} items
  * @param {(item: any, metric: string) => any} cell

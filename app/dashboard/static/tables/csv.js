@@ -1,8 +1,8 @@
 /**
- * Tables as CSV files. Any table can be downloaded as it is shown; some can read rows that are not.
+ * Tables as CSV files. Any table can be downloaded as it is shown; some also read the rows that are not shown.
  * @module
  */
-import { Away, Problem } from "../page/api.js";
+import { Problem, Unavailable } from "../page/api.js";
 import { announce, h } from "../page/dom.js";
 
 /** @typedef {(string | number | boolean | null | undefined)[]} Row */
@@ -10,12 +10,12 @@ import { announce, h } from "../page/dom.js";
 /** Readers of all rows, for tables that show only some. @type {WeakMap<HTMLTableElement, () => Promise<Row[]> | Row[]>} */
 const sources = new WeakMap();
 
-/** Names the rows of a table, the headings first. @param {HTMLTableElement} table @param {() => Promise<Row[]> | Row[]} read */
+/** Register the reader of all rows of a table, with the headings first. @param {HTMLTableElement} table @param {() => Promise<Row[]> | Row[]} read */
 export function csvSource(table, read) {
   sources.set(table, read);
 }
 
-/** A button below a table. @param {HTMLTableElement} table @param {string} name of the file and for screen readers */
+/** Return a button that downloads a table. @param {HTMLTableElement} table @param {string} name of the file and for screen readers */
 export function csvButton(table, name) {
   const button = h(
     "button",
@@ -31,7 +31,7 @@ export function csvButton(table, name) {
   return button;
 }
 
-/** The tables of the page that have a name. @returns {{name: string, act: () => Promise<void>}[]} */
+/** Return the visible tables of the page that have a name. @returns {{name: string, act: () => Promise<void>}[]} */
 export function tablesOfPage() {
   return [...document.querySelectorAll("main table")]
     .map((table) => /** @type {HTMLTableElement} */ (table))
@@ -56,12 +56,12 @@ async function download(table, name) {
     save(`${name.toLowerCase().replace(/[^a-z0-9@.]+/g, "-")}.csv`, csvText(rows));
     announce(`${name}: ${rows.length - 1} rows were downloaded.`);
   } catch (error) {
-    if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+    if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
     announce(`${name} could not be downloaded. ${error.message}`);
   }
 }
 
-/** The rows of a table as they are shown. @param {HTMLTableElement} table @returns {Row[]} */
+/** Return the rows of a table as they are shown. @param {HTMLTableElement} table @returns {Row[]} */
 function rowsOf(table) {
   return [...table.rows].filter((row) => row.cells.length > 1).map(cellsOf);
 }
@@ -71,7 +71,7 @@ export function cellsOf(row) {
   return [...row.cells].flatMap((cell) => [plain(cell), ...Array(cell.colSpan - 1).fill("")]);
 }
 
-/** The exact time instead of "3 min ago", a number as programs read it. @param {HTMLTableCellElement} cell */
+/** Return the text of a cell for programs: the exact time instead of "3 min ago", numbers without separators. @param {HTMLTableCellElement} cell */
 function plain(cell) {
   const time = cell.querySelector("time")?.dateTime;
   if (time) return time;
@@ -80,7 +80,7 @@ function plain(cell) {
   return cell.matches(".number") && number !== "" && !Number.isNaN(Number(number)) ? number : text;
 }
 
-/** RFC 4180. @param {Row[]} rows */
+/** Return rows as CSV by RFC 4180. @param {Row[]} rows */
 export function csvText(rows) {
   return rows.map((row) => `${row.map(quoted).join(",")}\r\n`).join("");
 }
@@ -88,7 +88,7 @@ export function csvText(rows) {
 /** @param {Row[number]} value */
 function quoted(value) {
   let text = String(value ?? "");
-  // Spreadsheets run what begins like a formula; an apostrophe makes it a text.
+  // Spreadsheets execute texts that begin like a formula; an apostrophe prevents it.
   if (/^[=+@\t\r-]/.test(text) && Number.isNaN(Number(text))) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,6 +1,6 @@
 /**
- * Lists of the API, each from one declaration: filters, a table that is sorted and paged by the address and kept
- * current, columns to choose, rows to tick for bulk actions, rows that open, and what an empty list shows.
+ * Lists of the API, each from one declaration: filters, a table that is sorted and paged by the URL and kept current,
+ * columns to choose, rows to select for bulk actions, row details, and the text of an empty list.
  * @module
  */
 import { conditionalReader, get, Problem } from "../page/api.js";
@@ -22,22 +22,22 @@ import {
 import { offerSkip } from "./skip.js";
 import { tickedRows } from "./ticked_rows.js";
 
-const LIMIT = 50;
-/** Rows of one request for a file. */
-const MOST = 200;
-/** Whole orders that addresses of the first edition name. */
+const PAGE_SIZE = 50;
+/** Rows per request of a CSV download. */
+const DOWNLOAD_PAGE_SIZE = 200;
+/** Sort orders of URLs from the first release: the column, and whether the order descends. */
 /** @type {Record<string, [string, boolean]>} */
-const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], longest: ["duration", true] };
+const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], longest: ["duration", true] };
 
 /**
  * @typedef {object} ListColumn
- * @property {string} key what it is called in the address
+ * @property {string} key name of the column in the URL
  * @property {string} label
- * @property {string} [sort] what the API sorts by, such as `name`, or `metric:ndcg@10`
+ * @property {string} [sort] value of the API's `sort` parameter, such as `name`, or `metric:ndcg@10`
  * @property {boolean} [number] aligned right
- * @property {boolean} [descends] sorted from the largest or latest first; numbers do
- * @property {boolean} [optional] shown only where it is chosen
- * @property {string[]} [fields] what its cells need of an item
+ * @property {boolean} [descends] whether the first sort is descending; numbers always do
+ * @property {boolean} [optional] shown only if the user selects it
+ * @property {string[]} [fields] of an item that its cells need
  * @property {(item: any) => any} cell children of the cell
  */
 
@@ -48,9 +48,9 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
  * @typedef {object} Ticked
  * @property {string} kind of the list
  * @property {string[]} ids of the ticked rows
- * @property {Map<string, any>} items that are known, by id
+ * @property {Map<string, any>} items that have been read, by id
  * @property {() => void} clear
- * @property {() => import("./paged_list.js").AskedFilter[]} filters that narrow the list now
+ * @property {() => import("./paged_list.js").AskedFilter[]} filters of the list now
  * @property {() => void} again reload the list
  */
 
@@ -60,18 +60,18 @@ const WHOLE_ORDERS = { newest: ["created", true], oldest: ["created", false], lo
  * @typedef {object} List
  * @property {string} kind plural, such as `jobs`: the path in the API and of the page, and the id of the place
  * @property {string} noun of one row: `job` marks it with `data-job`
- * @property {string[]} filters parameters that the address passes on to the API, besides the project and the prefix
+ * @property {string[]} filters parameters of the URL that are sent to the API, besides the project and the prefix
  * @property {string[]} fields of an item that every row needs
- * @property {ListColumn[]} columns the first one heads the rows and is always shown; the id follows the last
+ * @property {ListColumn[]} columns the first one is the row header and always shown; the id column follows the last
  * @property {(items: any[]) => ListColumn[]} [found] further columns, such as the metrics that the items have
- * @property {boolean} [folds] leaves out what belongs to another item, unless a filter asks for it
- * @property {string} [after] key of the column before them
+ * @property {boolean} [folds] whether items that belong to another item are hidden, unless a filter selects them
+ * @property {string} [after] key of the column before the columns of `found`
  * @property {(item: any) => string} name of an item, for its box and its button
  * @property {((ticked: Ticked) => any)[]} [actions] make the buttons and links for ticked rows
  * @property {(item: any, changed: () => void) => Details} [details] of an open row
  * @property {(item: any) => boolean} [isActive] whether an item may change soon
  * @property {(item: any) => string} [announcement] of a new status
- * @property {[sentence: string, href: string, action: string]} empty what to do where there is no item yet
+ * @property {[sentence: string, href: string, action: string]} empty text and link where there is no item yet
  */
 
 /** @param {Record<string, string | null>} values null for none */
@@ -87,7 +87,7 @@ function remember(values) {
 }
 
 /**
- * Show a list in its page.
+ * Show a list on its page.
  *
  * @param {List} list
  * @returns {() => void} reload the list
@@ -103,30 +103,30 @@ export function showList(list) {
   return again;
 }
 
-/** Parameters that narrow a list. @param {List} list */
-function narrowing({ filters }) {
+/** Return the filter parameters of a list. @param {List} list */
+function filterParameters({ filters }) {
   return [...filters, "project", "prefix"];
 }
 
-/** Check whether the address asks for some rows by more than their dataset or project: none of these is folded. */
+/** Check whether the URL has filters besides dataset and project; then no rows are folded. */
 export function unfolds() {
   return [...parameters().keys()].some((name) => ["kind", "status", "text", "tag", "prefix"].includes(name));
 }
 
-/** What a list shows in place of an empty table. @param {List} list */
-function nothing(list) {
+/** Return the text of an empty list. @param {List} list */
+function emptyList(list) {
   const { kind, noun, empty } = list;
   const page = `/${kind}`;
   const asked = parameters();
-  if (narrowing(list).some((name) => asked.get(name)))
-    return emptyState(`No such ${kind}`, `No ${noun} is as the filters above ask for.`, page, `All ${kind}`);
+  if (filterParameters(list).some((name) => asked.get(name)))
+    return emptyState(`No matching ${kind}`, `No ${noun} matches the filters above.`, page, `All ${kind}`);
   if (!onFirstPage()) return emptyState(`No older ${kind}`, "This is the end of the list.", page, `Newest ${kind}`);
   return emptyState(`No ${kind} yet`, ...empty);
 }
 
 /**
  * @param {HTMLElement} place
- * @param {HTMLFormElement} form of the filters, which takes the choice of columns in
+ * @param {HTMLFormElement} form of the filters, to which the column menu is added
  * @param {List} list
  * @returns {() => void} reload the list
  */
@@ -134,7 +134,7 @@ function listTable(place, form, list) {
   const read = conditionalReader();
   const path = `/v1/${list.kind}`;
   const label = list.kind[0].toUpperCase() + list.kind.slice(1);
-  const filters = () => askedFilters(form, narrowing(list));
+  const filters = () => askedFilters(form, filterParameters(list));
   const selection = list.actions && tickedRows(place, list, { redraw: () => draw(), filters, again: () => again() });
   const head = h("tr");
   const table = h("table", { class: "list" }, h("thead", {}, head));
@@ -150,7 +150,7 @@ function listTable(place, form, list) {
   let shownPage = null;
   let shownHead = "";
 
-  /** The columns that the address names, else the usual ones. @returns {ListColumn[]} */
+  /** Return the columns that the URL selects, else the default columns. @returns {ListColumn[]} */
   function shown() {
     const wanted = parameters().get("columns")?.split(",");
     const [first, ...others] = columns;
@@ -159,8 +159,8 @@ function listTable(place, form, list) {
 
   function address() {
     const asked = parameters();
-    const query = new URLSearchParams({ limit: String(LIMIT) });
-    for (const name of [...narrowing(list), "order", "cursor"]) {
+    const query = new URLSearchParams({ limit: String(PAGE_SIZE) });
+    for (const name of [...filterParameters(list), "order", "cursor"]) {
       const value = asked.get(name);
       if (value) query.set(name, value);
     }
@@ -172,13 +172,13 @@ function listTable(place, form, list) {
     return `${path}?${query}`;
   }
 
-  /** The rows of all pages from this one on, as they are sorted and narrowed, in the columns that are shown. */
+  /** Read the rows of this page and all later ones, sorted and filtered as shown, in the visible columns. */
   async function allRows() {
     const visible = shown();
     /** @type {import("./csv.js").Row[]} */
     const table = [visible.map(({ label }) => label)];
     const query = new URLSearchParams(address().split("?")[1]);
-    query.set("limit", String(MOST));
+    query.set("limit", String(DOWNLOAD_PAGE_SIZE));
     /** @type {string | null} */
     let next;
     do {
@@ -197,7 +197,7 @@ function listTable(place, form, list) {
 
   async function refresh() {
     let asked;
-    // What is sorted or narrowed while an answer is under way asks for another.
+    // Read again if sorting or filters changed while the request was pending.
     do {
       asked = address();
       await show(/** @type {Page | null} */ (await read(asked).catch(refused)));
@@ -205,7 +205,7 @@ function listTable(place, form, list) {
     return Boolean(list.isActive && shownPage?.items.some(list.isActive));
   }
 
-  /** Show why the API refused a filter; the next one that is typed may be right. @param {unknown} error */
+  /** Show why the API refused a filter, and keep polling, so that the user can correct it. @param {unknown} error */
   function refused(error) {
     if (!(error instanceof Problem) || error.status !== 422) throw error;
     place.removeAttribute("aria-busy");
@@ -236,7 +236,7 @@ function listTable(place, form, list) {
     if (!items.length) {
       for (const row of rows.values()) row.node.remove();
       rows.clear();
-      replace(place, nothing(list));
+      replace(place, emptyList(list));
       return;
     }
     const behind = list.columns.findIndex(({ key }) => key === list.after) + 1;
@@ -248,7 +248,7 @@ function listTable(place, form, list) {
     fit();
   }
 
-  /** A table that fits scrolls with the page below a heading that stays; a wider one scrolls sideways. */
+  /** Mark tables that are wider than the panel, which scroll sideways; others scroll with the page under a sticky head. */
   function fit() {
     node.toggleAttribute("data-wide", table.offsetWidth > node.clientWidth);
   }
@@ -275,7 +275,7 @@ function listTable(place, form, list) {
   }
 
   /**
-   * Puts the rows in the items' order without moving those that are already right, so that focus stays.
+   * Put the rows in the items' order without moving rows that are already in place, so that focus stays.
    * @param {any[]} items
    * @param {ListColumn[]} visible
    */
@@ -325,11 +325,11 @@ function descendsFirst({ number, descends }) {
   return Boolean(number || descends);
 }
 
-/** The column that the address sorts by, and how. @param {ListColumn[]} columns */
+/** Return the sort column of the URL, and its direction. @param {ListColumn[]} columns */
 function sortedBy(columns) {
   const asked = parameters();
   const sort = asked.get("sort") || "created";
-  const [wanted, whole] = WHOLE_ORDERS[sort] ?? [sort, null];
+  const [wanted, whole] = LEGACY_ORDERS[sort] ?? [sort, null];
   const column = columns.find((each) => each.sort === wanted);
   if (!column) return { key: "", descending: false };
   const order = asked.get("order");

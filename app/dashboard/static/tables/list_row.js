@@ -1,5 +1,5 @@
 /**
- * Rows of a list, which keep what did not change, so that focus and open rows stay.
+ * Rows of a list, which keep unchanged cells, so that focus and open rows stay.
  * @module
  */
 import { announce, h, replace, setAttribute } from "../page/dom.js";
@@ -7,7 +7,7 @@ import { announce, h, replace, setAttribute } from "../page/dom.js";
 /** @typedef {import("./list.js").ListColumn} ListColumn */
 
 /**
- * One row, which keeps its cells where their content is as it was, and what was opened below it.
+ * Return a row that keeps unchanged cells, and the details that were opened below it.
  *
  * @param {any} first
  * @param {import("./list.js").List} list
@@ -72,12 +72,12 @@ export function listRow(first, list, selection, again) {
 }
 
 /**
- * The cell there is, with new content only where that is another.
+ * Return the known cell, with new content only where the content has changed.
  *
  * @param {HTMLElement | null | undefined} known
  * @param {ListColumn} column
  * @param {any} item
- * @param {number} [index] 0 heads the row
+ * @param {number} [index] 0 for the row header
  */
 export function cellOf(known, { number, cell, key }, item, index) {
   const fresh = h(

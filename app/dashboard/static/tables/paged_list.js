@@ -1,5 +1,5 @@
 /**
- * Filters and pages of lists, as parameters of the address.
+ * Filters and pages of lists, as parameters of the URL.
  * @module
  */
 import { pagePath } from "../page/addresses.js";
@@ -7,19 +7,19 @@ import { get } from "../page/api.js";
 import { elementById, findAll, h, replace } from "../page/dom.js";
 
 const TYPING_MILLISECONDS = 200;
-/** The project of things without one, in the API. */
+/** Value of the API's project filter for objects without a project. */
 const NO_PROJECT = "-";
 
-/** The parameters of the address. */
+/** Return the parameters of the URL. */
 export function parameters() {
   return new URLSearchParams(location.search);
 }
 
 /**
- * Filters whose values are parameters of the address, so that a filtered list can be bookmarked and shared.
+ * Keep filters in the parameters of the URL, so that a filtered list can be bookmarked and shared.
  *
  * @param {HTMLFormElement} form its controls name their parameter: `data-filter="contains"`
- * @param {() => void} changed called once the address has changed
+ * @param {() => void} changed called after the URL has changed
  */
 export function followFilters(form, changed) {
   let typing = 0;
@@ -29,20 +29,20 @@ export function followFilters(form, changed) {
     changed();
   };
   const all = controls(form);
-  // What was typed or chosen while the page was still loading counts.
+  // Apply filters that were entered while the page was still loading.
   const isEarly = all.some((control) => control.value && control.value !== asked(control));
   for (const control of all) control.value ||= asked(control);
   if (isEarly) narrow();
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
-    // Put a choice into the address immediately: options that arrive later are selected by the address.
+    // Put a choice into the URL immediately: options that are offered later are selected by the URL.
     if (target instanceof HTMLSelectElement) return narrow();
     clearTimeout(typing);
     typing = setTimeout(narrow, TYPING_MILLISECONDS);
   });
 }
 
-/** Select the choices that the address asks for, once they are offered. @param {HTMLFormElement} form */
+/** Select the choices of the URL, after they were offered. @param {HTMLFormElement} form */
 function showFilters(form) {
   for (const select of findAll(form, "select[data-filter]", HTMLSelectElement)) select.value = asked(select);
 }
@@ -65,7 +65,7 @@ export async function offerDatasetFilter(form, parameter) {
 }
 
 /**
- * Offer the projects in a filter, which is left out where there are none.
+ * Offer the projects in a filter, if there are any.
  *
  * @param {HTMLFormElement} form of the filters
  */
@@ -92,16 +92,16 @@ function asked(control) {
 }
 
 /**
- * A filter of the address.
+ * A filter of the URL.
  * @typedef {object} AskedFilter
  * @property {string} name of the parameter
  * @property {string} value
- * @property {string} label of the parameter for people
- * @property {string} text of the value for people
+ * @property {string} label readable name of the parameter
+ * @property {string} text readable value
  */
 
 /**
- * Return the filters that narrow the list.
+ * Return the filters that apply to the list.
  *
  * @param {HTMLFormElement} form of the filters, whose choices have texts
  * @param {string[]} names of the parameters

@@ -1,5 +1,5 @@
 /**
- * The link that skips to the first row of a list, the second stop of the Tab key.
+ * Link that skips to the first row of a list, the second tab stop of the page.
  * @module
  */
 import { find, h } from "../page/dom.js";

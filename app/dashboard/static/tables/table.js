@@ -1,5 +1,5 @@
 /**
- * Tables that sort or grow, lists keyed by id, and the field that narrows them.
+ * Tables that are sortable or paged, lists keyed by id, and search fields for them.
  * @module
  */
 import { get } from "../page/api.js";
@@ -9,7 +9,7 @@ import { count } from "../page/format.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 
 /**
- * A field that narrows what is below it.
+ * Return a search field for the content below it.
  *
  * @param {string} label
  * @param {string} placeholder
@@ -28,7 +28,7 @@ export function searchField(label, placeholder, listeners) {
 }
 
 /**
- * Entries keyed by id that keep their elements across updates, so that focus and open details stay.
+ * Return a list whose entries keep their elements across updates, so that focus and open details stay.
  *
  * @template {{id: string}} Item
  * @template {{node: HTMLElement, update: (item: Item) => unknown}} Entry
@@ -39,7 +39,7 @@ export function keyedList(list, make) {
   /** @type {Map<string, Entry>} */
   const entries = new Map();
 
-  /** Put the nodes in the items' order without moving those that are already right. @param {Item[]} items */
+  /** Put the nodes in the items' order without moving nodes that are already in place. @param {Item[]} items */
   function arrange(items) {
     const wanted = new Set(items.map(({ id }) => id));
     for (const id of [...entries.keys()]) {
@@ -74,21 +74,21 @@ export function keyedList(list, make) {
  * @template Row
  * @typedef {object} Column
  * @property {string} label
- * @property {string} [key] what it is called in an order; the label unless given
- * @property {string} [title] what it means, on hover
- * @property {boolean} [number] aligned right, and sorted from the largest
- * @property {(row: Row) => number | string | null} value what is sorted by; null comes last
- * @property {(row: Row) => Child | Child[]} [cell] what is shown
- * @property {(rows: Row[]) => Child} [foot] what is shown below the rows
+ * @property {string} [key] name of the column in an order; default: the label
+ * @property {string} [title] description, shown on hover
+ * @property {boolean} [number] whether it is aligned right and first sorted descending
+ * @property {(row: Row) => number | string | null} value sort value; null is last
+ * @property {(row: Row) => Child | Child[]} [cell] content of the cell; default: the value
+ * @property {(rows: Row[]) => Child} [foot] content of the footer
  */
 
 /** @typedef {{by: string, descending: boolean}} Order by: the key of a column */
 
 /**
- * A table that sorts by the clicked heading, and shows the first rows until all are requested.
+ * Return a table that sorts by the clicked heading, and shows the first rows until the user requests all rows.
  *
  * @template Row
- * @param {Column<Row>[]} columns the first one heads the rows
+ * @param {Column<Row>[]} columns the first one is the row header
  * @param {{label: string, first?: number, order?: Order | null, attributes?: (row: Row) => Attributes}} options
  *   first: rows shown initially; attributes: of a row's element
  * @returns {{node: HTMLElement, show: (rows: Row[]) => void, order: () => Order | null}}
@@ -113,7 +113,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
     h("div", { class: "table-foot" }, all, csvButton(table, label)),
   );
 
-  /** All rows as they are sorted. */
+  /** Return all rows in their order. */
   function inOrder() {
     const sortedBy = columns.find((column) => keyOf(column) === order?.by);
     return sorted(rows, sortedBy, order?.descending ?? false);
@@ -217,16 +217,16 @@ function focusFirst(row) {
 }
 
 /**
- * A table that loads further pages of the API on request.
+ * Return a table that loads further pages of the API on request.
  *
  * @template {string} Path
- * @param {string} label what the table holds, for screen readers
- * @param {HTMLElement[]} heads cells
+ * @param {string} label name of the table for screen readers
+ * @param {HTMLElement[]} heads cells of the head
  * @param {Path} address of the first page
  * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
  * @returns {HTMLElement[]} the table, and the elements below it
  */
-export function longerTable(label, heads, address, row) {
+export function pagedTable(label, heads, address, row) {
   const body = h("tbody");
   const below = h("div", { class: "rows" });
 
@@ -259,7 +259,7 @@ export function longerTable(label, heads, address, row) {
     }
   }
 
-  /** All rows, including those not loaded yet. */
+  /** Read all rows, including pages that are not loaded yet. */
   async function readAll() {
     /** @type {import("./csv.js").Row[]} */
     const rows = [heads.map((head) => head.textContent)];

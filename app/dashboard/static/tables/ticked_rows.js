@@ -1,5 +1,5 @@
 /**
- * Ticked rows of a list, and the bar with the actions for them.
+ * Selected rows of a list, and the bar with the actions for them.
  * @module
  */
 import { h, replace, setText } from "../page/dom.js";
@@ -9,7 +9,7 @@ import { parameters } from "./paged_list.js";
 /** @typedef {ReturnType<typeof tickedRows>} TickedRows */
 
 /**
- * Keep the ids of ticked rows in the address, from page to page, and show the actions of the list for them.
+ * Keep the ids of the selected rows in the URL across pages, and show the actions of the list for them.
  *
  * @param {HTMLElement} place
  * @param {import("./list.js").List} list
@@ -54,7 +54,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, aga
     history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
     show();
     redraw();
-    // The links to other pages carry what is ticked.
+    // Add the selected ids to the links to other pages.
     for (const link of document.querySelectorAll("#pager a")) {
       if (!(link instanceof HTMLAnchorElement)) continue;
       const url = new URL(link.href);
@@ -84,7 +84,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, aga
 
   return {
     all,
-    /** A box for an item. @param {{id: string}} item @param {string} name */
+    /** Return the check box of an item. @param {{id: string}} item @param {string} name */
     box({ id }, name) {
       const tick = () => {
         if (box.checked) ids.add(id);

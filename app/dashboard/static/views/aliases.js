@@ -1,5 +1,5 @@
 /**
- * `/aliases`: the models that an alias means, by name, with their metrics and where each is tried and moved.
+ * `/aliases`: the models that an alias points at, by name, with metrics and links to try and to promote them.
  * @module
  */
 import { modelPage } from "../page/addresses.js";
@@ -41,14 +41,14 @@ async function refresh() {
   if (state === shown) return false;
   shown = state;
   place.removeAttribute("aria-busy");
-  replace(place, items.length ? table(items) : nothing(alias));
+  replace(place, items.length ? table(items) : emptyTable(alias));
   return false;
 }
 
 /** @param {string} alias */
-function nothing(alias) {
-  const words = `No model has the alias ${alias}. Give it to the version that is in use, on the page of the model.`;
-  return emptyState("Nothing has this alias", words, "/models", "Models");
+function emptyTable(alias) {
+  const words = `No model has the alias ${alias}. Set it for the version in use, on the page of a model.`;
+  return emptyState("No model has this alias", words, "/models", "Models");
 }
 
 /** @param {Aliased[]} items */

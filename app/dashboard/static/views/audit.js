@@ -1,12 +1,12 @@
 /**
- * `/settings/audit`: requests that changed something or tried to. `?key=` shows those of one API key.
+ * `/settings/audit`: requests that changed or tried to change data. `?key=` shows the requests of one API key.
  * @module
  */
 import { get, Problem } from "../page/api.js";
 import { elementById, h, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { change, outcome } from "../settings/labels.js";
-import { longerTable } from "../tables/table.js";
+import { pagedTable } from "../tables/table.js";
 
 const PAGE = 50;
 const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
@@ -42,7 +42,7 @@ async function open() {
 function show() {
   const query = new URLSearchParams({ limit: String(PAGE), ...(select.value && { key_id: select.value }) });
   const heads = HEADS.map((label) => h("th", { scope: "col" }, label));
-  replace(place, ...longerTable("Audit log", heads, `/v1/audit?${query}`, row));
+  replace(place, ...pagedTable("Audit log", heads, `/v1/audit?${query}`, row));
 }
 
 /** @param {Schemas["AuditEntry"]} entry */

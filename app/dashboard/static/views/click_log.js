@@ -1,8 +1,8 @@
 /**
- * `/click-logs/{id}`: one click log: its findings and counts, what can be done with it, and what was done.
+ * `/click-logs/{id}`: one click log: its findings and counts, the jobs that can use it, and their results.
  * @module
  */
-import { followForms } from "../clicks/forms.js";
+import { bindForms } from "../clicks/forms.js";
 import { actionsPanel, logSource, logTiles, periodLabel, ranksPanel, statisticsOf } from "../clicks/log.js";
 import { jobPanels } from "../clicks/log_jobs.js";
 import { findingsPanel } from "../datasets/findings.js";
@@ -18,13 +18,13 @@ import { poll } from "../page/poll.js";
 
 /** @typedef {Schemas["ClickLog"]} ClickLog */
 
-/** What can be done with a log: the form, its button and what comes of it. @type {[string, string, string][]} */
+/** Jobs on a log: the form, the label of its button and the result. @type {[string, string, string][]} */
 const STEPS = [
   ["models", "Estimate click models", "How users examine and click, compared on held-out users."],
   ["propensities", "Estimate propensities", "How often each rank is examined, with intervals."],
-  ["judge", "Make judgments", "A dataset whose labels are grades out of the clicks."],
-  ["train", "Train on the clicks", "A model without the position bias, beside the naive one."],
-  ["estimate", "Evaluate new rankings", "What users would have clicked on rankings that they never saw."],
+  ["judge", "Make judgments", "A dataset with labels from the clicks."],
+  ["train", "Train on the clicks", "A model corrected for position bias, and a naive one to compare."],
+  ["estimate", "Evaluate new rankings", "Estimated clicks on rankings that users never saw."],
 ];
 
 const id = pageObject();
@@ -35,7 +35,7 @@ const bar = progressBar();
 /** @type {ClickLog | null} */
 let shown = null;
 
-followForms(id);
+bindForms(id);
 poll(refresh, (problem) =>
   showMissing(place, problem, {
     title: "There is no such click log",
@@ -82,11 +82,11 @@ function draw(log) {
 function contents(log) {
   const statistics = statisticsOf(log);
   if (log.status === "pending")
-    return [bar.node, h("p", { class: "hint" }, "Its findings and counts appear here as soon as it has been read.")];
+    return [bar.node, h("p", { class: "hint" }, "Findings and counts appear here after the log has been read.")];
   if (log.problem) return [faults(log.problem)];
   if (!statistics) return [];
   const period = periodLabel(statistics);
-  const words = { heading: "Findings", nothing: "No rank, query or user gave reason for a word." };
+  const words = { heading: "Findings", nothing: "No problems found." };
   return [
     logTiles(statistics),
     period.length > 0 && h("p", { class: "hint" }, "Lists were shown ", ...period, "."),
@@ -118,7 +118,7 @@ function faults(problem) {
 
 function steps() {
   return panel(
-    "What to do with it",
+    "Next steps",
     h(
       "ul",
       { class: "next-steps" },
@@ -131,7 +131,7 @@ function steps() {
 
 /** @param {ClickLog} log */
 function deleteButton({ name }) {
-  return confirmedDeleteButton(name, clickLogApi(id), `${trashLabel()} What was learnt from it stays.`, () =>
+  return confirmedDeleteButton(name, clickLogApi(id), `${trashLabel()} Models and estimates from it are kept.`, () =>
     openAfterDeletion("/click-logs", trashed(`${name} deleted.`, [id])),
   );
 }

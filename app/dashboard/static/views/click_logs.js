@@ -5,8 +5,8 @@
 import { offerColumns } from "../clicks/columns.js";
 import { logSource } from "../clicks/log.js";
 import { severityCounts } from "../figures/marks.js";
-import { offerUnchosen } from "../forms/choices.js";
-import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { offerReadyUnselected } from "../forms/choices.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { readStart } from "../forms/text_file.js";
 import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { clickLogPage, datasetApi, jobPage, openPage } from "../page/addresses.js";
@@ -16,7 +16,7 @@ import { percent } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-/** Of a file, read for its header and first rows. */
+/** Bytes that are read from a file for its header and first rows. */
 const HEADER_BYTES = 65_536;
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -53,10 +53,10 @@ showList({
   name: ({ name }) => name,
   isActive: ({ status }) => status === "pending",
   announcement: ({ name, status }) => `Click log ${name} is ${status}.`,
-  empty: ["Upload the log of a search, or simulate clicks to try things out.", "#add", "Upload a click log"],
+  empty: ["Upload the click log of a search engine, or simulate clicks.", "#add", "Upload a click log"],
 });
-followDialogs({ simulate: () => offerSimulation().catch((error) => showError(simulation, error)) });
-followChoices(form);
+bindDialogs({ simulate: () => offerSimulation().catch((error) => showError(simulation, error)) });
+bindChoices(form);
 acceptDrop(form);
 watchHeader();
 onSubmit(form, send);
@@ -76,7 +76,7 @@ async function send() {
   if (log) openPage(clickLogPage(log.id));
 }
 
-/** Return the payload with weights as numbers, without what the chosen source has no use for. */
+/** Return the payload with weights as numbers, without the fields of the other source. */
 function payload() {
   const { actions, columns, ...rest } = payloadOf(form);
   const weights = Object.entries(/** @type {Record<string, string>} */ (actions ?? {}));
@@ -104,7 +104,7 @@ async function offerSimulation() {
     const { id } = await create("/v1/jobs", { kind: "simulate-clicks", ...payloadOf(simulation) });
     openPage(jobPage(id));
   });
-  await offerUnchosen([select], new URLSearchParams(location.search).get("dataset"));
+  await offerReadyUnselected([select], new URLSearchParams(location.search).get("dataset"));
   simulation.removeAttribute("aria-busy");
   await offerFeatures(select.value);
 }

@@ -3,7 +3,7 @@
  * @module
  */
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { MOST_BANDS, MOST_COMPARED } from "../jobs/actions.js";
+import { MAX_BANDS, MAX_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";
 import { comparedTable, differingSettings, names, withoutPrefix } from "../jobs/compared_table.js";
 import { historiesReader } from "../jobs/curves.js";
@@ -12,7 +12,7 @@ import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
 import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareWith, jobPage, modelApi, openPage } from "../page/addresses.js";
-import { Away, conditionalReader, creator, get, Problem } from "../page/api.js";
+import { conditionalReader, creator, get, Problem, Unavailable } from "../page/api.js";
 import { elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -50,26 +50,26 @@ const table = comparedTable(sort ? { by: sort.replace(/^-/, ""), descending: sor
 const diagnostics = overlay("Diagnostics", { help: ["concepts/losses/", "Losses"], find: diagnosticsOf });
 const times = overlay("Time of an iteration", { help: ["benchmarks/", "Benchmarks"], find: timesOf });
 const cutoffs = cutoffPanel(
-  "Test data: 95% intervals of each training by itself, as bands. Overlapping bands decide nothing: compare query by query.",
+  "Test data: bands are the 95% intervals of each training. Overlapping bands prove nothing: compare query by query.",
 );
 const actions = h("div", { class: "actions" });
 const missing = h("div", {});
 const repeats = h("div", {});
-/** Colours by job, so that a line keeps its own while the order of the trainings changes. @type {Map<string, number>} */
+/** Indices of colours by job, so that a line keeps its colour when the order of the trainings changes. @type {Map<string, number>} */
 const slots = new Map();
 let shownState = "";
 let again = () => {};
 
 if (ids.length) again = poll(refresh, (problem) => replace(place, problemBox(problem)));
-else nothing();
+else showEmpty();
 
 async function refresh() {
   const query = new URLSearchParams(ids.map((id) => ["job", id]));
   if (wanted) query.set("metric", wanted);
   const ranking = /** @type {Schemas["TrainingRanking"]} */ (await read(`/v1/trainings?${query}`));
   place.removeAttribute("aria-busy");
-  if (!ranking.items.length) return nothing();
-  const drawn = ranking.items.slice(0, MOST_COMPARED).map(({ job }) => job);
+  if (!ranking.items.length) return showEmpty();
+  const drawn = ranking.items.slice(0, MAX_COMPARED).map(({ job }) => job);
   const histories = await readHistories(drawn);
   if (!place.contains(table.node))
     replace(place, missing, curves.node, table.node, repeats, diagnostics.node, cutoffs.node, times.node);
@@ -89,14 +89,14 @@ async function show(ranking, drawn, histories) {
   const jobs = ranking.items.map(({ job }) => job);
   const settings = differingSettings(jobs, { losses, scorers, schemas });
   const whole = names(jobs, settings);
-  const called = withoutPrefix(whole);
-  giveSlots(drawn);
+  const shortNames = withoutPrefix(whole);
+  assignSlots(drawn);
   const lines = drawn.flatMap((job) => {
     const { id } = job;
     const history = histories.get(id);
     const line = {
       id,
-      name: called.get(id) ?? id,
+      name: shortNames.get(id) ?? id,
       title: whole.get(id) ?? id,
       slot: slots.get(id) ?? 0,
       word: iterationWord(job),
@@ -106,7 +106,7 @@ async function show(ranking, drawn, histories) {
   curves.update(lines, jobs.length, ranking.metric);
   const rows = ranking.items.map((ranked, index) => ({
     job: ranked.job,
-    name: called.get(ranked.job.id) ?? ranked.job.id,
+    name: shortNames.get(ranked.job.id) ?? ranked.job.id,
     title: whole.get(ranked.job.id) ?? ranked.job.id,
     slot: slots.get(ranked.job.id) ?? null,
     ranked,
@@ -116,12 +116,16 @@ async function show(ranking, drawn, histories) {
   table.update(ranking, rows, settings);
   replace(missing, absentLabel(ranking.missing.length));
   replace(repeats, repeatsPanel(ranking));
-  await Promise.all([diagnostics.update(lines), times.update(lines), showCutoffs(drawn.slice(0, MOST_BANDS), called)]);
+  await Promise.all([
+    diagnostics.update(lines),
+    times.update(lines),
+    showCutoffs(drawn.slice(0, MAX_BANDS), shortNames),
+  ]);
   await showActions(ranking);
 }
 
 /** Keep the colours of lines that stay, and give the lowest free ones to new lines. @param {Job[]} drawn */
-function giveSlots(drawn) {
+function assignSlots(drawn) {
   const there = new Set(drawn.map(({ id }) => id));
   for (const id of [...slots.keys()]) if (!there.has(id)) slots.delete(id);
   for (const { id } of drawn) {
@@ -157,19 +161,19 @@ function absentLabel(absent) {
     h(
       "p",
       { class: "hint" },
-      `${count(absent)} of the jobs in the address ${absent > 1 ? "are" : "is"} not there or no training.`,
+      `${count(absent)} of the jobs in the URL ${absent > 1 ? "do not exist or are not trainings" : "does not exist or is not a training"}.`,
     )
   );
 }
 
 /**
- * Offer the best by validation against the champion, and all of them query by query once there are two models.
+ * Offer comparisons: the best training by validation against the champion, and all models if there are at least two.
  *
  * @param {Ranking} ranking
  */
 async function showActions(ranking) {
   const made = ranking.items.filter(({ model }) => model);
-  const models = made.slice(0, MOST_COMPARED).flatMap(({ model }) => model ?? []);
+  const models = made.slice(0, MAX_COMPARED).flatMap(({ model }) => model ?? []);
   const tests = new Set(made.map(({ job }) => job.spec.test_dataset_id || ""));
   const dataset = tests.size === 1 ? [...tests][0] : "";
   const [best] = made;
@@ -191,7 +195,7 @@ async function showActions(ranking) {
 /** @type {Map<string, Promise<string | null>>} */
 const champions = new Map();
 
-/** The version that is champion, "web:3", null where none is; asked once. @param {string} name of a model */
+/** Return the champion, "web:3", null where the name has none; read once. @param {string} name of a model */
 function championOf(name) {
   const ask = async () => {
     const { items } = await get(modelApi(name, "/aliases"));
@@ -216,7 +220,7 @@ function againstChampion(best, champion, active, name) {
     try {
       await compareWithChampion(best, champion, name);
     } catch (error) {
-      if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
       replace(missing, problemBox(error));
     }
     button.disabled = false;
@@ -225,7 +229,7 @@ function againstChampion(best, champion, active, name) {
 }
 
 /**
- * Submit the comparison on the data that both were tested on. Where there is none, the form asks for it.
+ * Submit the comparison on the data that both were tested on. If there is no such dataset, open the form.
  *
  * @param {Ranked} best
  * @param {string} champion
@@ -248,7 +252,7 @@ async function compareWithChampion({ job, model }, champion, name) {
   return openPage(`${jobPage(created.id)}#result`);
 }
 
-function nothing() {
+function showEmpty() {
   place.removeAttribute("aria-busy");
   replace(
     place,

@@ -1,5 +1,5 @@
 /**
- * `/comparisons/{id}`: verdicts of every pair of systems, the queries that changed, and both rankings of a query.
+ * `/comparisons/{id}`: verdicts of all pairs of systems, the queries that changed, and both rankings of a query.
  * @module
  */
 import { datasetName } from "../datasets/dataset.js";
@@ -7,7 +7,7 @@ import { resultFindings } from "../datasets/findings.js";
 import { queryName } from "../datasets/queries.js";
 import { comparedQuery } from "../evaluation/compared_documents.js";
 import { cutoffPanel } from "../evaluation/cutoffs.js";
-import { MOST_BANDS } from "../jobs/actions.js";
+import { MAX_BANDS } from "../jobs/actions.js";
 import { contractLabel, metricTabs, presetLabel } from "../evaluation/metrics.js";
 import { queryTable } from "../evaluation/query_table.js";
 import { differencePlot, differenceTable, opposite, signed, verdictChip } from "../evaluation/verdict.js";
@@ -100,7 +100,7 @@ function verdictMatrix({ systems, pairs }, choose) {
 }
 
 /**
- * The queries that gain and lose most, each opening both rankings of it.
+ * Show the queries that gain and lose most; each opens its two rankings.
  *
  * @param {Pair} pair
  * @param {[string, string]} names
@@ -163,7 +163,7 @@ function list(title, queries, names, open) {
 }
 
 /**
- * Return a query that opens both rankings of it when it is pressed.
+ * Return a button for a query that opens its two rankings.
  *
  * @param {{query_id: string, query_text?: string | null}} query
  * @param {(queryId: string) => void} open
@@ -279,7 +279,8 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
 /** @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {[string, string]} names */
 async function drawn({ id, systems }, pair, metric, names) {
   const found = pair.metrics[metric];
-  if (!found) return h("p", { class: "hint" }, `No query defines ${metric} for both.`);
+  if (!found)
+    return h("p", { class: "hint" }, `${metric} is undefined on every query for at least one of the systems.`);
   const values = new URLSearchParams({ a: String(pair.a), b: String(pair.b), metric });
   const { differences } = await get(comparisonApi(id, `/differences?${values}`));
   return differencePlot(differences, found, {
@@ -319,11 +320,13 @@ function draw(comparison) {
   const matrix = pairs.length > 1 ? verdictMatrix(comparison, choosePair) : null;
   const means = meansOf(comparison, (metric) => matrix?.show(metric, current.pair));
   const current = chosen(comparison);
-  const cutoffs = cutoffPanel("95% intervals of each system by itself, as bands; the tests decide whether two differ.");
-  cutoffs.update(systems.slice(0, MOST_BANDS));
+  const cutoffs = cutoffPanel(
+    "Bands are the 95% intervals of each system; the tests decide whether two systems differ.",
+  );
+  cutoffs.update(systems.slice(0, MAX_BANDS));
   document.title = `${title} · Rankery`;
 
-  /** Show a pair; the metric and the query stay where they can. @param {Pair} pair */
+  /** Show a pair, and keep the chosen metric and query if possible. @param {Pair} pair */
   function choosePair(pair) {
     if (pair !== current.pair) current.query = "";
     current.pair = pair;
@@ -373,7 +376,7 @@ function draw(comparison) {
           "div",
           { class: "panel-head" },
           h("h2", {}, "Every pair"),
-          h("p", { class: "hint" }, "Press one to see it below."),
+          h("p", { class: "hint" }, "Select a pair to show it below."),
         ),
         matrix.node,
         allTests(comparison),
@@ -392,7 +395,7 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
   const folds = pooled ? " Each query is ranked by a model of a cross-validation that has not seen it." : "";
   return h(
     "section",
-    { class: "finding-panel", "data-verdict": verdict || "several", "aria-label": "What was found" },
+    { class: "finding-panel", "data-verdict": verdict || "several", "aria-label": "Conclusion" },
     verdict && verdictChip(verdict),
     h("p", { class: "sentence" }, sentence),
     h(
@@ -415,7 +418,7 @@ function pairHead({ systems }, pair) {
     {
       class: "finding-panel",
       "data-verdict": pair.verdict,
-      "aria-label": "What was found of the pair",
+      "aria-label": "Conclusion of the pair",
       "aria-live": "polite",
     },
     h("h2", {}, `${systems[pair.b].name} against ${systems[pair.a].name} `, verdictChip(pair.verdict)),
@@ -444,9 +447,9 @@ function meansOf({ systems, metrics }, chosen) {
     const rows = systems.map((system) => ({ name: name(system), interval: system.metrics[metric] }));
     const { higher_is_better: higher, skipped, queries } = systems[0].metrics[metric];
     const words = [
-      `Means over ${count(queries)} queries${skipped ? `, ${count(skipped)} left out` : ""}, 95% intervals of each by itself.`,
+      `Means over ${count(queries)} queries${skipped ? `, ${count(skipped)} skipped` : ""}, with the 95% interval of each system.`,
       !higher && "Lower is better.",
-      "The tests, which compare query by query, decide whether two differ.",
+      "The tests, which compare query by query, decide whether two systems differ.",
     ];
     replace(
       body,
@@ -475,7 +478,7 @@ function allTests(comparison) {
   return folded;
 }
 
-/** Return what the address asks for, where there is such a thing. @param {Comparison} comparison @returns {Chosen} */
+/** Return the pair, metric and query of the URL, if they exist. @param {Comparison} comparison @returns {Chosen} */
 function chosen({ pairs, metrics }) {
   const asked = new URLSearchParams(location.hash.slice(1));
   const metric = asked.get("metric") ?? "";
@@ -486,7 +489,7 @@ function chosen({ pairs, metrics }) {
   };
 }
 
-/** Keep the choice in the address, without a step in the history. @param {Chosen} chosen */
+/** Keep the choice in the URL, without a history entry. @param {Chosen} chosen */
 function remember({ pair, metric, query }) {
   const values = new URLSearchParams({ pair: `${pair.a}-${pair.b}`, metric });
   if (query) values.set("query", query);

@@ -4,8 +4,15 @@
  */
 import { openPage } from "../page/addresses.js";
 import { verdictChip } from "../evaluation/verdict.js";
-import { asSystem, labelMapOf, measuredOn, offerContracts, offerUnchosen, readOffered } from "../forms/choices.js";
-import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import {
+  asSystem,
+  labelMapOf,
+  offerEvaluationDatasets,
+  offerContracts,
+  offerReadyUnselected,
+  readOffered,
+} from "../forms/choices.js";
+import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
@@ -37,17 +44,17 @@ const COLUMNS = [
 ];
 
 /**
- * The systems to compare, in the order in which they were chosen: models, uploaded runs, or anything by its reference.
+ * Show the choice of systems to compare, in the chosen order: models, uploaded runs, or other references.
  *
  * @param {HTMLElement} place
- * @param {(references: string[]) => Promise<void>} changed called with the choice, at first and after each change
+ * @param {(references: string[]) => Promise<void>} changed called with the choice, initially and after each change
  * @returns {Promise<{systems: () => ({model: string} | {ranking_id: string})[]}>}
  */
 async function systemPicker(place, changed) {
   const offered = await readOffered();
   const names = new Map(offered.map(({ reference, name }) => [reference, name]));
   const chosen = new Set(new URLSearchParams(location.search).getAll("system"));
-  const field = searchField("Find a model or run, or name one", "Find, or type name:version or rnk_…", {
+  const field = searchField("Find a model or run, or enter a reference", "Find, or type name:version or rnk_…", {
     input: show,
     keydown: enter,
   });
@@ -61,7 +68,7 @@ async function systemPicker(place, changed) {
     replace(
       options,
       ...found.map(option),
-      text && !found.length && h("p", { class: "hint" }, `Press Enter to take “${field.value.trim()}” as it is.`),
+      text && !found.length && h("p", { class: "hint" }, `Press Enter to add “${field.value.trim()}”.`),
     );
     showOrder();
   }
@@ -102,8 +109,8 @@ async function systemPicker(place, changed) {
     setText(
       words,
       chosen.size < 2
-        ? "Choose at least two. Each is set against those chosen before it."
-        : `${count(chosen.size)} chosen; each is set against those before it.`,
+        ? "Choose at least two systems. Each is compared with the systems before it."
+        : `${count(chosen.size)} chosen; each is compared with the systems before it.`,
     );
   }
 
@@ -152,24 +159,30 @@ showList({
   columns: COLUMNS,
   name: ({ sentence }) => sentence,
   actions: [deleteTicked],
-  empty: ["Choose two models or runs to see which one is better, and how sure that is.", "#compare", "Compare"],
+  empty: ["Compare two models or runs: which one is better, and is the difference significant?", "#compare", "Compare"],
 });
-followDialogs({
+bindDialogs({
   compare: () => offerChoices().catch((error) => showError(form, error)),
   run: () =>
-    offerUnchosen(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) => showError(run, error)),
+    offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) =>
+      showError(run, error),
+    ),
 });
-runForm(run, leadOn);
+runForm(run, openJob);
 
 async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset");
-  const offer = measuredOn(find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement), labelMapOf(form), wanted);
+  const offer = offerEvaluationDatasets(
+    find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement),
+    labelMapOf(form),
+    wanted,
+  );
   /** @param {string[]} references */
   const follow = (references) => offer(references).catch((error) => showError(form, error));
   const offered = Promise.all([systemPicker(elementById("systems"), follow), get("/v1/metrics")]);
   onSubmit(form, async () => {
     const [picker] = await offered;
-    leadOn(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));
+    openJob(await create("/v1/jobs", { kind: "compare", ...payloadOf(form), systems: picker.systems() }));
   });
   const [, { presets }] = await offered;
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
@@ -177,6 +190,6 @@ async function offerChoices() {
 }
 
 /** Open the page of a job, which redirects to the result once it exists. @param {{id: string}} job */
-function leadOn({ id }) {
+function openJob({ id }) {
   openPage(`/jobs/${encodeURIComponent(id)}#result`);
 }

@@ -1,5 +1,5 @@
 /**
- * `/datasets/{id}`: one dataset in three views, the progress of its ingestion, or the problems of its file.
+ * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file.
  * @module
  */
 import { datasetActions, PARTS, sourceLabel } from "../datasets/dataset.js";
@@ -39,13 +39,13 @@ import { poll } from "../page/poll.js";
 /** @typedef {Schemas["ProblemCause"]} Cause */
 /** @typedef {{title: string, errors: Fault[], more?: boolean}} FaultyFile */
 
-/** Columns without a value are left out; a single file is named above instead. */
+/** Columns of the table of problems. Columns without values are hidden; a single file is named above the table. */
 /** @type {{name: keyof Fault, label: string, class: string, cell: (fault: Fault) => Child}[]} */
 const COLUMNS = [
   { name: "file", label: "File", class: "fault-file", cell: ({ file }) => file },
   { name: "line", label: "Line", class: "number", cell: ({ line }) => count(line) },
   { name: "column", label: "Column", class: "fault-column", cell: ({ column }) => columnLabel(column) },
-  { name: "detail", label: "What was expected", class: "fault-detail", cell: ({ detail }) => detail },
+  { name: "detail", label: "Problem", class: "fault-detail", cell: ({ detail }) => detail },
   {
     name: "text",
     label: "Found",
@@ -54,17 +54,17 @@ const COLUMNS = [
   },
 ];
 
-/** A table's columns have names, the lines of other texts count their bytes. @param {string | number | null} column */
+/** Columns of tables have names; in other texts the column is a byte number. @param {string | number | null} column */
 function columnLabel(column) {
   return typeof column === "string" ? h("code", {}, column) : count(column);
 }
 
 /**
- * All mistakes in a table by cause and column, and the button that reads the upload again without chosen columns.
+ * Show all problems of a table by cause and column, with a button that reads the upload again without ignored columns.
  *
  * @param {FaultyFile} problem
  * @param {Cause[]} causes
- * @param {() => void} begun called when it is being read
+ * @param {() => void} begun called when the upload is being read again
  */
 function problemCauses(problem, causes, begun) {
   const { title } = problem;
@@ -149,15 +149,15 @@ function problemCauses(problem, causes, begun) {
     problem.errors.length > 0 &&
       h(
         "details",
-        { class: "more", open: problem.errors.length <= FEW_ERRORS },
+        { class: "more", open: problem.errors.length <= MAX_OPEN_ERRORS },
         h("summary", {}, "Problems by place"),
         ...placeTable(problem),
       ),
   );
 }
 
-/** As many are shown beside their causes. */
-const FEW_ERRORS = 10;
+/** The list of problems by place is open up to this number. */
+const MAX_OPEN_ERRORS = 10;
 
 /** @param {Cause[]} causes */
 function totalLabel(causes) {
@@ -224,7 +224,7 @@ function placeTable({ errors, more }) {
   ];
 }
 
-const MOST = 20;
+const MAX_VALUES = 20;
 
 /** @typedef {{value: string, queries: number}[]} Values */
 
@@ -232,7 +232,8 @@ const MOST = 20;
 function queryColumns(columns) {
   const entries = Object.entries(columns);
   /** @param {string} name @param {Values} values */
-  const caption = (name, values) => (values.length < MOST ? name : `${name}, the ${MOST} commonest values`);
+  const caption = (name, values) =>
+    values.length < MAX_VALUES ? name : `${name}, the ${MAX_VALUES} most common values`;
   /** @param {Values[number]} entry @returns {[Child, number]} */
   const entry = ({ value, queries }) => [h("span", { class: "name", title: value }, value || "(empty)"), queries];
   /** @param {[string, Values]} column */
@@ -289,14 +290,14 @@ function datasetViews(dataset) {
   ];
 }
 
-/** "#features=f12" is the view of features, narrowed to f12. */
+/** Return the view of the URL: "#features=f12" is the view of features, filtered by f12. */
 function asked() {
   const [name, value = ""] = location.hash.slice(1).split("=", 2);
   return { name, value: decoded(value) };
 }
 
 /**
- * Keep what is searched for in the address, without a step in the history.
+ * Keep the search text in the URL, without a history entry.
  *
  * @param {string} view
  * @param {string} value
@@ -308,7 +309,7 @@ function remember(view, value) {
 /** @param {HTMLElement} place @param {ReadDataset} dataset */
 function overview(place, { id, statistics, findings }) {
   const columns = statistics.query_columns || {};
-  const words = { heading: "Findings", nothing: "No query, document or feature gave reason for a word." };
+  const words = { heading: "Findings", nothing: "No problems found." };
   place.append(
     tiles(statistics),
     ...(findings ? [findingsPanel(findings, () => id, words)] : []),
@@ -393,7 +394,7 @@ function contents(dataset) {
   if (dataset.status === "pending") {
     return [
       bar.node,
-      h("p", { class: "hint" }, "Its findings and statistics appear here as soon as it has been read."),
+      h("p", { class: "hint" }, "Findings and statistics appear here after the dataset has been read."),
     ];
   }
   if (!problem) return [];
@@ -417,14 +418,14 @@ function measured() {
   ];
 }
 
-/** Return links to the datasets that came in the same upload. @param {Record<string, string>} parts */
+/** Return links to the datasets of the same upload. @param {Record<string, string>} parts */
 function siblings(parts) {
   /** @param {string} part */
   const link = (part) => h("a", { href: datasetPage(parts[part]), "aria-current": parts[part] === id && "page" }, part);
   return h(
     "nav",
     { class: "tabs small siblings", "aria-label": "Datasets of this upload" },
-    h("span", {}, "One upload:"),
+    h("span", {}, "Same upload:"),
     ...PARTS.filter((part) => parts[part]).map(link),
   );
 }

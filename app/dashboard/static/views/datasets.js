@@ -5,11 +5,11 @@
 import { rangeLabel, sourceLabel } from "../datasets/dataset.js";
 import { rolesPanel } from "../datasets/roles.js";
 import { severityCounts } from "../figures/marks.js";
-import { followChoices, followDialogs, onSubmit, payloadOf } from "../forms/forms.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf } from "../forms/forms.js";
 import { acceptDrops, contentsOf, sendUpload } from "../forms/upload.js";
 import { offerUndo, trashed, trashLabel } from "../lifecycle/undo.js";
 import { datasetPage, openPage } from "../page/addresses.js";
-import { Away, creator, Problem, request } from "../page/api.js";
+import { creator, Problem, request, Unavailable } from "../page/api.js";
 import { announce, confirmed, elementById, find, findAll, h } from "../page/dom.js";
 import { count, counted, short, size } from "../page/format.js";
 import { DATA_FIELDS, dataColumns, projectColumn, timeColumn } from "../tables/columns.js";
@@ -58,7 +58,7 @@ const COLUMNS = [
       h(
         "a",
         { class: "quiet-link", href: `/train?dataset=${encodeURIComponent(id)}`, "aria-label": `Train on ${name}` },
-        "Train on it",
+        "Train",
       ),
   },
   projectColumn("/datasets"),
@@ -82,7 +82,7 @@ function deleteTicked({ ids, items, clear, again }) {
     const only = ids.length === 1 && items.get(ids[0])?.name;
     const words = {
       question: `Delete ${only || counted(ids.length, "dataset")}?`,
-      consequence: `${trashLabel()} Models trained on it stay.`,
+      consequence: `${trashLabel()} Models trained on it are kept.`,
       yes: "Delete",
       no: "Keep",
     };
@@ -92,18 +92,18 @@ function deleteTicked({ ids, items, clear, again }) {
     }
     try {
       const { body } = await request("/v1/datasets/delete", { method: "POST", json: { ids } });
-      tell(body.items);
+      report(body.items);
     } catch (error) {
-      if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+      if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
       button.after(h("span", { class: "error", role: "alert" }, error.message));
     }
   }
   /**
-   * Report what was deleted. Datasets in use stay ticked, with the reason.
+   * Report the deleted datasets. Datasets in use stay selected, with the reason.
    *
    * @param {{id: string, outcome: string, detail?: string | null}[]} outcomes
    */
-  function tell(outcomes) {
+  function report(outcomes) {
     const kept = outcomes.filter(({ outcome }) => outcome === "in_use");
     const gone = outcomes.filter(({ outcome }) => outcome === "deleted").map(({ id }) => id);
     offerUndo(trashed(`${counted(gone.length, "dataset")} deleted.`, gone));
@@ -116,7 +116,7 @@ function deleteTicked({ ids, items, clear, again }) {
 }
 
 /**
- * The form that uploads judged data: one file, or the parts of a split, with how to read them.
+ * Bind the form that uploads judged data: one file, or the parts of a split, with reading options.
  *
  * @param {HTMLFormElement} form
  * @param {(dataset: Schemas["Dataset"]) => void} uploaded
@@ -171,9 +171,9 @@ const again = showList({
   actions: [deleteTicked],
   isActive: ({ status }) => status === "pending",
   announcement: ({ name, status }) => `Dataset ${name} is ${status}.`,
-  empty: ["Upload judged query-document data, or make some to try things out.", "#add", "Add a dataset"],
+  empty: ["Upload judged query-document data, or generate a synthetic dataset.", "#add", "Add a dataset"],
 });
-followDialogs();
+bindDialogs();
 
 onSubmit(synthetic, async () => {
   const dataset = await create("/v1/datasets/synthetic", payloadOf(synthetic));
@@ -196,5 +196,5 @@ onSubmit(address, async () => {
   openPage(datasetPage(id));
 });
 
-followChoices(judged);
+bindChoices(judged);
 uploadForm(judged, ({ id }) => openPage(datasetPage(id)));

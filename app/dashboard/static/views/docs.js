@@ -1,5 +1,5 @@
 /**
- * The documentation of the interface; Swagger UI is a separate script, loaded before.
+ * The API documentation; Swagger UI is a separate script, which is loaded first.
  * @module
  */
 import { urlOf } from "../page/addresses.js";
@@ -16,7 +16,7 @@ function showTheme() {
 dark.addEventListener("change", showTheme);
 showTheme();
 
-/** Paths of operations are part of a button, in which a link would be a second control. */
+/** Show paths of operations without links: they are inside a button, which must not contain a second control. */
 const plainPaths = () => ({
   wrapComponents: {
     /** @param {Function} Link @param {{React: {createElement: Function}}} system */

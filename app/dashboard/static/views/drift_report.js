@@ -153,7 +153,7 @@ function columns(pick) {
     },
     {
       label: "p",
-      title: "By queries, corrected for the number of features",
+      title: "Test by queries, corrected for the number of features",
       number: true,
       value: ({ p }) => p,
       cell: ({ p }) => number(p),

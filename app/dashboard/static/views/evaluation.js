@@ -1,5 +1,5 @@
 /**
- * `/evaluations/{id}`: the metrics of a model or ranking beside baselines, by segment and by query.
+ * `/evaluations/{id}`: the metrics of a model or ranking compared with baselines, by segment and by query.
  * @module
  */
 import { datasetName } from "../datasets/dataset.js";
@@ -100,8 +100,8 @@ function metricNumbers({ metrics, contract }) {
     { class: "panel numbers" },
     h("div", { class: "panel-head" }, h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
     scrollRegion("Numbers", metricTable(names, metrics)),
-    h("h3", {}, "What they mean ", contract && h("small", {}, presetLabel(contract))),
-    h("dl", { class: "conventions" }, ...meanings(names, metrics)),
+    h("h3", {}, "Metric definitions ", contract && h("small", {}, presetLabel(contract))),
+    h("dl", { class: "conventions" }, ...conventionEntries(names, metrics)),
   );
 }
 
@@ -135,13 +135,12 @@ function row(name, summary) {
 }
 
 /**
- * Explain metrics
+ * Describe the conventions of metrics; metrics with the same conventions share an entry.
  *
  * @param {string[]} names
  * @param {Evaluation["metrics"]} metrics
- * @param those of one meaning, as one with several cutoffs, together.
  */
-function meanings(names, metrics) {
+function conventionEntries(names, metrics) {
   /** @type {Map<string, string[]>} */
   const together = new Map();
   for (const name of names) {
@@ -152,7 +151,7 @@ function meanings(names, metrics) {
 }
 
 /**
- * The metrics of single queries, the worst first; the address has the filters.
+ * Show the metrics of single queries, the worst first; the URL has the filters.
  *
  * @param {Evaluation} evaluation
  */
@@ -165,14 +164,14 @@ function queryValues({ id, dataset_id: dataset, metrics }) {
     higherIsBetter,
     value: (/** @type {Schemas["QueryValues"]} */ { values }) => values[name],
   }));
-  const asked = Object.fromEntries(
+  const selection = Object.fromEntries(
     ["sort", "order", "min", "max", "segment"].map((name) => [name, hashValue(name) ?? ""]),
   );
   const table = queryTable({
     path: evaluationApi(id, "/queries"),
     query,
     columns,
-    asked,
+    selection,
     changed: setHashValues,
   });
   return h("section", { class: "panel query-values rows" }, h("h2", {}, "Queries"), ...table);
@@ -230,9 +229,9 @@ function draw(evaluation) {
   );
 }
 
-/** Draw its metrics against their cutoffs, beside the baselines. @param {Evaluation} evaluation */
+/** Draw the metrics against their cutoffs, with the baselines. @param {Evaluation} evaluation */
 function byCutoff({ system, metrics, baselines }) {
-  const panel = cutoffPanel("95% intervals as a band; lines that are broken need no training.");
+  const panel = cutoffPanel("The band is the 95% interval; dashed lines are baselines.");
   const others = (baselines ?? []).map(({ name, metrics: means }) => ({ name, metrics: means, baseline: true }));
   panel.update([{ name: system, metrics }, ...others]);
   return panel.node;
@@ -240,7 +239,7 @@ function byCutoff({ system, metrics, baselines }) {
 
 /** @typedef {{title: string, draw: (metric: string) => Child[]}} Figure */
 
-/** Return the figures that show one metric, chosen for all of them. @param {Evaluation} evaluation @param {string[]} names */
+/** Return the figures of one metric, which is chosen for all figures. @param {Evaluation} evaluation @param {string[]} names */
 function byMetric(evaluation, names) {
   const { slices } = evaluation;
   const figures = [againstBaselines(evaluation), ...(slices?.length ? [bySlice(evaluation, slices)] : [])];

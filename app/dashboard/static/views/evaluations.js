@@ -3,8 +3,8 @@
  * @module
  */
 import { intervalLabel } from "../figures/whiskers.js";
-import { labelMapOf, measuredOn, offerContracts, offerSystems } from "../forms/choices.js";
-import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { labelMapOf, offerEvaluationDatasets, offerContracts, offerSystems } from "../forms/choices.js";
+import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { modelPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
@@ -54,44 +54,48 @@ showList({
   name: ({ system }) => system,
   actions: [deleteTicked],
   empty: [
-    "A training with test data is measured on it; anything else that ranks can be evaluated.",
+    "A training with test data creates an evaluation; other models and rankings can be evaluated here.",
     "#evaluate",
     "Evaluate",
   ],
 });
-followDialogs({ evaluate: () => offerChoices().catch((error) => showError(form, error)) });
-tellSubject();
+bindDialogs({ evaluate: () => offerChoices().catch((error) => showError(form, error)) });
+showSubject();
 
-/** One comes from a model or a ranking to its evaluations. */
-function tellSubject() {
+/** Show the model or ranking that the URL filters by. */
+function showSubject() {
   const words = elementById("narrowed");
   words.hidden = !model && !ranking;
   const pageObject = model
     ? h("a", { href: modelPage(model) }, "one model")
     : h("a", { href: `/rankings/${encodeURIComponent(ranking ?? "")}` }, "one ranking");
-  replace(words, "Only those of ", pageObject, " · ", h("a", { href: "/evaluations" }, "All"));
+  replace(words, "Only evaluations of ", pageObject, " · ", h("a", { href: "/evaluations" }, "All"));
 }
 
 async function offerChoices() {
   const input = find(form, "input[list]", HTMLInputElement);
   const wanted = here.get("dataset_id");
-  const offer = measuredOn(find(form, 'select[data-list="ready"]', HTMLSelectElement), labelMapOf(form), wanted);
+  const offer = offerEvaluationDatasets(
+    find(form, 'select[data-list="ready"]', HTMLSelectElement),
+    labelMapOf(form),
+    wanted,
+  );
   /** @type {Promise<void>} */
-  let fitted = Promise.resolve();
+  let datasetOffered = Promise.resolve();
   /** @param {string[]} references */
   const chosen = (references) => {
-    fitted = offer(references).catch((error) => showError(form, error));
+    datasetOffered = offer(references).catch((error) => showError(form, error));
   };
   const offered = Promise.all([offerSystems(input, { runs: true, chosen }), get("/v1/metrics")]);
   onSubmit(form, async () => {
     const [system] = await offered;
-    await fitted;
+    await datasetOffered;
     const { model: typed, ...asked } = payloadOf(form);
     const { id } = await create("/v1/jobs", { kind: "evaluate", ...asked, ...system() });
     openPage(`/jobs/${encodeURIComponent(id)}#result`);
   });
   const [, { presets }] = await offered;
-  await fitted;
+  await datasetOffered;
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
   form.removeAttribute("aria-busy");
 }

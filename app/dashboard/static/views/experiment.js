@@ -1,5 +1,5 @@
 /**
- * `/experiments/{id}`: one experiment, kept current: its trainings, report or estimate.
+ * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or estimate.
  * @module
  */
 import { dataLabel, isRunning, tableName, trainingsOf } from "../experiments/labels.js";
@@ -8,7 +8,7 @@ import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { datasetPage, experimentApi, jobPage, pageObject } from "../page/addresses.js";
-import { Away, conditionalReader, Problem, request } from "../page/api.js";
+import { conditionalReader, Problem, request, Unavailable } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import {
   announce,
@@ -132,7 +132,7 @@ function showProgress(node, experiment) {
       tile(
         "Trainings done",
         all ? `${count(counts.succeeded)} of ${count(all)}` : "–",
-        all ? `${count(counts.shared)} were there already` : "the data is prepared first",
+        all ? `${count(counts.shared)} existed already` : "preparing the data",
       ),
       tile("Running", count(counts.running), `${count(waiting)} waiting`),
       tile("Failed", count(counts.failed), counts.cancelled ? `${count(counts.cancelled)} cancelled` : null),
@@ -197,13 +197,13 @@ function estimatePanel(estimate) {
     },
     { label: "Runs", number: true, value: ({ runs }) => runs },
     {
-      label: "Seconds a tree or epoch",
+      label: "Seconds per tree or epoch",
       number: true,
       value: ({ seconds_per_tree: time }) => time,
       cell: seconds("seconds_per_tree"),
     },
     {
-      label: "A look",
+      label: "Diagnostics",
       title: "Seconds of the diagnostics at one tree or epoch",
       number: true,
       value: ({ seconds_per_look: time }) => time,
@@ -264,7 +264,7 @@ function trainingsPanel({ folds }) {
       value: ({ status }) => status,
       cell: ({ status, shared, problem }) => [
         statusBadge(status, status, problem?.detail),
-        shared && h("span", { class: "tag plain", title: "The job was there already" }, "shared"),
+        shared && h("span", { class: "tag plain", title: "The job existed already" }, "shared"),
       ],
     },
     { label: "Main metric", number: true, value: ({ value }) => value, cell: ({ value }) => metric(value) },
@@ -319,14 +319,14 @@ function fitted({ hyperparameters, scorer }) {
   return { ...Object(hyperparameters), ...Object(scorer) };
 }
 
-/** Return the names of hyperparameters that are not alike in all trainings. @param {Training[]} items */
+/** Return the names of hyperparameters that differ between trainings. @param {Training[]} items */
 function differing(items) {
   const all = items.map(fitted);
   const names = [...new Set(all.flatMap((one) => Object.keys(one)))];
   return names.filter((name) => new Set(all.map((one) => JSON.stringify(one[name]))).size > 1);
 }
 
-/** Cancel, resume and delete. */
+/** Return the buttons to cancel, resume and delete the experiment. */
 function experimentActions() {
   const node = h("div", { class: "actions" });
   const failure = h("div", { class: "study-failure" });
@@ -343,7 +343,7 @@ function experimentActions() {
         await act();
         again();
       } catch (error) {
-        if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+        if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
         replace(failure, problemBox(error));
       }
       made.disabled = false;
@@ -354,7 +354,8 @@ function experimentActions() {
   async function cancel() {
     const sure = await confirmed({
       question: "Cancel this experiment?",
-      consequence: "Its trainings are stopped, but those that another experiment waits for. It can be resumed.",
+      consequence:
+        "Its trainings are stopped, except those that another experiment needs. The experiment can be resumed.",
       yes: "Cancel the experiment",
       no: "Keep it",
     });
@@ -367,11 +368,11 @@ function experimentActions() {
     /** @param {Experiment} experiment */
     update(experiment) {
       const { status, counts } = experiment;
-      const lacks = counts.succeeded < trainingsOf(counts);
-      const key = `${status} ${lacks}`;
+      const isIncomplete = counts.succeeded < trainingsOf(counts);
+      const key = `${status} ${isIncomplete}`;
       if (key === state) return;
       state = key;
-      const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && lacks);
+      const resumable = status === "failed" || status === "cancelled" || (status === "succeeded" && isIncomplete);
       replace(
         node,
         resumable && button("Resume", () => request(experimentApi(id, "/resume"), { method: "POST" }), "primary"),

@@ -3,8 +3,8 @@
  * @module
  */
 import { dataLabel, isRunning, progressLabel, tableName } from "../experiments/labels.js";
-import { offerUnchosen } from "../forms/choices.js";
-import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { offerReadyUnselected } from "../forms/choices.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { experimentPage, openPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
@@ -61,7 +61,7 @@ showList({
   isActive: isRunning,
   announcement: ({ paper, status }) => `${paper}: ${status}.`,
   empty: [
-    "An experiment trains tables of a paper again, and shows which of its claims hold here.",
+    "An experiment reproduces tables of a paper, and shows which of its claims hold.",
     "#run",
     "Run an experiment",
   ],
@@ -73,13 +73,13 @@ onSubmit(form, async () => {
   const { id } = await create("/v1/experiments", requestOf());
   openPage(experimentPage(id));
 });
-followChoices(form);
-followDialogs({ run: () => offerPapers().catch((error) => showError(form, error)) });
+bindChoices(form);
+bindDialogs({ run: () => offerPapers().catch((error) => showError(form, error)) });
 
 function requestOf() {
   const payload = payloadOf(form);
   const boxes = findAll(elementById("tables"), "input", HTMLInputElement);
-  // All tables are the server's default.
+  // Without tables, the server takes all of them.
   if (boxes.length && boxes.every(({ checked }) => checked)) delete payload.tables;
   return { ...payload, dry_run: find(form, '[name="dry"]', HTMLInputElement).checked };
 }
@@ -87,7 +87,7 @@ function requestOf() {
 async function offerPapers() {
   const [{ items }] = await Promise.all([
     get("/v1/papers"),
-    offerUnchosen(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null),
+    offerReadyUnselected(findAll(form, 'select[data-list="ready"]', HTMLSelectElement), null),
   ]);
   const select = elementById("paper", HTMLSelectElement);
   replace(select, ...items.map(({ name }) => h("option", { value: name }, name)));

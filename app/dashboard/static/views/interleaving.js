@@ -1,5 +1,5 @@
 /**
- * `/interleavings/{id}`: one interleaving: its verdict, the test so far, its rankers, and how lists are shown.
+ * `/interleavings/{id}`: one interleaving: its verdict, the test so far, its rankers, and code that shows lists.
  * @module
  */
 import { tileList } from "../figures/marks.js";
@@ -86,9 +86,9 @@ function verdictParts({ unit, difference }, verdict) {
       h("p", { class: "sentence" }, sentence),
       tileList([
         ["Lists shown", count(lists)],
-        ["Lists with a click", count(clicked), waiting > 0 && `and ${count(waiting)} whose window is open`],
+        ["Lists with a click", count(clicked), waiting > 0 && `and ${count(waiting)} within the click window`],
         [`Decided ${unit}s`, count(decided), neededLabel(pairs, unit)],
-        ["Fixed test", count(size), `for ${differenceLabel(difference)}`],
+        ["Fixed sample size", count(size), `for ${differenceLabel(difference)}`],
       ]),
     ),
     figures.length > 0 &&
@@ -98,7 +98,7 @@ function verdictParts({ unit, difference }, verdict) {
         h(
           "p",
           { class: "hint" },
-          "The test ends where the share crosses a limit, or where a difference of interest is excluded. Looking often does not raise its error.",
+          "The test ends where the share crosses a limit, or where a difference of interest is excluded. Frequent checks do not increase its error.",
         ),
       ),
     clicked > 0 &&
@@ -112,7 +112,7 @@ function verdictParts({ unit, difference }, verdict) {
   ];
 }
 
-/** The rankers; the aliases of models are where the verdict is put to use. @param {Interleaving} interleaving */
+/** Show the rankers, with links to the aliases of models. @param {Interleaving} interleaving */
 function rankers({ rankers: names, model_ids: models, unit, click_window_seconds: window, length, error, miss }) {
   const settings = [
     `lists of up to ${count(length)} documents`,
@@ -138,7 +138,7 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
   );
 }
 
-/** How a search shows lists and sends clicks. @param {Interleaving} interleaving */
+/** Show the code of a search engine that shows lists and sends clicks. @param {Interleaving} interleaving */
 function calls({ rankers: names, model_ids: models }) {
   const documents = '[{"id": "d1", "features": {"bm25": 12.5}}, {"id": "d2", "features": {"bm25": 9.1}}]';
   const rankings = `{${names.map((name) => `${JSON.stringify(name)}: ["d1", "d2"]`).join(", ")}}`;
@@ -157,7 +157,7 @@ client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
   );
 }
 
-/** What makes a click log of the lists and opens it. */
+/** Return the button that makes a click log of the lists and opens it. */
 function clickLogButton() {
   const create = creator();
   const button = h("button", { type: "button", class: "quiet", click: make }, "Make a click log");
@@ -181,6 +181,6 @@ function clickLogButton() {
 
 /** @param {Interleaving} interleaving */
 function deleteButton({ name }) {
-  const consequence = "Its lists and clicks are deleted for good; they cannot be restored.";
+  const consequence = "Its lists and clicks are deleted permanently; they cannot be restored.";
   return confirmedDeleteButton(name, interleavingApi(id), consequence, () => openPage("/interleavings"));
 }

@@ -3,7 +3,7 @@
  * @module
  */
 import { readOffered } from "../forms/choices.js";
-import { followChoices, followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindChoices, bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { sampleSize } from "../interleavings/verdict.js";
 import { interleavingPage, openPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
@@ -56,20 +56,20 @@ showList({
   fields: ["name"],
   columns: COLUMNS,
   name: ({ name }) => name,
-  empty: ["Show users lists of two rankers together, and let their clicks decide.", "#create", "Interleave rankers"],
+  empty: ["Show users lists that combine two rankers, and let their clicks decide.", "#create", "Interleave rankers"],
 });
-followChoices(form);
-followDialogs({ create: () => offerModels().catch((error) => showError(form, error)) });
+bindChoices(form);
+bindDialogs({ create: () => offerModels().catch((error) => showError(form, error)) });
 form.addEventListener("input", showSampleSize);
 onSubmit(form, async () => {
   const { id } = await create("/v1/interleavings", payloadOf(form));
   openPage(interleavingPage(id));
 });
-offerWanted();
+fillModels();
 showSampleSize();
 
-/** Choose the models that the address names. */
-function offerWanted() {
+/** Fill in the models of the URL. */
+function fillModels() {
   const wanted = new URLSearchParams(location.search).getAll("model");
   const [field] = findAll(form, '[data-pointer="/models"]', HTMLInputElement);
   if (wanted.length) field.value = wanted.join(", ");
@@ -80,12 +80,12 @@ async function offerModels() {
   replace(elementById("offered"), ...models.map(({ reference, detail }) => h("option", { value: reference }, detail)));
 }
 
-/** The sample size of a fixed test, before anything is created. */
+/** Show the sample size of a fixed test before the interleaving is created. */
 function showSampleSize() {
   const { error = 0.05, miss = 0.2, difference, unit = "user" } = /** @type {Record<string, any>} */ (payloadOf(form));
   const numbers = [error, miss, difference].map(Number);
   const fits = numbers.every((number) => number > 0 && number < 0.5);
   const size = fits ? count(sampleSize(numbers[0], numbers[1], numbers[2])) : "";
-  const words = `A test with one look needs ${size} decided ${unit}s; this one may be looked at any time. Plan for several times as many lists: most have no click.`;
+  const words = `A test with a fixed sample needs ${size} decided ${unit}s; this test can be checked at any time. Plan for several times as many lists, since most lists get no click.`;
   setText(elementById("sample-size"), fits ? words : "");
 }

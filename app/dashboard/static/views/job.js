@@ -33,9 +33,9 @@ import { poll } from "../page/poll.js";
 /** @typedef {Schemas["Phase"]} Phase */
 
 /** @type {Record<string, string>} */
-const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "handed back" };
+const ATTEMPT_ENDINGS = { lost: "worker lost", handed_back: "returned" };
 
-/** Kinds of jobs whose details are more than a problem or a sentence. */
+/** Kinds of jobs with details besides a problem or a sentence. */
 const DETAILED = new Set(["train", "reproduce", "auto-train", "evaluate"]);
 
 /** @param {Job} job */
@@ -79,7 +79,7 @@ function attemptsPanel() {
   return { node, update };
 }
 
-/** "Its worker was lost twice. The last attempt resumed from iteration 120." @param {Job} job */
+/** Return "Its worker stopped answering twice. The last attempt resumed from iteration 120; …". @param {Job} job */
 function historyLabel(job) {
   const { attempts = [], kind, status } = job;
   /** @param {string} ending */
@@ -88,7 +88,7 @@ function historyLabel(job) {
   const handedBack = times("handed_back");
   const events = [
     lost && `Its worker stopped answering ${often(lost)}`,
-    handedBack && `${lost ? "a" : "A"} worker handed it back ${often(handedBack)}`,
+    handedBack && `${lost ? "a" : "A"} worker returned it to the queue ${often(handedBack)}`,
   ].filter(Boolean);
   const sentences = events.length > 0 ? [`${events.join(", and ")}.`] : [];
   const from = attempts.at(-1)?.resumed_from;
@@ -96,7 +96,7 @@ function historyLabel(job) {
     sentences.push(`The last attempt resumed from ${iterationWord(job)} ${count(from)}; earlier work was kept.`);
   else if (attempts.length > 1 && kind === "train")
     sentences.push("The last attempt started from the beginning: there was no checkpoint yet.");
-  if (status === "queued") sentences.push("It waits for the next worker.");
+  if (status === "queued") sentences.push("The job waits for a worker.");
   return sentences.join(" ");
 }
 
@@ -106,7 +106,7 @@ function often(times) {
 }
 
 /**
- * Return a row of an attempt. Its end comes first, so that it is in sight where the table is cut off.
+ * Return a row of an attempt. Its end comes first, so that it stays visible where the table is cut off.
  *
  * @param {Attempt} attempt
  * @param {number} number
@@ -195,7 +195,7 @@ function phasesPanel() {
 /** @param {number} attempts @param {number} most */
 function noteLabel(attempts, most) {
   const whose = attempts > 1 ? "These are the phases of the last attempt." : "";
-  return [whose, most > 0 && "Memory is what the job added to its process, as its limit counts it."]
+  return [whose, most > 0 && "Memory is the growth of the process by the job, as counted by the memory limit."]
     .filter(Boolean)
     .join(" ");
 }
@@ -220,7 +220,7 @@ const LOGGED_ENDINGS = {
   failed: "failed",
   cancelled: "was cancelled",
   lost: "lost its worker",
-  handed_back: "was handed back to the queue",
+  handed_back: "was returned to the queue",
 };
 
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
@@ -280,13 +280,13 @@ function eventsOf(job) {
     const again = number > 1 ? `attempt ${number}` : "started";
     events.push([
       started,
-      from ? `${again}, going on from ${iterationWord(job)} ${count(from)}` : again,
+      from ? `${again}, resumed from ${iterationWord(job)} ${count(from)}` : again,
       `on ${worker}`,
     ]);
     if (ended) events.push([ended, LOGGED_ENDINGS[ending ?? ""] || ending || "ended", detail]);
   }
   if (finished && !attempts.at(-1)?.ended_at)
-    events.push([finished, status === "cancelled" ? "was cancelled before it began" : status]);
+    events.push([finished, status === "cancelled" ? "was cancelled before it started" : status]);
   if (job.resumable_from && isActive(job))
     events.push([null, `has a checkpoint at ${iterationWord(job)} ${count(job.resumable_from)}`]);
   if (status === "running" && progress) events.push([null, `is at ${progress.phase}`]);
@@ -404,7 +404,7 @@ function labelsOf({ name, notes, tags, project }) {
   return { name, notes, tags, project };
 }
 
-/** Show the findings of its datasets and of the training; more may join in the end. @param {HTMLElement} place @param {Job} job */
+/** Show the findings of the datasets and of the training; findings are added at the end of a job. @param {HTMLElement} place @param {Job} job */
 function showFindings(place, { findings, spec }) {
   const content = JSON.stringify(findings);
   if (!findings || place.dataset.shown === content) return;

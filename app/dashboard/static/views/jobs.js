@@ -1,5 +1,5 @@
 /**
- * `/jobs`: the list of jobs that the address asks for, kept current.
+ * `/jobs`: the list of jobs that match the filters of the URL, kept current.
  * @module
  */
 import { severities, severityLabel } from "../datasets/dataset.js";
@@ -18,9 +18,9 @@ import { count, counted, duration, metric } from "../page/format.js";
 import { projectColumn, timeColumn } from "../tables/columns.js";
 import { showList, unfolds } from "../tables/list.js";
 
-/** Of one request. */
-const MOST_CANCELLED = 200;
-/** Fields that rows need whichever columns are shown. */
+/** Maximum number of jobs that one request cancels. */
+const MAX_CANCELLED = 200;
+/** Fields that rows need with any columns. */
 const FIELDS = [
   ...["kind", "kind_label", "title", "status", "progress", "priority", "attempt", "resumable_from", "cancel_requested"],
   ...["created_at", "started_at", "finished_at", "spec.scorer", "findings.severity"],
@@ -128,7 +128,7 @@ function datasets({ dataset_names: names }) {
 }
 
 /**
- * Return the inside of an open row: the whole job, which the list does not read.
+ * Return the details of an open row; they need the whole job, which the list does not read.
  *
  * @param {Job} job
  * @param {() => void} changed
@@ -154,7 +154,7 @@ function details(job, changed) {
 /** @typedef {import("../tables/list.js").Ticked} Ticked */
 
 /**
- * Return the ids of the ticked jobs that an action takes. Those of other pages, whose state is unknown, are among them.
+ * Return the ids of the selected jobs that an action applies to, including jobs of other pages, whose state is unknown.
  *
  * @param {Ticked} ticked
  * @param {(job: Job) => boolean} wanted
@@ -185,7 +185,7 @@ function cancelActive(ticked) {
     try {
       const { body } = await request("/v1/jobs/cancel", {
         method: "POST",
-        json: { ids: ids.slice(0, MOST_CANCELLED) },
+        json: { ids: ids.slice(0, MAX_CANCELLED) },
       });
       const stopped = body.items.filter(
         (/** @type {{outcome: string}} */ { outcome }) => outcome === "cancelled" || outcome === "stopping",

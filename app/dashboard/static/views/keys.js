@@ -3,7 +3,7 @@
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { Away, get, Problem, request } from "../page/api.js";
+import { get, Problem, request, Unavailable } from "../page/api.js";
 import { snippet } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
@@ -12,7 +12,7 @@ import { sortableTable } from "../tables/table.js";
 /** @typedef {Schemas["Key"]} Key */
 
 const NO_KEY =
-  "There is no key: this machine alone is served, without one. The first key closes the service to all others.";
+  "There is no API key: the service accepts requests from this machine only. After the first key is created, all requests need a key.";
 
 const place = elementById("keys");
 const create = elementById("create");
@@ -51,7 +51,7 @@ async function show() {
     replace(place, keys.length ? table.node : h("p", { class: "hint" }, NO_KEY));
     create.hidden = false;
   } catch (error) {
-    if (!(error instanceof Problem) && !(error instanceof Away)) throw error;
+    if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
     replace(place, problemBox(error));
   } finally {
     place.removeAttribute("aria-busy");
@@ -88,7 +88,7 @@ function revokeButton(key) {
   const words = {
     question: `Revoke ${key.name}?`,
     consequence:
-      "Programs that use it and browsers that signed in with it are refused from now on. It cannot be restored. Its jobs go on.",
+      "Programs that use it and browsers that signed in with it are refused from now on. The key cannot be restored. Its jobs continue.",
     yes: "Revoke",
     no: "Keep it",
   };
@@ -120,11 +120,11 @@ async function send() {
       "section",
       { class: "panel", "aria-label": "New key" },
       h("h2", {}, `${body.name} was created`),
-      h("p", { class: "hint" }, "This is its secret. It is shown only now: copy it to where it is used."),
+      h("p", { class: "hint" }, "This is the secret of the key. Copy it now: it is not shown again."),
       snippet("secret", body.secret),
     ),
   );
-  announce(`The key ${body.name} was created. Its secret is shown only now.`);
+  announce(`The key ${body.name} was created. Its secret is shown only once.`);
   made.scrollIntoView({ block: "nearest" });
   await show();
 }

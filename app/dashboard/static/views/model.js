@@ -100,7 +100,7 @@ function madeOf(model) {
 }
 
 /** @param {Model} model */
-function saidPanel(model) {
+function descriptionPanel(model) {
   /** @param {Model} labelled @returns {import("../forms/labels.js").Labels} */
   const read = ({ title, description, tags, project }) => ({ name: title, notes: description, tags, project });
   return labelsPanel(read(model), {
@@ -116,7 +116,7 @@ function saidPanel(model) {
 function lineagePanel(model) {
   const { lineage, sha256, source } = model;
   const head = h("h2", {}, "Lineage");
-  const checksum = fact("SHA-256 of its text", h("code", { class: "digest" }, sha256));
+  const checksum = fact("SHA-256 of the model file", h("code", { class: "digest" }, sha256));
   const imported = source === "imported";
   const automatic = lineage?.spec.kind === "auto-train";
   if (!lineage)
@@ -124,7 +124,7 @@ function lineagePanel(model) {
       "section",
       { class: "panel" },
       head,
-      h("p", { class: "hint" }, "It was made before lineages were kept."),
+      h("p", { class: "hint" }, "The model was created before the lineage was recorded."),
       h("dl", { class: "facts wide" }, checksum),
     );
   return h(
@@ -138,7 +138,7 @@ function lineagePanel(model) {
       lineage.init_model && base(lineage.init_model),
       checksum,
       ...Object.entries(lineage.names_in_file ?? {}).map(([name, written]) =>
-        fact(`${name} in its text`, h("code", {}, written)),
+        fact(`${name} in the model file`, h("code", {}, written)),
       ),
     ),
     h(
@@ -152,7 +152,7 @@ function lineagePanel(model) {
     h(
       "details",
       { class: "more" },
-      h("summary", {}, "What was asked for, as JSON"),
+      h("summary", {}, "Request as JSON"),
       h("pre", { tabindex: "0" }, JSON.stringify(lineage.spec, null, 2)),
     ),
     !imported && !automatic && reproduction(model),
@@ -161,10 +161,10 @@ function lineagePanel(model) {
 
 /** @param {boolean} imported @param {boolean} automatic */
 function lineageHint(imported, automatic) {
-  if (imported) return "It was imported: of what it was made is not known here.";
+  if (imported) return "The model was imported, so its training data is unknown.";
   return automatic
-    ? "All that decides its bytes, except for how many candidates there was time to try."
-    : "All that decides its bytes.";
+    ? "Everything that determines the model file, except the number of candidates within the time budget."
+    : "Everything that determines the model file.";
 }
 
 /** @param {string} name @param {Child | Child[]} value */
@@ -182,14 +182,18 @@ function dataset([role, { id, digest }]) {
 
 /** @param {Schemas["LineageModel"]} model */
 function base({ id, model, trees }) {
-  return fact("went on from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]);
+  return fact("continued from", [h("a", { href: modelPage(id) }, model), h("small", {}, counted(trees, "tree"))]);
 }
 
 /** @param {Model} model */
 function reproduction({ id }) {
   const place = h("div", { class: "reproduction", hidden: true });
   const create = creator();
-  const button = h("button", { type: "button", click: () => again().catch(refused) }, "Train again and compare bytes");
+  const button = h(
+    "button",
+    { type: "button", click: () => again().catch(refused) },
+    "Train again and compare the model files",
+  );
 
   async function again() {
     button.disabled = true;
@@ -218,17 +222,17 @@ function answer(job) {
     return h(
       "p",
       { class: "verdict-line", "data-verdict": "better" },
-      h("strong", {}, "The same bytes came out."),
+      h("strong", {}, "The model file is identical."),
       " ",
       h("code", { class: "digest" }, sha256),
     );
-  return problemBox({ title: "Not the same bytes", detail: outcomeDetail(job) });
+  return problemBox({ title: "The model file differs", detail: outcomeDetail(job) });
 }
 
 /** @param {Model} model */
 async function aboutView(model) {
   return [
-    saidPanel(model),
+    descriptionPanel(model),
     isNetwork(model.kind) && networkPanel(model),
     model.kind === "sum" && membersPanel(model),
     settings(model),
@@ -254,7 +258,7 @@ function settings({ loss, scorer, hyperparameters }) {
   );
 }
 
-// What a view is made of is fetched when it is first looked at.
+// The data of a view is read when the view is first shown.
 /**
  * @typedef {object} View
  * @property {string} name
@@ -283,8 +287,8 @@ const VIEWS = [
   { name: "drift", label: "Drift", fill: async (model) => (await import("../models/drift.js")).driftView(model) },
   { name: "try", label: "Try it", fill: async (model) => (await import("../models/try.js")).tryView(model) },
 ];
-// Where inspections were shown before there were views.
-const INSIDE = ["by", "inspection", "feature", "tree"];
+// Hash parameters of old URLs, which open the view of inspections.
+const INSPECTION_PARAMETERS = ["by", "inspection", "feature", "tree"];
 
 const ref = pageObject();
 const place = elementById("model");
@@ -307,7 +311,7 @@ async function open() {
     if (error instanceof Problem && error.status < 500) {
       showMissing(place, error, {
         title: "There is no such model",
-        sentence: `No model goes by ${ref}.`,
+        sentence: `No model has the id or name ${ref}.`,
         href: "/models",
         action: "All models",
       });
@@ -319,7 +323,7 @@ async function open() {
 
 /** Show a view, and fill it when it is first shown. @param {Model} model */
 function show(model) {
-  const asked = hashValue("view") || (INSIDE.some(hashValue) ? "inside" : "");
+  const asked = hashValue("view") || (INSPECTION_PARAMETERS.some(hashValue) ? "inside" : "");
   const current = VIEWS.find(({ name }) => name === asked) || VIEWS[0];
   for (const link of findAll(views, "a", HTMLAnchorElement))
     setAttribute(link, "aria-current", link.dataset.view === current.name && "page");

@@ -4,7 +4,7 @@
  */
 import { datasetPage } from "../page/addresses.js";
 import { tagList } from "../forms/labels.js";
-import { followDialogs, onSubmit } from "../forms/forms.js";
+import { bindDialogs, onSubmit } from "../forms/forms.js";
 import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
 import { followJob, unfinished } from "../jobs/actions.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
@@ -17,7 +17,7 @@ import { count, metric, size } from "../page/format.js";
 import { CREATED, metricColumns, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
 
-const MOST_COMPARED = 20;
+const MAX_COMPARED = 20;
 const FIELDS = ["name", "version", "aliases", "name_aliases", "metrics", "job_id", "created_at"];
 
 /** @type {import("../tables/list.js").ListColumn[]} */
@@ -113,7 +113,7 @@ function aliases({ name, version, name_aliases: all }) {
 }
 
 /**
- * The form that takes in a model trained elsewhere, and the progress of its upload and of its job.
+ * Bind the form that imports a model, and show the progress of its upload and of its job.
  *
  * @param {HTMLFormElement} form
  * @param {HTMLElement} place of the job
@@ -131,7 +131,7 @@ function importForm(form, place, imported) {
   });
 
   /**
-   * Follow the job. Where it made no model, the form still holds what was typed.
+   * Follow the job. If it makes no model, the form keeps its values.
    *
    * @param {import("../jobs/labels.js").Job} job
    */
@@ -152,10 +152,10 @@ function importForm(form, place, imported) {
 /** @param {import("../tables/list.js").Ticked} ticked */
 function compareTicked({ ids, items }) {
   if (ids.length < 2) return null;
-  // Older models come first: the newer ones are set against them. Ids sort by time.
+  // Older models come first, as baselines of the newer ones. Ids sort by time.
   const models = [...ids].sort().map((id) => (items.has(id) ? reference(items.get(id)) : id));
-  if (models.length > MOST_COMPARED)
-    return h("span", { class: "hint" }, `At most ${MOST_COMPARED} models can be compared.`);
+  if (models.length > MAX_COMPARED)
+    return h("span", { class: "hint" }, `At most ${MAX_COMPARED} models can be compared.`);
   return h("a", { class: "button primary", href: compareWith(models) }, `Compare ${models.length} models`);
 }
 
@@ -169,11 +169,7 @@ showList({
   found: (items) => metricColumns(items, tested),
   name: reference,
   actions: [compareTicked, labelTicked, deleteTicked],
-  empty: [
-    "A training job that succeeds leaves its model here; a LightGBM model can be imported.",
-    "/train",
-    "New training",
-  ],
+  empty: ["Train a model, or import a LightGBM model.", "/train", "New training"],
 });
-followDialogs();
+bindDialogs();
 importForm(elementById("import-form", HTMLFormElement), elementById("importing"), (id) => openPage(modelPage(id)));

@@ -2,8 +2,8 @@
  * `/studies/new`: the form that submits a study.
  * @module
  */
-import { chooseDataset, offerUnchosen } from "../forms/choices.js";
-import { followChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { chooseDataset, offerReadyUnselected } from "../forms/choices.js";
+import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { openPage, studyPage } from "../page/addresses.js";
 import { creator, get } from "../page/api.js";
 import { elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
@@ -27,7 +27,7 @@ showSize();
 
 async function prepare() {
   const [{ schemas }, { items }] = await Promise.all([get("/v1/job-schemas"), get("/v1/losses"), offerDatasets()]);
-  followChoices(form);
+  bindChoices(form);
   const losses = [...items].sort((one, other) => one.name.localeCompare(other.name));
   replace(
     elementById("base-loss"),
@@ -43,14 +43,14 @@ async function prepare() {
   );
   space = made;
   scorer.addEventListener("change", () => {
-    // Trees are what the service takes where no scorer is named.
+    // Trees are the service's default scorer.
     setAttribute(scorer, "data-pointer", scorer.value !== "trees" && "/base/scorer/kind");
     made.offer(scorer.value);
   });
 }
 
 async function offerDatasets() {
-  const datasets = await offerUnchosen(
+  const datasets = await offerReadyUnselected(
     findAll(form, 'select[data-list="ready"]', HTMLSelectElement),
     asked.get("dataset"),
   );
@@ -71,7 +71,7 @@ function requestOf() {
   return { ...payloadOf(form), search_space: space?.value() ?? {} };
 }
 
-/** Shows how many models the study will train. */
+/** Show the number of trainings of the study. */
 function showSize() {
   const { budget, objective, search_space: searched } = /** @type {any} */ (requestOf());
   const trials = Number(budget?.trials);

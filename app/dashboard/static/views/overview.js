@@ -1,5 +1,5 @@
 /**
- * `/`: champions, recent verdicts, what runs and waits, the last failure, and the first steps of an empty service.
+ * `/`: champions, recent verdicts, active jobs, the last failure, and the first steps of an empty service.
  * @module
  */
 import { recentVerdicts, verdictList } from "../evaluation/recent_verdicts.js";
@@ -53,22 +53,22 @@ function jobLine(first) {
 const LANES = { training: "training", quick: "short-job" };
 
 /**
- * Return a banner where jobs wait for a worker that is not there, with the command that starts one.
+ * Return a banner if jobs wait and no worker of their lane is running, with the command that starts one.
  *
  * @param {Record<string, number>} waiting queued jobs by lane
  * @param {Schemas["WorkerAtWork"][]} workers
  */
 function waitingBanner(waiting, workers) {
   const lines = Object.entries(waiting).map(([lane, jobs]) => {
-    const there = workers.filter((each) => each.lane === lane);
-    if (!jobs || there.some(({ compiling }) => !compiling)) return null;
+    const ofLane = workers.filter((each) => each.lane === lane);
+    if (!jobs || ofLane.some(({ compiling }) => !compiling)) return null;
     const wait = `${counted(jobs, "job")} ${jobs === 1 ? "waits" : "wait"}`;
-    if (there.length)
+    if (ofLane.length)
       return h(
         "p",
         {},
         h("strong", {}, `The ${LANES[lane]} worker compiles its kernels, ${wait}`),
-        h("span", {}, `${there[0].compiling}; that takes some minutes at its first start.`),
+        h("span", {}, `${ofLane[0].compiling}; this takes some minutes at its first start.`),
       );
     return h(
       "p",
@@ -87,7 +87,7 @@ function workerList(workers) {
     return h(
       "p",
       { class: "problem", role: "status" },
-      h("strong", {}, "No worker is there"),
+      h("strong", {}, "No worker is running"),
       h("span", {}, "Jobs wait until one starts: ", h("code", {}, "rankery worker"), " on this or another machine."),
     );
   }
@@ -119,36 +119,42 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
 
 /** @typedef {[done: boolean, name: string, words: string, href: string, action: string]} Step */
 
-/** Return what is left to do on the way to a champion. @param {Counts} counts @param {boolean} hasChampion */
+/** Return the open steps on the way to a champion. @param {Counts} counts @param {boolean} hasChampion */
 function firstSteps({ datasets, models, comparisons }, hasChampion) {
   /** @type {Step[]} */
   const steps = [
-    [datasets > 0, "Add data", "Upload judged queries, or have some generated.", "/datasets#add", "Add a dataset"],
+    [
+      datasets > 0,
+      "Add data",
+      "Upload judged queries, or generate a synthetic dataset.",
+      "/datasets#add",
+      "Add a dataset",
+    ],
     [
       models > 0,
       "Find the best model",
-      "Within the minutes that you give, or train with a loss of your choice.",
+      "Search within a time budget, or train with a loss of your choice.",
       "/train",
       "Find the best model",
     ],
     [
       hasChampion,
       "Put a model in use",
-      "The alias champion names the version that your search engine asks for.",
+      "The alias champion points at the version that your search engine uses.",
       "/models",
       "Choose a model",
     ],
     [
       comparisons > 0,
       "Compare two models",
-      "Query by query, with a test of whether the difference is real.",
+      "Query by query, with a test whether the difference is significant.",
       "/comparisons#compare",
       "Compare",
     ],
     [
       datasets > 0,
       "Learn from clicks",
-      "A log of searches and clicks makes labels, or trains without any.",
+      "Make labels from a click log, or train on clicks without labels.",
       "/guide/how-to/clicks/",
       "Read how",
     ],
@@ -172,27 +178,28 @@ function firstSteps({ datasets, models, comparisons }, hasChampion) {
   );
 }
 
-const ACTIVE_SHOWN = 8;
-const SHOWN = 5;
-/** Failures that are counted. */
-const READ = 25;
+const MAX_ACTIVE_SHOWN = 8;
+const MAX_SHOWN = 5;
+/** Maximum number of failures that are counted. */
+const MAX_FAILURES = 25;
 const ACTIVE_FIELDS =
   "kind,kind_label,title,status,progress,attempt,cancel_requested,resumable_from,created_at,started_at,finished_at";
 const ENDED_FIELDS = "kind,kind_label,title,status,result.sentence,problem,created_at,finished_at";
-const BUSY = {
+/** Paths that are read after each change. */
+const FREQUENT = {
   counts: "/v1/counts",
-  running: `/v1/jobs?status=running&sort=oldest&limit=${ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
-  queued: `/v1/jobs?status=queued&sort=oldest&limit=${ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
+  running: `/v1/jobs?status=running&sort=oldest&limit=${MAX_ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
+  queued: `/v1/jobs?status=queued&sort=oldest&limit=${MAX_ACTIVE_SHOWN}&fields=${ACTIVE_FIELDS}`,
 };
-/** Asked for when a count has changed, else after a change now and then. */
-const CALM = {
-  failed: `/v1/jobs?status=failed&limit=${READ}&fields=${ENDED_FIELDS},dataset_names`,
+/** Paths that are read when a count has changed, and otherwise at most every `RARE_MILLISECONDS` after a change. */
+const RARE = {
+  failed: `/v1/jobs?status=failed&limit=${MAX_FAILURES}&fields=${ENDED_FIELDS},dataset_names`,
   workers: "/v1/workers",
-  champions: `/v1/aliases?alias=champion&limit=${SHOWN}`,
-  comparisons: `/v1/comparisons?limit=${SHOWN}&fields=sentence,verdict,created_at`,
-  promotions: `/v1/jobs?kind=promote&limit=${SHOWN}&fields=${ENDED_FIELDS}`,
+  champions: `/v1/aliases?alias=champion&limit=${MAX_SHOWN}`,
+  comparisons: `/v1/comparisons?limit=${MAX_SHOWN}&fields=sentence,verdict,created_at`,
+  promotions: `/v1/jobs?kind=promote&limit=${MAX_SHOWN}&fields=${ENDED_FIELDS}`,
 };
-const CALM_MILLISECONDS = 5000;
+const RARE_MILLISECONDS = 5000;
 
 const page = elementById("overview");
 const at = (/** @type {string} */ id) => elementById(id);
@@ -200,33 +207,33 @@ const at = (/** @type {string} */ id) => elementById(id);
 /** @param {Record<string, string>} sources @returns {Source[]} */
 const readersOf = (sources) =>
   Object.entries(sources).map(([name, path]) => ({ name, path, read: conditionalReader() }));
-const busy = readersOf(BUSY);
-const calm = readersOf(CALM);
+const frequent = readersOf(FREQUENT);
+const rare = readersOf(RARE);
 const active = keyedList(at("active"), jobLine);
 /** @type {Record<string, any>} */
 let shown = {};
-let calmAt = 0;
-/** Whether the calm sources may have changed since they were read. */
-let calmDue = true;
+let rareReadAt = 0;
+/** Whether the rarely read paths may have changed since they were read. */
+let rareDue = true;
 
 poll(refresh, (problem) => {
   page.removeAttribute("aria-busy");
   replace(page, problemBox(problem));
 });
 
-/** @param {boolean} mayDiffer whether something may have changed; else only what a passing of time changes is read */
+/** @param {boolean} mayDiffer whether something may have changed; else only the workers are read */
 async function refresh(mayDiffer) {
-  const found = { ...shown, ...(mayDiffer && (await readAll(busy))) };
+  const found = { ...shown, ...(mayDiffer && (await readAll(frequent))) };
   /** Unchanged parts are not drawn again. */
   const changed = (/** @type {string[]} */ ...names) => names.some((name) => found[name] !== shown[name]);
-  calmDue ||= mayDiffer;
-  if (changed("counts") || (calmDue && Date.now() - calmAt >= CALM_MILLISECONDS)) {
-    Object.assign(found, await readAll(calm));
-    calmAt = Date.now();
-    calmDue = false;
+  rareDue ||= mayDiffer;
+  if (changed("counts") || (rareDue && Date.now() - rareReadAt >= RARE_MILLISECONDS)) {
+    Object.assign(found, await readAll(rare));
+    rareReadAt = Date.now();
+    rareDue = false;
   } else if (!mayDiffer) {
     // The leases of workers end without a change.
-    Object.assign(found, await readAll(calm.filter(({ name }) => name === "workers")));
+    Object.assign(found, await readAll(rare.filter(({ name }) => name === "workers")));
   }
   if (changed("counts")) showCounts(found.counts);
   if (changed("counts", "workers")) replace(at("banner"), waitingBanner(found.counts.waiting, found.workers.items));
@@ -248,7 +255,7 @@ async function readAll(sources) {
 function showCounts(counts) {
   const { jobs, datasets, models, evaluations, comparisons, rankings } = counts;
   /** @type {[number: number, one: string, href: string][]} */
-  const there = [
+  const entries = [
     [jobs.running, "running", "/jobs?status=running"],
     [jobs.queued, "queued", "/jobs?status=queued"],
     [jobs.failed, "failed", "/jobs?status=failed"],
@@ -263,7 +270,7 @@ function showCounts(counts) {
     const words = href.includes("status") || number === 1 ? one : `${one}s`;
     return h("a", { class: "count", href, "data-count": one }, h("strong", {}, count(number)), ` ${words}`);
   };
-  replace(at("counts"), ...there.filter(([number]) => number > 0).map((each) => link(...each)));
+  replace(at("counts"), ...entries.filter(([number]) => number > 0).map((each) => link(...each)));
 }
 
 /** @param {{items: Job[], next_cursor: string | null}} failed */
@@ -277,9 +284,9 @@ function showFailures({ items, next_cursor: next }) {
   );
 }
 
-/** Show champions and verdicts, and where there are none, the steps to them. @param {Record<string, any>} found */
+/** Show champions and verdicts, and the open steps to them. @param {Record<string, any>} found */
 function showDecisions({ champions, comparisons, promotions, counts }) {
-  const verdicts = recentVerdicts(comparisons.items, promotions.items).slice(0, SHOWN);
+  const verdicts = recentVerdicts(comparisons.items, promotions.items).slice(0, MAX_SHOWN);
   replace(at("champions"), championList(champions.items));
   replace(at("results"), verdictList(verdicts));
   at("champions-panel").hidden = !champions.items.length;
@@ -290,8 +297,8 @@ function showDecisions({ champions, comparisons, promotions, counts }) {
 /** @param {Job[]} jobs @param {{running: number, queued: number}} counts */
 function showActive(jobs, { running, queued }) {
   at("nothing").hidden = jobs.length > 0;
-  active.show(jobs.slice(0, ACTIVE_SHOWN));
-  const more = running + queued - Math.min(jobs.length, ACTIVE_SHOWN);
+  active.show(jobs.slice(0, MAX_ACTIVE_SHOWN));
+  const more = running + queued - Math.min(jobs.length, MAX_ACTIVE_SHOWN);
   at("more").hidden = more <= 0;
   replace(at("more"), h("a", { href: "/jobs?status=queued" }, `${count(more)} more`));
 }

@@ -12,28 +12,28 @@ import { elementById, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 import { searchField, sortableTable } from "../tables/table.js";
 
-const FEW = 8;
+const FEW_FEATURES = 8;
 
 /** @typedef {Schemas["JudgedDocument"]} Document */
 /** @typedef {Schemas["JudgedQuery"]} Query */
 /** @typedef {import("../tables/table.js").Column<Document>} Column */
 
 /**
- * One query's documents: labels coloured by grade, and a few features or all of them.
+ * Show the documents of a query: labels coloured by grade, and a few features or all of them.
  *
  * @param {string[]} names of the features
- * @param {string[]} telling the names of those to show at first, the best first
+ * @param {string[]} ranked names of the features, the best single feature first
  * @param {{largestLabel: number | undefined, weighted: boolean}} options
  * @returns {{node: HTMLElement, show: (documents: Document[]) => void}}
  */
-function documentTable(names, telling, { largestLabel, weighted }) {
+function documentTable(names, ranked, { largestLabel, weighted }) {
   const place = h("div", {});
   const field = searchField("Find a feature", "Find a feature", { input: draw });
   const words = h("p", { class: "hint", role: "status" });
-  const few = names.length > FEW && telling.slice(0, FEW);
+  const few = names.length > FEW_FEATURES && ranked.slice(0, FEW_FEATURES);
   /** @param {string} label @param {string} value */
   const choice = (label, value) => h("button", { type: "button", value, click: () => choose(value) }, label);
-  const choices = [choice(`Best ${FEW} by themselves`, "few"), choice(`All ${count(names.length)}`, "all")];
+  const choices = [choice(`Best ${FEW_FEATURES} single features`, "few"), choice(`All ${count(names.length)}`, "all")];
   const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, ...choices);
   const places = new Map(names.map((name, index) => [name, index]));
   let chosen = few ? "few" : "all";
@@ -75,13 +75,13 @@ function documentTable(names, telling, { largestLabel, weighted }) {
         cell: (row) => documentName(row),
       },
       { label: "Label", number: true, value: (row) => row.label, cell: (row) => grade(row.label, largestLabel) },
-      ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(known),
+      ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(ownColumn),
       ...(weighted ? [weight] : []),
     ];
   }
 
   /** @param {string} name @returns {Column} */
-  function known(name) {
+  function ownColumn(name) {
     /** @param {Document} row */
     const text = (row) => row.columns?.[name] ?? "";
     const number = documents.every((row) => Number.isFinite(Number(text(row))));
@@ -165,7 +165,7 @@ function readDocuments(offset) {
 function draw({ statistics }, query, profiles) {
   const documents = [...query.documents];
   const weighted = documents.some(({ weight }) => typeof weight === "number");
-  const table = documentTable(query.feature_names, telling(profiles), {
+  const table = documentTable(query.feature_names, rankedFeatures(profiles), {
     largestLabel: statistics?.label_range?.maximum,
     weighted,
   });
@@ -204,11 +204,11 @@ function draw({ statistics }, query, profiles) {
 }
 
 /**
- * Return the names of the features, those first that rank best by themselves.
+ * Return the names of the features, the best single ranker first.
  *
  * @param {Schemas["FeatureProfile"][]} profiles
  */
-function telling(profiles) {
+function rankedFeatures(profiles) {
   /** @param {Schemas["FeatureProfile"]} profile */
   const worth = ({ ndcg_at_10: value }) => value ?? -1;
   return [...profiles].sort((one, other) => worth(other) - worth(one)).map(({ name }) => name);

@@ -24,7 +24,7 @@ import { elementById, emptyState, h, problemBox, replace, scrollRegion, setAttri
 import { count, counted, metric, short } from "../page/format.js";
 
 /**
- * Return what each document adds to the DCG by the papers' conventions: gain 2^y − 1, discount log2(1 + rank).
+ * Return the contribution of each document to the DCG by the conventions of papers: gain 2^y − 1, discount log2(1 + rank).
  *
  * @param {number[]} labels in the order of the ranking
  * @param {number} cutoff of the sums
@@ -56,12 +56,12 @@ const FIRST = 50;
 const CUTOFF = 10;
 
 /**
- * One query as a ranking has it: labels coloured by grade, scores, what each document adds to the DCG, its features.
+ * Show one query of a ranking: labels coloured by grade, scores, contributions to the DCG, and features.
  *
  * @param {Ranking} ranking
- * @param {Schemas["Dataset"] | null} dataset null where it is gone
+ * @param {Schemas["Dataset"] | null} dataset null where it was deleted
  * @returns {{node: HTMLElement, show: (queryId: string, wanted: boolean) => Promise<void>}}
- *   wanted: whether the user asked for that query, who then is brought to it
+ *   wanted: whether the user chose the query, so that it is scrolled into view
  */
 function rankedQuery({ id }, dataset) {
   const title = h("h2", {}, "Query");
@@ -141,7 +141,7 @@ function rankedQuery({ id }, dataset) {
         h(
           "p",
           { class: "hint" },
-          "A document adds (2^label − 1) / log2(1 + rank) to the DCG; evaluations tell each metric by its own conventions.",
+          "A document adds (2^label − 1) / log2(1 + rank) to the DCG; evaluations use the conventions of each metric.",
         ),
       ),
     );
@@ -162,7 +162,7 @@ function rankedQuery({ id }, dataset) {
     if (features) heads.push([""]);
     const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
     return scrollRegion(
-      "Documents in their order",
+      "Ranked documents",
       h(
         "table",
         { class: "ranked" },
@@ -259,7 +259,7 @@ function draw(ranking, dataset) {
   const address = (queryId) => `#${new URLSearchParams({ query: queryId })}`;
   const queries = dataset
     ? queryList(dataset, hashValue("prefix") ?? "", (prefix) => setHashValues({ prefix }), address)
-    : emptyState("Its dataset is gone", "The ranking can still be downloaded.");
+    : emptyState("The dataset was deleted", "The ranking can still be downloaded.");
   document.title = `${system} · Rankery`;
   replace(
     place,

@@ -2,8 +2,8 @@
  * `/rankings`: rankings of models and uploaded runs, and the forms that add one.
  * @module
  */
-import { chooseDataset, offerSystems, offerUnchosen } from "../forms/choices.js";
-import { followDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { chooseDataset, offerSystems, offerReadyUnselected } from "../forms/choices.js";
+import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { compareWith, modelPage, openPage, rankingPage } from "../page/addresses.js";
@@ -55,7 +55,7 @@ const COLUMNS = [
 function compareTicked({ ids, items }) {
   const datasets = new Set(ids.map((id) => items.get(id)?.dataset_id ?? ""));
   if (ids.length < 2) return h("span", { class: "hint" }, "Select another ranking to compare it with this one.");
-  if (datasets.size > 1) return h("span", { class: "hint" }, "Rankings of one dataset can be compared.");
+  if (datasets.size > 1) return h("span", { class: "hint" }, "Only rankings of the same dataset can be compared.");
   return h(
     "a",
     { class: "button primary", href: compareWith(ids, [...datasets][0]) },
@@ -76,21 +76,23 @@ showList({
   columns: COLUMNS,
   name: ({ system, id }) => `${system}, ${id}`,
   actions: [compareTicked, deleteTicked],
-  empty: ["Let a model rank a dataset, or upload what another system ranks.", "#rank", "Rank a dataset"],
+  empty: ["Rank a dataset with a model, or upload a run of another system.", "#rank", "Rank a dataset"],
 });
 onSubmit(form, async () => follow(await create("/v1/jobs", { kind: "rank", ...payloadOf(form) })));
 runForm(run, follow);
-followDialogs({
+bindDialogs({
   rank: () => offerChoices().catch((error) => showError(form, error)),
   run: () =>
-    offerUnchosen(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) => showError(run, error)),
+    offerReadyUnselected(findAll(run, "select[data-list]", HTMLSelectElement), null).catch((error) =>
+      showError(run, error),
+    ),
 });
 
 async function offerChoices() {
   const wanted = new URLSearchParams(location.search).get("dataset_id");
   const selects = findAll(form, 'select[data-list="ready"]', HTMLSelectElement);
   await Promise.all([
-    offerUnchosen(selects, wanted),
+    offerReadyUnselected(selects, wanted),
     offerSystems(find(form, "input[list]", HTMLInputElement), { runs: false }),
   ]);
   chooseDataset(selects, wanted);

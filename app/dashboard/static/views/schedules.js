@@ -1,5 +1,5 @@
 /**
- * `/schedules`: jobs that are submitted by the clock, their runs, and the form that schedules a training again.
+ * `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training.
  * @module
  */
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
@@ -23,15 +23,15 @@ import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { localTime, timesBuilder } from "../schedules/builder.js";
 import { cronWords } from "../schedules/cron.js";
-import { longerTable } from "../tables/table.js";
+import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Schedule"]} Schedule */
 /** @typedef {Schemas["ScheduleRun"]} Run */
 
 const PAGE = 20;
-/** Trainings that are offered to be scheduled. */
-const MOST_OFFERED = 50;
-const GOING_ON = ["queued", "training", "promoting", "running"];
+/** Maximum number of trainings to choose from, by kind. */
+const MAX_OFFERED = 50;
+const ACTIVE_STATUSES = ["queued", "training", "promoting", "running"];
 /** @type {Record<Run["status"], string>} colours of statuses of jobs */
 const STATES = {
   queued: "queued",
@@ -46,8 +46,8 @@ const STATES = {
   failed: "failed",
 };
 
-/** @type {Record<string, string>} what a run does with the model that its job names */
-const DOES = { train: "Trains", "auto-train": "Finds the best", study: "Tunes" };
+/** @type {Record<string, string>} verbs by kind of job */
+const VERBS = { train: "Trains", "auto-train": "Finds the best", study: "Tunes" };
 
 const place = elementById("schedules");
 const dialog = elementById("schedule-dialog", HTMLDialogElement);
@@ -93,10 +93,10 @@ async function refresh() {
   });
   const same = nodes.length === place.children.length && nodes.every((node, index) => place.children[index] === node);
   if (!nodes.length) {
-    const words = "A schedule trains again on the newest data of a name, and promotes what is better.";
+    const words = "A schedule repeats a training on the newest data of a name, and can promote the model.";
     replace(place, emptyState("No schedules yet", words));
   } else if (!same) replace(place, ...nodes);
-  return items.some(({ last_run: run }) => run && GOING_ON.includes(run.status));
+  return items.some(({ last_run: run }) => run && ACTIVE_STATUSES.includes(run.status));
 }
 
 function openForm() {
@@ -107,7 +107,7 @@ function openForm() {
 
 async function offerTrainings() {
   const pages = await Promise.all(
-    ["train", "auto-train"].map((kind) => get(`/v1/jobs?kind=${kind}&status=succeeded&limit=${MOST_OFFERED}`)),
+    ["train", "auto-train"].map((kind) => get(`/v1/jobs?kind=${kind}&status=succeeded&limit=${MAX_OFFERED}`)),
   );
   const items = pages
     .flatMap((page) => page.items)
@@ -119,7 +119,7 @@ async function offerTrainings() {
 }
 
 /**
- * Return the request of a training with the names of its datasets, of which each run takes the newest.
+ * Return the request of a training with the names of its datasets, so that each run takes the newest ones.
  *
  * @param {string} id of the training
  * @returns {Promise<Json>}
@@ -164,7 +164,7 @@ function card(first) {
     const words = {
       question: `Delete the schedule ${schedule.name}?`,
       consequence:
-        "It does not run again, and its runs are forgotten, also where it is made again by Undo. Its jobs and models stay.",
+        "The schedule does not run again, and the list of its runs is deleted; Undo does not restore the list. Its jobs and models are kept.",
       yes: "Delete",
       no: "Keep it",
     };
@@ -178,7 +178,7 @@ function card(first) {
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
     const cells = heads.map((words) => h("th", { scope: "col" }, words));
-    replace(rows, ...longerTable("Runs", cells, /** @type {const} */ (`${path}/runs?limit=${PAGE}`), runRow));
+    replace(rows, ...pagedTable("Runs", cells, /** @type {const} */ (`${path}/runs?limit=${PAGE}`), runRow));
   }
 
   return {
@@ -221,8 +221,8 @@ function card(first) {
 /** @param {Schedule} schedule @returns {Child[]} */
 function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_runs: next }) {
   const what = job.model_name
-    ? `${DOES[String(job.kind)] ?? job.kind} ${job.model_name}`
-    : `Looks for drift of ${job.model}`;
+    ? `${VERBS[String(job.kind)] ?? job.kind} ${job.model_name}`
+    : `Checks ${job.model} for drift`;
   return [
     h("span", { title: cron }, cronWords(cron)),
     ` (${timezone}) · ${what}`,
@@ -236,7 +236,7 @@ function factsOf({ cron, timezone, job, promote, only_new_data: onlyNew, next_ru
 /** @param {Schedule} schedule @returns {Child[]} */
 function lastLabel({ last_run: run, problem }) {
   if (problem) return [h("strong", {}, problem.title), ` ${problem.detail}`];
-  if (!run) return [h("span", { class: "hint" }, "It has not run yet.")];
+  if (!run) return [h("span", { class: "hint" }, "The schedule has not run yet.")];
   return ["Last run ", timeElement(run.due_at), ": ", ...runOutcome(run)];
 }
 

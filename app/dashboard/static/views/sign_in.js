@@ -1,10 +1,10 @@
 /**
- * The page to sign in, which works without this script. The script can show the typed key, and redirects users who are
+ * The sign-in page, which works without this script. The script can show the entered key, and redirects users who are
  * signed in.
  * @module
  */
 
-// No imports: without a key only this module can be loaded.
+// No imports: before the sign-in, only this module can be loaded.
 const key = /** @type {HTMLInputElement} */ (document.querySelector("#key"));
 const next = /** @type {HTMLInputElement} */ (document.querySelector("#sign-in [name=next]"));
 const show = /** @type {HTMLButtonElement} */ (document.querySelector("#show"));
@@ -18,11 +18,11 @@ show.addEventListener("click", () => {
   key.focus();
 });
 
-/** Open a page again. A link on another site brings no cookie along; asked from here, the browser sends it. @param {string} path */
-async function goOn(path) {
+/** Open the page if the user is signed in. Links from other sites send no cookie, requests from this page do. @param {string} path */
+async function openIfSignedIn(path) {
   const url = document.body.dataset.root + path;
   const answer = await fetch(url, { headers: { accept: "text/html" }, redirect: "manual" });
   if (answer.ok) location.replace(url);
 }
 
-if (new URLSearchParams(location.search).has("next")) goOn(next.value).catch(() => {});
+if (new URLSearchParams(location.search).has("next")) openIfSignedIn(next.value).catch(() => {});

@@ -8,7 +8,7 @@ import { get, Problem, request } from "../page/api.js";
 import { loaded } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
-import { longerTable } from "../tables/table.js";
+import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Storage"]} Storage */
 /** @typedef {Storage["kinds"][number]} KindOfStorage */
@@ -29,7 +29,7 @@ function showAll() {
   showTrash();
 }
 
-/** @param {boolean} measured now, not at the last look */
+/** @param {boolean} measured whether to measure again, instead of showing the last measurement */
 function showStorage(measured) {
   loaded(storage, async () => {
     const found = await get(`/v1/storage${measured ? "?refresh=true" : ""}`);
@@ -60,7 +60,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
       "Measured ",
       timeElement(at),
       days
-        ? `. What is deleted stays in the trash for ${counted(days, "day")}.`
+        ? `. Deleted objects stay in the trash for ${counted(days, "day")}.`
         : ". There is no trash: deletions free bytes immediately.",
     ),
   );
@@ -81,7 +81,7 @@ function table({ kinds, total_bytes: total }) {
       number(size(kind.size_bytes)),
       h("td", { class: "bar-cell" }, bar(total ? kind.size_bytes / total : 0)),
       number(kind.trash_objects || kind.trash_bytes ? `${count(kind.trash_objects)}, ${size(kind.trash_bytes)}` : "–"),
-      number(kind.retention_days === null ? "for ever" : counted(kind.retention_days, "day")),
+      number(kind.retention_days === null ? "forever" : counted(kind.retention_days, "day")),
       number(kind.retention_objects ? `${count(kind.retention_objects)}, ${size(kind.retention_bytes)}` : "–"),
     );
   const head = heads.map((words, index) =>
@@ -91,11 +91,11 @@ function table({ kinds, total_bytes: total }) {
 }
 
 function showTrash() {
-  const heads = ["Name", "Kind", "Bytes", "Deleted", "By", "Freed", ""];
+  const heads = ["Name", "Kind", "Bytes", "Deleted", "By", "Purged", ""];
   const cells = heads.map((words) =>
     h(words ? "th" : "td", { scope: words && "col", class: words === "Bytes" && "number" }, words),
   );
-  replace(trash, ...longerTable("Trash", cells, `/v1/trash?limit=${PAGE}`, trashRow));
+  replace(trash, ...pagedTable("Trash", cells, `/v1/trash?limit=${PAGE}`, trashRow));
 }
 
 /** @param {TrashItem} item */
@@ -129,7 +129,7 @@ async function restored(id, name) {
 async function emptyTrash() {
   const words = {
     question: "Empty the trash?",
-    consequence: "Everything in it goes for good, and its bytes are freed.",
+    consequence: "All objects in the trash are deleted permanently, and their bytes are freed.",
     yes: "Empty it",
     no: "Keep it",
   };
@@ -138,7 +138,7 @@ async function emptyTrash() {
     let complete = false;
     while (!complete) {
       const { body } = await request("/v1/trash/empty", { method: "POST", json: { all: true, dry_run: false } });
-      announce(`${deletedLabel(body)} removed for good, ${size(body.size_bytes)} freed.`);
+      announce(`${deletedLabel(body)} deleted permanently, ${size(body.size_bytes)} freed.`);
       complete = body.complete;
     }
   });

@@ -1,5 +1,5 @@
 /**
- * `/studies/{id}`: one study, kept current: its trials, what decides them, and its conclusion.
+ * `/studies/{id}`: one study, kept current: its trials, its settings and its conclusion.
  * @module
  */
 import { datasetName } from "../datasets/dataset.js";
@@ -127,7 +127,7 @@ async function build(first) {
     importance.node,
     ...figures.map(({ node }) => node),
     table.node,
-    questionPanel(first),
+    settingsPanel(first),
   );
   let drawn = "";
   return (/** @type {Study} */ study, /** @type {Trial[]} */ trials) => {
@@ -136,7 +136,7 @@ async function build(first) {
     setAttribute(status, "data-status", study.status);
     actions.update(study, trials);
     showProgress(progress, study, trials);
-    replace(conclusion, study.problem && problemBox(study.problem), concluded(study));
+    replace(conclusion, study.problem && problemBox(study.problem), conclusionPanel(study));
     const state = JSON.stringify(trials);
     if (state === drawn) return;
     drawn = state;
@@ -180,7 +180,7 @@ function showProgress(node, study, trials) {
         counts.failed ? `${count(counts.failed)} failed` : null,
       ),
       tile(`Best ${metricOf(study)}`, best ? metric(best.value) : "–", best && `trial ${best.number}`),
-      tile("Default", standard ? metric(standard.value) : "–", gain !== null && `${signed(gain)} to the best`),
+      tile("Default", standard ? metric(standard.value) : "–", gain !== null && `best is ${signed(gain)}`),
       tile("Time of trials", seconds ? duration(seconds) : "–", `${study.parallel_trials} at a time`),
     ),
     isRunning(study) &&
@@ -194,11 +194,12 @@ function signed(value) {
 }
 
 /** Show the conclusion, best against default. @param {Study} study */
-function concluded(study) {
+function conclusionPanel(study) {
   const { conclusion } = study;
   if (!conclusion) {
     if (study.status !== "concluding") return null;
-    const words = "Winner and default are trained again on all queries but the held-out ones, and compared on these.";
+    const words =
+      "The best trial and the default are trained again without the held-out queries, and compared on the held-out queries.";
     return h("section", { class: "finding-panel", "aria-label": "Conclusion" }, h("p", { class: "sentence" }, words));
   }
   const { held_out: held, cross_validated: validated, verdict } = conclusion;
@@ -265,7 +266,7 @@ function heldLabel({ interval, p_value: p, queries }) {
     .join(", ");
 }
 
-/** Importance of the parameters. */
+/** Return the panel of the importance of the parameters. */
 function importancePanel() {
   const body = h("div", {});
   const node = h(
@@ -301,8 +302,8 @@ function importancePanel() {
   };
 }
 
-/** Describe the question of a study. @param {Study} study */
-function questionPanel(study) {
+/** Show the settings of a study. @param {Study} study */
+function settingsPanel(study) {
   const { base, sampler, pruner, budget, seed, jobs, test, test_dataset_id: testDataset } = study;
   const space = Object.entries(/** @type {Record<string, any>} */ (study.search_space));
   /** @param {string} name @param {Child | Child[]} value @returns {HTMLElement[]} */
@@ -313,13 +314,13 @@ function questionPanel(study) {
     budget.patience !== null && `${counted(budget.patience, "trial")} without a new best`,
   ];
   return panel(
-    "Question",
+    "Settings",
     h(
       "dl",
       { class: "study-question" },
       ...entry("Objective", `${metricOf(study)}, ${validationLabel(study)}`),
       ...entry(
-        "Final look",
+        "Final test",
         testDataset ? h("a", { href: datasetPage(testDataset) }, datasetName(testDataset)) : heldOutLabel(test),
       ),
       ...entry("Base", valueLabel(base.loss)),
@@ -338,7 +339,7 @@ function questionPanel(study) {
 function heldOutLabel(test) {
   if (!test) return "no held-out queries";
   return "fraction" in test
-    ? `${percent(Number(test.fraction), 1)} of the queries, which no trial sees`
+    ? `${percent(Number(test.fraction), 1)} of the queries, which no trial uses`
     : `held-out queries: ${Object.entries(test)
         .map(([name, value]) => `${name} ${value}`)
         .join(", ")}`;
@@ -349,7 +350,7 @@ function rangeLabel({ type, low, high, log, step, choices, when }) {
   const range =
     type === "choice"
       ? choices.map(valueLabel).join(", ")
-      : `${valueLabel(low)} to ${valueLabel(high)}${log ? ", by the logarithm" : ""}${step ? `, in steps of ${step}` : ""}`;
+      : `${valueLabel(low)} to ${valueLabel(high)}${log ? ", log scale" : ""}${step ? `, in steps of ${step}` : ""}`;
   const conditions = Object.entries(when ?? {}).map(
     ([pointer, values]) => `${parameterName(pointer)} is ${values.map(valueLabel).join(" or ")}`,
   );

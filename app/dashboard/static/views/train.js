@@ -6,10 +6,10 @@
 import { offerContracts, readOffered } from "../forms/choices.js";
 import { budgetLabel, costLabel, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
 import { fillControls, readEarlier } from "../forms/earlier.js";
-import { followFolds } from "../forms/folds.js";
-import { followChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
+import { bindFolds } from "../forms/folds.js";
+import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { choose, chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
-import { gridOf, MOST, offerLosses } from "../forms/parameter_fields.js";
+import { gridOf, MAX_GRID_POINTS, offerLosses } from "../forms/parameter_fields.js";
 import { fillFields } from "../forms/schema_fields.js";
 import { chooseScorer, offerScorers, TREES } from "../forms/scorer_fields.js";
 import { requestOf } from "../jobs/specification.js";
@@ -29,9 +29,9 @@ let training = /** @type {() => Schemas["Dataset"] | undefined} */ (() => undefi
 let measured = null;
 
 onSubmit(form, send);
-followChoices(form);
+bindChoices(form);
 await prepare().catch((error) => showError(form, error));
-const showChanges = followFolds(form);
+const showChanges = bindFolds(form);
 for (const event of ["input", "change"]) form.addEventListener(event, show);
 form.removeAttribute("aria-busy");
 show();
@@ -40,7 +40,7 @@ readMeasured().then(
     measured = found;
     showCost();
   },
-  () => {}, // without earlier trainings nothing is known of the cost
+  () => {}, // without earlier trainings, the cost is unknown
 );
 
 function show() {
@@ -56,7 +56,7 @@ async function prepare() {
     get("/v1/scorers"),
     readEarlier(),
   ]);
-  if (earlier) tick("goal", earlier.kind === "auto-train" ? "best" : "loss");
+  if (earlier) selectRadio("goal", earlier.kind === "auto-train" ? "best" : "loss");
   fillFields(form, schemas);
   offerScorers(scorers);
   offerLosses(items);
@@ -81,25 +81,25 @@ async function fillFrom(earlier) {
   }
   const { scorer } = request;
   chooseScorer(scorer && typeof scorer === "object" && "kind" in scorer ? String(scorer.kind) : TREES);
-  // An earlier training has its own sizes.
-  tick("sizes", "defaults");
+  // The earlier training determines the sizes.
+  selectRadio("sizes", "defaults");
   chooseHeldOut(form, request);
-  turn("early", Boolean(request.early_stopping));
-  turn("distributed", Boolean(request.distribution));
+  setCheckBox("early", Boolean(request.early_stopping));
+  setCheckBox("distributed", Boolean(request.distribution));
   if (request.clicks) await offerClicks();
-  turn("clicked", Boolean(request.clicks));
+  setCheckBox("clicked", Boolean(request.clicks));
   fillControls(form, request, ["/dataset_id", "/loss/name", "/clicks/correction"]);
 }
 
 /** Set a check box. @param {string} name @param {boolean} on */
-function turn(name, on) {
+function setCheckBox(name, on) {
   const box = find(form, `[name="${name}"]`, HTMLInputElement);
   box.checked = on;
   box.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-/** Set a radio button, whatever was chosen before. @param {string} name @param {string} value */
-function tick(name, value) {
+/** Select a radio button. @param {string} name @param {string} value */
+function selectRadio(name, value) {
   const choice = find(form, `[name="${name}"][value="${value}"]`, HTMLInputElement);
   choice.checked = true;
   choice.dispatchEvent(new Event("change", { bubbles: true }));
@@ -116,13 +116,13 @@ function manyCreator() {
       const again = repeats === 1 ? {} : { repeats: { count: repeats } };
       return (await create("/v1/jobs/batch", { jobs: requests, ...again })).jobs;
     } catch (error) {
-      throw error instanceof Problem ? ofTheForm(error) : error;
+      throw error instanceof Problem ? formProblem(error) : error;
     }
   };
 }
 
-/** The problem with each mistake once, at its place in the form that all the jobs come from. @param {Problem} problem */
-function ofTheForm({ status, title, message, errors }) {
+/** Return the problem of a batch with each error once, at its field of the form. @param {Problem} problem */
+function formProblem({ status, title, message, errors }) {
   const distinct = new Map(
     errors
       .map(({ pointer, detail }) => ({ pointer: pointer.replace(PLACE, ""), detail }))
@@ -136,7 +136,7 @@ function showSizes() {
   const chosen = new FormData(form).get("sizes") === "auto";
   for (const control of findAll(elementById("sizes"), "input", HTMLInputElement)) {
     control.dataset.usual ??= control.placeholder;
-    control.placeholder = chosen ? "chosen" : control.dataset.usual;
+    control.placeholder = chosen ? "automatic" : control.dataset.usual;
   }
 }
 
@@ -146,10 +146,10 @@ async function send() {
     return openPage(jobPage(id));
   }
   const { size, requests } = gridOf(form);
-  if (size > MOST)
+  if (size > MAX_GRID_POINTS)
     throw new Problem(422, {
       title: "Too many trainings",
-      detail: `The grid has ${count(size)} points; at most ${MOST} trainings are submitted together.`,
+      detail: `The grid has ${count(size)} points; at most ${MAX_GRID_POINTS} trainings can be submitted together. Use fewer values.`,
     });
   const jobs = await createAll(
     requests().map((request) => ({ kind: "train", ...request })),
@@ -158,7 +158,7 @@ async function send() {
   return openPage(jobs.length === 1 ? jobPage(jobs[0].id) : compareJobs(jobs.map(({ id }) => id)));
 }
 
-/** Return how often each training is repeated; what is not a number of repeats is refused by the service. */
+/** Return the number of repeats of each training; the service refuses invalid numbers. */
 function repeatsOf() {
   const field = elementById("repeats", HTMLInputElement);
   return field.matches(":disabled") ? 1 : Number(field.value.trim() || 1);
@@ -175,12 +175,12 @@ function showGrid() {
     words,
     size < 2
       ? ""
-      : `${count(size)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MOST ? ` The limit is ${MOST}.` : ""}`,
+      : `${count(size)} trainings will be submitted: ${product}. They become versions of one model, each with its values as tags.${size > MAX_GRID_POINTS ? ` The limit is ${MAX_GRID_POINTS}.` : ""}`,
   );
   setText(button, size < 2 ? "Start training" : `Start ${count(size)} trainings`);
 }
 
-/** Show what the training will cost, as far as it is known. */
+/** Show the estimated cost of the training, if it is known. */
 function showCost() {
   const place = elementById("cost");
   const request = /** @type {any} */ (payloadOf(form));
@@ -188,7 +188,8 @@ function showCost() {
   if (goalOf(form) === "best") return setText(place, budgetLabel(String(request.budget_seconds / 60 || "")));
   if (!statistics || !measured) return setText(place, "");
   const scorer = request.scorer?.kind ?? TREES;
-  if (scorer === "sum") return setText(place, "A sum scores its models once and fits their weights: seconds.");
+  if (scorer === "sum")
+    return setText(place, "A sum scores its models once and fits their weights, which takes seconds.");
   const iterations = Number((scorer === TREES ? request.hyperparameters?.num_iterations : request.scorer?.epochs) ?? 0);
   const { documents, features } = statistics;
   const plan = { scorer, documents, features, iterations: iterations || null, runs: runsOf(request.validation) };
@@ -201,7 +202,7 @@ function showCost() {
         near.bytes = bytes;
         showCost();
       },
-      () => {}, // the time alone is shown
+      () => {}, // only the time is shown
     );
   }
 }
@@ -209,11 +210,11 @@ function showCost() {
 async function offerMetrics() {
   const { items, presets } = await get("/v1/metrics");
   const names = items.map((each) => (typeof each === "string" ? each : each.name));
-  setText(elementById("known-metrics"), `Known metrics: ${names.join(", ")}; a cutoff follows an @.`);
+  setText(elementById("known-metrics"), `Known metrics: ${names.join(", ")}; write a cutoff after an @.`);
   offerContracts(find(form, '[data-pointer="/contract"]', HTMLSelectElement), elementById("contract-words"), presets);
 }
 
-/** Offer the newest models, once one is to be named. */
+/** Offer the newest models. */
 async function offerModels() {
   const models = (await readOffered().catch(() => [])).filter(({ reference, name }) => reference === name);
   elementById("known-models").append(
@@ -221,7 +222,7 @@ async function offerModels() {
   );
 }
 
-/** Offer the click logs and the jobs that estimated propensities, once clicks are to be learnt from. */
+/** Offer the click logs and the jobs that estimated propensities. */
 async function offerClicks() {
   const logs = find(form, "[data-click-logs]", HTMLSelectElement);
   if (logs.options.length > 1) return;

@@ -1,5 +1,5 @@
 /**
- * `/settings/webhooks`: webhooks, the form that makes one, its secret, which is shown once, and its deliveries.
+ * `/settings/webhooks`: webhooks, the form that creates one, its secret, which is shown once, and its deliveries.
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
@@ -9,7 +9,7 @@ import { snippet } from "../page/content.js";
 import { announce, confirmed, elementById, find, h, problemBox, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
-import { longerTable } from "../tables/table.js";
+import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Webhook"]} Webhook */
 /** @typedef {Schemas["Delivery"]} Delivery */
@@ -77,16 +77,20 @@ function showSecret({ url, secret }, words) {
       "section",
       { class: "panel", "aria-label": "Secret" },
       h("h2", {}, `The webhook ${words}`),
-      h("p", { class: "hint" }, `This is its secret. It is shown only now: copy it to the receiver at ${url}.`),
+      h(
+        "p",
+        { class: "hint" },
+        `This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`,
+      ),
       snippet("secret", secret),
     ),
   );
-  announce(`The webhook ${words}. Its secret is shown only now.`);
+  announce(`The webhook ${words}. Its secret is shown only once.`);
   made.scrollIntoView({ block: "nearest" });
 }
 
 /**
- * One webhook: address, actions, and its deliveries on request.
+ * Show one webhook: URL, actions, and its deliveries on request.
  *
  * @param {Webhook} first
  */
@@ -127,7 +131,7 @@ function card(first) {
   async function remove() {
     const words = {
       question: "Delete this webhook?",
-      consequence: `${webhook.url} hears of nothing any more. What waits for it is dropped. It cannot be restored, as its secret is deleted, too; Disable keeps it.`,
+      consequence: `${webhook.url} receives no more events, and waiting deliveries are dropped. The webhook cannot be restored, because its secret is deleted as well. Disable it instead to keep it.`,
       yes: "Delete",
       no: "Keep it",
     };
@@ -137,11 +141,11 @@ function card(first) {
   }
 
   function showDeliveries() {
-    const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Made", ""];
+    const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Created", ""];
     const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
     replace(
       rows,
-      ...longerTable("Deliveries", cells, /** @type {const} */ (`${path}/deliveries?limit=${PAGE}`), deliveryRow),
+      ...pagedTable("Deliveries", cells, /** @type {const} */ (`${path}/deliveries?limit=${PAGE}`), deliveryRow),
     );
   }
 
@@ -170,7 +174,7 @@ function card(first) {
   /** @param {Delivery} delivery */
   async function redelivered(delivery) {
     await request(`${path}/deliveries/${encodeURIComponent(delivery.id)}/redeliver`, { method: "POST" });
-    announce("It is sent again.");
+    announce("The event is sent again.");
     showDeliveries();
   }
 

@@ -13,7 +13,7 @@ from app.http.bodies import parse_json
 from app.scoring.fast_json import fast_candidates
 from app.scoring.json_candidates import JsonCandidates
 from app.scoring.limits import check_candidates, max_containers
-from app.scoring.schemas import LONGEST_ID, MOST_RANKED, RankRequest
+from app.scoring.schemas import MAX_ID_LENGTH, MAX_TOP_K, RankRequest
 from app.scoring.served_models import ServedModel
 from app.scoring.slow_json import slow_candidates
 from app.settings import ApiSettings
@@ -68,7 +68,7 @@ class RankRequests:
         body = parsed(sent.content, max_containers(settings))
         require(type(body) is dict and {"queries"} <= body.keys() <= {"queries", "top_k", "explain"})
         queries, top_k = body["queries"], body.get("top_k")
-        require(top_k is None or (type(top_k) is int and 1 <= top_k <= MOST_RANKED))
+        require(top_k is None or (type(top_k) is int and 1 <= top_k <= MAX_TOP_K))
         require(type(body.get("explain", False)) is bool)
         require(type(queries) is list and 0 < len(queries) <= settings.max_rank_queries)
         rows: list[list[float]] = []
@@ -190,7 +190,7 @@ def _document(generator: random.Random, number: int) -> dict[str, Any]:
 
 
 def _is_id(value: Any) -> bool:
-    return type(value) is str and len(value) <= LONGEST_ID
+    return type(value) is str and len(value) <= MAX_ID_LENGTH
 
 
 def _row(document: Any) -> list[float]:

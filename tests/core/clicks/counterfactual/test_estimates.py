@@ -187,7 +187,7 @@ def test_verdicts() -> None:
     assert by_names["logged", "worst"].better == "logged"
     same = by_names["best", "again"]
     assert (same.value, same.lower, same.upper, same.better) == (0.0, 0.0, 0.0, None)
-    assert same.sentence.startswith("No difference is shown between best and again")
+    assert same.sentence.startswith("No significant difference between best and again")
 
 
 def test_lists_of_queries_without_a_ranking_are_left_out() -> None:
@@ -209,7 +209,7 @@ def test_refusals() -> None:
     with pytest.raises(InvalidInput, match="this log has no propensities"):
         evaluate_rankings(replace(log, propensities=None), rankings, by_rank, "slate")
     zero = replace(log, propensities=np.zeros(log.n_impressions, np.float32))
-    with pytest.raises(InvalidInput, match=r"outside of \(0, 1\]"):
+    with pytest.raises(InvalidInput, match=r"outside \(0, 1\]"):
         evaluate_rankings(zero, rankings, by_rank, "slate")
     with pytest.raises(InvalidInput, match="each clicked rank up to 4"):
         evaluate_rankings(log, rankings, by_rank, "examination", examination=[1.0])
@@ -224,7 +224,7 @@ def test_rank_weights() -> None:
     assert rank_weights("rbp@3") == pytest.approx([0.2, 0.2 * 0.8, 0.2 * 0.64])
     assert rank_weights("clicks").tolist() == [1.0] * 10
     for metric in ("ndcg@10", "map"):
-        with pytest.raises(InvalidInput, match="is not a sum over clicks"):
+        with pytest.raises(InvalidInput, match="is not a sum over clicked documents"):
             rank_weights(metric)
     with pytest.raises(InvalidInput, match="cutoff of clicks"):
         rank_weights("clicks@0")

@@ -29,11 +29,11 @@ def result(champion: float, challenger: float, missing: str | None = None) -> Co
         (0.4, 0.5, 0.0, True, "web:4 is better than web:3 by dcg@10, estimated from clicks: 0.5000 against"),
         (0.4, 0.5, 0.05, True, "web:4 is better than web:3 "),
         (0.4, 0.41, 0.0, False, "there is no evidence that web:4 is better than web:3 "),
-        (0.4, 0.41, 0.05, True, "web:4 loses less than 0.05 against web:3 "),
-        (0.41, 0.4, 0.01, False, "it is not excluded that web:4 loses 0.01 against web:3 "),
+        (0.4, 0.41, 0.05, True, "web:4 is worse than web:3 by less than 0.05, if at all, "),
+        (0.41, 0.4, 0.01, False, "web:4 may be worse than web:3 by 0.01 or more "),
         (0.5, 0.4, 0.0, False, "web:3 is better than web:4 "),
         (0.5, 0.4, 0.05, False, "web:3 is better than web:4 "),
-        (0.43, 0.4, 0.1, True, "web:4 loses less than 0.1 against web:3 "),
+        (0.43, 0.4, 0.1, True, "web:4 is worse than web:3 by less than 0.1, if at all, "),
     ],
 )
 def test_the_interval_must_lie_above_the_margin(

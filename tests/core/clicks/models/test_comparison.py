@@ -39,7 +39,7 @@ def test_a_log_whose_ranks_never_move_identifies_no_examination() -> None:
     """The sentence says what to do."""
     log = as_log([Session(0, (0, 1, 2), (True, False, False))] * 5)
     sentence = fit_click_model(log, QUICK).findings[-1]
-    assert sentence.startswith("No document was shown at two ranks")
+    assert sentence.startswith("No document was shown at more than one rank")
     assert fit_click_model(as_log(draw_sessions()), QUICK).findings[1:] == ()
 
 
@@ -57,18 +57,21 @@ def test_the_model_that_drew_the_clicks_is_named() -> None:
     log = simulated("dbn", 4_000, seed=1).log
     compared = compare_click_models(log, ["ctr", "pbm", "dbn"], ClickModelSpec(iterations=30))
     assert compared.best == "dbn"
-    assert compared.sentence == "`dbn` predicts held-out clicks best, by more than chance explains (95%)."
+    assert compared.sentence == "`dbn` predicts held-out clicks best; the difference is significant (95%)."
     for difference, lower, upper in compared.differences:
         assert lower < difference < upper < 0.0
     few = compare_click_models(simulated("pbm", 400, seed=3).log, ["pbm", "ubm"], QUICK, held_out=0.3)
-    assert few.sentence == "`pbm` predicts held-out clicks best; `ubm` cannot be distinguished from it (95%)."
+    assert (
+        few.sentence
+        == "`pbm` predicts held-out clicks best; the difference from `ubm` is not significant (95%)."
+    )
     assert few.to_json()["models"][1]["difference"]["upper"] >= 0.0
     alone = compare_click_models(
         as_log(draw_sessions(), [0] * 30 + [1] * 30), ["ctr", "pbm"], QUICK, held_out=0.5
     )
     assert alone.to_json()["models"][1]["difference"]["upper"] is None
-    assert "cannot be distinguished" in alone.sentence
-    with pytest.raises(InvalidInput, match="leaves no list to estimate on"):
+    assert "is not significant" in alone.sentence
+    with pytest.raises(InvalidInput, match="leaves no list for the estimation"):
         compare_click_models(log, ["ctr"], held_out=1.0)
 
 

@@ -145,7 +145,7 @@ def test_ranks_below_the_greatest_used_one_are_left_out() -> None:
         as_log([Session(s.query, s.documents[:4], s.clicks[:4]) for s in draw_sessions()]), spec
     )
     np.testing.assert_array_equal(cut.relevance, short.relevance)
-    assert cut.findings[0] == "Impressions at ranks 5 to 10 are left out (`max_rank`)."
+    assert cut.findings[0] == "Impressions at ranks 5 to 10 are left out because of `max_rank`."
     assert not any("left out" in finding for finding in short.findings)
 
 

@@ -68,10 +68,10 @@ def test_the_traps_of_ubi_are_counted(read: Read) -> None:
     assert report.orphaned_actions.names == ["shoes: z"]
     assert (report.without_query, report.joined, report.unknown_queries.count) == (3, 2, 1)
     found = {finding.code: finding for finding in examine_log(reading.log, report)}
-    assert found["mixed-rank-bases"].title.startswith("2 events have rank 0 beside 5 of rank 1, and 1 of 2")
+    assert found["mixed-rank-bases"].title.startswith("2 events have rank 0, 5 have rank 1, and 1 of 2")
     assert found["actions-without-impression"].count == 2
     assert found["actions-without-weight"].title == (
-        "2 of 3 actions beside impressions have no weight and are left out"
+        "2 of 3 actions other than impressions have no weight and are left out"
     )
     assert found["queries-joined"].count == 3
 

@@ -23,8 +23,8 @@ def test_a_scattered_table_is_read_as_a_plain_program_reads_it(
     tmp_path: Path, base: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lists in the order of their first row, over many parts on the disk; a document counts once a list."""
-    monkeypatch.setattr(spool, "LISTS_A_PART", 7)
-    monkeypatch.setattr("core.clicks.reading.assembly.LISTS_A_PART", 7)
+    monkeypatch.setattr(spool, "LISTS_PER_PART", 7)
+    monkeypatch.setattr("core.clicks.reading.assembly.LISTS_PER_PART", 7)
     draw = random.Random(base)
     rows = [
         {
@@ -151,7 +151,7 @@ def test_propensities_are_probabilities(read: Read) -> None:
         ("query,document,rank\nq,a,1\n", "a column for the click"),
         ("PK\x03\x04rest", "a ZIP archive"),
         ("just some words\n", "expected a click log: JSON lines, a table"),
-        ("query,document,rank,click\nq,a,-1,0\n", "found none"),
+        ("query,document,rank,click\nq,a,-1,0\n", "at least one impression"),
     ],
 )
 def test_another_content_is_refused(read: Read, text: str, message: str) -> None:

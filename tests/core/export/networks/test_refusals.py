@@ -42,7 +42,7 @@ def test_a_layer_norm_is_refused_by_solr() -> None:
 @pytest.mark.parametrize("part", ["log1p", "rank-gauss"])
 def test_vespas_expression_points_to_onnx(part: str) -> None:
     """Which Vespa reads, too."""
-    with pytest.raises(ModelError, match="Export it as onnx, which Vespa reads too"):
+    with pytest.raises(ModelError, match="Export the model as onnx, which Vespa reads, too"):
         exported(random_network(N_FEATURES, **_WORDS[part][0]), "vespa")
 
 
@@ -51,7 +51,7 @@ def test_missing_features_that_count_as_0_are_refused(format: str) -> None:
     """Unless nothing is ever missing, the mean is 0 anyway, or the feature has no weight."""
     network = random_network(N_FEATURES)
     with pytest.raises(
-        ModelError, match=rf"for 0: {N_FEATURES} of {N_FEATURES} features differ \('f0' at .*never_missing"
+        ModelError, match=rf"by 0: {N_FEATURES} of {N_FEATURES} features differ \('f0' at .*never_missing"
     ):
         exported(network, format)
     exported(network, format, never_missing=True)
@@ -60,7 +60,7 @@ def test_missing_features_that_count_as_0_are_refused(format: str) -> None:
     weights = network.layers[0].weights.copy()
     weights[1:] = 0.0
     lone = replace(network, layers=(replace(network.layers[0], weights=weights),))
-    with pytest.raises(ModelError, match="for 0: 1 of"):
+    with pytest.raises(ModelError, match="by 0: 1 of"):
         exported(lone, format)
 
 
@@ -74,7 +74,7 @@ def test_scales_beyond_float32_are_refused(format: str, means: float, deviations
         "deviations": np.full(N_FEATURES, deviations),
     }
     beyond = replace(network, inputs=replace(network.inputs, **arrays))
-    with pytest.raises(ModelError, match="beyond the float32"):
+    with pytest.raises(ModelError, match="exceed the range of float32"):
         exported(beyond, format, never_missing=True)
 
 

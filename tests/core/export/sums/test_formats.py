@@ -162,7 +162,7 @@ def test_a_lost_member_is_refused() -> None:
     """Its file has fewer members than the sum."""
     export = exported("c")
     shorter = export.content[: export.content.index(b"/* Member 5 of the sum. */")]
-    with pytest.raises(ModelError, match="another number of members"):
+    with pytest.raises(ModelError, match="number of members in the export differs"):
         parity(replace(export, content=shorter))
 
 
@@ -176,5 +176,7 @@ def test_what_a_member_cannot_be_written_as_names_the_member() -> None:
     export = exported("safetensors", added)
     assert export.content == write_sum(added)
     assert parity(export).exact
-    with pytest.raises(InvalidInput, match=r"solr does not take a sum of models.*distil it to a forest"):
+    with pytest.raises(
+        InvalidInput, match=r"solr does not take a sum of models.*distil the sum into a forest"
+    ):
         exported("solr")

@@ -204,7 +204,7 @@ def test_redirects_are_checked(server: WebServer, fetch: Fetch, location: str) -
     """Each must be below a prefix; what is refused is not asked for."""
     server.files["/private/x.bin"] = WebFile(b"private")
     server.files["/data/x.bin"].location = location
-    with pytest.raises(DatasetError, match=r"redirects to .* which is below no prefix of RANKERY_SOURCES"):
+    with pytest.raises(DatasetError, match=r"redirects to .* which is not below a prefix of RANKERY_SOURCES"):
         fetch()
     assert len(server.requests) == 1
 

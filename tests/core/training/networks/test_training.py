@@ -178,7 +178,7 @@ def test_weights_without_bounds_are_an_error_of_the_learning_rate(
     """A training whose scores are not finite ends with what to change."""
     scorer = {"kind": "linear", "optimizer": "sgd", "learning_rate": 100.0}
     spec = specification(loss={"name": "mse"}, scorer=scorer)
-    with pytest.raises(InvalidInput, match="too high: in epoch") as caught:
+    with pytest.raises(InvalidInput, match="too high: scores were not finite in epoch") as caught:
         train_network(spec, data[0])
     assert caught.value.problems[0].pointer == "/scorer/learning_rate"
 
