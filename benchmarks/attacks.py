@@ -172,16 +172,16 @@ def small_model(n_features: int) -> str:
 
 
 def measured(
-    ports: Sequence[int], rate: float, seconds: float, attack: int | None, database: Path
+    ports: Sequence[int], rate: float, seconds: float, number: int | None, database: Path
 ) -> tuple[Scorer, str]:
     """Measure for some time during an attack; return the measurements and the counts of its responses."""
     scorer = Scorer(ports, scoring_message())
-    if attack is None:
+    if number is None:
         asyncio.run(scorer.run(rate, seconds))
         return scorer, ""
     context = multiprocessing.get_context("spawn")
     begun, outcomes = context.Event(), context.Queue()
-    arguments = (attack, ports, database, seconds + 2, begun, outcomes)
+    arguments = (number, ports, database, seconds + 2, begun, outcomes)
     attacker = context.Process(target=attack, args=arguments, daemon=True)
     attacker.start()
     begun.wait()
@@ -219,10 +219,10 @@ def main() -> None:
     ):
         database = Path(name) / "rankery.db"
         measured(ports, options.rate / 10, 3.0, None, database)  # until everything is warm
-        for attack in (None, *range(len(ATTACKS))):
-            label = "nothing" if attack is None else ATTACKS[attack].name
+        for number in (None, *range(len(ATTACKS))):
+            label = "nothing" if number is None else ATTACKS[number].name
             with console.status(f"measuring with attack: {label}"):
-                scorer, answers = measured(ports, options.rate, options.seconds, attack, database)
+                scorer, answers = measured(ports, options.rate, options.seconds, number, database)
             table.add_row(label, *_row(scorer), answers)
             time.sleep(REST_SECONDS)
     console.print(table)

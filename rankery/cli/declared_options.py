@@ -8,6 +8,6 @@ from typing import Annotated
 import typer
 
 TRAINING_OPTIONS = {
-    'bootstrap': Annotated[bool | None, typer.Option('--bootstrap/--no-bootstrap', help='Learn from as many training queries drawn with replacement by the seed, so that another seed gives another model.', show_default='--no-bootstrap')],
-    'metric_interval': Annotated[int | None, typer.Option('--metric-interval', help='Iterations from one measurement of loss and metrics to the next.', show_default='1', min=1, max=100000)],
+    'bootstrap': Annotated[bool | None, typer.Option('--bootstrap/--no-bootstrap', help='Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that each seed results in another model.', show_default='--no-bootstrap')],
+    'metric_interval': Annotated[int | None, typer.Option('--metric-interval', help='Number of iterations between two measurements of loss and metrics.', show_default='1', min=1, max=100000)],
 }

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import structlog
 from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
 from httpx2 import Response as Answer  # what the test client answers with
 from starlette.testclient import TestClient
 
@@ -38,9 +39,9 @@ FEATURE_NAMES = ["bm25", "pagerank", "age/days"]
 @pytest.fixture(scope="session", autouse=True)
 def _shared_document() -> Iterator[None]:
     """Generate the OpenAPI document of equal routes once: it takes longer than most tests."""
-    generate, generated = openapi.get_openapi, {}
+    generate, generated = get_openapi, {}
 
-    def get_openapi(**described: Any) -> Any:
+    def generate_once(**described: Any) -> Any:
         routes = [(route.path, route.name) for route in described["routes"]]
         key = json.dumps([described["servers"], routes])
         if key not in generated:
@@ -48,7 +49,7 @@ def _shared_document() -> Iterator[None]:
         return json.loads(generated[key])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(openapi, "get_openapi", get_openapi)
+        patch.setattr(openapi, "get_openapi", generate_once)
         yield
 
 

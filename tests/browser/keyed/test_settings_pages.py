@@ -73,4 +73,6 @@ def test_who_only_reads_is_told_what_is_missing(visit: Visit, read_key: str) -> 
     page.wait_for_url(f"{visit.url}/settings/keys")
     for path in ("/settings/keys", "/settings/audit", "/settings"):
         visit.open(path)
-        expect(page.get_by_role("group", name="Problem")).to_contain_text("this request needs the scope admin")
+        expect(page.get_by_role("group", name="Problem")).to_contain_text(
+            "this request needs the scope admin"
+        )
