@@ -119,7 +119,7 @@ def compare(
 
     Example:
         >>> compare([0.2, 0.4, 0.3], [0.2, 0.4, 0.3], metric="ndcg@10").sentence
-        'A and B are the same by ndcg@10 on every one of 3 queries.'
+        'A and B have the same ndcg@10 on each of 3 queries.'
     """
     require_server_package()
     import numpy as np

@@ -62,7 +62,7 @@ def weights_finding(fitted: FittedWeights) -> Finding:
 
     Example:
         >>> weights_finding(FittedWeights((0.5, 0.5), 1.0, 30)).title
-        'The weights are equal: fitted ones are not shown to be better on 30 validation queries'
+        'The weights are equal: fitted weights are not significantly better on 30 validation queries'
     """
     queries = f"{fitted.queries:,} validation quer{'y' if fitted.queries == 1 else 'ies'}"
     share = f"{1.0 - fitted.equal_share:.0%} fitted and {fitted.equal_share:.0%} equal ones"
