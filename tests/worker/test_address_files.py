@@ -130,7 +130,7 @@ class TestBuckets:
         """The problem of the dataset names the address and the way out."""
         assert "expected a file at" in problem_of(imports.read(f"{bucket}/clicks/none"))
         several = problem_of(imports.read(f"{bucket}/clicks/parts"))
-        assert "/files: is needed" in several
+        assert "/files: must name one file" in several
         assert "part-0.parquet" in several
         assert "matches no file" in problem_of(imports.read(f"{bucket}/clicks/parts", files="x*"))
         assert "RANKERY_SOURCES" in problem_of(imports.read(f"{bucket}/private"))

@@ -202,9 +202,9 @@ def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: st
         ("foreign", "not a model of Rankery"),
         ("cut", "damaged"),
         ("infinite", "layers.0.weights of the network has values that are not finite"),
-        ("names", "not 1 to 1,000 printable characters"),
-        ("nameless", "not 1 to 1,000 printable characters"),
-        ("huge", "for a random document"),
+        ("names", "must have 1 to 1,000 printable characters"),
+        ("nameless", "must have 1 to 1,000 printable characters"),
+        ("huge", "score of a random document"),
     ],
 )
 def test_a_hostile_network_is_refused(case: str, words: str) -> None:

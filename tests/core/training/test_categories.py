@@ -171,7 +171,7 @@ def test_hyperparameters_of_categories_reach_lightgbm(
 
 def test_a_category_has_no_order_to_follow(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """It cannot be monotone, but it may be in groups and have a factor."""
-    with pytest.raises(InvalidInput, match="'brand' is a category"):
+    with pytest.raises(InvalidInput, match="'brand' is a categorical feature"):
         train(spec_of(monotone_constraints={"brand": 1, "f2": 1}), datasets[0])
     allowed = spec_of(monotone_constraints={"f2": 1}, interaction_constraints=[["brand", "shop"], ["f 1"]])
     assert asked_sets(train(allowed, datasets[0]).model_text)
