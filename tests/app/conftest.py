@@ -1,6 +1,5 @@
 """The application on a fresh store, without broker and worker, and rows to start from."""
 
-import functools
 import hashlib
 import json
 import logging
@@ -180,13 +179,8 @@ def train_request(ready_dataset: Callable[[], str]) -> dict[str, Any]:
 
 
 def _settings(places: Places) -> ApiSettings:
-    return _usual_settings().model_copy(update=places)
-
-
-@functools.cache
-def _usual_settings() -> ApiSettings:
-    """Read the settings once: a hundred fields of each test's own would take a tenth of its time."""
     return ApiSettings(
+        **places,
         broker_url=NO_BROKER,
         max_upload_bytes=MAX_UPLOAD_BYTES,
         max_json_bytes=20_000,

@@ -174,7 +174,7 @@ def test_a_job_that_cannot_end_well_says_why(
     single = client.upload_dataset(path).wait(timeout_seconds=LIMIT_SECONDS).id
     request = train_job(datasets, model_name="single", num_iterations=2)
     request |= {"dataset_id": single, "validation": {"fraction": 0.5}, "test_dataset_id": None}
-    with pytest.raises(JobFailed, match="one query") as failed:
+    with pytest.raises(JobFailed, match="single query") as failed:
         client.submit(request).wait(timeout_seconds=LIMIT_SECONDS)
     assert known(failed.value.job.problem).title == "Invalid specification"
 

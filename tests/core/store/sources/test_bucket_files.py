@@ -100,7 +100,7 @@ def test_what_is_not_there_is_told(server: FileServer, scheme: str, tmp_path: Pa
 
 def test_a_folder_needs_a_pattern(server: FileServer, scheme: str, tmp_path: Path) -> None:
     """The error lists some of its files."""
-    with pytest.raises(InvalidInput, match=r"/files: is needed: .* part-1.csv, part-2.csv"):
+    with pytest.raises(InvalidInput, match=r"/files: must name one file: .* part-1.csv, part-2.csv"):
         fetch(tmp_path, FOLDERS[scheme])
 
 
