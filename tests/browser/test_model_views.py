@@ -64,7 +64,7 @@ def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
     page = visit.open(f"/models/{prepared.model(1)}")
     lineage = page.locator(".lineage")
     expect(lineage.get_by_role("link", name="learnt from.csv")).to_be_visible()
-    lineage.get_by_role("button", name="Train again and compare the model files").click()
+    lineage.get_by_role("button", name="Train again and compare files").click()
     expect(lineage.locator(".verdict-line")).to_contain_text("The model file is identical.")
 
 

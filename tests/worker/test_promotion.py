@@ -216,6 +216,6 @@ def test_a_gate_may_ask_for_users_as_well(registry: Registry) -> None:
     refused = registry.promote(3)
     assert (refused.status, registry.champion()) == ("refused", 1)
     assert refused.problem is not None
-    first, second = refused.problem["detail"].split("; ")
+    first, second = refused.problem["detail"].split("; ", 1)
     assert first.startswith("web:3 is better than web:1")
     assert second.startswith("no interleaving compares web:3 with web:1")

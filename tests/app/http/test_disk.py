@@ -90,7 +90,7 @@ class TestSmallDisk:
     def test_artifacts_tell_a_full_disk(self, small_disk: Path) -> None:
         """Whoever writes learns that there is no room, and nothing half-written stays."""
         artifacts = Artifacts(f"file://{small_disk}")
-        with pytest.raises(StoreFull, match="no room for a/b"):
+        with pytest.raises(StoreFull, match="no space left for a/b"):
             artifacts.write_bytes("a/b", b"x" * 3 * MEBIBYTE)
         assert _files(small_disk) == []
         assert artifacts.free_bytes() > MEBIBYTE

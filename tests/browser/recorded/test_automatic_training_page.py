@@ -109,7 +109,7 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
     expect(members.locator("tbody tr")).to_have_text(
         [re.compile(r"trees by lambdarank.*0\.731"), re.compile(r"linear by lambdarank.*12\.34")]
     )
-    expect(page.get_by_role("button", name="Train again and compare the model files")).to_have_count(0)
+    expect(page.get_by_role("button", name="Train again and compare files")).to_have_count(0)
 
 
 def test_a_search_without_a_model_says_so(visit: Visit, on_record: OnRecord) -> None:

@@ -15,7 +15,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord)
     page = visit.open(f"/jobs/{on_record('timed', histories.timed)}")
     times = page.locator(".iteration-times")
     expect(times.get_by_role("img")).to_have_attribute(
-        "aria-label", "tree 95 ms, objective 8.2 ms, metrics 4.0 ms an iteration, means."
+        "aria-label", "Mean time of an iteration: tree 95 ms, objective 8.2 ms, metrics 4.0 ms."
     )
     expect(times.locator(".legend li")).to_have_text(["tree 95 ms", "objective 8.2 ms", "metrics 4.0 ms"])
     expect(times.locator(".hint")).to_have_text("107 ms in total; means of iterations 2 to 9.")

@@ -118,7 +118,7 @@ def test_new_rows_go_to_the_only_project_of_a_limited_context(store: Store) -> N
     with limited_to(("ads", "search")):
         assert ready_project(store, "search") == "search"
         for project in (None, "web"):
-            with pytest.raises(InvalidInput, match="give one of ads, search"):
+            with pytest.raises(InvalidInput, match="use one of ads, search"):
                 ready_project(store, project)
 
 

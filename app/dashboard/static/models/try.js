@@ -166,7 +166,7 @@ function candidateTable(shown) {
         type: "button",
         class: "quiet small",
         "aria-expanded": String(open.has(id)),
-        "aria-label": `Explain the score of ${id}`,
+        "aria-label": `Why ${id} has its score`,
         click: toggle,
       },
       "Why",

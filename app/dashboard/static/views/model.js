@@ -189,11 +189,7 @@ function base({ id, model, trees }) {
 function reproduction({ id }) {
   const place = h("div", { class: "reproduction", hidden: true });
   const create = creator();
-  const button = h(
-    "button",
-    { type: "button", click: () => again().catch(refused) },
-    "Train again and compare the model files",
-  );
+  const button = h("button", { type: "button", click: () => again().catch(refused) }, "Train again and compare files");
 
   async function again() {
     button.disabled = true;

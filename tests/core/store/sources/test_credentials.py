@@ -44,7 +44,7 @@ def test_credentials_are_bound_to_addresses(credentials: CredentialFile, address
 @pytest.mark.parametrize(
     ("name", "text", "detail"),
     [
-        ("other", json.dumps({"partner": PARTNER}), "knows no credentials 'other'"),
+        ("other", json.dumps({"partner": PARTNER}), "has no credentials 'other'"),
         ("../x", "{}", "must be the name"),
         ("partner", '{"partner": "5ecret"', "must be a JSON object"),
         ("partner", '{"partner": "5ecret"}', "must have prefixes"),

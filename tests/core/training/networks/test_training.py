@@ -197,7 +197,7 @@ def test_categories_are_refused() -> None:
     dataset = RankingDataset.from_arrays(
         [[0.0], [1.0]], [0, 1], [0, 2], feature_names=["shop"], categories={"shop": ["a", "b"]}
     )
-    with pytest.raises(InvalidInput, match="these features are categories: shop"):
+    with pytest.raises(InvalidInput, match="these features are categorical: shop"):
         train_network(specification(), dataset)
 
 
