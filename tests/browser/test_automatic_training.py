@@ -49,7 +49,7 @@ def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: 
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Training to repeat").locator("option:checked")).to_contain_text("searched")
     dialog.get_by_role("textbox", name="Name").fill("Nightly search")
-    dialog.get_by_label("When").fill("0 3 * * *")
+    dialog.get_by_label("Cron expression").fill("0 3 * * *")
     dialog.get_by_role("button", name="Schedule").click()
     card = page.locator("[data-schedule]").filter(has_text="Nightly search")
     expect(card).to_contain_text("Finds the best searched")

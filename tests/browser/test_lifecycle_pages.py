@@ -74,7 +74,7 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
     expect(dialog).to_have_accessible_name("Delete 1 model?")
     dialog.get_by_label(f"that match: name or ID begins with {name}").check()
     expect(dialog).to_have_accessible_name("Delete 3 models?")
-    expect(dialog.locator(".deletion")).to_contain_text("2 models will go")
+    expect(dialog.locator(".deletion")).to_contain_text("2 models will be deleted")
     expect(dialog.locator(".holders").get_by_role("link", name=f"{name}@champion")).to_be_visible()
     assert visit.barriers() == []
     assert page.evaluate("document.documentElement.scrollWidth") <= look[1]

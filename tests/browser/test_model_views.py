@@ -89,7 +89,7 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     card.get_by_role("button", name="Set a gate").click()
     card.get_by_label("Compared on the queries of").select_option(dataset_id)
     card.get_by_label("Largest drop in a segment").fill("0.5")
-    card.get_by_role("checkbox", name="better than rankings without training").check()
+    card.get_by_role("checkbox", name="significantly better than the baselines").check()
     card.get_by_role("button", name="Set gate").click()
     expect(card.locator(".gate")).to_contain_text("not significantly worse by ndcg@10")
     expect(card.locator(".gate")).to_contain_text("significantly better than the baselines")
@@ -98,13 +98,13 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     page.route("**/v1/datasets?*", lambda route: late.append(route), times=1)
     with page.expect_request("**/v1/datasets?*"):
         card.get_by_role("button", name="Edit gate").click()
-    asked = card.get_by_role("checkbox", name="better than rankings without training")
+    asked = card.get_by_role("checkbox", name="significantly better than the baselines")
     expect(asked).to_be_checked()
     asked.uncheck()
     card.get_by_role("button", name="Set gate").click()
     for route in late:
         route.continue_()
-    expect(card.locator(".gate")).not_to_contain_text("rankings without training")
+    expect(card.locator(".gate")).not_to_contain_text("than the baselines")
     assert not prepared.get("/v1/models/compared/aliases/trusted/gate")["better_than_baselines"]
 
     page = _view(visit, "compared:2", "Aliases")

@@ -143,7 +143,7 @@ def test_what_is_said_of_a_model(store: Store, add_model: AddModel) -> None:
     with store.read() as tx:
         found = tx.models.get(model.id)
     assert (found.description, found.tags) == ("The spring model", {"team": "search", "a.b/c": "'\"$"})
-    with pytest.raises(InvalidInput, match=f"at most {MAX_TAGS}"), store.begin() as tx:
+    with pytest.raises(InvalidInput, match=f"the maximum is {MAX_TAGS}"), store.begin() as tx:
         tx.models.tag(model.id, {f"t{i}": "" for i in range(MAX_TAGS - 1)})
 
 

@@ -231,7 +231,9 @@ def test_kept_bins_of_linear_trees_keep_the_values(datasets: Datasets, tmp_path:
 
 def test_linear_trees_are_refused_by_exports(datasets: Datasets) -> None:
     """By name; dropped trees are ordinary ones, which every format takes."""
-    with pytest.raises(ModelError, match="the model has linear trees; only the format lightgbm supports this, onnx does not"):
+    with pytest.raises(
+        ModelError, match="the model has linear trees; only the format lightgbm supports this, onnx does not"
+    ):
         export_model(ranker_of(datasets, linear_tree=True).model_text, "onnx")
     export = export_model(ranker_of(datasets, boosting="dart").model_text, "python")
     assert isinstance(export, TreeExport)
