@@ -114,7 +114,7 @@ def test_the_cost_is_shown_before_the_start(visit: Visit, prepared: Prepared) ->
     prepared.model(2)
     page = open_training(visit)
     _choose_data(page, prepared)
-    expect(page.locator("#cost")).to_contain_text("of memory, as ")
+    expect(page.locator("#cost")).to_contain_text("of memory: ")
     page.get_by_label("Find the best model").check()
     expect(page.locator("#cost")).to_contain_text("About 5 min of search")
 

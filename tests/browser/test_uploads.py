@@ -303,4 +303,4 @@ def test_json_lines_are_refused_before_the_upload(visit: Visit) -> None:
     """A format that the service does not read is named when the file is chosen."""
     page = visit.open("/datasets#add")
     choose_files(page, file=("rows.jsonl", '{"query_id": "q1", "label": 1}\n'))
-    expect(page.locator("#roles")).to_contain_text("JSON lines are not read")
+    expect(page.locator("#roles")).to_contain_text("JSON lines cannot be read")

@@ -76,7 +76,7 @@ def test_lines_are_told_apart(visit: Visit, grid: Grid) -> None:
     expect(page.locator(".smoothing output")).to_have_text("0.6")
     page.reload()
     expect(slider).to_have_value("0.6")
-    expect(page.get_by_text("20 of 60 are drawn")).to_be_visible()
+    expect(page.get_by_text("20 of 60 trainings are drawn")).to_be_visible()
 
 
 def test_the_best_is_compared_with_the_champion(visit: Visit, grid: Grid, store: Store) -> None:
