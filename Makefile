@@ -174,8 +174,8 @@ bench-auto: develop ## NDCG@10 of automatic hyperparameters beside the defaults 
 	$(BIN)/python -m benchmarks.automatic $(FILES)
 
 .PHONY: bench-portfolio
-bench-portfolio: develop ## automatic trainings beside their own candidates and LightGBM's defaults, on FILES="A B …" and drawn data
-	$(BIN)/python -m benchmarks.portfolio $(FILES)
+bench-portfolio: develop ## automatic trainings beside their candidates and LightGBM's defaults, on FILES="A B …" and drawn data; RIVALS=1 adds a study and FLAML, ESTIMATES=1 checks the own estimates instead
+	$(BIN)/python -m benchmarks.$(if $(ESTIMATES),portfolio_estimates,portfolio $(if $(RIVALS),--rivals) $(FILES))
 
 .PHONY: bench-studies
 bench-studies: develop ## overhead of a trial at 1,000 trials, verdicts of studies of noise, and a worker killed ten times during a study

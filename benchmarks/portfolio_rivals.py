@@ -1,6 +1,7 @@
 """Rivals of an automatic training: a study, FLAML, and other ways to fit its members."""
 
 import importlib.util
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -83,14 +84,12 @@ def other_fits(
     spec: AutoSpec, training: RankingDataset, test: RankingDataset, tried: list[Tried]
 ) -> Iterator[tuple[str, Float64Array]]:
     """Yield the test scores of the best candidate of each kind: averages of folds' models and of seeds."""
+    seeds = [Trials(replace(spec, seed=spec.seed + more), training, **_ONE_THREAD) for more in range(_SEEDS)]
+    held_out = seeds[0].held_out
+    folds = itertools.islice(held_out.folds(), held_out.n_folds)
+    parts = [Trials(spec, training.select_queries(fold.kept), **_ONE_THREAD) for fold in folds]
     for kind, best in _best_of_kinds(tried):
-        held_out = Trials(spec, training, **_ONE_THREAD).held_out
-        folds = [fold.kept for fold in held_out.folds()][: held_out.n_folds]
-        parts = [Trials(spec, training.select_queries(kept), **_ONE_THREAD) for kept in folds]
         yield f"{kind}, folds' models averaged", _averaged(parts, best, test)
-        seeds = [
-            Trials(replace(spec, seed=spec.seed + more), training, **_ONE_THREAD) for more in range(_SEEDS)
-        ]
         yield f"{kind}, one fit", fitted_scores(seeds[0], best.candidate, best.iterations, test)
         if kind != "linear":
             yield f"{kind}, five seeds averaged", _averaged(seeds, best, test)

@@ -38,13 +38,13 @@ FEATURE_NAMES = ["bm25", "pagerank", "age/days"]
 @pytest.fixture(scope="session", autouse=True)
 def _shared_document() -> Iterator[None]:
     """Generate the OpenAPI document of equal routes once: it takes longer than most tests."""
-    generate, generated = get_openapi, {}
+    generated: dict[str, str] = {}
 
     def generate_once(**described: Any) -> Any:
         routes = [(route.path, route.name) for route in described["routes"]]
         key = json.dumps([described["servers"], routes])
         if key not in generated:
-            generated[key] = json.dumps(generate(**described))
+            generated[key] = json.dumps(get_openapi(**described))
         return json.loads(generated[key])
 
     with pytest.MonkeyPatch.context() as patch:

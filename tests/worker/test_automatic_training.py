@@ -96,6 +96,7 @@ def test_a_job_that_was_handed_back_makes_the_same_bytes(
 
 def test_progress_has_the_time_that_is_left(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     """It falls to 0 with the last fold, and is never more than the budget."""
+    budget = 600  # too much to end a fold early, also on a busy machine
     reports: list[dict[str, Any]] = []
     report = Reporter.report
 
@@ -104,11 +105,11 @@ def test_progress_has_the_time_that_is_left(workshop: Workshop, monkeypatch: pyt
         report(reporter, **news)
 
     monkeypatch.setattr(Reporter, "report", reporting)
-    workshop.carry_out(_submit(workshop, budget_seconds=60, candidates=_CANDIDATES[:1]).id)
+    workshop.carry_out(_submit(workshop, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)
     seconds = [each["eta_seconds"] for each in reports if each.get("phase", "").startswith("trying")]
     assert len(seconds) > 1
     assert seconds[-1] == 0.0
-    assert all(0.0 <= each <= 60.0 for each in seconds)
+    assert all(0.0 <= each <= budget for each in seconds)
 
 
 def test_another_worker_tries_candidates_of_a_wave(

@@ -25,6 +25,7 @@ from core.store import Transaction
 from core.store.artifacts.keys import candidate_key
 from core.store.clock import utc_now
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
+from worker.job.progress import left_seconds
 from worker.job.run import JobRun
 from worker.job.training_data import TrainingData, prepare
 
@@ -148,15 +149,15 @@ class CandidateTrials:
 
         def on_fold(done: int, folds: int) -> None:
             self._record(number, folds=done, planned_folds=folds)
-            all_done, total = _fold_counts(rows, number, done, folds)
+            completed, total = _fold_counts(rows, number, done, folds)
             elapsed = spent + time.monotonic() - read_at
-            expected = min(elapsed * (total - all_done) / all_done, time_left())
+            remaining = min(left_seconds(elapsed, completed, total), time_left())
             self._run.reporter.report(
                 progress={
                     "phase": f"trying {candidate.name}",
-                    "iteration": all_done,
+                    "iteration": completed,
                     "total": total,
-                    "eta_seconds": round(max(0.0, expected), 1),
+                    "eta_seconds": round(max(0.0, remaining), 1),
                 }
             )
 
@@ -275,13 +276,10 @@ def _planned_folds(rows: Sequence[CandidateRow]) -> int | None:
 
 def _fold_counts(rows: Sequence[CandidateRow], number: int, done: int, folds: int) -> tuple[int, int]:
     """Return completed and planned folds of all candidates, of which `number` has completed `done`."""
-    counts = {row.number: row.folds for row in rows if row.status not in (QUEUED, NOT_TRIED)}
-    total = sum(
-        counts.get(row.number, folds) if row.status not in (QUEUED, "running") else folds
-        for row in rows
-        if row.status != NOT_TRIED
-    )
-    return sum(counts.values()) - counts.get(number, 0) + done, total
+    tried = [row for row in rows if row.status != NOT_TRIED]
+    begun = [row for row in tried if row.status != QUEUED and row.number != number]
+    total = sum(folds if row.status in (QUEUED, "running") else row.folds for row in tried)
+    return sum(row.folds for row in begun) + done, total
 
 
 def _spent_seconds(tx: Transaction, job_id: str) -> float:

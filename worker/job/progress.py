@@ -25,11 +25,16 @@ def counting(reporter: Reporter, phase: str, steps: int | None = None) -> Callab
                 "phase": phase,
                 "iteration": (steps or total) * done // total,
                 "total": steps or total,
-                "eta_seconds": round(elapsed_seconds * (total - done) / done, 1) if done else None,
+                "eta_seconds": round(left_seconds(elapsed_seconds, done, total), 1) if done else None,
             }
         )
 
     return report
+
+
+def left_seconds(elapsed_seconds: float, done: int, total: int) -> float:
+    """Estimate the remaining time of equal steps, `done` of which, at least 1, took the elapsed time."""
+    return elapsed_seconds * (total - done) / done
 
 
 def counting_percent(reporter: Reporter, phase: str) -> Callable[[int, int], None]:
