@@ -52,7 +52,7 @@ def _set_hidden(visit: Visit, value: str) -> None:
 
 
 def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit, prepared: Prepared) -> None:
-    """When the API goes away the list stays with a notice and a button; when it is back the notice goes."""
+    """When the API goes away the list stays readable, with a notice and a button, until the API is back."""
     visit.refusals_expected = True
     prepared.synthetic("present", queries=5)
     page = visit.open("/jobs")
@@ -61,6 +61,7 @@ def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit, prepared: Pr
     notice = page.get_by_role("status").filter(has_text="does not answer")
     expect(notice).to_be_visible()
     expect(page.locator("[data-job]").first).to_be_visible()
+    assert visit.barriers() == []
     visit.photograph("away")
     with page.expect_request("**/v1/**"):
         notice.get_by_role("button", name="Try now").click()

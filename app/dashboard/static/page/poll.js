@@ -16,7 +16,6 @@ import { follow, isConnected } from "./stream.js";
  */
 function showUnavailable(reason, seconds, retry) {
   const strip = elementById("connection");
-  document.body.classList.add("away");
   strip.hidden = false;
   replace(
     strip,
@@ -28,7 +27,6 @@ function showUnavailable(reason, seconds, retry) {
 function hideUnavailable() {
   const strip = elementById("connection");
   if (strip.hidden) return;
-  document.body.classList.remove("away");
   strip.hidden = true;
   replace(strip);
 }
