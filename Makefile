@@ -1,4 +1,4 @@
-# Everything a person runs. `make help` lists the targets.
+# Targets for developers and operators; `make help` lists them.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -9,7 +9,7 @@ API_TYPES := app/dashboard/types/openapi.d.ts
 # Node comes from a wheel of the development lock, and only checks the dashboard's JavaScript.
 NPM = PATH="$(CURDIR)/$(BIN):$$PATH" npm
 PYTEST = $(BIN)/pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder $(if $(SEED),--random-order --random-order-seed=$(SEED))
-# Every process of the service would compile it again.
+# Without cached bytecode, every process of the service would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -19,9 +19,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: install
-install: .venv/.installed ## make .venv to run the service in; nothing to do when up to date
+install: .venv/.installed ## create or update .venv, in which the service runs
 
-# Locks in layers: development holds extras, extras hold service. A new lock keeps the layer that .venv has.
+# The locks are layers: development.lock includes extras.lock, which includes service.lock. An update keeps the layer of .venv.
 LAYER = $(or $(and $(wildcard .venv/.developed),development),$(and $(wildcard .venv/.extended),extras),service)
 define synchronise
 $(BIN)/uv pip sync --quiet --python .venv --require-hashes requirements/installer.lock requirements/$(1).lock
@@ -45,7 +45,7 @@ extras: .venv/.extended ## add the optional packages: networks, distributed trai
 	$(call synchronise,$(if $(wildcard .venv/.developed),development,extras))
 
 .PHONY: develop
-develop: .venv/.developed install ## add to .venv the optional packages, and what tests, benchmarks and linters need
+develop: .venv/.developed install ## add to .venv the optional packages, and the packages of tests, benchmarks and linters
 
 .venv/.developed: .venv/.installed requirements/development.lock
 	$(call synchronise,development)
@@ -66,7 +66,7 @@ $(GUIDE): .venv/.builds $(CLIENT) mkdocs.yml $(shell find docs guide app core ra
 	$(BIN)/python -m guide
 
 .PHONY: guide
-guide: develop ## build the guide, which the service shows at /guide, with screenshots where there is a Chromium
+guide: develop ## build the guide, which the service shows at /guide; with screenshots if Chromium is installed
 	$(BIN)/python -m guide.screenshots
 	$(BIN)/python -m guide
 
@@ -75,17 +75,17 @@ demo: install ## train two losses on synthetic data, or on TRAIN= VALIDATION= TE
 	$(BIN)/rankery demo $(if $(TRAIN),--train $(TRAIN)) $(if $(VALIDATION),--validation $(VALIDATION)) $(if $(TEST),--test $(TEST))
 
 .PHONY: serve
-serve: install ## start the embedded service: Valkey, API, worker, dashboard; its guide is built meanwhile
+serve: install ## start the embedded service: Valkey, API, worker, dashboard; the guide is built in the background
 	@$(MAKE) --silent $(GUIDE) >.venv/guide.log 2>&1 &
 	$(BIN)/rankery serve
 
 .PHONY: test
-test: tested-tools ## run all tests but the slow ones: unit, real processes, browser; SEED= draws their order
+test: tested-tools ## run all tests except slow ones: unit, real processes, browser; SEED= shuffles their order
 	$(NPM) test --silent
 	$(PYTEST)
 
 .PHONY: test-all
-test-all: tested-tools ## run all tests, and every campaign of kills, faults and mutated input; takes hours
+test-all: tested-tools ## run all tests, including campaigns of kills, faults and mutated input; takes hours
 	$(NPM) test --silent
 	$(PYTEST) -m "slow or not slow"
 	$(MAKE) test-servers test-kill test-imports test-events test-schedules test-faults test-resume test-api-fuzz fuzz-datasets fuzz-scoring
@@ -94,169 +94,178 @@ test-all: tested-tools ## run all tests, and every campaign of kills, faults and
 tested-tools: develop node_modules/.package-lock.json .venv-mlflow/.installed $(GUIDE)
 
 .PHONY: test-fast
-test-fast: .venv/.developed $(CLIENT) ## two minutes of tests: no browser, no servers, nothing that takes a second
+test-fast: .venv/.developed $(CLIENT) ## run tests for about two minutes: no browser, no servers, no test longer than a second
 	$(PYTEST) --numprocesses logical --store embedded -m "not long and not slow" tests/core tests/app tests/worker
 
 .PHONY: test-servers
-test-servers: develop ## run all tests that have a store on PostgreSQL with S3, those of the application and the worker, too
+test-servers: develop ## run the tests that use a store, on PostgreSQL and S3: those of the API, the store and the worker
 	$(PYTEST) --store servers tests/app tests/core/store tests/worker tests/integration tests/faults/test_schedules.py
 
 .PHONY: test-kill
-test-kill: develop ## kill the service at ten random moments; nothing may be left or lost
+test-kill: develop ## kill the service at ten random moments; no process may be left, and no job lost
 	RANKERY_TEST_KILLS=10 $(BIN)/pytest -m slow tests/integration/test_kill.py
 
 .PHONY: test-imports
-test-imports: develop ## import 400 MiB from S3 and HTTPS with a killed worker, and download it; the API's memory stays
+test-imports: develop ## import 400 MiB from S3 and HTTPS with a killed worker, and download it; the API's memory must not grow
 	RANKERY_TEST_IMPORT_MIB=400 $(BIN)/pytest tests/integration/test_addresses.py
 
 .PHONY: test-events
-test-events: develop ## EVENTS= events under kills and restarts of the API and the worker, for a webhook and for a stream
+test-events: develop ## send EVENTS= events to a webhook and a stream while the API and the worker are killed and restarted
 	$(BIN)/python -m tests.faults.events $(if $(EVENTS),--events $(EVENTS))
 
 .PHONY: test-schedules
-test-schedules: develop ## KILLS= kills of all workers around the due minutes of a schedule; each has one run and one promotion
+test-schedules: develop ## kill all workers KILLS= times around the due times of a schedule; each due time must have one run and one promotion
 	$(BIN)/python -m tests.faults.schedules $(if $(KILLS),--kills $(KILLS))
 
 .PHONY: test-faults
-test-faults: develop ## FAULTS_JOBS= jobs under kills, flushes, restarts, a full disk and an absent store, with a table
+test-faults: develop ## run FAULTS_JOBS= jobs during kills, flushes, restarts, a full disk and an absent store; print a table
 	$(BIN)/python -m tests.faults $(if $(FAULTS_JOBS),--jobs $(FAULTS_JOBS))
 
 .PHONY: test-resume
-test-resume: develop ## kill a training at twenty random iterations; each must make the same model
+test-resume: develop ## kill a training at twenty random iterations; each resumed training must make the same model
 	$(BIN)/python -m tests.faults --only resume
 
 .PHONY: test-api-fuzz
-test-api-fuzz: develop ## schemathesis over the whole OpenAPI document: 5,000 requests, with and without a key
+test-api-fuzz: develop ## run schemathesis on the whole OpenAPI document: 5,000 requests, with and without a key
 	$(BIN)/python -m tests.security.api_fuzz --requests 5000
 
 .PHONY: fuzz-datasets
-fuzz-datasets: develop ## read 100,000 mutated files of every format; each is read or refused with its place
+fuzz-datasets: develop ## read 100,000 mutated files of every format; each must be read, or refused with the place of the error
 	$(BIN)/python -m tests.core.data.fuzz --files 100000
 
 .PHONY: fuzz-scoring
-fuzz-scoring: develop ## 20,000 mutated scoring requests of every form: our readers, Python's, Arrow's and LightGBM agree
+fuzz-scoring: develop ## score 20,000 mutated requests of every form; our readers must agree with Python's, Arrow's and LightGBM's
 	$(BIN)/python -m tests.app.scoring.differential --bodies 20000
 
 .PHONY: check-image
-check-image: ## build the Dockerfile's image from Debian's packages, without an engine, run it and print its size; needs root
+check-image: ## build the Dockerfile's image from Debian's packages without a container engine, run it and print its size; needs root
 	tools/check_image.sh
 
 .PHONY: bench-start
-bench-start: develop ## processor seconds until the service is ready, by process, and of single imports
+bench-start: develop ## measure processor seconds until the service is ready, by process, and of single imports
 	$(BIN)/python -m benchmarks.start
 
 .PHONY: bench-objectives
-bench-objectives: develop ## milliseconds of every loss beside LightGBM's objective, on three synthetic loads
+bench-objectives: develop ## measure milliseconds of every loss, compared with LightGBM's objective, on three synthetic loads
 	$(BIN)/python -m benchmarks.objectives
 
 .PHONY: bench-training
-bench-training: develop ## whole training jobs of a worker, beside lightgbm.train and beside the trees alone
+bench-training: develop ## measure whole training jobs of a worker, compared with lightgbm.train and with the trees alone
 	$(BIN)/python -m benchmarks.training
 
 .PHONY: bench-neural
-bench-neural: develop ## epochs of networks beside a plain PyTorch loop where it is installed, RankNet on long queries, and figure 1 of 2006; SCALE=paper takes hours
+bench-neural: develop ## measure epochs of networks, compared with PyTorch if it is installed, RankNet on long queries, and figure 1 of the 2006 paper; SCALE=paper takes hours
 	$(BIN)/python -m benchmarks.neural $(if $(SCALE),--scale $(SCALE))
 
 .PHONY: bench-quantised
-bench-quantised: develop ## speed and NDCG@10 of quantised gradients, goss and dart, on a synthetic load and on FILES="TRAIN TEST …"
+bench-quantised: develop ## measure speed and NDCG@10 of quantised gradients, goss and dart, on a synthetic load and on FILES="TRAIN TEST …"
 	$(BIN)/python -m benchmarks.quantised $(FILES)
 
 .PHONY: bench-memory
-bench-memory: develop ## peak memory of a worker limited to 8 GiB on 12 million documents of 220 features; FOLDER= needs 45 GB of disk
+bench-memory: develop ## measure the peak memory of a worker limited to 8 GiB, on 12 million documents of 220 features; FOLDER= needs 45 GB of disk
 	$(BIN)/python -m benchmarks.memory $(if $(FOLDER),--folder $(FOLDER))
 
 .PHONY: bench-distributed
-bench-distributed: develop ## 2 and 3 ranks beside one process: time, memory, bytes and recovery, and predictions for up to 64 machines
+bench-distributed: develop ## compare 2 and 3 ranks with one process: time, memory, traffic and recovery; predict the time on up to 64 machines
 	$(BIN)/python -m benchmarks.distributed
 
 .PHONY: bench-auto
-bench-auto: develop ## NDCG@10 of automatic hyperparameters beside the defaults and a random search, on FILES="A B …" and synthetic data
+bench-auto: develop ## compare the NDCG@10 of automatic hyperparameters, the defaults and a random search, on FILES="A B …" and synthetic data
 	$(BIN)/python -m benchmarks.automatic $(FILES)
 
 .PHONY: bench-portfolio
-bench-portfolio: develop ## automatic trainings beside their candidates and LightGBM's defaults, on FILES="A B …" and drawn data; RIVALS=1 adds a study and FLAML, ESTIMATES=1 checks the own estimates instead
+bench-portfolio: develop ## compare automatic trainings with their candidates and LightGBM's defaults, on FILES="A B …" and synthetic data; RIVALS=1 adds a study and FLAML, ESTIMATES=1 checks the estimates of automatic trainings instead
 	$(BIN)/python -m benchmarks.$(if $(ESTIMATES),portfolio_estimates,portfolio $(if $(RIVALS),--rivals) $(FILES))
 
 .PHONY: bench-studies
-bench-studies: develop ## overhead of a trial at 1,000 trials, verdicts of studies of noise, and a worker killed ten times during a study
+bench-studies: develop ## measure the overhead of a trial at 1,000 trials, the verdicts of studies on noise, and the recovery of a worker killed ten times
 	$(BIN)/python -m benchmarks.studies
 
 .PHONY: bench-quality
-bench-quality: develop ## every loss through the API beside LightGBM's own, on TRAIN= and TEST= files
+bench-quality: develop ## compare every loss through the API with LightGBM's objective, on TRAIN= and TEST= files
 	$(BIN)/python -m benchmarks.quality $(TRAIN) $(TEST)
 
 .PHONY: bench-datasets
-bench-datasets: develop ## read a LETOR file of 500 MB beside scikit-learn, then take it through the service
+bench-datasets: develop ## measure reading a LETOR file of 500 MB, compared with scikit-learn, and its upload and training on the service
 	$(BIN)/python -m benchmarks.datasets
 	$(BIN)/python -m benchmarks.ingestion
 
 .PHONY: bench-evaluation
-bench-evaluation: develop ## all metrics beside ranx and pytrec_eval, the randomisation test beside SciPy
+bench-evaluation: develop ## compare all metrics with ranx and pytrec_eval, and the randomisation test with SciPy
 	$(BIN)/python -m benchmarks.evaluation
 
 .PHONY: bench-clicks
-bench-clicks: develop ## seconds of a pass of EM of click models beside NumPy and PYCLICK=FOLDER, on IMPRESSIONS=1e7
+bench-clicks: develop ## measure seconds of an EM pass of click models, compared with NumPy and PYCLICK=FOLDER, on IMPRESSIONS=1e7
 	$(BIN)/python -m benchmarks.click_models $(if $(IMPRESSIONS),--impressions $(IMPRESSIONS)) $(if $(PYCLICK),--pyclick $(PYCLICK))
 
 .PHONY: bench-unbiased
-bench-unbiased: develop ## what corrections of simulated clicks bring, for four users and two rankers: propensities and NDCG
+bench-unbiased: develop ## measure the benefit of click corrections on simulated logs of four user models and two rankers: propensities and NDCG
 	$(BIN)/python -m benchmarks.unbiased
 
 .PHONY: bench-polling
-bench-polling: develop ## 200 requests a second of job polling for a minute beside a running training
+bench-polling: develop ## measure 200 job polls per second for a minute during a training
 	$(BIN)/python -m benchmarks.polling
 
 .PHONY: bench-lifecycle
-bench-lifecycle: develop ## deletion of 10,000 jobs and 1,000 models beside pollers, and deletions killed at ten moments
+bench-lifecycle: develop ## measure the deletion of 10,000 jobs and 1,000 models during polling, and deletions killed at ten moments
 	$(BIN)/python -m benchmarks.lifecycle
 
 .PHONY: bench-dashboard
-bench-dashboard: develop ## seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium
+bench-dashboard: develop ## measure seconds until each page can be used, with 10,000 jobs and 1,000 models, in a real Chromium
 	$(BIN)/python -m benchmarks.dashboard
 
 .PHONY: bench-scoring
-bench-scoring: develop ## microseconds to score documents with forests of two sizes, beside LightGBM, ONNX Runtime and treelite, and with sums
+bench-scoring: develop ## measure microseconds to score documents with forests of two sizes, compared with LightGBM, ONNX Runtime and treelite, and with sums of models
 	$(BIN)/python -m benchmarks.scoring
 
 .PHONY: bench-network-scoring
-bench-network-scoring: develop ## microseconds to score documents with networks on one thread, beside the same graph in ONNX Runtime
+bench-network-scoring: develop ## measure microseconds to score documents with networks on one thread, compared with the same graph in ONNX Runtime
 	$(BIN)/python -m benchmarks.network_scoring
 
 .PHONY: bench-serving
-bench-serving: develop .venv-mlserver/.installed ## requests a second of 100 documents, beside MLServer with the same model
+bench-serving: develop .venv-mlserver/.installed ## measure requests per second of 100 documents, compared with MLServer with the same model
 	$(BIN)/python -m benchmarks.serving
 
 .PHONY: bench-shown
-bench-shown: develop ## milliseconds of /rank beside kept rankings and interleaved lists
+bench-shown: develop ## measure milliseconds of /rank alone, with kept rankings and with interleaved lists
 	$(BIN)/python -m benchmarks.shown_lists
 
 .PHONY: bench-sampling
-bench-sampling: develop ## CPU time of scoring with none, a hundredth and all of the requests sampled
+bench-sampling: develop ## measure the CPU time of scoring with none, a hundredth and all of the requests sampled
 	$(BIN)/python -m benchmarks.sampling
 
 .PHONY: bench-attacks
-bench-attacks: develop ## 300 scoring requests a second beside attacks on memory, threads, locks and hashes, one at a time
+bench-attacks: develop ## measure 300 scoring requests per second during attacks on memory, threads, locks and hashes, one at a time
 	$(BIN)/python -m benchmarks.attacks
 
-# In environments of their own: they want other versions of what the service is made of.
+# MLServer and MLflow have separate environments: they need other versions of the service's packages.
 .venv-%/.installed: $(BIN)/uv requirements/%.lock
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-$*
 	$(BIN)/uv pip sync --quiet --python .venv-$* --require-hashes requirements/$*.lock
 	@touch $@
 
 .PHONY: bench-coherency
-bench-coherency: develop ## share of queries with an incoherent gradient by iteration, as the 2023 paper's Figure 3
+bench-coherency: develop ## measure the share of queries with an incoherent gradient by iteration, as in Figure 3 of the 2023 paper
 	$(BIN)/python -m benchmarks.coherency
 
 .PHONY: check
-check: .venv/.developed $(CLIENT) $(API_TYPES) ## ruff, mypy --strict, import contracts, plain words, doc examples; ESLint, Prettier and tsc on the dashboard
+check: check-python check-dashboard check-examples ## ruff, mypy --strict, import contracts, plain words, doc examples; ESLint, Prettier and tsc on the dashboard
+
+.PHONY: check-python
+check-python: .venv/.developed $(CLIENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.plain_words
+
+.PHONY: check-dashboard
+check-dashboard: $(API_TYPES)
 	$(NPM) run lint
 	$(NPM) run types
+
+.PHONY: check-examples
+check-examples: .venv/.developed $(CLIENT)
 	$(BIN)/pytest --doctest-modules core rankery --ignore core/store/migrations
 
 .PHONY: dist
@@ -266,7 +275,7 @@ dist: guide ## build the wheels and source archives of rankery and rankery-serve
 	$(BIN)/twine check --strict dist/*
 
 .PHONY: test-wheel
-test-wheel: dist ## install both wheels where folders core/ and app/ are in the way; run the demo and TESTS= (the client's)
+test-wheel: dist ## install both wheels in a folder with other folders core/ and app/; run the demo and TESTS= (default: the client's tests)
 	$(BIN)/python -m tests.wheels --python $(PYTHON) $(TESTS)
 
 .PHONY: check-platforms
@@ -274,7 +283,7 @@ check-platforms: develop ## resolve the lock with wheels only for Python 3.11 to
 	$(BIN)/python -m tools.check_platforms
 
 .PHONY: client
-client: .venv/.developed ## generate the schemas and the synchronous half of the Python client, after a change of the HTTP interface or of the other half
+client: .venv/.developed ## generate the schemas and the synchronous half of the Python client, after a change of the HTTP API or of the asynchronous half
 	$(BIN)/python -m tools.generate_client
 
 .PHONY: format
@@ -284,7 +293,7 @@ format: develop node_modules/.package-lock.json ## format the code
 	$(NPM) run format
 
 .PHONY: lock
-lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without an index host
+lock: develop ## pin the newest versions that pyproject.toml allows, with hashes and without the address of a package index
 	$(LOCK) $(SERVER) $(EXTRAS) --group dev --output-file requirements/development.lock
 	$(LOCK) $(SERVER) $(EXTRAS) $(AGREED) --output-file requirements/extras.lock
 	$(LOCK) $(SERVER) $(AGREED) --output-file requirements/service.lock

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import asynccontextmanager
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -285,6 +286,7 @@ def _is_untraced(scope: MutableMapping[str, Any]) -> bool:
     return not scope["path"].startswith(("/v1/", "/v2/"))
 
 
+@cache
 def _version() -> str:
     try:
         return version("rankery")

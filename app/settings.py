@@ -197,8 +197,8 @@ class ApiSettings(StoreSettings):
         """Refuse texts that are not Fernet keys."""
         if not all(_FERNET_KEY.fullmatch(key.get_secret_value()) for key in value):
             raise ValueError(
-                "must be keys of 32 bytes in URL-safe base64, such as"
-                " `openssl rand -base64 32 | tr +/ -_` prints"
+                "must be keys of 32 bytes in URL-safe base64, such as `openssl rand -base64 32 | tr +/ -_`"
+                " prints"
             )
         return value
 

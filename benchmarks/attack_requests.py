@@ -1,4 +1,4 @@
-"""Attacks on memory, threads, locks and hash tables of the service."""
+"""Requests that attack the memory, threads, locks and hash tables of the service."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ from benchmarks.serving import ARROW
 WIDE_FEATURES = 1_000
 COLLIDING_FEATURES = 24_000
 REQUEST_BYTES = 455_000
-WRITERS, PROVERS = 40, 60
+WRITERS, PARITY_SENDERS = 40, 60
 PACE_SECONDS = 0.1  # between requests of an attack that could block the service for seconds
 JSON = "application/json"
 
@@ -30,11 +30,11 @@ def _post(path: str, body: bytes, media_type: str, **headers: str) -> Request:
 @cache
 def arrow_without_columns(_: int = 0) -> Request:
     """Return an Arrow stream of a few hundred bytes that declares a hundred million rows."""
-    sink, few = pa.BufferOutputStream(), 7_777
-    batch = pa.RecordBatch.from_pydict({"x": np.zeros(few)}).select([])
+    sink, n_rows = pa.BufferOutputStream(), 7_777
+    batch = pa.RecordBatch.from_pydict({"x": np.zeros(n_rows)}).select([])
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
-    content = bytes(sink.getvalue()).replace(struct.pack("<q", few), struct.pack("<q", 10**8))
+    content = bytes(sink.getvalue()).replace(struct.pack("<q", n_rows), struct.pack("<q", 10**8))
     return _post("/v1/models/web/rank", content, ARROW)
 
 
@@ -100,8 +100,8 @@ def colliding_features(_: int = 0) -> Request:
     return _post("/v1/models/colliding/rank", body.encode(), JSON)
 
 
-def proofs(number: int) -> Request:
-    """Return a request for a parity file: half of the requests are equal, half are distinct."""
+def parity_reports(number: int) -> Request:
+    """Return a request for a parity report: half of the requests are equal, half are distinct."""
     other = f"&model_name=m{number}" if number % 2 else ""
     return "GET", f"/v1/models/web/export/parity?format=solr{other}", b"", {}
 
@@ -134,6 +134,6 @@ ATTACKS = (
     Attack("Arrow stream without columns, 10⁸ rows", arrow_without_columns),
     Attack("INT8 tensors, 1,000 features; absurd shapes", tensors),
     Attack("write lock held, 40 writers", writes, WRITERS, holds_lock=True),
-    Attack("60 parallel proofs of exports", proofs, PROVERS),
+    Attack("60 parallel parity reports", parity_reports, PARITY_SENDERS),
     Attack("colliding feature names, 455 KB", colliding_features),
 )

@@ -32,7 +32,7 @@ from core.warm_up import warm_up
 METRIC = "ndcg@10"
 QUERIES = (50, 150, 500, 1_500, 5_000)
 FOLDS = 5
-_MANY_POLYNOMIALS = 500  # training queries; with more, one polynomial is drawn
+_MAX_REPEATED_QUERIES = 500  # training queries; with more, one polynomial is drawn
 DEFAULTS, AUTO, SEARCH = "defaults", "auto", "random search"
 
 
@@ -135,7 +135,7 @@ def table(name: str, loss: str, parts: list[Split], draws: int) -> Table:
     sizes = ", ".join(f"{value:g} {name}" for name, value in chosen.items())
     rows = Table(title=f"{name}: {size.n_queries:,} queries, {size.n_documents:,} documents: {sizes}")
     rows.add_column("protocol")
-    for heading in (DEFAULTS, AUTO, "difference", "p", SEARCH, "beyond auto", "p"):
+    for heading in (DEFAULTS, AUTO, "difference", "p", SEARCH, "difference from auto", "p"):
         rows.add_column(heading, justify="right")
     for protocol in ("no validation", "validation"):
         defaults, auto = pooled[protocol, DEFAULTS], pooled[protocol, AUTO]
@@ -174,7 +174,7 @@ def main() -> None:
         parts = list(splits_of_file(path, given.repetitions))
         console.print(table(path.parent.name, given.loss, parts, given.draws))
     for queries in given.queries:
-        parts = list(synthetic_splits(queries, given.repetitions if queries <= _MANY_POLYNOMIALS else 1))
+        parts = list(synthetic_splits(queries, given.repetitions if queries <= _MAX_REPEATED_QUERIES else 1))
         console.print(table("synthetic", given.loss, parts, given.draws))
 
 

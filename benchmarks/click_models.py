@@ -1,4 +1,4 @@
-"""Seconds of an EM pass compared with PyClick and plain NumPy, and memory.
+"""Seconds of an EM pass compared with PyClick and plain NumPy, and peak memory.
 
 PyClick is not a dependency: name a checkout of markovi/PyClick with `--pyclick`. PyClick is plain Python and
 is measured on a small share of the lists.
@@ -25,16 +25,16 @@ from core.data.texts import Texts
 from core.ranges import use_threads
 from core.types import Float64Array, Int64Array
 
-LENGTH, DOCUMENTS, LISTS_A_QUERY = 10, 15, 200
+LENGTH, DOCUMENTS, LISTS_PER_QUERY = 10, 15, 200
 CHUNK = 100_000  # lists that are drawn together
 PYCLICK_LISTS = 2_000
-START = 0.5
+INITIAL_PARAMETER = 0.5
 
 
 def draw_log(n_lists: int) -> ClickLog:
     """Draw lists of ten of fifteen documents, for queries of a Zipf distribution."""
     draws = np.random.default_rng(1)
-    n_queries = max(1, n_lists // LISTS_A_QUERY)
+    n_queries = max(1, n_lists // LISTS_PER_QUERY)
     weights = np.arange(1, n_queries + 1) ** -0.8
     ends = np.cumsum(weights / weights.sum())
     queries = np.minimum(np.searchsorted(ends, draws.random(n_lists)), n_queries - 1).astype(np.int32)
@@ -62,7 +62,7 @@ def pass_seconds(lists: QueryBlocks, model: str) -> float:
     """Return the seconds of an EM pass: a fifth of the difference between six passes and one."""
     taken = []
     weights = lists.in_order(None)
-    for iterations in (1, 6, 1):
+    for iterations in (1, 6, 1):  # the first run only warms caches
         started = time.perf_counter()
         estimate(lists, ClickModelSpec(model=model, iterations=iterations), weights)
         taken.append(time.perf_counter() - started)
@@ -71,7 +71,7 @@ def pass_seconds(lists: QueryBlocks, model: str) -> float:
 
 def numpy_pbm_pass(log: ClickLog) -> float:
     """Return the seconds of an EM pass of the position-based model in plain NumPy."""
-    alpha, theta = np.full(log.n_pairs, START), np.full(LENGTH, START)
+    alpha, theta = np.full(log.n_pairs, INITIAL_PARAMETER), np.full(LENGTH, INITIAL_PARAMETER)
     pairs: Int64Array = log.pairs.astype(np.int64)
     ranks: Int64Array = log.ranks.astype(np.int64) - 1
     started = time.perf_counter()
@@ -126,7 +126,7 @@ def main() -> None:
     console.print(f"{log.n_impressions:,} impressions, {log.n_lists:,} lists, {log.n_pairs:,} pairs")
     console.print(shown)
     gibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    console.print(f"greatest memory: {gibibytes:.1f} GiB, the log included")
+    console.print(f"peak memory: {gibibytes:.1f} GiB, the log included")
 
 
 if __name__ == "__main__":

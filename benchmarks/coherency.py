@@ -44,14 +44,15 @@ def losses(cutoff: int) -> Mapping[str, Loss]:
     return MappingProxyType({**truncated, **extended})
 
 
-class Watched:
+class DiagnosedTraining:
     """A training, with the shares of queries with incoherent gradients at each tree.
 
     Attributes:
         booster: The trained model.
         incoherent: Share of queries incoherent by definition 3.1, before each tree.
-        strictly: Share of queries where a false top-k document is pushed harder than a missed one.
-        seconds: Time of each gradient.
+        strictly: Share of queries where a false top-k document is pushed harder than a missed one, see
+            `strictly_incoherent_queries`.
+        seconds: Seconds of each computation of the gradient.
     """
 
     def __init__(self, loss: Loss, dataset: RankingDataset, cutoff: int, trees: int, threads: int) -> None:
@@ -91,18 +92,18 @@ def compare(console: Console, cutoff: int, trees: int, threads: int) -> None:
     columns = ("loss", *(f"tree {tree}" for tree in shown))
     strictly = Table(*columns, "mean", title=f"% of queries: a false top-{cutoff} document pushed harder")
     incoherent = Table(*columns, "mean", title="% of queries incoherent by definition 3.1, any two documents")
-    worth = Table("loss", f"NDCG@{cutoff} on test", "ms a gradient", "seconds", title="The models")
+    quality = Table("loss", f"NDCG@{cutoff} on test", "ms a gradient", "seconds", title="The models")
     for name, loss in losses(cutoff).items():
         started = time.perf_counter()
-        watched = Watched(loss, train, cutoff, trees, threads)
-        for table, shares in ((strictly, watched.strictly), (incoherent, watched.incoherent)):
+        diagnosed = DiagnosedTraining(loss, train, cutoff, trees, threads)
+        for table, shares in ((strictly, diagnosed.strictly), (incoherent, diagnosed.incoherent)):
             at = [shares[tree - 1] for tree in shown]
             table.add_row(name, *(f"{100 * share:.2f}" for share in (*at, statistics.fmean(shares))))
-        scores = np.asarray(watched.booster.predict(test.features, num_threads=threads))
+        scores = np.asarray(diagnosed.booster.predict(test.features, num_threads=threads))
         mean = np.nanmean(ndcg(scores, test.labels, test.query_boundaries))
-        milliseconds = 1_000 * statistics.median(watched.seconds)
-        worth.add_row(name, f"{mean:.4f}", f"{milliseconds:.2f}", f"{time.perf_counter() - started:.1f}")
-    for table in (strictly, incoherent, worth):
+        milliseconds = 1_000 * statistics.median(diagnosed.seconds)
+        quality.add_row(name, f"{mean:.4f}", f"{milliseconds:.2f}", f"{time.perf_counter() - started:.1f}")
+    for table in (strictly, incoherent, quality):
         console.print(table)
 
 

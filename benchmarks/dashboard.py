@@ -85,16 +85,16 @@ class Traffic:
         session.send("Network.enable")
         session.on("Network.requestWillBeSent", lambda event: traffic.sent.add(event["requestId"]))
         session.on("Network.requestServedFromCache", lambda event: traffic.sent.discard(event["requestId"]))
-        session.on("Network.responseReceived", traffic.respond)
-        session.on("Network.loadingFinished", traffic.finish)
+        session.on("Network.responseReceived", traffic.exclude_cached)
+        session.on("Network.loadingFinished", traffic.add_bytes)
         return traffic
 
-    def respond(self, event: dict[str, Any]) -> None:
+    def exclude_cached(self, event: dict[str, Any]) -> None:
         """Exclude a request whose response comes from the browser's disk cache."""
         if event["response"].get("fromDiskCache"):
             self.sent.discard(event["requestId"])
 
-    def finish(self, event: dict[str, Any]) -> None:
+    def add_bytes(self, event: dict[str, Any]) -> None:
         """Count the bytes of a response."""
         self.received_bytes += int(event["encodedDataLength"])
 
@@ -151,13 +151,13 @@ def chromium(program: str | None) -> Iterator[Browser]:
 
 
 def measure(browser: Browser, address: str, rounds: int) -> dict[str, list[Visit]]:
-    """Open a page several times, each time with an empty browser cache and then with a warm one."""
+    """Open a page several times, each time first with an empty browser cache and then with a warm one."""
     visits: dict[str, list[Visit]] = {"cold": [], "warm": []}
     for _ in range(rounds):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         context.add_init_script(_WATCH)
-        for visitor in visits:
-            visits[visitor].append(visit(context, address))
+        for cache in visits:
+            visits[cache].append(visit(context, address))
         context.close()
     return visits
 
@@ -193,7 +193,7 @@ def requests_a_second(browser: Browser, address: str) -> float:
 
 def page_table(measured: dict[str, dict[str, list[Visit]]]) -> str:
     """Return a Markdown table of medians, with the worst time of each page."""
-    heads = [f"{visitor}: {what}" for visitor in ("cold", "warm") for what in _COLUMNS]
+    heads = [f"{cache}: {column}" for cache in ("cold", "warm") for column in _COLUMNS]
     rows = [
         [
             page,

@@ -24,13 +24,13 @@ from core.store.tables import (
 )
 from rankery.client import Client
 
-VERSIONS = 10
-FAILED_SHARE = 50
+VERSIONS_PER_NAME = 10
+JOBS_PER_FAILURE = 50
 ITERATIONS = 100
 _CHUNK = 500
 _LEASE_SECONDS = 60.0
 _STEP_SECONDS = 0.5
-_TOTAL = 10_000
+_TOTAL_ITERATIONS = 10_000
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def one_of_everything(client: Client) -> dict[str, str]:
 
 
 def multiply(database: Path, numbers: Numbers) -> None:
-    """Copy the existing records up to these numbers, with some failed jobs."""
+    """Add copies of the existing records, as many as `numbers` states, with some failed jobs."""
     engine = create_engine(f"sqlite:///{database}")
     with engine.begin() as connection:
         _multiply(connection, numbers)
@@ -122,8 +122,8 @@ def _multiply(connection: Connection, numbers: Numbers) -> None:
         | {
             "id": ids.new_id(ids.MODEL),
             "job_id": jobs[number % len(jobs)]["id"],
-            "name": f"ranker-{number // VERSIONS}",
-            "version": number % VERSIONS + 1,
+            "name": f"ranker-{number // VERSIONS_PER_NAME}",
+            "version": number % VERSIONS_PER_NAME + 1,
         }
         for number in range(numbers.models)
     ]
@@ -149,14 +149,14 @@ def _first(connection: Connection, table: Any, *conditions: Any) -> dict[str, An
 
 
 def _job(job: dict[str, Any], number: int) -> dict[str, Any]:
-    name = f"ranker-{number // VERSIONS}"
+    name = f"ranker-{number // VERSIONS_PER_NAME}"
     copied = job | {
         "id": ids.new_id(ids.JOB),
         "title": name,
         "main_metric": 0.3 + number % 997 / 10_000,
         "spec": job["spec"] | {"model_name": name},
     }
-    if number % FAILED_SHARE:
+    if number % JOBS_PER_FAILURE:
         return copied
     problem = {"title": "Training stopped", "detail": "The loss is not finite from iteration 7 on."}
     return copied | {"status": "failed", "problem": problem, "result": None}
@@ -221,8 +221,8 @@ def _train(store: Store, claims: dict[str, int], ended: threading.Event) -> None
             progress = {
                 "phase": "training",
                 "iteration": iteration,
-                "total": _TOTAL,
-                "eta_seconds": _STEP_SECONDS * (_TOTAL - iteration),
+                "total": _TOTAL_ITERATIONS,
+                "eta_seconds": _STEP_SECONDS * (_TOTAL_ITERATIONS - iteration),
             }
             with store.begin() as tx:
                 tx.jobs.renew(job_id, token, _LEASE_SECONDS)

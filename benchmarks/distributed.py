@@ -1,7 +1,7 @@
 """A training on 2 and 3 ranks compared with one process: time, memory, traffic, recovery, predictions.
 
 Jobs run as in a worker, each in a separate process, with a real store and empty caches. Ranks are
-processes of this machine and share its processors, so their times here show no speed-up of machines. The
+processes of this machine and share its processors, so their times show no speed-up by more machines. The
 speed-up is predicted from one rank alone on parts of the documents and from the measured cost of an exchange.
 Where the system allows, the prediction is compared with a loopback of 1 Gbit/s a rank.
 """
@@ -20,12 +20,12 @@ import structlog
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.distributed_job import Outcome, Task, can_shape, run_task
+from benchmarks.distributed_job import Outcome, Task, can_limit_bandwidth, run_task
 from benchmarks.exchange import Exchange
 from benchmarks.exchange import measure as measure_exchange
 from benchmarks.loads import LOADS, Load
 from benchmarks.prediction import Computation, Volume, predicted_seconds
-from benchmarks.training import judged
+from benchmarks.training import dataset_of
 from benchmarks.worker import BenchmarkWorker
 from core.training import training_spec
 from core.training.bin_edges import bin_edges
@@ -46,7 +46,7 @@ _COLUMNS = 120
 
 @dataclass(frozen=True)
 class Bench:
-    """The data of a benchmark, stored.
+    """The stored data of a benchmark.
 
     Attributes:
         folder: Folder of the service's data.
@@ -65,13 +65,13 @@ class Bench:
     def run(self, n_ranks: int = 1, share: float = 1.0, **task: Any) -> Outcome:
         """Train in one process or on several ranks, with empty caches."""
         ranks = {"ranks": {"at_least": n_ranks, "at_most": n_ranks}, "threads_per_rank": 1}
-        spec = {**_asked(self.iterations), "model_name": "w", "dataset_id": self.datasets[share]}
+        spec = {**_training_request(self.iterations), "model_name": "w", "dataset_id": self.datasets[share]}
         if n_ranks > 1:
             spec["distribution"] = ranks
         return run_task(Task(str(self.folder), spec, **task))
 
 
-def _asked(iterations: int) -> dict[str, Any]:
+def _training_request(iterations: int) -> dict[str, Any]:
     return {
         "loss": {"name": "lambdarank"},
         "hyperparameters": {"num_iterations": iterations, "num_leaves": LEAVES},
@@ -85,10 +85,10 @@ def store(folder: Path, times: int, iterations: int) -> Bench:
     load = replace(LOADS[0], n_queries=LOADS[0].n_queries * times)
     datasets, bins = {}, 0
     for share in SHARES:
-        part = judged(replace(load, n_queries=int(load.n_queries * share)), 0)
+        part = dataset_of(replace(load, n_queries=int(load.n_queries * share)), 0)
         datasets[share] = worker.add(f"share-{share:g}", part)
         if share == 1.0:
-            spec = training_spec(_asked(1))
+            spec = training_spec(_training_request(1))
             parameters = lightgbm_parameters(spec, part, 1)
             edges = bin_edges(part.features, spec.hyperparameters.binning(), parameters)
             bins = sum(edges.feature_num_bin(column) for column in range(part.n_features))
@@ -103,7 +103,9 @@ def ms(outcome: Outcome) -> float:
 
 def times_and_memory(one: Outcome, of_ranks: Mapping[int, Outcome]) -> Iterator[Table]:
     """Yield tables of times and memory of one process and of ranks."""
-    times = _table("measured", "ms an iteration", "tree", "objective", "exchange", "first tree after, s")
+    times = _table(
+        "measured", "ms an iteration", "tree", "objective", "exchange", "seconds to the first tree"
+    )
     memory = _table("peak memory, MiB", "with mapped files", "private", "driver, private")
     own = one.anonymous_bytes["process"]
     times.add_row("one process", *_times(one))
@@ -185,7 +187,7 @@ def predictions(title: str, computation: Computation, volume: Volume, exchange: 
     return table
 
 
-def against_measured(
+def predicted_and_measured(
     computation: Computation,
     volume: Volume,
     exchange: Exchange,
@@ -235,12 +237,12 @@ def measure(bench: Bench, show: Callable[[Any], None], *, strikes: bool) -> None
         + ", ".join(f"{share:g}: {ms(part) / 1e3:.3f} s" for share, part in parts.items())
     )
     measured: list[tuple[int, float | None, Outcome]] = [(2, None, of_ranks[2])]
-    if can_shape():
+    if can_limit_bandwidth():
         # All ranks share the bandwidth of loopback.
         measured += [(2, rate, bench.run(2, gigabits=2 * rate)) for rate in (1.0, 0.2)]
     else:
         show("no network namespaces here, or no tbf: nothing was measured with less bandwidth")
-    show(against_measured(computation, volume, exchange, measured))
+    show(predicted_and_measured(computation, volume, exchange, measured))
     load = bench.load
     documents = load.n_queries * load.n_per_query
     show(predictions(f"{documents:,} × {load.n_features}", computation, volume, exchange))
@@ -258,7 +260,7 @@ def main() -> None:
     )
     parser.add_argument("--times", type=int, default=4, help="multiple of the 240,000 documents of load W")
     parser.add_argument("--iterations", type=int, default=10, help="iterations of each training")
-    parser.add_argument("--no-strikes", action="store_true", help="lose no ranks")
+    parser.add_argument("--no-strikes", action="store_true", help="do not kill or freeze ranks")
     options = parser.parse_args()
     structlog.configure(logger_factory=structlog.ReturnLoggerFactory())  # no log lines between the tables
     console = Console()

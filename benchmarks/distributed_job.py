@@ -31,7 +31,7 @@ class Task:
         folder: Folder of the service's data.
         spec: Specification of the training.
         threads: Threads of a job that is not distributed.
-        strike: Process name of a rank at a stage, and the signal to send to it; or empty.
+        strike: Process name of a rank at a stage, and the signal to send to it; None for no signal.
         gigabits: Total bandwidth between the processes in Gbit/s, None for unlimited loopback.
     """
 
@@ -50,7 +50,8 @@ class Outcome:
         times: Times of the job.
         peak_bytes: Peak resident memory of the job process, including mapped files.
         anonymous_bytes: Peak anonymous memory of each process, by `process` and `rank 0`, ….
-        by_stage: Peak anonymous memory by process name, such as `rank 0 histogra`.
+        by_stage: Peak anonymous memory by process name, of which Linux keeps 15 characters, such as
+            `rank 0 histogra`.
         recovery_seconds: Time from the strike to the next new iteration, None without a strike.
     """
 
@@ -93,7 +94,7 @@ def run_task(task: Task) -> Outcome:
     )
 
 
-def can_shape() -> bool:
+def can_limit_bandwidth() -> bool:
     """Return whether this machine can run a process in a network namespace with limited bandwidth."""
     shaped = [*_network(1.0), "true"]
     return bool(shutil.which("unshare")) and subprocess.run(shaped, capture_output=True).returncode == 0

@@ -128,7 +128,7 @@ def _measure(console: Console, folder: Path, numbers: Numbers, rate: float) -> N
         with polling(stack.url, job_id, rate) as quiet:
             time.sleep(10)
         began = time.monotonic()
-        promised = _delete(client, dry_run=True)
+        estimated = _delete(client, dry_run=True)
         previewed = time.monotonic() - began
         with polling(stack.url, job_id, rate) as busy:
             began = time.monotonic()
@@ -146,11 +146,11 @@ def _measure(console: Console, folder: Path, numbers: Numbers, rate: float) -> N
     console.print(f"deleted {done['deleted']} in {took:.1f} s, after a dry run of {previewed:.1f} s")
     console.print(f"below {TARGET_SECONDS:.0f} s: {_met(took < TARGET_SECONDS)}")
     console.print(
-        f"bytes promised {promised['size_bytes']:,}, answered {done['size_bytes']:,}, by storage {listed:,},"
-        f" on the disk {freed:,}: {_met(promised['size_bytes'] == done['size_bytes'] == listed == freed)}"
+        f"bytes: dry run {estimated['size_bytes']:,}, deletion {done['size_bytes']:,}, storage {listed:,},"
+        f" disk {freed:,}; equal: {_met(estimated['size_bytes'] == done['size_bytes'] == listed == freed)}"
     )
     console.print(
-        f"counts as promised: {_met(promised['deleted'] == done['deleted'])}; complete:"
+        f"counts equal those of the dry run: {_met(estimated['deleted'] == done['deleted'])}; complete:"
         f" {_met(done['complete'])}; nothing half-deleted or orphaned: {_met(not wrong)}"
     )
     for fault in wrong[:10]:
@@ -199,8 +199,8 @@ def _delete_until_killed(url: str, *, to_trash: bool) -> None:
         client.post("/v1/trash/empty", json={"all": True})
 
 
-def _delete(client: httpx.Client, **manner: bool) -> dict[str, Any]:
-    answer = client.post("/v1/jobs/delete", json=SELECTION | manner).raise_for_status()
+def _delete(client: httpx.Client, **options: bool) -> dict[str, Any]:
+    answer = client.post("/v1/jobs/delete", json=SELECTION | options).raise_for_status()
     found: dict[str, Any] = answer.json()
     return found
 

@@ -52,7 +52,8 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=220)
     parser.add_argument("--limit-gib", type=float, default=8.0)
     parser.add_argument(
-        "--folder", help="folder of the file and the service's data; needs four times the size of the floats"
+        "--folder",
+        help="folder of the file and the service's data; needs four times the size of the float32 matrix",
     )
     arguments = parser.parse_args()
     console = Console()
@@ -103,7 +104,8 @@ def _print(console: Console, title: str, job: Job, most: dict[str, int]) -> None
         table.add_row(phase.phase, f"{phase.seconds:.1f}", "" if peak is None else f"{peak / 2**20:,.0f}")
     console.print(table)
     console.print(
-        f"most of one process, all it held before included: {most['RssAnon'] / 2**20:,.0f} MiB anonymous,"
+        f"peak of one process, with the memory that it already held: {most['RssAnon'] / 2**20:,.0f} MiB"
+        " anonymous,"
         f" {most['VmRSS'] / 2**20:,.0f} MiB with mapped pages; metrics {job.metrics}"
     )
 

@@ -181,7 +181,10 @@ def main() -> None:
     parser.add_argument("--tool", choices=TOOLS, help=argparse.SUPPRESS)
     parser.add_argument("--scheme", choices=SCHEMES, default=SCHEMES[0], help=argparse.SUPPRESS)
     parser.add_argument(
-        "--threads", type=int, default=os.cpu_count() or 1, help="at most; one is measured, too"
+        "--threads",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="largest number of threads; 1 is measured as well",
     )
     given: Any = parser.parse_args()
     if given.tool:

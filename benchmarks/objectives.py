@@ -25,7 +25,7 @@ from core.types import Float64Array
 from core.warm_up import warm_up
 
 Options = dict[str, Any]
-STRATEGIES = ("static", "random", "all", "all-static", "all-random")
+PAIR_SELECTIONS = ("static", "random", "all", "all-static", "all-random")
 UNTRUNCATED, DEFAULT_TRUNCATION, CUTOFF = 100_000, 30, 10
 
 
@@ -35,7 +35,8 @@ def cases() -> list[tuple[str, Options]]:
     found += [("lambdarank", {"target": target}) for target in ("map", "mrr", "err", "rbp")]
     found += [("lambdarank", {"truncation_level": level}) for level in (CUTOFF, DEFAULT_TRUNCATION)]
     found += [
-        ("lambdarank", {"truncation_level": CUTOFF, "pair_selection": strategy}) for strategy in STRATEGIES
+        ("lambdarank", {"truncation_level": CUTOFF, "pair_selection": selection})
+        for selection in PAIR_SELECTIONS
     ]
     found += [("lambdarank", {"normalization": "lightgbm"})]
     found += [("lambdarank", {"assignment": "soft", "samples": 8})]
@@ -171,10 +172,12 @@ def measure_growth(threads: int, repeats: int) -> Table:
 def main() -> None:
     """Run the benchmark and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=9, help="turns to take the median of")
+    parser.add_argument(
+        "--repeats", type=int, default=9, help="measurements of each row; the median is printed"
+    )
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--loads", default="WXY")
-    parser.add_argument("--only", default="", help="part of the cases to measure")
+    parser.add_argument("--only", default="", help="measure only the cases whose label contains this text")
     given = parser.parse_args()
     use_threads(given.threads)
     warm_up()

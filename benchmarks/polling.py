@@ -115,7 +115,7 @@ class Poller:
         if answer.status == 200:
             if answer.etag:
                 self._etags[path] = answer.etag
-            self._take_in(what, json.loads(answer.body))
+            self._record(what, json.loads(answer.body))
 
     def _rounds(self) -> Iterator[str]:
         while True:
@@ -129,7 +129,7 @@ class Poller:
             "jobs": "/v1/jobs?limit=20",
         }[what]
 
-    def _take_in(self, what: str, document: Any) -> None:
+    def _record(self, what: str, document: Any) -> None:
         if what == "job":
             iteration = (document["progress"] or {}).get("iteration") or 0
             if iteration < self.furthest:

@@ -59,7 +59,15 @@ def drawn_parts(family: Family, queries: int, draws: int) -> Iterator[Parts]:
 
 @dataclass
 class Measured:
-    """Test values of one training dataset by training method and by rival, and the own estimates."""
+    """Measurements on one training dataset.
+
+    Attributes:
+        values: (n_queries,) test values by candidate, and of the automatic trainings as `auto, …`.
+        rivals: (n_queries,) test values by rival.
+        estimates: The automatic training's own estimate of its test value, by `prefer`.
+        seconds: Duration of the automatic training.
+        seconds_by_candidate: Duration of each candidate.
+    """
 
     values: dict[str, Float64Array]
     rivals: dict[str, Float64Array]
@@ -88,7 +96,7 @@ def measured(parts: Parts, spec: AutoSpec, *, rivals: bool) -> Measured:
         chosen = selected.selection.choose(prefer)
         weights = chosen.weights / np.array(selected.scales)
         tested[f"auto, {prefer}"] = values(np.tensordot(weights, np.stack(scored), 1))
-        estimates[prefer] = trials.held_out.plain(float(np.nanmean(chosen.values)))
+        estimates[prefer] = trials.held_out.in_metric_units(float(np.nanmean(chosen.values)))
     total_seconds = sum(found.seconds.values())
     if rivals:
         others = {
@@ -96,11 +104,11 @@ def measured(parts: Parts, spec: AutoSpec, *, rivals: bool) -> Measured:
             "FLAML": flaml_scores(spec, parts.training, parts.test, total_seconds),
             **dict(other_fits(spec, parts.training, parts.test, list(selected.complete))),
         }
-        beside = {name: values(total) for name, total in others.items() if total is not None}
+        rival_values = {name: values(total) for name, total in others.items() if total is not None}
     else:
-        beside = {}
+        rival_values = {}
     seconds = {each.candidate.name: each.seconds for each in found.tried}
-    return Measured(tested, beside, estimates, total_seconds, seconds)
+    return Measured(tested, rival_values, estimates, total_seconds, seconds)
 
 
 def table(name: str, runs: Sequence[Measured]) -> Table:
@@ -124,7 +132,7 @@ def table(name: str, runs: Sequence[Measured]) -> Table:
     return made
 
 
-def order(runs: Sequence[Measured]) -> Table:
+def ordered_candidates(runs: Sequence[Measured]) -> Table:
     """Return a table of candidates, sorted by how often each was within .003 of the best, per second."""
     made = Table(title=f"Value per second over {len(runs)} trainings")
     for heading in ("candidate", "within .003 of the best", "mean regret", "seconds"):
@@ -179,7 +187,7 @@ def main() -> None:
             ]
             everything += runs
             console.print(table(f"{name}, {queries:,} queries", runs))
-    console.print(order(everything))
+    console.print(ordered_candidates(everything))
 
 
 if __name__ == "__main__":

@@ -8,13 +8,13 @@ from core.data import RankingDataset, sparse_dataset, synthetic_dataset
 from core.types import Float64Array
 
 Family = Callable[[int, int], RankingDataset]
-_DOCUMENTS = 20  # of a query
-_WEIGHTS_SEED = 10_000  # what training and test data share
+_DOCUMENTS = 20  # of each query
+_WEIGHTS_SEED = 10_000  # training and test data have the same weights or thresholds
 _SHARES = (0.55, 0.8, 0.92, 0.98)  # of documents with labels below 1, 2, 3 and 4
 
 
 def _linear(queries: int, seed: int) -> RankingDataset:
-    """Labels by a weighted sum of 20 features, with twice as much noise as signal."""
+    """Draw labels that follow a weighted sum of 20 features, with twice as much noise as signal."""
     generator = np.random.default_rng(seed)
     weights = np.random.default_rng(_WEIGHTS_SEED).normal(size=20)
     features = generator.normal(size=(queries * _DOCUMENTS, 20))
@@ -23,7 +23,7 @@ def _linear(queries: int, seed: int) -> RankingDataset:
 
 
 def _wrong_labels(queries: int, seed: int) -> RankingDataset:
-    """The linear family, with a third of the labels replaced by random ones."""
+    """Draw from the linear family, and replace a third of the labels by random ones."""
     dataset = _linear(queries, seed)
     generator = np.random.default_rng([seed, 1])
     wrong = generator.uniform(size=dataset.n_documents) < 1.0 / 3.0
@@ -32,7 +32,7 @@ def _wrong_labels(queries: int, seed: int) -> RankingDataset:
 
 
 def _counts(queries: int, seed: int) -> RankingDataset:
-    """Counts of terms: heavy tails, half of them 0, scaled by query; labels by their logarithms."""
+    """Draw heavy-tailed counts, half of them 0, scaled by query; labels follow their logarithms."""
     generator = np.random.default_rng(seed)
     scale = np.repeat(generator.lognormal(0.0, 1.0, size=(queries, 1)), _DOCUMENTS, axis=0)
     drawn = generator.lognormal(0.0, 1.5, size=(queries * _DOCUMENTS, 40))
@@ -43,7 +43,7 @@ def _counts(queries: int, seed: int) -> RankingDataset:
 
 
 def _steps(queries: int, seed: int) -> RankingDataset:
-    """Labels by the number of thresholds that 6 of 30 features pass, which suits trees."""
+    """Draw labels by the number of thresholds that 6 of 30 features pass, which suits trees."""
     generator = np.random.default_rng(seed)
     features = generator.normal(size=(queries * _DOCUMENTS, 30))
     thresholds = np.random.default_rng(_WEIGHTS_SEED).normal(0.0, 0.7, size=6)
@@ -52,7 +52,7 @@ def _steps(queries: int, seed: int) -> RankingDataset:
 
 
 def _one_answer(queries: int, seed: int) -> RankingDataset:
-    """One relevant document of 20, by a strong feature, five weak ones and one product."""
+    """Draw one relevant document of 20, by a strong feature, five weak ones and one product."""
     generator = np.random.default_rng(seed)
     features = generator.normal(size=(queries * _DOCUMENTS, 24))
     value = features[:, 0] + 0.3 * features[:, 1:6].sum(axis=1) + 0.5 * features[:, 6] * features[:, 7]
@@ -64,7 +64,7 @@ def _one_answer(queries: int, seed: int) -> RankingDataset:
 
 
 def _embeddings(queries: int, seed: int) -> RankingDataset:
-    """Labels by the product of two embeddings of 16 numbers, whose entries are the features."""
+    """Draw labels by the dot product of two embeddings of 16 numbers, which are the features."""
     generator = np.random.default_rng(seed)
     query = np.repeat(generator.normal(size=(queries, 16)), _DOCUMENTS, axis=0)
     documents = generator.normal(size=(queries * _DOCUMENTS, 16))

@@ -30,15 +30,15 @@ _SPEC = AutoSpec(metric="ndcg@5", budget_seconds=3_600.0)
 
 @dataclass(frozen=True)
 class Estimate:
-    """One own estimate.
+    """The result of one draw.
 
     Attributes:
-        errors: Its difference from the truth, in its standard errors.
-        covered: Whether its 95% interval has the truth.
-        signal_found: Names of the rivals that a model of permuted labels is called better than.
+        standard_errors: Difference of the training's own estimate from the truth, in standard errors.
+        covered: Whether the 95% interval of the estimate contains the truth.
+        signal_found: Names of the baselines that the model of permuted labels is reported to beat.
     """
 
-    errors: float
+    standard_errors: float
     covered: bool
     signal_found: tuple[str, ...]
 
@@ -67,13 +67,13 @@ def _values(found: AutoTrained, test: RankingDataset) -> Float64Array:
 
 def report(estimates: Sequence[Estimate]) -> str:
     """Return the figures in words."""
-    errors = np.array([each.errors for each in estimates])
+    errors = np.array([each.standard_errors for each in estimates])
     at_random = sum("random order" in each.signal_found for each in estimates)
     at_all = sum(bool(each.signal_found) for each in estimates)
     return (
-        f"{len(estimates)} draws: own estimate less truth {errors.mean():+.2f} standard errors"
+        f"{len(estimates)} draws: own estimate minus truth {errors.mean():+.2f} standard errors"
         f" (± {1.96 * errors.std(ddof=1) / np.sqrt(len(errors)):.2f});"
-        f" {np.mean([each.covered for each in estimates]):.1%} of the 95% intervals have the truth;"
+        f" {np.mean([each.covered for each in estimates]):.1%} of the 95% intervals contain the truth;"
         f" permuted labels: {at_random} better than a random order, {at_all} better than any baseline"
     )
 
@@ -83,7 +83,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=200)
     parser.add_argument("--queries", type=int, default=60)
-    parser.add_argument("--first", type=int, default=0, help="number of the first draw, to share the work")
+    parser.add_argument(
+        "--first", type=int, default=0, help="number of the first draw, to split draws among processes"
+    )
     given = parser.parse_args()
     warm_up()
     console, estimates = Console(), []

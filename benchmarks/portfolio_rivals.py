@@ -83,7 +83,10 @@ def flaml_scores(
 def other_fits(
     spec: AutoSpec, training: RankingDataset, test: RankingDataset, tried: list[Tried]
 ) -> Iterator[tuple[str, Float64Array]]:
-    """Yield the test scores of the best candidate of each kind: averages of folds' models and of seeds."""
+    """Yield test scores of the best candidate of each kind, by way of fitting.
+
+    The ways: the average of the folds' models, one fit on all queries, and the average of fits by five seeds.
+    """
     seeds = [Trials(replace(spec, seed=spec.seed + more), training, **_ONE_THREAD) for more in range(_SEEDS)]
     held_out = seeds[0].held_out
     folds = itertools.islice(held_out.folds(), held_out.n_folds)

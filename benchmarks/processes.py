@@ -17,31 +17,31 @@ def peak_memory(process: int) -> Iterator[dict[str, int]]:
 
     `RssAnon` is anonymous memory, `VmRSS` includes mapped pages.
     """
-    most = {"RssAnon": 0, "VmRSS": 0}
+    peaks = {"RssAnon": 0, "VmRSS": 0}
 
     def look() -> None:
         for each in _descendants(process):
-            for field in most:
-                most[field] = max(most[field], memory_bytes(each, field))
+            for field in peaks:
+                peaks[field] = max(peaks[field], memory_bytes(each, field))
 
     with polling(look, _LOOK_SECONDS, "memory"):
-        yield most
+        yield peaks
 
 
 @contextmanager
-def memory_by_name(process: int, most: dict[str, int]) -> Iterator[None]:
+def memory_by_name(process: int, peaks: dict[str, int]) -> Iterator[None]:
     """Record the peak anonymous memory of a process and its descendants by process name, during the block.
 
     Args:
         process: Process id.
-        most: Mapping that receives the bytes by name.
+        peaks: Mapping that receives the bytes by name.
     """
 
     def look() -> None:
         for each in _descendants(process):
             with contextlib.suppress(OSError):
                 name = Path(f"/proc/{each}/comm").read_text().strip()
-                most[name] = max(most.get(name, 0), memory_bytes(each, "RssAnon"))
+                peaks[name] = max(peaks.get(name, 0), memory_bytes(each, "RssAnon"))
 
     with polling(look, _LOOK_SECONDS, "memory"):
         yield

@@ -66,8 +66,8 @@ def main(train_path: Path, test_path: Path, losses: list[str]) -> None:
     table = Table(
         "objective", *METRICS, title=f"best of {HYPERPARAMETERS['num_iterations']} iterations on test"
     )
-    ours = built_in(read_dataset(train_path), read_dataset(test_path))
-    table.add_row("LightGBM lambdarank", *(f"{ours[metric]:.4f}" for metric in METRICS))
+    baseline = built_in(read_dataset(train_path), read_dataset(test_path))
+    table.add_row("LightGBM lambdarank", *(f"{baseline[metric]:.4f}" for metric in METRICS))
     with (
         tempfile.TemporaryDirectory() as folder,
         EmbeddedStack(Path(folder), port=0) as stack,

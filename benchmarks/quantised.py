@@ -18,9 +18,9 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.loads import LOADS
-from benchmarks.training import judged
+from benchmarks.training import dataset_of
 from core.data import RankingDataset, read_dataset
-from core.data.fitting import align_features
+from core.data.feature_alignment import align_features
 from core.evaluation.randomisation import randomisation_p_values
 from core.metrics import parse_metric
 from core.scoring import Forest
@@ -29,7 +29,7 @@ from core.types import Float64Array
 from core.warm_up import warm_up
 
 EXACT = "exact gradients"
-WAYS: dict[str, dict[str, Any]] = {
+METHODS: dict[str, dict[str, Any]] = {
     EXACT: {},
     "quantised, 4 steps, rounded at random": {"use_quantized_grad": True},
     "quantised, 16 steps, rounded at random": {"use_quantized_grad": True, "num_grad_quant_bins": 16},
@@ -74,19 +74,23 @@ class Measured:
 
 
 def measure(
-    name: str, data: tuple[RankingDataset, RankingDataset], asked: dict[str, Any], seeds: int, threads: int
+    name: str,
+    data: tuple[RankingDataset, RankingDataset],
+    hyperparameters: dict[str, Any],
+    seeds: int,
+    threads: int,
 ) -> Table:
     """Train with every method, once per seed, and return a comparison with exact gradients."""
-    found = {way: Measured() for way in WAYS}
+    found = {method: Measured() for method in METHODS}
     for seed in track(range(seeds), name, transient=True):
-        for way, options in WAYS.items():
+        for method, options in METHODS.items():
             spec = training_spec(
                 {
                     "loss": {"name": "lambdarank"},
                     # Queries are resampled, so that seeds show the variance of exact gradients, too.
-                    "hyperparameters": asked | {"query_fraction": 0.9} | options,
+                    "hyperparameters": hyperparameters | {"query_fraction": 0.9} | options,
                     "metrics": ["ndcg@10"],
-                    "metric_interval": asked["num_iterations"],
+                    "metric_interval": hyperparameters["num_iterations"],
                     "seed": seed,
                 }
             )
@@ -97,10 +101,10 @@ def measure(
                 on_iteration=lambda *_, at=moments: at.append(time.process_time()),
                 threads=threads,
             )
-            found[way].milliseconds += (1e3 * np.diff(moments)).tolist()
+            found[method].milliseconds += (1e3 * np.diff(moments)).tolist()
             test = data[1]
             scores = Forest.parse(ranker.model_text).score(test.features, threads)
-            found[way].values.append(parse_metric("ndcg@10")(scores, test.labels, test.query_boundaries))
+            found[method].values.append(parse_metric("ndcg@10")(scores, test.labels, test.query_boundaries))
     return _table(name, data, seeds, found)
 
 
@@ -108,19 +112,19 @@ def _table(
     name: str, data: tuple[RankingDataset, RankingDataset], seeds: int, found: dict[str, Measured]
 ) -> Table:
     table = Table(title=f"{name}: {data[0].n_documents:,} documents, {seeds} seeds")
-    for column in ("way", "ms an iteration", "speed-up", "NDCG@10", "difference", "p"):
-        table.add_column(column, justify="left" if column == "way" else "right")
+    for column in ("method", "ms an iteration", "speed-up", "NDCG@10", "difference", "p"):
+        table.add_column(column, justify="left" if column == "method" else "right")
     exact = found[EXACT]
-    for way, measured in found.items():
+    for method, measured in found.items():
         differences = measured.mean - exact.mean
         (p,) = randomisation_p_values(differences[:, None], 10_000)
         table.add_row(
-            way,
+            method,
             f"{measured.median:.1f}",
             f"{exact.median / measured.median:.2f}",
             f"{measured.mean.mean():.4f}",
-            "" if way == EXACT else f"{differences.mean():+.4f}",
-            "" if way == EXACT else f"{p:.3f}",
+            "" if method == EXACT else f"{differences.mean():+.4f}",
+            "" if method == EXACT else f"{p:.3f}",
         )
     return table
 
@@ -138,14 +142,18 @@ def main() -> None:
     console = Console(width=130)
     for load in LOADS:
         if load.name in given.load:
-            data = judged(load, 0), judged(replace(load, n_queries=load.n_queries // 3), 1)
-            asked = {"num_iterations": given.iterations, "num_leaves": 64}
-            console.print(measure(f"{load.name} ({load.like})", data, asked, given.seeds, given.threads))
+            data = dataset_of(load, 0), dataset_of(replace(load, n_queries=load.n_queries // 3), 1)
+            hyperparameters = {"num_iterations": given.iterations, "num_leaves": 64}
+            console.print(
+                measure(f"{load.name} ({load.like})", data, hyperparameters, given.seeds, given.threads)
+            )
     for train_file, test_file in zip(given.files[::2], given.files[1::2], strict=True):
         training = read_dataset(train_file)
         data = training, align_features(read_dataset(test_file), training.feature_names)
-        asked = {"num_iterations": given.iterations, "num_leaves": 15, "min_data_in_leaf": 5}
-        console.print(measure(str(train_file.parent.name), data, asked, 10 * given.seeds, given.threads))
+        hyperparameters = {"num_iterations": given.iterations, "num_leaves": 15, "min_data_in_leaf": 5}
+        console.print(
+            measure(str(train_file.parent.name), data, hyperparameters, 10 * given.seeds, given.threads)
+        )
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from benchmarks.serving import (
 
 SHARES = ("0", "0", "0.01", "1")
 _JSON = "application/json"
-_OF_A_ROUND = 20
+_REQUESTS_PER_ROUND = 20
 _WARM_UP = 50
 
 
@@ -54,7 +54,7 @@ class Server:
         self._process = process
 
     def ask(self, message: bytes, times: int) -> None:
-        """Send a request several times, and add up its CPU time."""
+        """Send a request several times, and add up the CPU time of the process."""
         before = self._process.cpu_times()
         connection = Connection(self._port)  # an idle connection would be closed between the turns
         for _ in range(times):
@@ -85,8 +85,8 @@ def compare(servers: Sequence[Server], rounds: int, console: Console) -> Table:
             server.cpu_seconds = 0.0
         for _ in range(rounds):
             for server in servers:
-                server.ask(load.message, _OF_A_ROUND)
-        each = [1_000 * server.cpu_seconds / (rounds * _OF_A_ROUND) for server in servers]
+                server.ask(load.message, _REQUESTS_PER_ROUND)
+        each = [1_000 * server.cpu_seconds / (rounds * _REQUESTS_PER_ROUND) for server in servers]
         table.add_row(load.name, *(f"{taken:.2f} ({taken / each[0]:.3f})" for taken in each))
     return table
 

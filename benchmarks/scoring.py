@@ -112,7 +112,7 @@ def sums(text: str) -> dict[str, Callable[[FloatArray], Any]]:
 
 
 def processor_microseconds(scorers: list[Callable[[], object]]) -> list[float]:
-    """Return the first quartiles of alternating measurements; other processes slow the others down."""
+    """Return the first quartiles of alternating measurements; other processes slow some measurements down."""
     taken: list[list[int]] = [[] for _ in scorers]
     until = time.monotonic() + len(scorers) * _MEASURED_SECONDS
     while time.monotonic() < until or len(taken[0]) < 5:

@@ -1,8 +1,8 @@
 """Milliseconds of `/rank` alone, with kept rankings, and with interleaved lists of two models.
 
-100 documents of 136 features and 500 trees of 64 leaves, in one process. Each request is of another user,
-except for the row of kept lists. Requests are sequential and alternate between the rows, which share the
-noise of the machine.
+100 documents of 136 features and 500 trees of 64 leaves, in one process. Each request has a new user,
+except in the row `interleaved, kept list`. Requests are sequential and alternate between the rows, which
+share the noise of the machine.
 """
 
 import argparse
@@ -98,7 +98,7 @@ def main() -> None:
         for name in models:
             ask(Load("", [port], f"/v1/models/{name}/rank", _JSON, json_body(draw_features(1))))
         taken = measure(loads(port), options.requests, console)
-    table = Table("request", "p50 ms", "p99 ms", "p50 more", "p99 more")
+    table = Table("request", "p50 ms", "p99 ms", "p50 added ms", "p99 added ms")
     base = np.quantile(taken["/rank"], (0.5, 0.99))
     for name, milliseconds in taken.items():
         found = np.quantile(milliseconds, (0.5, 0.99))

@@ -45,7 +45,7 @@ _CONSOLE = Console()
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Store, WorkerSettings]]:
     """Open a store in a folder, with the settings of a worker on one thread."""
-    settings = WorkerSettings(data_dir=folder, broker_url="redis://127.0.0.1:1/0", threads_per_job=1)
+    settings = WorkerSettings(data_dir=folder, broker_url="redis://127.0.0.1:1/0", threads=1)
     store = Store.open(settings)
     store.migrate()
     try:

@@ -41,15 +41,15 @@ METRICS = ["ndcg@5", "ndcg@10"]
 BUILT_IN_30, BUILT_IN, FLOOR = (
     "lightgbm.train, truncation 30",
     "lightgbm.train, un-truncated",
-    "floor: gradients at hand, no metrics",
+    "floor: precomputed gradients, no metrics",
 )
 OURS, OURS_WITHOUT_LOSS, OURS_SELDOM = (
     "our job, un-truncated",
     "our job without the loss curve",
     "our job with metric_interval 10",
 )
-# Iterations per mean; with this metric interval, one of them is evaluated.
-_TEN = 10
+# With a metric interval of the same number, one iteration of each mean is evaluated.
+_ITERATIONS_PER_MEAN = 10
 _COLUMNS = 110
 Datasets = tuple[RankingDataset, RankingDataset]
 
@@ -82,11 +82,13 @@ class Timing:
 
     def add_iterations(self, milliseconds: list[float]) -> None:
         """Add the times of the iterations of a training after the first."""
-        tens = range(0, max(len(milliseconds) - _TEN + 1, 1), _TEN)
-        self.iterations += [statistics.mean(milliseconds[start : start + _TEN]) for start in tens]
+        starts = range(0, max(len(milliseconds) - _ITERATIONS_PER_MEAN + 1, 1), _ITERATIONS_PER_MEAN)
+        self.iterations += [
+            statistics.mean(milliseconds[start : start + _ITERATIONS_PER_MEAN]) for start in starts
+        ]
 
 
-def judged(load: Load, seed: int) -> RankingDataset:
+def dataset_of(load: Load, seed: int) -> RankingDataset:
     """Draw a dataset of a load."""
     features, labels = load.draw(seed)
     return RankingDataset.from_arrays(
@@ -149,10 +151,10 @@ def floor(parameters: dict[str, Any], rounds: int, data: Datasets, timing: Timin
 def measure(load: Load, worker: BenchmarkWorker, threads: int, rounds: int, turns: int) -> Group:
     """Measure one load; return its tables."""
     third = replace(load, n_queries=load.n_queries // 3)
-    data = judged(load, 0), judged(third, 1)
+    data = dataset_of(load, 0), dataset_of(third, 1)
     trained_on, validated_on, tested_on = (
         worker.add(f"{load.name}-{role}", dataset)
-        for role, dataset in zip(("train", "validation", "test"), (*data, judged(third, 2)), strict=True)
+        for role, dataset in zip(("train", "validation", "test"), (*data, dataset_of(third, 2)), strict=True)
     )
     request = {
         "loss": {"name": "lambdarank"},
@@ -192,8 +194,11 @@ def _tables(load: Load, threads: int, timings: dict[str, Timing]) -> Group:
     iterations = Table(title=f"{title}, load average {load_average:.1f}", title_justify="left")
     jobs = Table(title="seconds", title_justify="left")
     for table, columns in (
-        (iterations, ("ms an iteration", "tree", "objective", "metrics", "to truncation 30", "to the floor")),
-        (jobs, ("to the first iteration", "of findings", "from the last to the end")),
+        (
+            iterations,
+            ("ms an iteration", "tree", "objective", "metrics", "ratio to truncation 30", "ratio to floor"),
+        ),
+        (jobs, ("to the first iteration", "comparison of datasets", "last iteration to end")),
     ):
         table.add_column("training", no_wrap=True)
         for column in columns:

@@ -42,7 +42,7 @@ class SimulatedSearch:
     """Judged documents of one polynomial.
 
     Attributes:
-        shown: Queries of users; their judgments are not available to the production ranker and the models.
+        shown: Queries of users; production rankers and models of clicks do not use their judgments.
         test: Judged queries for the evaluation of models.
         scores: (n_documents,) scores of each production ranker, by name.
     """
@@ -106,8 +106,8 @@ def propensities(log: ClickLog, method: str, features: Any = None, resamples: in
         return None
 
 
-def gain(values: Float64Array, naive: Float64Array) -> str:
-    """Format a mean, and half of the 95% interval of its difference to the naive model."""
+def with_difference(values: Float64Array, naive: Float64Array) -> str:
+    """Format a mean, its difference from the naive model's mean, and half of the difference's interval."""
     differences = values - naive
     half = 1.96 * differences.std(ddof=1) / np.sqrt(len(differences))
     return f"{values.mean():.3f} ({differences.mean():+.3f} ± {half:.3f})"
@@ -136,22 +136,24 @@ def models(search: SimulatedSearch, sizes: list[int]) -> Table:
     """Return a table of the NDCG of models on judged test queries."""
     names = ("naive", "ips", "affine", "additive", "ratio", "dual")
     table = Table("ranker", "users", "impressions", *names, "judged")
-    judged = means(fitted(search.shown, "lambdarank", None), search.test).mean()
+    judged = query_values(fitted(search.shown, "lambdarank", None), search.test).mean()
     cases = [(r, k, s) for r in RANKERS for k in KINDS for s in sizes]
     for ranker, kind, size in track(cases, "training"):
         log, _ = search.log(ranker, kind, size)
         data = training_data(log, search.shown).dataset
         found = {
-            name: means(fitted(data, loss, options), search.test)
+            name: query_values(fitted(data, loss, options), search.test)
             for name, loss, options in corrections(log, search.shown)
         }
         naive = found["naive"]
-        cells = [gain(found[name], naive) if name in found else "too few clicks" for name in names[1:]]
+        cells = [
+            with_difference(found[name], naive) if name in found else "too few clicks" for name in names[1:]
+        ]
         table.add_row(ranker, kind, f"{size:,}", f"{naive.mean():.3f}", *cells, f"{judged:.3f}")
     return table
 
 
-def means(model: Any, dataset: RankingDataset) -> Float64Array:
+def query_values(model: Any, dataset: RankingDataset) -> Float64Array:
     """Return the metric of each query on which it is defined."""
     values = measure(model.score(dataset.matrix, 1), dataset, [METRIC])[METRIC]
     found: Float64Array = values[~np.isnan(values)]
@@ -161,8 +163,12 @@ def means(model: Any, dataset: RankingDataset) -> Float64Array:
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--impressions", type=float, nargs="*", default=IMPRESSIONS, help="for the models")
-    parser.add_argument("--most", type=float, default=1e7, help="impressions for the propensities")
+    parser.add_argument(
+        "--impressions", type=float, nargs="*", default=IMPRESSIONS, help="sizes of the logs of models"
+    )
+    parser.add_argument(
+        "--most", type=float, default=1e7, help="impressions of the largest log for propensities"
+    )
     arguments = parser.parse_args()
     use_threads(1)
     search, console = SimulatedSearch.draw(), Console(width=200)

@@ -17,7 +17,7 @@ _ROWS = 10_000
 _LABEL_SHARES = (0.515, 0.325, 0.134, 0.018, 0.008)
 _DOCUMENTS_PER_QUERY = (40, 200)
 _FOLDS = 5
-_QUERIES_OF_A_PART = 1_000_000  # more than in any part, so that ids differ
+_QUERY_ID_STEP = 1_000_000  # more than in any part, so that ids differ
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def write_folds(folder: Path, megabytes: float) -> None:
     folder.mkdir(parents=True)
     parts = [folder / f"part-{number}" for number in range(_FOLDS)]
     for number, part in enumerate(parts):
-        write_web30k_like(part, megabytes / _FOLDS, seed=number, first_query=1 + number * _QUERIES_OF_A_PART)
+        write_web30k_like(part, megabytes / _FOLDS, seed=number, first_query=1 + number * _QUERY_ID_STEP)
     for fold in range(_FOLDS):
         place = folder / f"Fold{fold + 1}"
         place.mkdir()

@@ -1,1 +1,1 @@
-"""Learning to rank without the web: data, losses, metrics, training, scoring, evaluation and storage."""
+"""Learning to rank without the web layer: data, losses, metrics, training, scoring, evaluation, storage."""

@@ -213,13 +213,13 @@ class StillNeeded(RankeryError):
         holders: The dependents.
     """
 
-    def __init__(self, kind: str, id: str, holders: tuple[Holder, ...], way_out: str) -> None:
+    def __init__(self, kind: str, id: str, holders: tuple[Holder, ...], remedy: str) -> None:
         self.kind = kind
         self.id = id
         self.holders = holders
         first = f"{holders[0].kind} {holders[0].name} {holders[0].reason}"
         others = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
-        super().__init__(f"{kind} {id} is still needed: {first}{others}; {way_out}")
+        super().__init__(f"{kind} {id} is still needed: {first}{others}; {remedy}")
 
 
 class LeaseLost(RankeryError):

@@ -15,7 +15,7 @@ WORKER_LOST = "worker.lost"
 
 EVENT_KINDS: Mapping[str, str] = MappingProxyType(
     {
-        JOB_ENDED: "A job succeeded, failed or was cancelled",
+        JOB_ENDED: "A job succeeded, was refused, failed or was cancelled",
         STUDY_CONCLUDED: "A study succeeded, failed or was cancelled",
         GATE_REFUSED: "A promotion gate refused a version",
         ALIAS_MOVED: "An alias was set, promoted, rolled back or removed",

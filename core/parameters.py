@@ -38,7 +38,7 @@ class Parameter:
     Attributes:
         name: Its name.
         type: Its Python type without `| None`.
-        optional: Whether None is allowed (and means "not used").
+        optional: Whether None is allowed; None disables the parameter unless its description says otherwise.
         default: The default value.
         description: One sentence.
         minimum: Inclusive lower bound, or exclusive where `above` is set.

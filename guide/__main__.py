@@ -8,8 +8,8 @@ from pathlib import Path
 from guide.pages import write_pages
 
 _ROOT = Path(__file__).parents[1]
-# Only this module and mkdocs.yml depend on the site generator.
 _PAGES = _ROOT / "build" / "guide"
+# Only this module and mkdocs.yml depend on the site generator.
 # Not --quiet: it hides warnings from --strict, such as a link to a missing anchor.
 _SITE_GENERATOR = ("mkdocs", "build", "--strict")
 _WITHOUT_ADVERTISEMENT = {"NO_MKDOCS_2_WARNING": "1"}

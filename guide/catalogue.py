@@ -74,7 +74,7 @@ def contracts() -> str:
 
 
 def formats(scorers: str = "trees") -> str:
-    """List the formats of `trees` or of `networks`, with what each cannot express."""
+    """List the export formats of `trees` or of `networks`, with the limits of each."""
     if scorers == "networks":
         return _network_formats()
     rows = [
@@ -92,8 +92,8 @@ def _network_formats() -> str:
             limits = "; ".join(target.limits)
             rows.setdefault((name, target.summary, target.reader, limits), []).append(f"`{kind}`")
     lines = [
-        f"| `{name}` | {', '.join(of)} | {cell(summary)} | {cell(reader)} | {cell(limits)} |\n"
-        for (name, summary, reader, limits), of in rows.items()
+        f"| `{name}` | {', '.join(scorers)} | {cell(summary)} | {cell(reader)} | {cell(limits)} |\n"
+        for (name, summary, reader, limits), scorers in rows.items()
     ]
     head = "| format | scorer | description | read by | limits |\n| --- | --- | --- | --- | --- |\n"
     return head + "".join(lines)

@@ -25,7 +25,7 @@ demo` start a temporary service. If the service has keys, set `RANKERY_API_KEY`.
 
 **Programs.** With `--json` standard output is JSON only; progress and warnings go to standard error, and
 `--quiet` suppresses them. Exit codes: 0 success; 1 refused or failed, with one sentence; 2 invalid command
-line; 130 interrupted.
+line; 3 the gate of an alias refused a version; 130 interrupted.
 
 **Completion.** `rankery --install-completion` installs completion for the current shell (bash, zsh, fish or
 PowerShell): commands, options, losses, metrics and formats, and the names of datasets, jobs and models of a
@@ -51,5 +51,5 @@ def pages() -> dict[str, str]:
 
 
 def _page(command: Any, root: Context) -> str:
-    """Return the page of a command, with a title without backticks, which the navigation would not render."""
+    """Return the page of a command: usage, arguments, options and subcommands."""
     return get_docs_for_click(obj=command, ctx=root, call_prefix="rankery")

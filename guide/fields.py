@@ -19,7 +19,7 @@ _BOUNDS = {
     "maxProperties": "at most {} members",
     "pattern": "matches {}",
 }
-_WORDS = {
+_TYPE_NAMES = {
     "string": "text",
     "binary": "bytes",
     "date-time": "time",
@@ -51,8 +51,8 @@ def kind(schema: Schema) -> str:
         return f"list of {kind(schema['items'])}" if schema.get("items") else "list"
     if isinstance(schema.get("additionalProperties"), dict):
         return f"object of {kind(schema['additionalProperties']) or 'anything'}"
-    word = schema.get("format") if schema.get("format") in _WORDS else schema.get("type")
-    return _WORDS.get(str(word), "anything")
+    word = schema.get("format") if schema.get("format") in _TYPE_NAMES else schema.get("type")
+    return _TYPE_NAMES.get(str(word), "anything")
 
 
 def bounds(schema: Schema) -> str:

@@ -12,7 +12,7 @@ from guide.formulas import replace_formulas
 from guide.pictures import PICTURES
 from guide.screenshots import figures as screenshots
 
-_WRITTEN = Path(__file__).parents[1] / "docs"
+_DOCS = Path(__file__).parents[1] / "docs"
 
 # Placeholder lines: `!loss lambdarank` is replaced by the formula and the parameters of that loss.
 _PLACEHOLDER = re.compile(r"^!(?P<kind>[a-z]+)(?: (?P<name>\S+))?$", re.MULTILINE)
@@ -32,9 +32,9 @@ _REPLACEMENTS: Mapping[str, Callable[..., str]] = MappingProxyType(
 
 
 def write_pages(folder: Path) -> None:
-    """Write the pages of `docs/`, with placeholders replaced and without decisions, and generated pages."""
+    """Write the pages of `docs/` except decision records, placeholders replaced, and the generated pages."""
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(_WRITTEN, folder, ignore=shutil.ignore_patterns("adr"))
+    shutil.copytree(_DOCS, folder, ignore=shutil.ignore_patterns("adr"))
     if screenshots.FOLDER.is_dir():
         shutil.copytree(screenshots.FOLDER, folder / screenshots.PLACE)
     for page in folder.rglob("*.md"):

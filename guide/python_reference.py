@@ -25,7 +25,7 @@ _RESOURCES = (
 )
 # Fields of stored objects are documented in the HTTP reference.
 _OBJECTS = "http/objects.md"
-_LONG = 100
+_MAX_SIGNATURE_LENGTH = 100
 # Methods called by notebooks and pydantic.
 _FOR_DISPLAY = frozenset({"card", "model_post_init", "summary"})
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Example):$")
@@ -121,7 +121,7 @@ def _signature(function: FunctionType) -> str:
         if parameter.name != "self"
     ]
     short = str(inspect.Signature(parameters))
-    if len(short) < _LONG:
+    if len(short) < _MAX_SIGNATURE_LENGTH:
         return short
     arguments = [str(parameter) for parameter in parameters]
     first = next((i for i, p in enumerate(parameters) if p.kind is p.KEYWORD_ONLY), len(arguments))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from rankery.local import FilesUnusable, one_sentence, query_sizes_beside
+from rankery.local import FilesUnusable, convert_core_errors, query_sizes_beside
 from rankery.server_package import require_server_package
 
 Query: TypeAlias = dict[str, Any]
@@ -18,17 +18,17 @@ def read_candidates(
     """Read queries with their candidate documents.
 
     Args:
-        path: JSON of `/v1/models/{ref}/rank`, or its list of queries alone; a table with a column for each
-            feature; or any file of judged documents, whose labels are ignored.
+        path: JSON of a request to `/v1/models/{ref}/rank`, or its list of queries alone. Or a table with a
+            column for each feature, or any file of judged documents, whose labels are ignored.
         features: Features of the model; other columns of a table are ignored.
         columns: Column roles of a table, as in an upload: `{"query": "search"}`.
 
     Returns:
-        `{"id", "documents": [{"id", "features": {name: value}}]}` each; values that are missing are None, and
+        `{"id", "documents": [{"id", "features": {name: value}}]}` of each query; missing values are None, and
         values of `categorical_features` are texts.
 
     Raises:
-        FilesUnusable: In one sentence; also where a table has no query column.
+        FilesUnusable: The file cannot be read, or lacks a query column or all features of the model.
     """
     try:
         with path.open("rb") as file:
@@ -45,13 +45,28 @@ def _from_json(path: Path) -> list[Query]:
         content = json.loads(path.read_bytes())
     except ValueError as error:
         raise FilesUnusable(f"{path.name} is not valid JSON: {error}") from None
-    queries = content.get("queries", [content]) if isinstance(content, dict) else content
-    if not all(isinstance(query, dict) and "documents" in query for query in queries):
+    queries = _queries_by_pointer(content, path)
+    if not all(isinstance(query, dict) and "documents" in query for query in queries.values()):
         raise FilesUnusable(
             f'{path.name} must hold queries such as {{"id": "q1", "documents": [{{"id": "d1", "features":'
             ' {"bm25": 12.5}}]}'
         )
-    return list(queries)
+    for pointer, query in queries.items():
+        _require_list(query["documents"], path, f"{pointer}/documents")
+    return list(queries.values())
+
+
+def _queries_by_pointer(content: Any, path: Path) -> dict[str, Any]:
+    if isinstance(content, dict) and "queries" not in content:
+        return {"": content}
+    pointer, queries = ("/queries", content["queries"]) if isinstance(content, dict) else ("", content)
+    _require_list(queries, path, pointer)
+    return {f"{pointer}/{index}": query for index, query in enumerate(queries)}
+
+
+def _require_list(value: Any, path: Path, pointer: str) -> None:
+    if not isinstance(value, list):
+        raise FilesUnusable(f"{path.name}: {pointer} must be a list")
 
 
 def _from_documents(
@@ -62,15 +77,15 @@ def _from_documents(
     from core.data.reading import JudgedFile, read_unjudged
 
     sizes = query_sizes_beside(path, columns)
-    with one_sentence():
+    with convert_core_errors():
         file = JudgedFile(path, path.name, sizes)
         dataset = read_unjudged(file, features, reading_options({"columns": columns}).columns).dataset
     used = set(features)
     known = [column for column, name in enumerate(dataset.feature_names) if name in used]
     if not known:
         raise FilesUnusable(
-            f"{path.name} has none of the model's features, {_some(features)};"
-            f" it has {_some(dataset.feature_names)}"
+            f"{path.name} has none of the model's features, {_first_names(features)};"
+            f" it has {_first_names(dataset.feature_names)}"
         )
     names = [dataset.feature_names[column] for column in known]
     texts = {
@@ -83,7 +98,7 @@ def _from_documents(
         documents = [
             {
                 "id": str(dataset.document_ids[row]),
-                "features": dict(zip(names, map(_finite, matrix[row]), strict=True))
+                "features": dict(zip(names, map(_none_if_nan, matrix[row]), strict=True))
                 | {name: column[row] for name, column in texts.items()},
             }
             for row in range(first, end)
@@ -91,9 +106,9 @@ def _from_documents(
         yield {"id": str(query), "documents": documents}
 
 
-def _finite(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

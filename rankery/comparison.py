@@ -11,9 +11,9 @@ from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import ChangedQuery, MetricDifference, Pair
 from rankery.client.views.comparison import pair_table
 from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import invalid_arguments
+from rankery.invalid_arguments import convert_invalid_input
 from rankery.metrics import Evaluation
-from rankery.query_groups import spelled_ids
+from rankery.query_groups import normalised_ids
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def compare(
 ) -> Comparison:
     """Compare two systems by their values of the same queries.
 
-    Each system is an `Evaluation`, a frame of pandas, polars or Arrow with `query_id` and a column for each
-    metric, or an array of one metric's values. Queries of frames are matched by id, those of a pandas Series
-    by its index, those of other arrays by position.
+    Each system is an `Evaluation`, a data frame, or an array of one metric's values. A frame of pandas,
+    polars or Arrow has the column `query_id` and a column for each metric. Queries of frames are matched by
+    id, those of a pandas Series by its index, those of other arrays by position.
 
     Args:
         a: Values of A.
@@ -183,7 +183,7 @@ def _of_frame(frame: Any, argument: str) -> _Values:
 
 
 def _spelled(argument: str, query_ids: Any) -> list[str]:
-    texts: list[Any] = spelled_ids(argument, query_ids, len(query_ids), "query").to_pylist()
+    texts: list[Any] = normalised_ids(argument, query_ids, len(query_ids), "query").to_pylist()
     return texts
 
 
@@ -239,6 +239,6 @@ def _direction(name: str, given: Mapping[str, bool]) -> bool:
         raise InvalidArgument(
             f"{unknown.problems[0].detail}; or pass higher_is_better={{{name!r}: True}}"
         ) from None
-    with invalid_arguments():
+    with convert_invalid_input():
         check_differences(name)
     return parsed.higher_is_better

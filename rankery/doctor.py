@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rankery.keys import open_store
-from rankery.local import FilesUnusable, one_sentence, query_sizes_beside
+from rankery.local import FilesUnusable, convert_core_errors, query_sizes_beside
 from rankery.server_package import require_server_package
 
 Finding = dict[str, Any]
@@ -119,8 +119,8 @@ def examine_folder(folder: Path, options: Mapping[str, Any] | None = None) -> Ex
     from core.data.folders import DataRoots
     from core.doctor.corpora import Counts, recognise
 
-    with one_sentence(str(folder)):
-        found = DataRoots([folder]).look(".")
+    with convert_core_errors(str(folder)):
+        found = DataRoots([folder]).recognise(".")
     if not found.parts:
         below = f"; folders in it: {', '.join(found.folders[:10])}" if found.folders else ""
         raise FilesUnusable(f"{folder} has no file named train, vali or test{below}")
@@ -146,8 +146,8 @@ def examine_files(
         tests: Test files, each compared with each of `files`. Without any, each of `files` is compared with
             those after it.
         options: Options to read all files, as in an upload: `format`, `columns`, `non_contiguous_queries`, ….
-        query_sizes: LightGBM's query file of the first of `files`; by default a file beside it with
-            `.query` after its name, as for all others.
+        query_sizes: LightGBM's query file of the first of `files`; by default, as for all other
+            files, the file with `.query` appended to the name.
 
     Raises:
         FilesUnusable: A file cannot be used; the message has line and column.
@@ -167,7 +167,7 @@ def examine_files(
         if path in datasets:
             continue
         sizes = given.get(path) or query_sizes_beside(path, (options or {}).get("columns"))
-        with one_sentence():
+        with convert_core_errors():
             file = JudgedFile(path, path.name, sizes)
             reading = read_file(file, reading_options(options or {}))
         datasets[path] = reading.dataset

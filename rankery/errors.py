@@ -73,7 +73,7 @@ class AnswerNotUnderstood(UserError):
 
 
 class NothingMade(UserError):
-    """A job has no such result."""
+    """A job did not make the requested result."""
 
 
 @dataclass

@@ -15,9 +15,9 @@ def points(spec: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Iterat
 
     Args:
         spec: Job that the points are derived from.
-        grid: Values by hyperparameter of the scorer; `loss` for names of losses, `loss.mu` for an option of
-            the loss, `scorer` for kinds of scorers, `scorer.dropout` for an option of a scorer, `seed` for
-            the seed of the job.
+        grid: Values by name of a hyperparameter of the scorer. Other names are `loss` for names of losses,
+            `loss.mu` for an option of the loss and `scorer` for kinds of scorers. `scorer.dropout` is an
+            option of a scorer, and `seed` the seed of the job.
 
     Example:
         >>> [job["hyperparameters"] for job in points({"hyperparameters": {}}, {"num_leaves": [31, 63]})]

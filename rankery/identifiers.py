@@ -3,8 +3,9 @@
 An id is a text or a whole number. Each is normalised independently, so that ids of different files match:
 
 - A text is its own id, and bytes are decoded as UTF-8.
-- A whole number becomes its digits; so does a whole floating-point number or decimal, and its text. `1`,
-  `1.0` and `1.00` are one id, since integer columns with missing values are often stored as floats.
+- A whole number becomes its digits. So do a floating-point number or decimal without a fraction, and a text
+  of one. `1`, `1.0` and `1.00` are one id, since integer columns with missing values are often stored as
+  floats.
 - Null, NaN, the texts `nan` and `NaN`, and an empty text are missing ids.
 - All other values are invalid: numbers with a fraction (1.10 would be 1.1), booleans, times, and
   floating-point numbers so large that their type does not represent every integer.
@@ -18,16 +19,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-EXPECTED = "an id, a text or a whole number that its type holds exactly; write other ids as texts"
+EXPECTED = (
+    "an id, which is a text or a whole number that its type represents exactly; write other ids as texts"
+)
 _WITH_POINT = r"^(-?(0|[1-9][0-9]*))\.0+$"
 _WHOLE_DECIMAL = r"^(-?[0-9]+)(\.0+)?$"
 _MISSING = ("", "nan", "NaN")
-_WHOLE = 2**53  # float64 represents every integer below it
-_SURE_CHARACTERS = 16  # a text with a point and at most so many characters is below 2**53
+_EXACT_LIMIT = 2**53  # float64 represents every integer below it
+_LIMIT_DIGITS = 16  # digits of 2**53; a whole number with fewer characters is below it
 
 
 @dataclass(frozen=True, eq=False)
-class Spelling:
+class NormalisedIds:
     """Normalised ids of a column.
 
     Attributes:
@@ -41,8 +44,8 @@ class Spelling:
     respelled: bool = False
 
 
-class Spellings:
-    """Ids with several spellings, such as `1` and `1.0`, in all blocks of a text column.
+class SeveralSpellings:
+    """Collect the ids with several spellings, such as `1` and `1.0`, in all blocks of a text column.
 
     Attributes:
         several: Distinct ids with several spellings.
@@ -52,20 +55,20 @@ class Spellings:
         self._first: dict[str, str] = {}
         self.several: dict[str, None] = {}
 
-    def take(self, given: Any, spelling: Spelling) -> None:
+    def take(self, given: Any, normalised: NormalisedIds) -> None:
         """Add the ids of a block.
 
         Args:
             given: Arrow's array (n,) of texts, or a dictionary of them.
-            spelling: Result of `spell_column` for the block.
+            normalised: Result of `normalise_column` for the block.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        ids = pc.unique(spelling.texts)
+        ids = pc.unique(normalised.texts)
         texts = ids
-        if spelling.respelled:
-            pairs = pa.table({"text": pc.cast(given, pa.large_string()), "id": spelling.texts})
+        if normalised.respelled:
+            pairs = pa.table({"text": pc.cast(given, pa.large_string()), "id": normalised.texts})
             pairs = pairs.group_by(["text", "id"]).aggregate([])
             texts, ids = pairs["text"], pairs["id"]
         for text, name in zip(texts.to_pylist(), ids.to_pylist(), strict=True):
@@ -73,7 +76,7 @@ class Spellings:
                 self.several[name] = None
 
 
-def spell(values: Any) -> Spelling:
+def normalise_ids(values: Any) -> NormalisedIds:
     """Normalise ids in memory.
 
     Args:
@@ -83,44 +86,44 @@ def spell(values: Any) -> Spelling:
         pyarrow.ArrowInvalid: Bytes of an Arrow column are not UTF-8.
 
     Example:
-        >>> spell([4006381333931.0, b"a", "1.0", None]).texts.to_pylist()
+        >>> normalise_ids([4006381333931.0, b"a", "1.0", None]).texts.to_pylist()
         ['4006381333931', 'a', '1', None]
     """
     import numpy as np
     import pyarrow as pa
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
-        return spell_column(values)
+        return normalise_column(values)
     given = np.asarray(values, object if isinstance(values, list | tuple) else None)
     if given.dtype.kind in "OUS":
-        return _spell_objects(given.tolist())
-    return _spell_alike(given.astype(given.dtype.newbyteorder("="), copy=False))
+        return _normalise_objects(given.tolist())
+    return _normalise_alike(given.astype(given.dtype.newbyteorder("="), copy=False))
 
 
-def several_spellings(values: Any, spelling: Spelling) -> tuple[str, ...]:
+def several_spellings(values: Any, normalised: NormalisedIds) -> tuple[str, ...]:
     """Return the ids that have several spellings in a column of texts.
 
     Args:
-        values: Argument of `spell`.
-        spelling: Result of `spell`.
+        values: Argument of `normalise_ids`.
+        normalised: Result of `normalise_ids`.
 
     Example:
         >>> ids = ["1", "1.0", "2.0"]
-        >>> several_spellings(ids, spell(ids))
+        >>> several_spellings(ids, normalise_ids(ids))
         ('1',)
     """
     import pyarrow as pa
 
-    if not spelling.respelled:
+    if not normalised.respelled:
         return ()
     given = values.to_pylist() if isinstance(values, pa.Array | pa.ChunkedArray) else values
     texts: Any = pa.array([str(one) for one in given if isinstance(one, str)], pa.large_string())
-    spellings = Spellings()
-    spellings.take(texts, spell_column(texts))
+    spellings = SeveralSpellings()
+    spellings.take(texts, normalise_column(texts))
     return tuple(spellings.several)
 
 
-def spell_column(column: Any) -> Spelling:
+def normalise_column(column: Any) -> NormalisedIds:
     """Normalise the ids in an Arrow column.
 
     Args:
@@ -138,16 +141,16 @@ def spell_column(column: Any) -> Spelling:
         column = column.combine_chunks()
     kind: Any = column.type
     if types.is_dictionary(kind):
-        distinct = spell_column(column.dictionary)
+        distinct = normalise_column(column.dictionary)
         codes = pc.fill_null(column.indices.cast(pa.int64()), -1)  # some writers use unsigned indices
         unfit = np.isin(codes.to_numpy(), distinct.unfit)
-        return Spelling(distinct.texts.take(column.indices), np.flatnonzero(unfit), distinct.respelled)
+        return NormalisedIds(distinct.texts.take(column.indices), np.flatnonzero(unfit), distinct.respelled)
     if types.is_floating(kind):
-        return _spell_floats(column)
+        return _normalise_floats(column)
     if types.is_decimal(kind):
-        return _spell_decimals(pc.cast(column, pa.large_string()))
+        return _normalise_decimals(pc.cast(column, pa.large_string()))
     if types.is_integer(kind) or types.is_null(kind):
-        return Spelling(pc.cast(column, pa.large_string()), np.empty(0, np.int64))
+        return NormalisedIds(pc.cast(column, pa.large_string()), np.empty(0, np.int64))
     texts_or_bytes: tuple[Any, ...] = (types.is_string, types.is_large_string, types.is_string_view)
     texts_or_bytes += (
         types.is_binary,
@@ -156,22 +159,22 @@ def spell_column(column: Any) -> Spelling:
         types.is_fixed_size_binary,
     )
     if not any(is_text(kind) for is_text in texts_or_bytes):
-        return _none_fits(column)
+        return _all_invalid(column)
     if types.is_fixed_size_binary(kind) or types.is_binary_view(kind):
         column = pc.cast(column, pa.binary())
     texts: Any = pc.cast(column, pa.large_string())
     texts.validate(full=True)
-    return _spell_texts(texts)
+    return _normalise_texts(texts)
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether values are None, NaN or missing values of pandas."""
+    """Return whether a value is None, NaN or a missing value of pandas."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and math.isnan(value)
 
 
-def _spell_objects(values: list[Any]) -> Spelling:
+def _normalise_objects(values: list[Any]) -> NormalisedIds:
     """Normalise Python objects, grouped by type."""
     import numpy as np
     import pyarrow as pa
@@ -186,28 +189,28 @@ def _spell_objects(values: list[Any]) -> Spelling:
     for kind, of_kind in places.items():
         given = [values[place] for place in of_kind]
         if issubclass(kind, int) and not issubclass(kind, bool):  # of any size
-            found = Spelling(pa.array([str(int(one)) for one in given]), np.empty(0, np.int64))
+            found = NormalisedIds(pa.array([str(int(one)) for one in given]), np.empty(0, np.int64))
         else:
-            found = _spell_alike(given)
+            found = _normalise_alike(given)
         for place, text in zip(of_kind, found.texts.to_pylist(), strict=True):
             texts[place] = text
         unfit += [of_kind[place] for place in found.unfit.tolist()]
         respelled |= found.respelled
-    return Spelling(pa.array(texts, pa.large_string()), np.array(sorted(unfit), np.int64), respelled)
+    return NormalisedIds(pa.array(texts, pa.large_string()), np.array(sorted(unfit), np.int64), respelled)
 
 
-def _spell_alike(values: Any) -> Spelling:
+def _normalise_alike(values: Any) -> NormalisedIds:
     """Normalise values of one type."""
     import numpy as np
     import pyarrow as pa
 
     try:
-        return spell_column(pa.array(values))
+        return normalise_column(pa.array(values))
     except (pa.ArrowException, TypeError, ValueError, OverflowError):  # a type that Arrow does not support
-        return Spelling(pa.nulls(len(values), pa.large_string()), np.arange(len(values)))
+        return NormalisedIds(pa.nulls(len(values), pa.large_string()), np.arange(len(values)))
 
 
-def _spell_texts(texts: Any) -> Spelling:
+def _normalise_texts(texts: Any) -> NormalisedIds:
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -215,20 +218,20 @@ def _spell_texts(texts: Any) -> Spelling:
     missing = pc.is_in(texts, pa.array(_MISSING, pa.large_string()))
     if pc.any(missing).as_py():
         texts = pc.if_else(missing, pa.scalar(None, pa.large_string()), texts)
-    if not pc.any(pc.match_substring(texts, ".0")).as_py():  # ten times faster than the regular expression
-        return Spelling(texts, np.empty(0, np.int64))
+    if not pc.any(pc.match_substring(texts, ".0")).as_py():  # ten times as fast as the regular expression
+        return NormalisedIds(texts, np.empty(0, np.int64))
     has_point = pc.fill_null(pc.match_substring_regex(texts, _WITH_POINT), False)
     whole: Any = pc.replace_substring_regex(texts, _WITH_POINT, r"\1")
     whole = pc.if_else(pc.equal(whole, pa.scalar("-0", whole.type)), "0", whole)
     lengths: Any = pc.binary_length(whole)
-    is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_SURE_CHARACTERS - 1, lengths.type)), False)
+    is_long = pc.fill_null(pc.greater(lengths, pa.scalar(_LIMIT_DIGITS - 1, lengths.type)), False)
     long = np.flatnonzero(pc.and_(has_point, is_long).to_numpy(zero_copy_only=False))
-    unfit = [place for place in long.tolist() if abs(int(whole[place].as_py())) >= _WHOLE]
+    unfit = [place for place in long.tolist() if abs(int(whole[place].as_py())) >= _EXACT_LIMIT]
     respelled = bool(pc.any(has_point).as_py())
-    return Spelling(pc.cast(whole, pa.large_string()), np.array(unfit, np.int64), respelled)
+    return NormalisedIds(pc.cast(whole, pa.large_string()), np.array(unfit, np.int64), respelled)
 
 
-def _spell_floats(column: Any) -> Spelling:
+def _normalise_floats(column: Any) -> NormalisedIds:
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -238,21 +241,21 @@ def _spell_floats(column: Any) -> Spelling:
     is_exact = np.abs(values) < 2.0 ** (np.finfo(values.dtype).nmant + 1)
     fits = is_exact & (values == np.floor(values))
     whole = pa.array(np.where(fits, values, 0).astype(np.int64), mask=~fits)
-    return Spelling(pc.cast(whole, pa.large_string()), np.flatnonzero(is_known & ~fits))
+    return NormalisedIds(pc.cast(whole, pa.large_string()), np.flatnonzero(is_known & ~fits))
 
 
-def _spell_decimals(texts: Any) -> Spelling:
+def _normalise_decimals(texts: Any) -> NormalisedIds:
     import numpy as np
     import pyarrow.compute as pc
 
     fits = pc.match_substring_regex(texts, _WHOLE_DECIMAL)
     unfit = np.flatnonzero(~pc.fill_null(fits, True).to_numpy(zero_copy_only=False))
-    return Spelling(pc.replace_substring_regex(texts, _WHOLE_DECIMAL, r"\1"), unfit)
+    return NormalisedIds(pc.replace_substring_regex(texts, _WHOLE_DECIMAL, r"\1"), unfit)
 
 
-def _none_fits(column: Any) -> Spelling:
+def _all_invalid(column: Any) -> NormalisedIds:
     import numpy as np
     import pyarrow as pa
 
     known = column.is_valid().to_numpy(zero_copy_only=False)
-    return Spelling(pa.nulls(len(column), pa.large_string()), np.flatnonzero(known))
+    return NormalisedIds(pa.nulls(len(column), pa.large_string()), np.flatnonzero(known))

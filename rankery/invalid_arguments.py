@@ -9,7 +9,7 @@ _ARGUMENTS = {"label_map": "labels", "dataset_id": "data"}  # names in jobs, and
 
 
 @contextmanager
-def invalid_arguments() -> Iterator[None]:
+def convert_invalid_input() -> Iterator[None]:
     """Convert core errors in the block to `InvalidArgument`, with the argument names of the library."""
     from core.errors import InvalidInput
 

@@ -172,6 +172,7 @@ def _shown_key(key: "ApiKey") -> ShownKey:
         "name": key.name,
         "hint": key.hint,
         "scopes": list(key.scopes),
+        "projects": key.projects,
         "state": _state(key),
         "created_at": key.created_at.isoformat(),
         "expires_at": key.expires_at and key.expires_at.isoformat(),

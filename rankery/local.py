@@ -23,10 +23,10 @@ class RunEvaluation:
 
     Attributes:
         contract: Metric conventions, with the name of their preset.
-        only_retrieved: Whether queries without results of a run are left out.
+        only_retrieved: Whether queries without results of a run are left out, instead of counting 0.
         runs: `{"name", "queries_without_results", "unknown_queries", "retrieved_documents",
-            "judged_documents", "metrics"}` of each run; judged documents are counted among the
-                retrieved ones, and `metrics` has a summary for each metric.
+            "judged_documents", "metrics"}` of each run. `judged_documents` counts the judged documents among
+            the retrieved ones, and `metrics` has a summary for each metric.
         pairs: Comparison of every pair of runs, in the form of the service's comparisons.
         sentence: Conclusion about all runs; None for a single one.
         query_ids: The queries of the judgments.
@@ -54,7 +54,7 @@ def query_sizes_beside(path: Path, columns: Mapping[str, Any] | None = None) -> 
 
 
 @contextmanager
-def one_sentence(place: str | None = None) -> Iterator[None]:
+def convert_core_errors(place: str | None = None) -> Iterator[None]:
     """Convert core errors about files and options to `FilesUnusable`.
 
     Args:
@@ -96,7 +96,7 @@ def evaluate_runs(
     Args:
         qrels: Judgments: TREC qrels, or any other judged dataset whose documents have ids.
         runs: TREC runs.
-        metrics: Spellings, `ndcg@10`; the first one decides comparisons.
+        metrics: Names such as `ndcg@10`; the first one decides comparisons.
         columns: Column roles of a judged table, as in an upload.
         contract: Name of a preset, or a dictionary of a preset with changes.
         only_retrieved: Whether to leave out queries without results of a run, instead of counting 0.
@@ -116,10 +116,10 @@ def evaluate_runs(
     from core.evaluation import measure, summarise_all
     from core.metrics import check_differences, conventions, metric_name, parse_metric
 
-    with one_sentence():
-        held = conventions(contract)
+    with convert_core_errors():
+        parsed_contract = conventions(contract)
         metrics = list(dict.fromkeys(map(metric_name, metrics)))
-        parsed = {spelling: parse_metric(spelling, held) for spelling in metrics}
+        parsed = {spelling: parse_metric(spelling, parsed_contract) for spelling in metrics}
         if len(runs) > 1:
             for spelling in metrics:
                 check_differences(spelling)
@@ -127,10 +127,12 @@ def evaluate_runs(
         dataset = read_file(judged, reading_options({"columns": columns})).dataset
     joined = []
     for path in runs:
-        with one_sentence(f"{path.name} with {qrels.name}"):
+        with convert_core_errors(f"{path.name} with {qrels.name}"):
             joined.append(join_run(dataset, read_run(path)))
-    with one_sentence():
-        values = [_values(measure(run.scores, run, metrics, held), run, only_retrieved) for run in joined]
+    with convert_core_errors():
+        values = [
+            _values(measure(run.scores, run, metrics, parsed_contract), run, only_retrieved) for run in joined
+        ]
     names = _names(runs)
     directions = {spelling: metric.higher_is_better for spelling, metric in parsed.items()}
     query_ids = list(dataset.query_ids)
@@ -139,7 +141,7 @@ def evaluate_runs(
         comparison = _compared(names, values, directions, permutations, seed)
         sentence, pairs = comparison.sentence, [pair.to_json(query_ids) for pair in comparison.pairs]
     return RunEvaluation(
-        contract=held.to_json(),
+        contract=parsed_contract.to_json(),
         only_retrieved=only_retrieved,
         runs=[
             {
@@ -192,9 +194,9 @@ def _compared(
 
 
 def _names(runs: Sequence[Path]) -> list[str]:
-    """Return the name of each run: its file name, or its path if file names are equal."""
-    stems = [run.name for run in runs]
+    """Return the name of each run: its file name, or its path and number if several runs have that name."""
+    file_names = [run.name for run in runs]
     return [
-        run.name if stems.count(run.name) == 1 else f"{run} ({place})"
+        run.name if file_names.count(run.name) == 1 else f"{run} ({place})"
         for place, run in enumerate(runs, start=1)
     ]

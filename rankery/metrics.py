@@ -11,8 +11,8 @@ from rankery.client.display.texts import count, interval, number
 from rankery.client.frames.outgoing import Tabular
 from rankery.client.schemas.answers import MetricSummary
 from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import QueryGroups, group_by_ids, spelled_ids
+from rankery.invalid_arguments import convert_invalid_input
+from rankery.query_groups import QueryGroups, group_by_ids, normalised_ids
 from rankery.server_package import require_server_package
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def evaluate(
             f"labels: 0 of {int(is_retrieved.sum()):,} retrieved documents are judged, so that every metric"
             " would be 0; join scores and labels by the same ids"
         )
-    with invalid_arguments():
+    with convert_invalid_input():
         names = list(dict.fromkeys(map(metric_name, metrics)))
         judgments = RankingDataset.from_arrays(
             np.empty((len(ranked), 0)),
@@ -144,7 +144,7 @@ def _numbers(argument: str, values: Any, length: int | None = None) -> "Float64A
 
 
 def _texts(document_ids: Any, groups: QueryGroups) -> list[str]:
-    texts = spelled_ids("document_ids", document_ids, int(groups.boundaries[-1]), "id")
+    texts = normalised_ids("document_ids", document_ids, int(groups.boundaries[-1]), "id")
     names: list[str] = groups.gather(texts.to_numpy(zero_copy_only=False)).tolist()
     for query, (first, last) in enumerate(pairwise(groups.boundaries.tolist())):
         if len(set(names[first:last])) < last - first:

@@ -32,7 +32,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
     """Run the API and the dashboard until SIGINT or SIGTERM.
 
     Raises:
-        PackageMissing, PackageShadowed: The server's packages are not Rankery's.
+        PackageMissing, PackageShadowed: A package of the server is missing, or shadowed by another.
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
         KeyMissing: The address is not loopback, and there is no API key.
         StoreUnusable: The address is not loopback, and the database cannot be used.
@@ -61,7 +61,7 @@ def run_api(host: str, port: int, data_dir: Path) -> None:
         Store.open(settings).close()  # opening does not connect yet
         application = create_app(settings)
     _start_later(LOW_PRIORITY.start)
-    # A full collection stops all requests; freezing the objects so far saves 0.2 s of each.
+    # A full collection pauses all requests; freezing the existing objects makes each pause 0.2 s shorter.
     gc.collect()
     gc.freeze()
     # The event loop waits up to this long for the GIL for each running thread.
@@ -113,7 +113,7 @@ def run_worker(
     """Run a worker until SIGINT or SIGTERM, for one lane or with a process for each lane.
 
     Raises:
-        PackageMissing, PackageShadowed: The server's packages are not Rankery's.
+        PackageMissing, PackageShadowed: A package of the server is missing, or shadowed by another.
         InvalidSettings: A `RANKERY_…` variable is out of bounds.
         ProcessFailed: The database or the artifact store cannot be used.
     """
@@ -144,7 +144,7 @@ def run_rank_worker(
     """Run a worker of a Dask cluster until SIGINT or SIGTERM, without credentials of the database.
 
     Raises:
-        PackageMissing, PackageShadowed: The server's packages are not Rankery's.
+        PackageMissing, PackageShadowed: A package of the server is missing, or shadowed by another.
         InvalidSettings: No scheduler is given, or a `RANKERY_…` variable is out of bounds.
         ProcessFailed: Dask is not installed, or certificates or kernels cannot be used.
     """

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import InvalidArgument
-from rankery.identifiers import EXPECTED, spell
+from rankery.identifiers import EXPECTED, normalise_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +38,7 @@ def group_by_sizes(group: Any, n_documents: int) -> QueryGroups:
     """Group contiguous documents by query sizes; query ids are numbers from 1.
 
     Args:
-        group: (n_queries,) documents of each query, as LightGBM takes them.
+        group: (n_queries,) number of documents of each query, as in LightGBM.
         n_documents: Number of documents.
 
     Raises:
@@ -59,36 +59,36 @@ def group_by_ids(query_ids: Any, n_documents: int, argument: str = "query_ids") 
         argument: Name of the argument, for messages.
 
     Raises:
-        InvalidArgument: As for `spelled_ids`.
+        InvalidArgument: As for `normalised_ids`.
     """
     import numpy as np
     import pyarrow.compute as pc
 
     from core.data.grouping import group_rows
 
-    encoded: Any = pc.dictionary_encode(spelled_ids(argument, query_ids, n_documents, "query"))
+    encoded: Any = pc.dictionary_encode(normalised_ids(argument, query_ids, n_documents, "query"))
     codes = encoded.indices.to_numpy()
     starts: Int64Array = np.flatnonzero(np.diff(codes, prepend=-1))
     found = group_rows(encoded.dictionary.take(encoded.indices.take(starts)).to_pylist(), starts, n_documents)
     return QueryGroups(found.query_ids, found.query_boundaries, found.order)
 
 
-def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.LargeStringArray":
+def normalised_ids(argument: str, ids: Any, n_documents: int, noun: str) -> "pa.LargeStringArray":
     """Return the normalised id of each document, (n_documents,); warn of ids with several spellings.
 
     Args:
         argument: Name of the argument, for messages.
-        ids: Argument of `rankery.identifiers.spell`.
+        ids: Argument of `rankery.identifiers.normalise_ids`.
         n_documents: Number of documents.
-        what: Noun for the ids, for messages.
+        noun: Noun for the ids, for messages.
 
     Raises:
         InvalidArgument: An id is missing or invalid, or the number of ids is not that of documents.
     """
     import numpy as np
 
-    check_one_a_document(argument, np.asarray(ids), n_documents)
-    found = spell(ids)
+    check_one_per_document(argument, np.asarray(ids), n_documents)
+    found = normalise_ids(ids)
     for place in found.unfit[:1].tolist():
         value = np.asarray(ids, object)[place]
         raise InvalidArgument(
@@ -96,7 +96,7 @@ def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.Lar
         )
     if found.texts.null_count:
         place = int(np.argmax(found.texts.is_null().to_numpy(zero_copy_only=False)))
-        raise InvalidArgument(f"{argument}: has no {what} for document {place}, counted from 0")
+        raise InvalidArgument(f"{argument}: has no {noun} for document {place}, counted from 0")
     if found.respelled:
         from rankery.client.frames.cells import warn_of_spellings  # importing the client takes 0.3 s
 
@@ -105,7 +105,7 @@ def spelled_ids(argument: str, ids: Any, n_documents: int, what: str) -> "pa.Lar
     return texts
 
 
-def check_one_a_document(argument: str, values: "NDArray[Any]", n_documents: int) -> None:
+def check_one_per_document(argument: str, values: "NDArray[Any]", n_documents: int) -> None:
     """Check that an argument has one value for each document.
 
     Args:
@@ -139,7 +139,7 @@ def query_sizes(group: Any, n_documents: int) -> "Int64Array":
         raise InvalidArgument(f"group must be whole numbers: {_SIZES}")
     if empty := np.flatnonzero(sizes < 1).tolist():
         raise InvalidArgument(
-            f"group holds {sizes[empty[0]]} for query {empty[0]}, counted from 0; each query has a document"
+            f"group holds {sizes[empty[0]]} for query {empty[0]}, counted from 0; each query needs a document"
         )
     if (total := int(sizes.sum())) != n_documents:
         raise InvalidArgument(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-# The program calls `warm_up_ends()` in between; the last line of what it prints is ours.
+# The program calls `warm_up_ends()` in between; the last line of its output is this module's.
 _BEFORE = """
 import gc, json
 from numba.core.dispatcher import Dispatcher
@@ -27,21 +27,21 @@ print(json.dumps(sorted(compiled() - warm)))
 
 
 def left_to_compile(program: str, folder: Path) -> list[str]:
-    """Run a program, of which this process may long have compiled everything, in one of its own.
+    """Run a program in a separate process, since this one may have compiled all kernels already.
 
     Args:
-        program: Python that calls `warm_up_ends()`, and works on; `sys.argv[1]` is its folder.
-        folder: Empty.
+        program: Python code that calls `warm_up_ends()` and continues; `sys.argv[1]` is its folder.
+        folder: An empty folder.
 
     Returns:
-        Kernels that got new signatures once warming up had ended.
+        Kernels with new signatures after the end of the warm-up.
     """
     found: list[str] = json.loads(run_program(_BEFORE + program + _AFTER, folder).splitlines()[-1])
     return found
 
 
 def run_program(program: str, folder: Path) -> str:
-    """Run a program in a process of its own, which must succeed; return what it printed."""
+    """Run a program in a separate process, require its success, and return its output."""
     command = [sys.executable, "-c", program, str(folder)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

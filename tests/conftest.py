@@ -18,12 +18,12 @@ from rankery.embedded.compilation_progress import compilation_progress
 from tests.examples import load_profile
 from tests.requirements import skip_without
 
-# Else threads that wait for each other keep processors busy that other tests need.
+# Otherwise, threads that wait for each other keep processors busy that other tests need.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 
 _REPOSITORY = Path(__file__).parents[1]
 
-# Trainings of networks compile the same functions again and again, in all processes of the tests.
+# Trainings of networks compile the same functions repeatedly, in all processes of the tests.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_REPOSITORY / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
@@ -38,18 +38,18 @@ pytest_plugins = ["tests.servers.fixtures"]
 _LONGEST_ID = 200
 _numbers = itertools.count(1)
 
-# Their tests share services that start for whole files, or for the session.
+# Tests in these folders share services that start once for whole files, or for the session.
 _FOLDERS_OF_SERVICES = ("browser/", "deploy/", "faults/", "guide/", "integration/", "rankery/", "security/")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw all examples of Hypothesis where slow tests are selected, as `make test-all` does."""
+    """Draw all examples of Hypothesis if slow tests are selected, as `make test-all` does."""
     load_profile(thorough=config.getoption("markexpr").startswith("slow"))
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Return two processes more than processors, at most 4: tests of services wait a third of their time.
+    """Return two processes more than processors, at most 4: tests wait for services a third of the time.
 
     With `--numprocesses logical`, for tests without services, as many as processors: each collects all tests.
     """
@@ -58,7 +58,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile what changed since `make install`: once for all processes, and within no test's time limit."""
+    """Compile changes since `make install` once for all processes, outside of the time limits of tests."""
     if hasattr(session.config, "workerinput"):
         return
     from core.warm_up import compile_kernels
@@ -68,13 +68,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Cut long values, up to a megabyte: ids go between processes with each report."""
+    """Shorten long values, up to a megabyte, since each report sends ids between processes."""
     return f"{val[:_LONGEST_ID]!r}…" if isinstance(val, str | bytes) and len(val) > _LONGEST_ID else None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Look for garbage neither while tests are collected nor later among them: they stay to the end."""
+    """Disable garbage collection while tests are collected, and exempt the collected tests from it later."""
     gc.disable()
     collected = yield
     gc.freeze()
@@ -82,11 +82,11 @@ def pytest_collection() -> Generator[None, object, object]:
     return collected
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # meanwhile marks are read and parameters sorted
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # the other hooks read marks and sort parameters
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
-    """Keep tests of a file, or of a service that files share, in one process where tests run in several.
+    """Keep tests of a file, or of files that share a service, in one process if tests run in several.
 
-    What they load and make is there once; given out one by one, tests cost xdist more than most of them take.
+    Each process creates shared objects once; xdist takes longer to send one test than most tests run.
     """
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
@@ -97,9 +97,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 
 
 def _running_order(items: Sequence[pytest.Item]) -> dict[pytest.Item, tuple[int, str, int]]:
-    """Begin with groups of services, then files with long tests: short files fill up what time is left.
+    """Run groups of services first, then files with long tests; short files fill the remaining time.
 
-    Within a group one kind of store comes after the other, and each file as a whole: services start once.
+    Within a group, tests are sorted by kind of store and by file, so that services start once.
     """
     files = {path: number for number, path in enumerate(dict.fromkeys(item.path for item in items))}
     long_files = {item.path for item in items if item.get_closest_marker("long")}
@@ -115,7 +115,7 @@ def _running_order(items: Sequence[pytest.Item]) -> dict[pytest.Item, tuple[int,
 
 
 def _group(item: pytest.Item) -> str:
-    """Name the service that a test shares with those of other files, or its file."""
+    """Return the name of the service that a test shares with other files, or else its file."""
     path = _path(item)
     folder, _, _ = path.partition("/")
     fixtures = getattr(item, "fixturenames", ())
@@ -129,7 +129,7 @@ def _group(item: pytest.Item) -> str:
 
 
 def _uses_servers(item: pytest.Item) -> bool:
-    """Tell whether a test has a store on PostgreSQL and S3, which start once, where few tests have one."""
+    """Return whether a test has a store on PostgreSQL and S3, which start once, as few tests use them."""
     if item.config.getoption("store") is not None:
         return False
     fixtures = getattr(item, "fixturenames", ())
@@ -156,10 +156,10 @@ def _parameter(item: pytest.Item, name: str) -> str:
 
 @pytest.fixture
 def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder at a path of its own: what tests share, such as processes, knows files by their paths.
+    """Return a folder with a unique path, since shared processes identify files by their paths.
 
-    Pytest's own folder is removed after the test, so that the next one may get the same path; and for its
-    number pytest looks at all folders so far, of which there are thousands.
+    Pytest removes its own folder after the test, so the next one may get the same path. To choose a number,
+    pytest lists all folders so far, and there are thousands.
     """
     name = re.sub(r"\W", "_", request.node.name)[:30]
     return tmp_path_factory.mktemp(f"{name}-{next(_numbers)}", numbered=False)
@@ -167,7 +167,7 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The folder of small public datasets: where RANKERY_TEST_DATA says, else beside the repository."""
+    """The folder of small public datasets: RANKERY_TEST_DATA, or the default beside the repository."""
     folder = Path(os.environ.get("RANKERY_TEST_DATA") or _REPOSITORY.parent / "shared" / "data")
     if not folder.is_dir():
         pytest.skip(f"no public datasets in {folder}; set RANKERY_TEST_DATA to their folder")
@@ -177,7 +177,7 @@ def shared_data() -> Path:
 @pytest.fixture(scope="session")
 def built_guide() -> Path:
     """The folder of the guide that `make` built."""
-    from app.guide.files import NOT_BUILT, SITE  # the process that gives out the tests needs no application
+    from app.guide.files import NOT_BUILT, SITE  # the process that distributes tests needs no application
 
     if not (SITE / "index.html").is_file():
         skip_without(NOT_BUILT)
@@ -186,9 +186,9 @@ def built_guide() -> Path:
 
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    """Find Chromium; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set.
+    """Return the path of Chromium; tests skip without it, or fail if RANKERY_TEST_REQUIRE_ALL is set.
 
-    The one without windows needs a sixth less of the processors.
+    The headless build needs a sixth less processor time.
     """
     named = os.environ.get("RANKERY_TEST_CHROMIUM")
     wanted = [named] if named else ["chromium-headless-shell", "chromium"]
@@ -201,7 +201,7 @@ def chromium_path() -> str:
 
 @pytest.fixture(autouse=True)
 def _quick_tracebacks() -> None:
-    """Until a test configures the log, a traceback would show every local variable, which takes seconds."""
+    """Until a test configures the log, omit local variables from tracebacks, which take seconds to print."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,

@@ -1,4 +1,4 @@
-"""Number of examples that Hypothesis draws: a quarter, and all where slow tests run."""
+"""Number of examples that Hypothesis draws: a quarter, or all if slow tests run."""
 
 from hypothesis import settings
 
@@ -12,10 +12,10 @@ settings.register_profile("all", deadline=None, max_examples=ALL)
 
 def load_profile(*, thorough: bool) -> None:
     """Choose the number of examples before test modules are imported."""
-    # Without a deadline: a busy machine must not fail a test, and speed is shown by benchmarks.
+    # No deadline: a busy machine must not fail a test, and benchmarks measure speed.
     settings.load_profile("all" if thorough else "some")
 
 
 def examples(most: int) -> int:
-    """Return the number of examples of a test that draws `most` where slow tests run."""
+    """Return the number of examples of a test that draws `most` if slow tests run."""
     return most * settings().max_examples // ALL

@@ -1,4 +1,4 @@
-"""A finished grid of trainings, put on record as a worker would have: versions of one model."""
+"""A finished grid of trainings, recorded as a worker records it: versions of one model."""
 
 import hashlib
 import io
@@ -31,13 +31,13 @@ _ITERATIONS = 30
 
 @dataclass(frozen=True)
 class Grid:
-    """What a grid made, the point of the smallest values first.
+    """The results of a grid, the point of the smallest values first.
 
     Attributes:
-        job_ids: Its jobs.
-        references: Its models.
-        best: Which of them is the best on the validation data.
-        tied: How many cannot be told from the best, itself included.
+        job_ids: Ids of its jobs.
+        references: References of its models.
+        best: Index of the best on the validation data.
+        tied: Number of trainings without a significant difference to the best, including the best.
     """
 
     job_ids: list[str]
@@ -58,17 +58,17 @@ def finished_grid(
 ) -> Grid:
     """Record a grid whose trainings have succeeded.
 
-    Those of the upper third of learning rates differ by noise alone; the others are worse. On the test data
-    another one happens to be the best.
+    Trainings with the highest third of learning rates differ only by noise; the others are worse. On the
+    test data, another training is the best by chance.
 
     Args:
-        store: Where it is recorded; a running service sees it at once.
-        name: The model that all are versions of.
-        size: Trainings, at most 60.
-        training_id: The dataset trained on; one without files is recorded when None.
-        test_id: The dataset tested on; one without files is recorded when None.
+        store: Store that records it; a running service shows it immediately.
+        name: Name of the model that all trainings are versions of.
+        size: Number of trainings, at most 60.
+        training_id: Dataset trained on; None records one without files.
+        test_id: Dataset tested on; None records one without files.
         seed: Seed of the values.
-        queries: Validation queries.
+        queries: Number of validation queries.
     """
     draw = np.random.default_rng(seed)
     query_ids = [f"q{place}" for place in range(queries)]
@@ -217,7 +217,7 @@ def _interval(values: np.ndarray) -> dict[str, float | None]:
 
 @cache
 def model_text() -> str:
-    """Train a small model whose scores rise with all features."""
+    """Train a small model whose scores increase with all features."""
     features = np.random.default_rng(0).uniform(size=(400, len(FEATURES)))
     parameters = {"objective": "regression", "num_leaves": 15, "min_data_in_leaf": 5, "verbosity": -1}
     labelled = lightgbm.Dataset(features, features.sum(axis=1), feature_name=list(FEATURES))

@@ -1,4 +1,4 @@
-"""Rows that are deleted for good within a transaction of a test."""
+"""Permanent deletion within a transaction of a test."""
 
 from core.store import Transaction
 from core.store.trash.holders import ActiveJobs
@@ -6,7 +6,7 @@ from core.store.trash.kinds import KINDS
 
 
 def purge(tx: Transaction, kind: str, *ids: str) -> list[str]:
-    """Delete objects past the trash, as `delete_objects` does; return the folders that nothing needs now."""
+    """Delete objects without the trash, as `delete_objects` does; return the folders that are unused now."""
     plan = tx.trash.plan(KINDS[kind], ids, ActiveJobs(), with_results=False)
     assert (plan.refused, plan.missing) == ([], [])
     tx.trash.add_trashed(plan)

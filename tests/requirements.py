@@ -1,4 +1,4 @@
-"""Programs and files that a machine may lack: a test without them skips and names what to install."""
+"""Programs and files that a machine may lack; a test without them skips and names the missing item."""
 
 import os
 import shutil
@@ -6,15 +6,15 @@ from typing import NoReturn
 
 import pytest
 
-# Where Debian keeps servers, which is not on every user's PATH.
+# Folder of servers on Debian, which is not on every user's PATH.
 _SYSTEM_FOLDERS = "/usr/sbin:/sbin"
 
 
 def skip_without(reason: str) -> NoReturn:
-    """Skip the test, or fail it where RANKERY_TEST_REQUIRE_ALL is set.
+    """Skip the test, or fail it if RANKERY_TEST_REQUIRE_ALL is set.
 
     Args:
-        reason: What is absent, and the command or variable that supplies it.
+        reason: The missing item, and the command or variable that supplies it.
     """
     if os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
         pytest.fail(reason)
@@ -22,6 +22,6 @@ def skip_without(reason: str) -> NoReturn:
 
 
 def require_program(program: str, package: str) -> str:
-    """Return the path of a program, or skip the test with the Debian package that holds it."""
+    """Return the path of a program; if it is missing, skip the test with the name of its Debian package."""
     found = shutil.which(program) or shutil.which(program, path=_SYSTEM_FOLDERS)
     return found or skip_without(f"{program} is not installed: apt-get install {package}")

@@ -13,7 +13,7 @@ _SLOW = re.compile(r"\bmark\.slow\b")
 
 
 def _column(number: int) -> set[str]:
-    """Return what a column of the table names: files, folders and targets of make."""
+    """Return the files, folders and make targets in a column of the table."""
     text = (ROOT / "CONTRIBUTING.md").read_text()
     table = text.partition("| rule |")[2].partition("\n\n")[0]
     return {name for row in table.splitlines()[2:] for name in _NAMED.findall(row.split("|")[number])}
@@ -23,7 +23,7 @@ SHORT, LONG = _column(2), _column(3)
 
 
 def test_what_the_table_names_exists() -> None:
-    """Files and folders of tests, and targets of the Makefile."""
+    """All files, folders and make targets in the table exist."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert SHORT
     assert LONG
@@ -33,7 +33,7 @@ def test_what_the_table_names_exists() -> None:
 
 
 def test_every_slow_test_is_in_the_table() -> None:
-    """By its file or by a folder around it."""
+    """The table has the file of each slow test, or a folder around it."""
     slow = [path for path in (ROOT / "tests").rglob("*.py") if _SLOW.search(path.read_text())]
     assert slow
     for path in slow:
@@ -42,7 +42,7 @@ def test_every_slow_test_is_in_the_table() -> None:
 
 
 def test_every_campaign_is_in_the_table() -> None:
-    """`make test-all` runs those that it names."""
+    """The table names the campaigns that `make test-all` runs."""
     recipe = re.search(r"^test-all:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert recipe is not None
     calls = [line.split()[1:] for line in recipe[1].splitlines() if "$(MAKE)" in line]
@@ -52,14 +52,14 @@ def test_every_campaign_is_in_the_table() -> None:
 
 
 def test_every_benchmark_is_in_the_table_of_the_guide() -> None:
-    """Each target `bench-…` of the Makefile has a row, and each row a target."""
+    """Each `bench-…` target of the Makefile has a row, and each row has a target."""
     targets = set(re.findall(r"^(bench-[a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     page = (ROOT / "docs" / "benchmarks.md").read_text()
     assert set(re.findall(r"\| `(bench-[a-z-]+)` \|$", page, re.MULTILINE)) == targets
 
 
 def test_every_folder_of_tests_is_in_the_table() -> None:
-    """By itself, or by folders and files within."""
+    """The table has each folder, or the folders and files within it."""
     folders = {path.parent for path in (ROOT / "tests").rglob("test_*.py")} - {ROOT / "tests"}
     held = {ROOT / name for name in SHORT if name.startswith("tests/")}
     assert [each for each in folders if not any(each.is_relative_to(name) for name in held)] == []
@@ -75,7 +75,7 @@ def _rows() -> list[set[str]]:
 
 
 def test_every_folder_is_in_the_table_of_layers() -> None:
-    """Those at the top, and those within the four packages; what is named exists."""
+    """The table has the top folders and those of the four packages, and all its entries exist."""
     listed = subprocess.run(
         [require_program("git", "git"), "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
@@ -89,7 +89,7 @@ def test_every_folder_is_in_the_table_of_layers() -> None:
 
 
 def test_rows_are_in_the_order_of_the_import_contracts() -> None:
-    """Each layer of the features, of the worker and of the core is a row, from the top down."""
+    """Each layer of the features, the worker and the core is a row, from top to bottom."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     rows = [{name.removesuffix(".py").replace("/", ".") for name in row} for row in _rows()]
     for contract in (each for each in contracts if each["type"] == "layers"):

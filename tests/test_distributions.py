@@ -1,4 +1,4 @@
-"""The two distributions: one version, and everything that each needs inside."""
+"""The two distributions: one version, and all needed files in each."""
 
 import os
 import re
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def project(folder: Path) -> dict[str, Any]:
-    """Return what a pyproject.toml says of its distribution."""
+    """Return the project table of a pyproject.toml."""
     described: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     return described
 
@@ -27,7 +27,7 @@ CLIENT, SERVER = project(ROOT), project(ROOT / "server")
 
 
 def test_both_have_one_version() -> None:
-    """The server requires the client of exactly its own version, which the client tells."""
+    """The server requires the client of exactly its own version, and the client reports this version."""
     assert CLIENT["version"] == SERVER["version"] == rankery.__version__
     assert f"rankery=={CLIENT['version']}" in SERVER["dependencies"]
     for field in ("requires-python", "license", "license-files", "authors", "keywords"):
@@ -35,14 +35,14 @@ def test_both_have_one_version() -> None:
 
 
 def test_the_client_requires_little() -> None:
-    """Arrays, frames and figures are extras, so that its environment stays below 60 MB."""
+    """Arrays, frames and figures are extras, so the client's environment stays below 60 MB."""
     required = {re.split(r"[\[>=]", requirement)[0] for requirement in CLIENT["dependencies"]}
     assert required == {"httpx", "pydantic", "rich", "typer", "typing-extensions"}
 
 
 @pytest.mark.parametrize("lock", ["installer", "service", "extras", "build"])
 def test_the_lock_of_development_holds_the_others(lock: str) -> None:
-    """So that no layer of `.venv` takes back a version that another one needs."""
+    """No layer of `.venv` replaces a version that another layer needs."""
     pinned = _pinned(lock)
     assert pinned
     assert pinned <= _pinned("development")
@@ -63,7 +63,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 def test_the_wheels_hold_every_module_once(built: Path, built_guide: Path) -> None:
-    """With the generated half of the client, the dashboard's files, the built guide and the licence."""
+    """The wheels have the generated client, the dashboard's files, the built guide and the licence, too."""
     wheels = {path.name.partition("-")[0]: path for path in built.glob("*.whl")}
     assert wheels.keys() == {"rankery", "rankery_server"}
     for name, packages in (("rankery", ("rankery",)), ("rankery_server", ("app", "core", "worker"))):
@@ -75,7 +75,7 @@ def test_the_wheels_hold_every_module_once(built: Path, built_guide: Path) -> No
 
 
 def _files(package: Path) -> list[Path]:
-    """List what a package needs at run time."""
+    """List the files that a package needs at run time."""
     suffixes = (".py", ".html", ".css", ".js", ".json", ".svg")
     site = package / "guide" / "site"
     files = [path for path in package.rglob("*") if path.is_file()]
@@ -96,7 +96,7 @@ def test_an_index_would_take_them(built: Path) -> None:
 
 @pytest.mark.long
 def test_the_lock_has_wheels_for_arm() -> None:
-    """On the newest Python; `make check-platforms` resolves it for every Python on every platform."""
+    """The lock has wheels for the newest Python; `make check-platforms` checks all versions and platforms."""
     fault = resolution_fault("3.14", "aarch64-unknown-linux-gnu")
     if fault and "error sending request" in fault and not os.environ.get("RANKERY_TEST_REQUIRE_ALL"):
         pytest.skip("the package index is out of reach: set UV_DEFAULT_INDEX to another one")

@@ -1,4 +1,4 @@
-"""The settings as the documentation lists them."""
+"""The table of settings in the documentation."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ PROCESSES: dict[str, type[BaseSettings]] = {"API": ApiSettings, "worker": Worker
 
 
 def rows() -> list[str]:
-    """Return a row a setting: its variable, who reads it, its default and what it is."""
+    """Return a row per setting: variable, readers, default and description."""
     found: dict[str, list[str]] = {}
     for process, settings in PROCESSES.items():
         for name, field in settings.model_fields.items():
@@ -26,6 +26,6 @@ def rows() -> list[str]:
 
 
 def test_the_page_lists_every_setting_as_it_is() -> None:
-    """A setting that is new, gone or changed makes its row false."""
+    """The page's rows equal the current settings."""
     listed = [line for line in PAGE.read_text().splitlines() if line.startswith("| `RANKERY_")]
     assert listed == rows()

@@ -1,11 +1,11 @@
-"""Modules that a process of the service imports until it is ready."""
+"""Modules that a process of the service imports before it is ready."""
 
 import subprocess
 import sys
 
 import pytest
 
-# None is used before a request or a job needs it; each takes a tenth of a second to two seconds.
+# A request or a job imports them when it needs them; each import takes 0.1 s to 2 s.
 _LATER = {
     *("alembic", "dask", "distributed", "jax", "matplotlib", "optuna", "pandas", "plotly", "polars"),
     *("pyarrow.dataset", "scipy.special", "scipy.stats", "sklearn"),
@@ -18,7 +18,7 @@ _WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); imp
     ("program", "absent"),
     [
         ("import app.application", _LATER | {"lightgbm", "celery", "redis"}),
-        # The pool processes share by their fork what jobs of all kinds import.
+        # Forked pool processes share the modules that jobs of all kinds import.
         (_WORKER, _LATER - {"scipy.special"}),
         (
             "import rankery.processes; rankery.processes.unknown_variables()",
@@ -28,7 +28,7 @@ _WORKER = "import core.unused_packages as unused; unused.leave_out_unused(); imp
     ids=["api", "worker", "settings"],
 )
 def test_a_start_imports_nothing_that_is_used_later(program: str, absent: set[str]) -> None:
-    """Whichever extras are installed."""
+    """Modules that are used later are not imported at start, whichever extras are installed."""
     found = f"print(*sorted(name for name in {sorted(absent)!r} if sys.modules.get(name)))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", f"import sys\n{program}\n{found}"],
@@ -40,7 +40,7 @@ def test_a_start_imports_nothing_that_is_used_later(program: str, absent: set[st
 
 
 def test_packages_of_no_use_are_left_out_before_arrow_looks_for_them() -> None:
-    """The first array of a process would import pandas."""
+    """Arrow's search for pandas is disabled, since the first array would import pandas."""
     program = (
         "import sys; from core.unused_packages import leave_out_unused; leave_out_unused()\n"
         "import pyarrow; pyarrow.array([1.0]); pyarrow.table({'a': [1]})\n"

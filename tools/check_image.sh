@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build the image of the Dockerfile in a clean root, run it, and print its size. Needs root and Debian's buildah and
-# mmdebstrap, but no engine and no registry: the base image is made from Debian's packages.
+# mmdebstrap, but no container engine and no registry: the base image is made from Debian's packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,7 +9,7 @@ trap 'rm -rf "$folder"' EXIT
 export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
 buildah() { command buildah --root "$folder/storage" --runroot "$folder/run" "$@"; }
 
-# The machine's certificates and its configuration of pip, for a machine behind a mirror.
+# Copy the machine's certificates and pip configuration into the base image, for a machine behind a package mirror.
 hooks=(--customize-hook='copy-in /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs')
 [ ! -e /etc/pip.conf ] || hooks+=(--customize-hook='copy-in /etc/pip.conf /etc')
 mmdebstrap --quiet --variant=minbase --include=ca-certificates,python3,python3-venv "${hooks[@]}" \

@@ -114,7 +114,7 @@ def _training_options(document: Document) -> str:
         "",
     )
     return _HEADER.format(
-        what="Options of `rankery train` that are declared with the service's."
+        what="Options of `rankery train`, generated from the training options that the service declares."
     ) + "\n".join(lines)
 
 

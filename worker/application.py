@@ -33,7 +33,8 @@ def make_celery(settings: WorkerSettings, lane: str) -> Any:
         task_ignore_result=True,
         result_backend=None,
         task_default_queue=queue_of(lane),
-        # Prefetch one message a process, so that none waits at a busy worker while another is idle.
+        # With `worker_prefetch_multiplier=1`, a process takes its next message after its present job, so that
+        # no message waits at a busy worker while another is idle.
         task_acks_late=True,
         # An expired lease requeues the job of a killed process, so its message may be dropped.
         task_reject_on_worker_lost=False,
@@ -98,7 +99,7 @@ class _LaneWorker(Worker):  # type: ignore[misc]
 
 
 def _connect(settings: WorkerSettings, stop: StopFlag, process: PoolProcess, sweeper: Sweeper) -> None:
-    """Answer Celery's signals. Each has one receiver, so that a second application replaces the first."""
+    """Connect receivers to Celery's signals; a second application replaces those of the first."""
 
     def on_logging(**_: Any) -> None:
         configure_logging(settings)

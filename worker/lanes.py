@@ -45,7 +45,7 @@ def run(settings: WorkerSettings, lane: str | None = None) -> None:
     lanes = [] if stop.is_set() else [_LaneProcess(settings, name) for name in LANES]
     while not stop.is_set():
         for process in lanes:
-            process.keep_up()
+            process.restart_if_ended()
         time.sleep(_WATCH_SECONDS)
     for process in lanes:
         process.terminate()
@@ -64,7 +64,7 @@ class _LaneProcess:
         self._lane = lane
         self._start()
 
-    def keep_up(self) -> None:
+    def restart_if_ended(self) -> None:
         """Restart the process if it has ended."""
         ended, status = os.waitpid(self._pid, os.WNOHANG)
         if not ended:

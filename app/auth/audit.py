@@ -11,7 +11,7 @@ from app.auth.rate_limit import Buckets
 from app.auth.scopes import rule_of
 from app.http.access_log import CLIENT_LEFT
 from app.http.addresses import address_of
-from app.http.caller import ANYBODY, READ, SCORE, caller_in, caller_of
+from app.http.caller import ANYBODY, READ, SCORE, caller_in, rate_limit_key
 from app.http.middleware import HttpMiddleware
 from app.http.services import Services, registered
 from app.http.thread_pools import AUDIT, NOTES, ThreadPool
@@ -62,8 +62,10 @@ class AuditMiddleware(HttpMiddleware):
                 await self._record(scope, HTTPStatus.SERVICE_UNAVAILABLE, NOTES)
         except Exception as error:
             if not answered:
-                left = isinstance(error, ClientDisconnect)
-                await self._record(scope, CLIENT_LEFT if left else HTTPStatus.INTERNAL_SERVER_ERROR, NOTES)
+                disconnected = isinstance(error, ClientDisconnect)
+                await self._record(
+                    scope, CLIENT_LEFT if disconnected else HTTPStatus.INTERNAL_SERVER_ERROR, NOTES
+                )
             raise
 
     async def _record(self, scope: Scope, status: int, pool: ThreadPool) -> None:
@@ -83,7 +85,9 @@ class AuditMiddleware(HttpMiddleware):
             return False
         caller = caller_in(scope)
         is_unauthenticated = caller is ANYBODY or (caller.key_id is None and status >= HTTPStatus.BAD_REQUEST)
-        return not is_unauthenticated or self._unauthenticated.take(caller_of(scope), time.monotonic()) == 0
+        return (
+            not is_unauthenticated or self._unauthenticated.take(rate_limit_key(scope), time.monotonic()) == 0
+        )
 
 
 def _add_entry(scope: Scope, status: int) -> None:

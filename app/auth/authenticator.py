@@ -18,7 +18,7 @@ _MINUTE_SECONDS = 60.0
 class Authenticator:
     """Identify callers by their credentials.
 
-    Wrong keys are limited per address and process: a burst, then as many a minute. The limit reduces load;
+    In each process an address may send a burst of wrong keys, and then as many per minute. This limits load;
     keys of 256 random bits cannot be guessed. A valid key always passes, since many clients may share an
     address: every key is looked up, unseen keys in a separate thread pool.
 
@@ -37,7 +37,7 @@ class Authenticator:
             StoreUnavailable: The database does not answer.
         """
         known = self.key_cache.keys_exist
-        return await LOOKUPS.run(self.key_cache.ask_whether_keys_exist) if known is None else known
+        return await LOOKUPS.run(self.key_cache.read_whether_keys_exist) if known is None else known
 
     async def identify(self, credential: Credential, address: str) -> Caller:
         """Return the caller of a credential.
@@ -49,7 +49,7 @@ class Authenticator:
         if caller := self.key_cache.fresh(credential):
             return caller
         threads = LOOKUPS if self.key_cache.was_accepted(credential) else UNKNOWN_CREDENTIALS
-        caller = await threads.run(lambda: self.key_cache.ask(credential))
+        caller = await threads.run(lambda: self.key_cache.read(credential))
         if caller is not None:
             return caller
         if credential.kind == "session":

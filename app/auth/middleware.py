@@ -14,7 +14,7 @@ from app.auth.credentials import credential_of
 from app.auth.origins import Hosts, is_foreign
 from app.auth.refusals import Refusal
 from app.auth.scopes import HEALTH, METRICS, SIGN_IN, rule_of
-from app.http.caller import ANYBODY, OWNER, Caller, caller_in, caller_of, set_caller
+from app.http.caller import ANYBODY, OWNER, Caller, caller_in, rate_limit_key, set_caller
 from app.http.middleware import HttpMiddleware
 from app.http.problems import KINDS, http_problem, problem
 from app.http.services import registered
@@ -48,8 +48,8 @@ class AuthMiddleware(HttpMiddleware):
         with limited_to(caller_in(scope).projects):
             await (answer or self.app)(scope, receive, send)
         key_id = caller_in(scope).key_id
-        if key_id is not None and authenticator.key_cache.begin_note(key_id):
-            await NOTES.run(lambda: authenticator.key_cache.note_use(key_id))
+        if key_id is not None and authenticator.key_cache.begin_recording_use(key_id):
+            await NOTES.run(lambda: authenticator.key_cache.record_use(key_id))
 
     async def _refusal(self, request: Request, authenticator: Authenticator) -> Response | None:
         try:
@@ -90,7 +90,7 @@ async def _identified(request: Request, authenticator: Authenticator) -> Caller:
     credential = credential_of(request)
     if credential is None:
         raise refusals.unauthenticated(refusals.NO_KEY)
-    return await authenticator.identify(credential, caller_of(request.scope))
+    return await authenticator.identify(credential, rate_limit_key(request.scope))
 
 
 def _owner(request: Request) -> Caller:

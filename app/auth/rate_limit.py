@@ -8,7 +8,7 @@ from http import HTTPStatus
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.auth.scopes import HEALTH, rule_of
-from app.http.caller import SCORE, caller_of
+from app.http.caller import SCORE, rate_limit_key
 from app.http.middleware import HttpMiddleware
 from app.http.problems import http_problem
 from app.settings import ApiSettings
@@ -20,8 +20,8 @@ class Buckets:
     """Token buckets, one per caller: a burst limit and a long-term rate.
 
     The generic cell rate algorithm (ITU-T I.371) stores one number per caller: the time at which its bucket
-    will be full again. The least recently seen callers are evicted and restart with a full bucket, so that
-    many addresses neither need memory nor lock a caller out.
+    will be full again. The least recently seen callers are evicted and restart with a full bucket: requests
+    from very many addresses neither exhaust memory nor lock other callers out.
 
     Args:
         per_second: Tokens that a bucket gains a second.
@@ -90,7 +90,7 @@ class RateLimit(HttpMiddleware):
             return
         purpose = purpose_of(scope["method"], scope["path"])
         buckets = self._buckets.get(purpose)
-        wait_seconds = buckets.take(caller_of(scope), time.monotonic()) if buckets else 0.0
+        wait_seconds = buckets.take(rate_limit_key(scope), time.monotonic()) if buckets else 0.0
         if buckets is None or not wait_seconds:
             await self.app(scope, receive, send)
             return
@@ -101,7 +101,7 @@ class RateLimit(HttpMiddleware):
 
 
 def purpose_of(method: str, path: str) -> str:
-    """Return the rate limit that applies to a request."""
+    """Return the purpose of a request, which selects its rate limit: `read`, `write` or `score`."""
     if method in _READS:
         return READING
     rule = rule_of(path)

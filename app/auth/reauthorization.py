@@ -6,7 +6,7 @@ from app.auth.authenticator import Authenticator
 from app.auth.credentials import credential_of
 from app.auth.refusals import Refusal
 from app.auth.scopes import rule_of
-from app.http.caller import caller_of
+from app.http.caller import rate_limit_key
 from core.errors import StoreUnavailable
 
 
@@ -24,7 +24,7 @@ async def is_still_authorized(request: Request, authenticator: Authenticator) ->
         credential = credential_of(request)
         if credential is None:
             return False
-        return (await authenticator.identify(credential, caller_of(request.scope))).may(needed)
+        return (await authenticator.identify(credential, rate_limit_key(request.scope))).may(needed)
     except Refusal:
         return False
     except StoreUnavailable:

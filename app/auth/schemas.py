@@ -96,9 +96,8 @@ class KeyRequest(RequestModel):
     scopes: Annotated[list[KeyScope], AfterValidator(_distinct)] = Field(
         min_length=1,
         max_length=4,
-        description="`read`: read everything except keys and audit log; `write`: also submit, upload,"
-        " delete; `score`: rank"
-        " documents only; `admin`: everything",
+        description="`read`: read everything except keys and audit log; `write`: also submit, upload, delete;"
+        " `score`: rank documents only; `admin`: everything",
         json_schema_extra={"uniqueItems": True},
     )
     expires_at: Annotated[

@@ -61,5 +61,5 @@ def change_click_log(
         log = tx.click_logs.get(log_id)
         log.name = body.name or log.name
         if "project" in body.model_fields_set:
-            tx.projects.move_made(log, body.project)
+            tx.projects.move_data(log, body.project)
     return ClickLog.model_validate(log)

@@ -100,8 +100,7 @@ class AddressLogRequest(RequestModel):
 
     source: _Address | Annotated[list[_Address], Field(min_length=1, max_length=MAX_FILES)] = Field(
         description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`, or"
-        " `upload:` and an id; with"
-        " `files` the URL of a folder",
+        " `upload:` and an id; with `files` the URL of a folder",
         examples=["s3://clicks/2026-05/part-0.parquet"],
     )
     files: str | None = Field(
@@ -148,7 +147,7 @@ class AddressLogRequest(RequestModel):
 _NAME: TypeAdapter[str] = TypeAdapter(DatasetName)
 
 
-def log_name(name: str) -> str:
+def checked_log_name(name: str) -> str:
     """Validate the name of a click log from an upload.
 
     Raises:

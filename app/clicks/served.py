@@ -100,7 +100,7 @@ def make_served_log(
     """Create a click log from the rankings that a model served with `keep`, and from their events.
 
     A job creates it. Each list has the version of the model, the time, the hashed user, and propensities of
-    1, since a version always ranks alike.
+    1, since a version always gives the same ranking.
     """
     since, until = body.period()
     options = {} if body.actions is None else {"actions": body.actions}

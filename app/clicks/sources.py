@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import Body
 from starlette.responses import Response
 
-from app.clicks.schemas import AddressLogRequest, ClickLog, log_name
+from app.clicks.schemas import AddressLogRequest, ClickLog, checked_log_name
 from app.clicks.uploads import (
     ADDRESS_EXAMPLES,
     LogUpload,
@@ -67,7 +67,7 @@ def import_click_log(
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
         tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs)
         log = tx.click_logs.add(
-            body.name or log_name(first[-_MAX_NAME_LENGTH:]),
+            body.name or checked_log_name(first[-_MAX_NAME_LENGTH:]),
             source,
             key_id=caller.key_id,
             project=body.project,

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.responses import Response
 
 from app.clicks import schemas
-from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE, log_name
+from app.clicks.schemas import ACTIONS, COLUMNS, FORMAT_LIST, RANK_BASE, checked_log_name
 from app.http.bodies import parse_json
 from app.http.caller import UseCaller
 from app.http.idempotency import IdempotentRequest, UseIdempotencyKey
@@ -145,7 +145,7 @@ class LogUpload:
         if problems:
             raise InvalidInput(*problems)
         upload = cls(received, options, str(options.pop("format", "auto")))
-        log_name(upload.name)
+        checked_log_name(upload.name)
         return upload
 
     @property
@@ -221,13 +221,13 @@ async def upload_click_log(
     Until then the log is `pending`; if it cannot be read, it is `invalid`, with up to 100 errors by line and
     column. Users are numbered; their names are not stored.
 
-    A JSON body names addresses below `RANKERY_SOURCES`, or a finished resumable upload.
+    A JSON body names addresses that begin with a prefix of `RANKERY_SOURCES`, or a finished resumable upload.
     """
     log_id = new_id("clk_")
     limit = services.settings.max_upload_bytes
     upload = await receive_form(request, services, upload_keys(log_id), MAX_FIELD_BYTES, limit, LogUpload.of)
-    repeatable = idempotency.of(upload.request_digest())
-    return await run_in_threadpool(register_log, services, caller.key_id, repeatable, upload, log_id)
+    idempotent = idempotency.of(upload.request_digest())
+    return await run_in_threadpool(register_log, services, caller.key_id, idempotent, upload, log_id)
 
 
 def register_log(
@@ -243,7 +243,8 @@ def register_log(
     settings = services.settings
 
     def record(tx: Transaction) -> tuple[JSONResponse, list[Job]]:
-        # The bytes of resumable uploads already count as the log's.
+        # `record_files` has marked resumable uploads as used, so the quota no longer counts them as uploads:
+        # count all bytes as the log's.
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs)
         log = upload.add(tx, log_id, key_id)

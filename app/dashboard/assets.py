@@ -1,4 +1,4 @@
-"""Serve the static files of the pages."""
+"""Templates and static files of the pages."""
 
 from functools import cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from starlette.routing import Mount, Route, Router
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 
-from app.dashboard.own_files import FOLDER, files_url, static_file
+from app.dashboard.versioned_files import FOLDER, files_url, static_file
 from app.http.root_path import root_path_of
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ TITLE = "Page not found"
 
 
 class MissingPages(HttpMiddleware):
-    """ASGI middleware that answers 404 with a page where a browser expects one.
+    """ASGI middleware that replaces responses with the status 404 by a page, for browsers that expect a page.
 
-    Other clients, and callers without a key, get the JSON problem.
+    Other clients get the JSON problem.
     """
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -43,7 +43,7 @@ class MissingPages(HttpMiddleware):
 
 
 def _detail(body: bytes) -> str | None:
-    """Return the detail of a problem about this address, None for other contents."""
+    """Return the detail of a problem in JSON, None for other bodies."""
     try:
         detail = json.loads(body)["detail"]
     except (ValueError, TypeError, KeyError):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class NavigationPage:
-    """A page that the navigation links.
+    """A page to which the navigation has a link.
 
     Attributes:
         name: Name of its template.
-        path: Its path.
+        path: Its URL path.
         label: Display name.
     """
 
@@ -24,7 +24,7 @@ class Section:
 
     Attributes:
         label: Display name.
-        pages: Its pages; the entry opens the first.
+        pages: Its pages; a click on the entry opens the first one.
     """
 
     label: str

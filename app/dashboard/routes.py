@@ -11,7 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.dashboard.assets import templates
 from app.dashboard.navigation import SECTIONS
-from app.dashboard.own_files import files_url, modules_of
+from app.dashboard.versioned_files import files_url, modules_of
 from app.experiments.schemas import Status as ExperimentStatus
 from app.http.caller import caller_in
 from app.http.path_parameters import any_text
@@ -64,7 +64,7 @@ GUIDE_PAGES: Mapping[str, str] = MappingProxyType(
     }
 )
 
-_USUAL_NAMES = dict(USUAL_NAMES)
+_USUAL_COLUMN_NAMES = dict(USUAL_NAMES)
 CLICK_FORMATS = (
     ("", "detected from the content (default)"),
     ("table", "table: CSV, TSV or Parquet"),
@@ -79,7 +79,7 @@ router = Router(include_in_schema=False, default_response_class=HTMLResponse)
 
 @router.get("/")
 def overview_page(request: Request) -> Response:
-    """Show the overview; redirect old URLs of the list of jobs."""
+    """Show the overview; redirect `/?kind=…`, the list of jobs of earlier releases, to `/jobs`."""
     if "kind" in request.query_params:
         return RedirectResponse(f"/jobs?{request.url.query}")
     return page(request, "overview", "Overview")
@@ -106,13 +106,13 @@ def job_page(request: Request, job_id: str) -> Response:
 @router.get("/datasets")
 def datasets_page(request: Request) -> Response:
     """List the datasets, with a form to upload."""
-    return page(request, "datasets", "Datasets", usual_names=_USUAL_NAMES)
+    return page(request, "datasets", "Datasets", usual_column_names=_USUAL_COLUMN_NAMES)
 
 
 @router.get("/datasets/{dataset_id}")
 def dataset_page(request: Request, dataset_id: str) -> Response:
     """Show one dataset: its findings, statistics, features and queries, or why it cannot be read."""
-    return page(request, "dataset", dataset_id, section="datasets", usual_names=_USUAL_NAMES)
+    return page(request, "dataset", dataset_id, section="datasets", usual_column_names=_USUAL_COLUMN_NAMES)
 
 
 @router.get("/datasets/{dataset_id}/queries/" + any_text("query_id"))
@@ -199,7 +199,7 @@ def ranking_page(request: Request, ranking_id: str) -> Response:
 
 @router.get("/aliases")
 def aliases_page(request: Request) -> Response:
-    """List the models with a given alias, and show how to try them."""
+    """List the models that have a given alias, with their metrics and links to try and to promote them."""
     return page(request, "aliases", "Aliases")
 
 
@@ -211,7 +211,7 @@ def interleavings_page(request: Request) -> Response:
 
 @router.get("/interleavings/{interleaving_id}")
 def interleaving_page(request: Request, interleaving_id: str) -> Response:
-    """Show one interleaving: its verdict, and the test so far."""
+    """Show one interleaving: its verdict, and the share of preferences by number of decided units."""
     return page(request, "interleaving", interleaving_id, section="interleavings")
 
 
@@ -242,7 +242,7 @@ def experiments_page(request: Request) -> Response:
 
 @router.get("/experiments/{experiment_id}")
 def experiment_page(request: Request, experiment_id: str) -> Response:
-    """Show one experiment: its trainings, and its report or estimate."""
+    """Show one experiment: its trainings, and its report or, after a dry run, its estimated duration."""
     return page(request, "experiment", experiment_id, section="experiments")
 
 
@@ -278,7 +278,7 @@ def audit_page(request: Request) -> Response:
 
 @router.get("/settings/storage")
 def storage_page(request: Request) -> Response:
-    """Show the bytes by kind, and the trash."""
+    """Show the stored bytes by kind of object, and the trash."""
     return page(request, "storage", "Storage")
 
 
@@ -320,7 +320,7 @@ def page(
         {
             "page": name,
             "title": title,
-            "listed": section or name,
+            "current_list": section or name,
             "sections": SECTIONS,
             "files_url": files_url(),
             "modules": modules_of(name),

@@ -17,7 +17,7 @@ from app.auth.refusals import Refusal
 from app.auth.scopes import SIGN_IN, SIGN_OUT
 from app.dashboard.assets import templates
 from app.http.bodies import too_large
-from app.http.caller import READ, Caller, caller_of, set_caller
+from app.http.caller import READ, Caller, rate_limit_key, set_caller
 from app.http.root_path import root_path_of
 from app.http.route import Router
 from app.http.services import Services, UseServices
@@ -45,7 +45,7 @@ async def sign_in(request: Request, services: UseServices, authenticator: UseAut
     target = fields.get("next", "/")
     try:
         caller = await authenticator.identify(
-            Credential.of_key(fields.get("key", "").strip()), caller_of(request.scope)
+            Credential.of_key(fields.get("key", "").strip()), rate_limit_key(request.scope)
         )
         if not caller.may(READ):
             raise refusals.forbidden(caller, READ)
@@ -60,7 +60,7 @@ async def sign_out(request: Request, services: UseServices, authenticator: UseAu
     """End the browser's session, if there is one."""
     if session := session_of(request):
         with suppress(Refusal):
-            set_caller(request.scope, await authenticator.identify(session, caller_of(request.scope)))
+            set_caller(request.scope, await authenticator.identify(session, rate_limit_key(request.scope)))
             await run_in_threadpool(_end_session, services, authenticator, session)
     answer = RedirectResponse(SIGN_IN, HTTPStatus.SEE_OTHER)
     clear_session(answer, path=_cookie_path(request), https=request.url.scheme == "https")
@@ -78,9 +78,9 @@ def same_site_url(target: str) -> str:
     except ValueError:
         return "/"
     plain = target.isascii() and target.isprintable() and "\\" not in target and " " not in target
-    own = target.startswith("/") and not target.startswith("//") and not parts.scheme and not parts.netloc
+    is_path = target.startswith("/") and not target.startswith("//") and not parts.scheme and not parts.netloc
     is_sign_in = parts.path in (SIGN_IN, SIGN_OUT)
-    return target if plain and own and not is_sign_in else "/"
+    return target if plain and is_path and not is_sign_in else "/"
 
 
 def _begin_session(
@@ -128,7 +128,7 @@ async def _fields(request: Request) -> dict[str, str]:
     """Parse the sign-in form.
 
     Raises:
-        HTTPException: 413 for a larger form.
+        HTTPException: 413 for a form with more than `MAX_FORM_BYTES`.
     """
     content = bytearray()
     async for chunk in request.stream():

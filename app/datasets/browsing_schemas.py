@@ -83,7 +83,7 @@ class QueryEntry(ResponseModel):
         description="Smallest label; null if no document has a label", examples=[0.0]
     )
     max_label: float | None = Field(examples=[4.0])
-    query_text: str | None = optional_text("What the user searched for", "red shoes")
+    query_text: str | None = optional_text("Text that the user searched for", "red shoes")
     columns: dict[str, str] = Field(description="Other columns of the query", examples=[{"market": "de"}])
 
 
@@ -123,7 +123,7 @@ class JudgedQuery(ResponseModel):
     """A query with some of its documents."""
 
     query_id: str = Field(examples=["10032"])
-    query_text: str | None = optional_text("What the user searched for", "red shoes")
+    query_text: str | None = optional_text("Text that the user searched for", "red shoes")
     weight: float | None = Field(description="Weight of the query, if queries have weights", examples=[None])
     columns: dict[str, str] = Field(description="Other columns of the query", examples=[{"market": "de"}])
     total: int = Field(description="Number of documents of the query", examples=[120])

@@ -41,5 +41,5 @@ def _parts(tx: Transaction, dataset: Dataset) -> dict[str, Counts]:
 
 
 def _counts(statistics: dict[str, Any]) -> Counts:
-    largest = (statistics.get("label_range") or {}).get("maximum")
-    return Counts(statistics["queries"], statistics["documents"], statistics["features"], largest)
+    max_label = (statistics.get("label_range") or {}).get("maximum")
+    return Counts(statistics["queries"], statistics["documents"], statistics["features"], max_label)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.datasets.schemas import DatasetFit, PartName
-from core.data.fitting import AbsentFeatures
+from core.data.feature_alignment import AbsentFeatures
 from core.errors import ArtifactDamaged, ModelError, NotFound
 from core.names import first_names
 from core.scorers import read_model
@@ -18,7 +18,7 @@ from core.types import Precision
 _CONTENTS_KEPT = 256
 _MODELS_KEPT = 256
 _PARTS: tuple[PartName, ...] = ("test", "validation", "train")
-_RANKING = "rnk_"
+_RANKING_PREFIX = "rnk_"
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _MeasuredModel:
         name: Reference of the model.
         used: The features that decide its scores.
         datasets: The datasets of its training, by part.
-        tested_on: Its test dataset, or that of its last evaluation on other data; None without either.
+        tested_on: Its test dataset, else the dataset of its last evaluation on other data, else None.
     """
 
     name: str
@@ -64,7 +64,7 @@ class DatasetFits:
         self._rankings: list[Ranking] = []
         self._models: list[_MeasuredModel] = []
         for reference in dict.fromkeys(references):
-            if reference.startswith(_RANKING):
+            if reference.startswith(_RANKING_PREFIX):
                 self._rankings.append(tx.rankings.get(reference))
             else:
                 self._models.append(_MeasuredModel.of(store, tx, tx.models.resolve(reference)))
@@ -118,20 +118,20 @@ class DatasetFits:
         known = feature_names if feature_names is not None else _names_of(self._store, dataset.data_key)
         if known is None:
             return None, ()
-        most: tuple[str, ...] = ()
+        most_absent: tuple[str, ...] = ()
         for model in self._models:
             absent = AbsentFeatures.among(known, model.used)
             if absent.are_majority:
                 return _missing_features_reason(model, absent, len(known)), absent.names
-            most = max(most, absent.names, key=len)
-        return None, most
+            most_absent = max(most_absent, absent.names, key=len)
+        return None, most_absent
 
 
-def _missing_features_reason(model: _MeasuredModel, absent: AbsentFeatures, known: int) -> str:
-    sizes = f"; it has {known:,}" if known < absent.used else ""
+def _missing_features_reason(model: _MeasuredModel, absent: AbsentFeatures, n_features: int) -> str:
+    size = f"; it has {n_features:,}" if n_features < absent.used else ""
     return (
         f"lacks {len(absent.names):,} of the {absent.used:,} features that {model.name} uses"
-        f" ({first_names(absent.names)}){sizes}"
+        f" ({first_names(absent.names)}){size}"
     )
 
 

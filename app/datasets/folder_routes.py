@@ -73,7 +73,7 @@ def get_folder(
 
     The files are recognised by their names in MSLR-WEB10K and 30K, Yahoo, Istella, LETOR 3.0 and 4.0.
     """
-    found = DataRoots(services.settings.data_roots).look(folder)
+    found = DataRoots(services.settings.data_roots).recognise(folder)
     parts = {part: FolderPart(file=name, size_bytes=found.sizes[part]) for part, name in found.parts.items()}
     return DataFolder(folder=found.folder, parts=parts, folders=list(found.folders))
 

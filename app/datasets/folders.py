@@ -27,8 +27,7 @@ class FolderDatasetRequest(RequestModel):
         min_length=1,
         max_length=MAX_FOLDER_LENGTH,
         description="Path below a data root, or absolute path; Yahoo's sets are `…/set1` and `…/set2`; with"
-        " `files`"
-        " also `s3://bucket/prefix`",
+        " `files` also `s3://bucket/prefix`",
         examples=["MSLR-WEB30K/Fold1"],
     )
     part: PartName | None = Field(
@@ -79,8 +78,10 @@ class FolderDatasetRequest(RequestModel):
         names = ("non_contiguous_queries", "repeated_features", "columns", "feature_names")
         given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
         if self.files is None:
-            alone = [*given, *(["format"] if self.format is not None else [])]
-            problems = [InputProblem(f"/{name}", "requires files, which is missing") for name in alone]
+            without_files = [*given, *(["format"] if self.format is not None else [])]
+            problems = [
+                InputProblem(f"/{name}", "requires files, which is missing") for name in without_files
+            ]
         else:
             problems = [InputProblem("/part", "cannot be combined with files")] if self.part else []
         if problems:
@@ -97,7 +98,7 @@ class FolderDatasets:
     """
 
     def __init__(self, data_roots: DataRoots, request: FolderDatasetRequest) -> None:
-        self._folder = data_roots.look(request.folder)
+        self._folder = data_roots.recognise(request.folder)
         self._name = request.name
         self._project = request.project
         parts = self._folder.parts
@@ -234,17 +235,17 @@ def add_folder(
         ByteQuotaExceeded: The key exceeds its quota of bytes.
         JobQuotaExceeded: The key exceeds its quota of jobs.
     """
-    asked = FolderDatasets(
+    requested = FolderDatasets(
         DataRoots(settings.data_roots), FolderDatasetRequest(folder=folder, project=project)
     )
-    known = asked.known(tx)
+    known = requested.known(tx)
     if known:
-        jobs = [None if one.status == "ready" else tx.jobs.get(one.job_id or "") for one in known]
-        return dict(zip(asked.parts, zip(known, jobs, strict=True), strict=True))
-    asked.allow(tx, settings, key_id)
+        jobs = [None if dataset.status == "ready" else tx.jobs.get(dataset.job_id or "") for dataset in known]
+        return dict(zip(requested.parts, zip(known, jobs, strict=True), strict=True))
+    requested.allow(tx, settings, key_id)
     return {
         part: (dataset, queue_ingestion(tx, dataset, key_id))
-        for part, dataset in zip(asked.parts, asked.add(tx, key_id), strict=True)
+        for part, dataset in zip(requested.parts, requested.add(tx, key_id), strict=True)
     }
 
 

@@ -53,8 +53,8 @@ def read_again(
 ) -> Response:
     """Read the uploaded bytes of an invalid dataset again, without some columns.
 
-    The bytes of a table are kept where a cause in `causes` has `can_ignore`, until the dataset is ready or
-    deleted.
+    The bytes of a table are kept if one of the `causes` of its `problem` has `can_ignore`, until the dataset
+    is ready or deleted.
     """
     settings = services.settings
     with idempotency.begin(services.store) as tx:

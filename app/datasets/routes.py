@@ -54,15 +54,13 @@ def list_datasets(
             alias="for",
             max_length=20,
             description="References of models and ids of rankings; `fit` of each dataset shows whether they"
-            " can be evaluated on it"
-            ""
-            "",
+            " can be evaluated on it",
         ),
     ] = [],  # noqa: B006 - FastAPI copies it
 ) -> DatasetPage | SelectedDatasets:
     """List datasets, newest first by default.
 
-    With `for`, `fit` shows whether these models and rankings can be evaluated on a dataset, and `default_id`
+    With `for`, `fit` shows whether these models and rankings can be evaluated on a dataset. `default_id`
     proposes a dataset on which all of them can be evaluated.
     """
     with services.store.read() as tx:
@@ -103,5 +101,5 @@ def change_dataset(
         dataset = tx.datasets.get(dataset_id)
         dataset.name = body.name or dataset.name
         if "project" in body.model_fields_set:
-            tx.projects.move_made(dataset, body.project)
+            tx.projects.move_data(dataset, body.project)
     return Dataset.model_validate(dataset)

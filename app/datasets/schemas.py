@@ -31,6 +31,9 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
+PartName = Literal["train", "validation", "test"]
+
+
 class Finding(ResponseModel):
     """One finding about a dataset, a pair of datasets, or a training."""
 
@@ -51,14 +54,11 @@ class Finding(ResponseModel):
         description="Kind of the items in `examples`; a `pair` consists of a query and a document, a `user`"
         " is a number"
     )
-    role: Literal["validation", "test"] | None = Field(
+    role: PartName | None = Field(
         None,
-        description="Part of a job's data that was checked together with the training data, and that has"
-        " the queries in `examples`",
+        description="Role of the dataset that the items in `examples` belong to; null if the finding is not"
+        " about one dataset of a job",
     )
-
-
-PartName = Literal["train", "validation", "test"]
 
 
 class DatasetFit(ResponseModel):
@@ -76,8 +76,7 @@ class DatasetFit(ResponseModel):
     )
     part: PartName | None = Field(
         description="Role of the dataset in the training of a model; `test` for the dataset of a ranking;"
-        " null without"
-        " a role"
+        " null without a role"
     )
 
 
@@ -151,7 +150,6 @@ DefaultDataset = Annotated[
     Field(
         description="Most common test dataset of the systems in the query parameter `for`, on which all of"
         " them can be evaluated; null if there is none"
-        ""
     ),
 ]
 

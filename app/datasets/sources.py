@@ -53,8 +53,8 @@ class AddressDatasetRequest(RequestModel):
     source: _Addresses | None = Field(
         None,
         description="URL that begins with `s3://`, `gs://`, `https://`, `hf://datasets/ORG/NAME/`,"
-        " `ir_datasets:`, or"
-        " `upload:` and an id; with `files` the URL of a folder. A list of URLs becomes one dataset",
+        " `ir_datasets:`, or `upload:` and an id; with `files` the URL of a folder. A list of URLs becomes"
+        " one dataset",
         examples=["s3://clicks/2026/train.parquet"],
     )
     parts: dict[PartName, _Addresses] | None = Field(
@@ -73,8 +73,7 @@ class AddressDatasetRequest(RequestModel):
     name: DatasetName | None = Field(
         None,
         description="Display name; by default the URL or the name of the uploaded file. With `parts`, each"
-        " dataset's part"
-        " is appended",
+        " dataset's part is appended",
     )
     format: Literal["auto", "letor", "lightgbm", "csv", "parquet", "trec-qrels"] = Field(
         "auto", description="`auto` detects it"
@@ -119,31 +118,33 @@ class AddressDatasetRequest(RequestModel):
         Raises:
             InvalidInput: A reference is malformed, or is combined with addresses or options of addresses.
         """
-        asked = {FILE: self.source} if self.parts is None else dict(self.parts)
-        named = {part: [given] if isinstance(given, str) else given or [] for part, given in asked.items()}
-        if not any(text.startswith(UPLOAD_PREFIX) for texts in named.values() for text in texts):
+        requested = {FILE: self.source} if self.parts is None else dict(self.parts)
+        texts_by_part = {
+            part: [given] if isinstance(given, str) else given or [] for part, given in requested.items()
+        }
+        if not any(text.startswith(UPLOAD_PREFIX) for texts in texts_by_part.values() for text in texts):
             return {}
         found: dict[str, NamedUpload] = {}
-        mistakes = [
+        problems = [
             InputProblem(f"/{name}", "can only be used with URLs, not with uploads")
             for name in ("files", "credentials")
             if getattr(self, name) is not None
         ]
-        for part, texts in named.items():
+        for part, texts in texts_by_part.items():
             pointer = "/source" if part == FILE else f"/parts/{part}"
             reference = UPLOAD_REFERENCE.fullmatch(texts[0])
             if len(texts) > 1:
-                mistakes.append(
+                problems.append(
                     InputProblem(pointer, "must be a single upload, since each upload is one dataset")
                 )
             elif reference is None:
-                mistakes.append(
+                problems.append(
                     InputProblem(pointer, "must be upload:upl_…; uploads cannot be combined with URLs")
                 )
             else:
                 found[part] = NamedUpload(reference[1], pointer)
-        if mistakes:
-            raise InvalidInput(*mistakes)
+        if problems:
+            raise InvalidInput(*problems)
         return found
 
     def fields(self) -> dict[str, str]:
@@ -172,10 +173,10 @@ class RequestedSources:
         self._request = request
         self._options = request.options()
         self._allowed = AllowedAddresses(prefixes)
-        asked: Mapping[str | None, Any] = {None: request.source}
+        requested: Mapping[str | None, Any] = {None: request.source}
         if request.parts is not None:
-            asked = {part: request.parts[part] for part in PARTS if part in request.parts}
-        self._parts = {part: self._addresses(part, asked[part]) for part in asked}
+            requested = {part: request.parts[part] for part in PARTS if part in request.parts}
+        self._parts = {part: self._addresses(part, requested[part]) for part in requested}
 
     @property
     def n_datasets(self) -> int:
@@ -186,7 +187,7 @@ class RequestedSources:
         """Record a dataset for each part, owned by the API key of the request."""
         request = self._request
         ids = {part: new_id("ds_") for part in self._parts}
-        together: dict[str, str] = {part: ids[part] for part in ids if part is not None}
+        ids_by_part: dict[str, str] = {part: ids[part] for part in ids if part is not None}
         chosen = {name: getattr(request, name) for name in ("files", "credentials")}
         source = {
             "kind": "address",
@@ -199,17 +200,17 @@ class RequestedSources:
                 self._name_of(part),
                 {**source, "addresses": self._parts[part]},
                 dataset_id,
-                parts=together if len(together) > 1 else None,
+                parts=ids_by_part if len(ids_by_part) > 1 else None,
                 key_id=key_id,
                 project=request.project,
             )
             for part, dataset_id in ids.items()
         ]
 
-    def _addresses(self, part: str | None, asked: Any) -> list[str]:
+    def _addresses(self, part: str | None, requested: Any) -> list[str]:
         pointer = "/source" if part is None else f"/parts/{part}"
         has_pattern = self._request.files is not None
-        return requested_addresses(asked, pointer, self._allowed, with_pattern=has_pattern)
+        return requested_addresses(requested, pointer, self._allowed, with_pattern=has_pattern)
 
     def _name_of(self, part: str | None) -> str:
         first, files = self._parts[part][0], self._request.files
@@ -238,18 +239,18 @@ def import_datasets(
 ) -> Response:
     """Create datasets from files at addresses, which a worker downloads and reads.
 
-    The addresses are below `RANKERY_SOURCES`. The API downloads nothing: a missing file makes the dataset
-    `invalid`. The first part's dataset is returned; `parts` names them all. A finished resumable upload
-    (`POST /v1/uploads`) can be used once.
+    Each address begins with a prefix of `RANKERY_SOURCES`. The API downloads nothing: a missing file makes
+    the dataset `invalid`. The first part's dataset is returned; `parts` names them all. A finished resumable
+    upload (`POST /v1/uploads`) can be used once.
     """
     settings = services.settings
     if uploads := body.uploads():
         return _of_uploads(services, caller.key_id, idempotency, body, uploads)
-    asked = RequestedSources(body, settings.sources)
+    requested = RequestedSources(body, settings.sources)
     with idempotency.begin(services.store) as tx:
         left_bytes = tx.quotas.left_bytes(caller.key_id, settings.max_stored_bytes)
-        tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs, asked.n_datasets)
-        datasets = asked.add(tx, caller.key_id)
+        tx.quotas.allow_jobs(caller.key_id, settings.max_active_jobs, requested.n_datasets)
+        datasets = requested.add(tx, caller.key_id)
         jobs = [queue_ingestion(tx, dataset, caller.key_id, left_bytes) for dataset in datasets]
         created = idempotency.keep(tx, accepted_dataset(datasets[0]))
     services.submitted(*jobs)

@@ -75,9 +75,8 @@ class SyntheticDatasetRequest(RequestModel):
         None,
         ge=1,
         le=100_000,
-        description="Mean number of documents per query with a label above 0, for `sparse`; default 0.17%"
-        " of the documents"
-        "",
+        description="Mean number of documents per query with a label above 0, for `sparse`; default 0.17% of"
+        " the documents",
         examples=[20],
     )
 
@@ -159,7 +158,7 @@ def create_synthetic_dataset(
 ) -> Response:
     """Queue a job that draws queries whose labels follow a random cubic polynomial.
 
-    Datasets that differ in `seed` and `queries` only are samples of one problem.
+    Datasets that differ only in `seed` and `queries` have the same hidden function.
     """
     source = body.source()
     with idempotency.begin(services.store) as tx:

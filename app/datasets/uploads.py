@@ -44,7 +44,7 @@ MAX_FIELD_BYTES: Mapping[str, int] = MappingProxyType(
         "project": 400,
     }
 )
-_LABELS = frozenset({"name", "project"})
+_LABEL_FIELDS = frozenset({"name", "project"})
 _JSON_FIELDS = ("columns", "feature_names")
 IMPORT_EXAMPLES: Any = {
     "bucket": {
@@ -109,11 +109,9 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
     "columns": {
         "type": "string",
         "description": "JSON object with the column names of a table by role: `label`, `query`, `document`,"
-        " `query_weight`,"
-        " `document_weight`, `query_text`, `document_title` and `document_url`; as lists `query_columns`,"
-        " `document_columns`,"
-        " `features`, `categorical_features` (texts or whole numbers) and `ignore`. Default:"
-        " detected by the usual names",
+        " `query_weight`, `document_weight`, `query_text`, `document_title` and `document_url`; as lists"
+        " `query_columns`, `document_columns`, `features`, `categorical_features` (texts or whole numbers)"
+        " and `ignore`. Default: detected by the usual names",
     },
     "feature_names": {
         "type": "string",
@@ -206,7 +204,7 @@ class DatasetUpload:
             InvalidInput: With a pointer for each part that is missing, contradicts another or is invalid.
         """
         problems = [*_contradictions(received.files), *project_problems(received.fields)]
-        options = {name: value for name, value in received.fields.items() if name not in _LABELS}
+        options = {name: value for name, value in received.fields.items() if name not in _LABEL_FIELDS}
         for name in _JSON_FIELDS:
             if name in options:
                 try:
@@ -247,15 +245,15 @@ class DatasetUpload:
     def add(self, tx: Transaction, ids: Mapping[str, str], key_id: str | None = None) -> list[Dataset]:
         """Record a dataset for each part, owned by the API key of the upload; `ids` has one id per part."""
         ids = {part: ids[part] for part in self.parts}
-        together = None if self.parts == (FILE,) else ids
-        return [self._add(tx, part, ids[part], together, key_id) for part in self.parts]
+        ids_by_part = None if self.parts == (FILE,) else ids
+        return [self._add(tx, part, ids[part], ids_by_part, key_id) for part in self.parts]
 
     def _add(
         self,
         tx: Transaction,
         part: str,
         dataset_id: str,
-        together: dict[str, str] | None,
+        ids_by_part: dict[str, str] | None,
         key_id: str | None,
     ) -> Dataset:
         file = self.received.files[part]
@@ -269,7 +267,7 @@ class DatasetUpload:
             dataset_id,
             size_bytes=file.size_bytes,
             sha256=file.sha256,
-            parts=together,
+            parts=ids_by_part,
             key_id=key_id,
             project=self.received.fields.get("project"),
         )
@@ -309,13 +307,13 @@ async def upload_dataset(
     errors by line and column. The response is the dataset of the first part; `parts` names all. A part may
     be the text `upload:upl_…`, a finished resumable upload.
 
-    A JSON body names addresses below `RANKERY_SOURCES`, or finished resumable uploads.
+    A JSON body names addresses that begin with a prefix of `RANKERY_SOURCES`, or finished resumable uploads.
     """
     ids = new_dataset_ids()
     limit = services.settings.max_upload_bytes
     upload = await receive_form(request, services, upload_keys(ids), MAX_FIELD_BYTES, limit, DatasetUpload.of)
-    repeatable = idempotency.of(upload.request_digest())
-    return await run_in_threadpool(register_upload, services, caller.key_id, repeatable, upload, ids)
+    idempotent = idempotency.of(upload.request_digest())
+    return await run_in_threadpool(register_upload, services, caller.key_id, idempotent, upload, ids)
 
 
 def register_upload(
@@ -330,7 +328,7 @@ def register_upload(
     Args:
         services: The services of the application.
         key_id: API key of the request, None without authentication.
-        idempotency: The request.
+        idempotency: The idempotent request.
         upload: The received upload.
         ids: Ids of the datasets by part. Their files are removed if the datasets are not recorded.
 
@@ -345,7 +343,7 @@ def register_upload(
     settings = services.settings
 
     def record(tx: Transaction) -> tuple[JSONResponse, list[Job]]:
-        # The bytes of resumable uploads already count as the dataset's.
+        # Resumable uploads are marked as used, so their bytes no longer count: add them as the dataset's.
         tx.quotas.allow_bytes(key_id, settings.max_stored_bytes, upload.size_bytes)
         tx.quotas.allow_jobs(key_id, settings.max_active_jobs, len(upload.parts))
         datasets = upload.add(tx, ids, key_id)

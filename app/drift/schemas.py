@@ -122,8 +122,7 @@ class DriftColumn(ResponseModel):
     psi: float = Field(description="Population stability index on ten quantile bins of the reference")
     distance: float = Field(
         description="Kolmogorov-Smirnov distance of numbers, or total variation distance of categories;"
-        " missing"
-        " values count as the smallest"
+        " missing values count as the smallest"
     )
     p: float = Field(
         description="Probability of such a distance in any feature without drift, by a permutation test"

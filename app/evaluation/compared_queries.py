@@ -118,8 +118,8 @@ class ComparedQueries:
 
     def _check_systems(self, a: int, b: int) -> None:
         n_systems = len(self._comparison.systems)
-        for name, place in (("a", a), ("b", b)):
-            if place >= n_systems:
+        for name, index in (("a", a), ("b", b)):
+            if index >= n_systems:
                 raise InvalidInput.at(f"/{name}", f"must be below {n_systems}, the number of systems")
 
     def rankings(self, query_id: str, top: int) -> QueryRankings:
@@ -134,20 +134,20 @@ class ComparedQueries:
             raise NotFound("query", query_id)
         values = rows[0]
         texts = self._texts.of_documents([query_id]).get(query_id, {})
-        found = []
-        for place, system in enumerate(self._comparison.systems):
+        rankings = []
+        for index, system in enumerate(self._comparison.systems):
             with self._artifacts.open(ranking_key(system["ranking_id"])) as file:
                 documents = read_query(file, query_id)
-            found.append(
+            rankings.append(
                 SystemRanking(
                     name=system["name"],
-                    values={metric: values[metric][place] for metric in self._comparison.metrics},
+                    values={metric: values[metric][index] for metric in self._comparison.metrics},
                     documents=len(documents),
                     ranking=ranked_documents(documents[:top], texts),
                 )
             )
         query_text = self._texts.of_queries([query_id]).get(query_id)
-        return QueryRankings(query_id=query_id, query_text=query_text, systems=found)
+        return QueryRankings(query_id=query_id, query_text=query_text, systems=rankings)
 
 
 def ranked_documents(

@@ -63,7 +63,7 @@ class ChangedQuery(ResponseModel):
     """A query on which two systems differ, by the first metric."""
 
     query_id: str
-    query_text: str | None = optional_text("What the user searched for", "red shoes")
+    query_text: str | None = optional_text("Text that the user searched for", "red shoes")
     a: float
     b: float
     difference: float
@@ -206,7 +206,7 @@ class ComparedQuery(ResponseModel):
     """One query with a value per system for each metric, null where the metric is undefined."""
 
     query_id: str = Field(examples=["10032"])
-    query_text: str | None = optional_text("What the user searched for", "red shoes")
+    query_text: str | None = optional_text("Text that the user searched for", "red shoes")
     values: dict[str, list[float | None]] = Field(examples=[{"ndcg@10": [0.2, 0.9]}])
 
 
@@ -243,5 +243,5 @@ class QueryRankings(ResponseModel):
     """One query as every system ranks it."""
 
     query_id: str
-    query_text: str | None = optional_text("What the user searched for", "red shoes")
+    query_text: str | None = optional_text("Text that the user searched for", "red shoes")
     systems: list[SystemRanking]

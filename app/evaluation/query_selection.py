@@ -34,7 +34,7 @@ InSegment = Annotated[
     str | None,
     Query(
         max_length=4096,
-        description="Only the queries of a segment, by its `name` in the first page: `market: de`",
+        description="Only the queries of a segment, by its `name` on the first page, such as `market: de`",
     ),
 ]
 
@@ -154,10 +154,10 @@ def select_rows(
     stop = first + len(chosen)
     summary = None
     if cursor is None:
-        of_segment = values if members is None else values[members]
+        segment_values = values if members is None else values[members]
         summary = QuerySummary(
             total=len(positions),
-            histogram=histogram_of(values_of.name, of_segment, around_zero=values_of.around_zero),
+            histogram=histogram_of(values_of.name, segment_values, around_zero=values_of.around_zero),
             segments=[QuerySegment.model_validate(segment) for segment in segments.all()] if segments else [],
         )
     rows = table.take(pa.array(chosen, pa.int64())).to_pylist()

@@ -58,7 +58,7 @@ class RankingItem(ResponseModel):
     """A query of a stored ranking."""
 
     query_id: str = Field(examples=["10032"])
-    query_text: str | None = optional_text("What the user searched for", "red shoes")
+    query_text: str | None = optional_text("Text that the user searched for", "red shoes")
     documents: list[RankedDocument]
 
 

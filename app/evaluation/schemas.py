@@ -238,7 +238,7 @@ class QuerySummary(ResponseModel):
 
     total: int = Field(description="Number of selected queries on all pages", examples=[6099])
     histogram: Histogram = Field(
-        description="Values by which queries are sorted and filtered, of all queries of the segment"
+        description="Values by which queries are sorted and filtered, for all queries of the segment"
     )
     segments: list[QuerySegment] = Field(
         description="Available segments; empty for results created before segments were stored"
@@ -249,7 +249,7 @@ class QueryValues(ResponseModel):
     """The metrics of one query; null where a metric is undefined for it."""
 
     query_id: str = Field(examples=["10032"])
-    query_text: str | None = optional_text("What the user searched for", "red shoes")
+    query_text: str | None = optional_text("Text that the user searched for", "red shoes")
     values: dict[str, float | None] = Field(examples=[{"ndcg@10": 0.3126, "map": None}])
 
 

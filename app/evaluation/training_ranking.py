@@ -37,23 +37,28 @@ def rank_trainings(store: Store, job_ids: Sequence[str], metric: str | None) -> 
     with store.read() as tx:
         jobs = [job for job in tx.jobs.several(job_ids) if job.kind == "train"]
         models = tx.models.several((job.result or {}).get("model_id", "") for job in jobs)
-        tests = _tests(tx, jobs)
+        test_summaries = _test_summaries(tx, jobs)
         shown = {job.id: job for job in Job.all_of(tx, jobs)}
         missing = [job_id for job_id in job_ids if job_id not in shown]
     metric = metric or _main_metric(jobs)
     higher_is_better = _higher_is_better(metric) if metric else True
     trainings = [_Training(job, models.get((job.result or {}).get("model_id", "")), metric) for job in jobs]
-    trainings.sort(key=lambda training: training.place(higher_is_better))
-    found, queries = _tests_against_best(store, trainings, metric, higher_is_better)
+    trainings.sort(key=lambda training: training.sort_key(higher_is_better))
+    comparisons, queries = _comparisons_with_best(store, trainings, metric, higher_is_better)
     items = [
-        _ranked(training, shown[training.job.id], tests.get(training.job.id), found.get(training.job.id))
+        _ranked(
+            training,
+            shown[training.job.id],
+            test_summaries.get(training.job.id),
+            comparisons.get(training.job.id),
+        )
         for training in trainings
     ]
     return TrainingRanking(
         metric=metric,
         higher_is_better=higher_is_better,
         queries=queries,
-        sentence=_sentence(len(found), len(trainings), queries),
+        sentence=_sentence(len(comparisons), len(trainings), queries),
         items=items,
         missing=missing,
     )
@@ -66,7 +71,7 @@ class _Training:
         self.job, self.model, self.metric = job, model, metric
         self.mean: float | None = ((job.metrics or {}).get("validation") or {}).get(metric)
 
-    def place(self, higher_is_better: bool) -> tuple[bool, float]:
+    def sort_key(self, higher_is_better: bool) -> tuple[bool, float]:
         """Return the sort key: the best mean first, trainings without a mean last."""
         return self.mean is None, (-1 if higher_is_better else 1) * (self.mean or 0.0)
 
@@ -75,22 +80,22 @@ class _Training:
         """Return the mean, with its interval if it was stored; None without a mean."""
         if self.mean is None:
             return None
-        kept = ((self.model.validation if self.model else None) or {}).get("metrics") or {}
-        own = kept.get(self.metric) or {"mean": self.mean, "lower": None, "upper": None}
-        return Interval.model_validate(own)
+        stored = ((self.model.validation if self.model else None) or {}).get("metrics") or {}
+        values = stored.get(self.metric) or {"mean": self.mean, "lower": None, "upper": None}
+        return Interval.model_validate(values)
 
-    def queries(self) -> tuple[object, ...] | None:
+    def comparable_by(self) -> tuple[object, ...] | None:
         """Return the key that comparable trainings share: queries and conventions; None without values."""
-        kept = self.model and self.model.validation
-        if self.model is None or not kept or self.metric not in kept["metrics"]:
+        stored = self.model and self.model.validation
+        if self.model is None or not stored or self.metric not in stored["metrics"]:
             return None
         datasets = (self.model.lineage or {}).get("datasets") or {}
         dataset = datasets.get("validation") or datasets.get("train") or {}
-        judged = conventions(self.job.spec.get("contract")), str(self.job.spec.get("label_map") or {})
-        return dataset.get("digest") or dataset.get("id"), kept["query_ids_sha256"], *judged
+        measured_by = conventions(self.job.spec.get("contract")), str(self.job.spec.get("label_map") or {})
+        return dataset.get("digest") or dataset.get("id"), stored["query_ids_sha256"], *measured_by
 
 
-def _tests_against_best(
+def _comparisons_with_best(
     store: Store, trainings: Sequence[_Training], metric: str | None, higher_is_better: bool
 ) -> tuple[dict[str, AgainstBest], int | None]:
     """Return tests against the best training by job id, and the number of compared queries.
@@ -104,20 +109,20 @@ def _tests_against_best(
         higher_is_better: Whether larger values of the metric are better.
     """
     measured = [training for training in trainings if training.mean is not None]
-    queries = measured[0].queries() if measured else None
-    if metric is None or queries is None:
+    key = measured[0].comparable_by() if measured else None
+    if metric is None or key is None:
         return {}, None
     values = {
         training.job.id: _query_values(store, training.model.id, metric)
         for training in measured
-        if training.model is not None and training.queries() == queries
+        if training.model is not None and training.comparable_by() == key
     }
     values = {job_id: each for job_id, each in values.items() if not np.isnan(each).all()}
     if len(values) < 2:
         return {}, None
-    found = against_best(list(values.values()), higher_is_better=higher_is_better)
-    counted = int(np.count_nonzero(~np.isnan(next(iter(values.values())))))
-    return dict(zip(values, found, strict=True)), counted
+    comparisons = against_best(list(values.values()), higher_is_better=higher_is_better)
+    n_queries = int(np.count_nonzero(~np.isnan(next(iter(values.values())))))
+    return dict(zip(values, comparisons, strict=True)), n_queries
 
 
 @functools.lru_cache(_COLUMNS_KEPT)
@@ -129,9 +134,9 @@ def _query_values(store: Store, model_id: str, metric: str) -> Float64Array:
 
 
 def _ranked(
-    training: _Training, shown: Job, test: Json | None, against: AgainstBest | None
+    training: _Training, shown: Job, test_summary: Json | None, against: AgainstBest | None
 ) -> RankedTraining:
-    summary = (test or {}).get(training.metric or "")
+    summary = (test_summary or {}).get(training.metric or "")
     return RankedTraining(
         job=shown,
         model=training.model.reference if training.model else None,
@@ -171,7 +176,7 @@ def _main_metric(jobs: Iterable[JobRow]) -> str | None:
     return names.most_common(1)[0][0] if names else None
 
 
-def _tests(tx: Transaction, jobs: Iterable[JobRow]) -> Mapping[str, Json]:
+def _test_summaries(tx: Transaction, jobs: Iterable[JobRow]) -> Mapping[str, Json]:
     made = {job.id: (job.result or {}).get("evaluation_id") for job in jobs}
     evaluations = {job_id: evaluation_id for job_id, evaluation_id in made.items() if evaluation_id}
     summaries = tx.evaluations.summaries_of(list(evaluations.values()))

@@ -22,9 +22,8 @@ class RankedTraining(ResponseModel):
         " measured"
     )
     difference: float | None = Field(
-        description="Mean minus the mean of the best training on the same validation queries; null for"
-        " other queries"
-        " or without values",
+        description="Mean minus the mean of the best training on the same validation queries; null for other"
+        " queries or without values",
         examples=[-0.0021],
     )
     p: float | None = Field(

@@ -61,7 +61,7 @@ class EventFeed:
         max_streams_per_caller: Largest number of open streams of one caller.
 
     Attributes:
-        changes: Transactions so far that changed objects on pages, at the last poll; 0 before the first.
+        changes: Number of transactions that changed objects on pages, at the last poll; 0 before the first.
     """
 
     def __init__(self, store: Store, max_streams: int, max_streams_per_caller: int) -> None:
@@ -73,7 +73,7 @@ class EventFeed:
         self._followers: set[Follower] = set()
         self._wanted = asyncio.Event()
         self._recent: deque[FeedEvent] = deque()
-        self._complete_after: int | None = None  # the recent events are all those after this id
+        self._complete_after: int | None = None  # `_recent` has all events after this id
         self._revision: str | None = None
 
     async def run(self) -> None:
@@ -90,7 +90,7 @@ class EventFeed:
             except Exception:  # noqa: BLE001 - the next poll tries again after any error
                 _log.exception("events.not_read")
                 await asyncio.sleep(1)
-            if self._store.notifies_immediately:
+            if self._store.revision_never_blocks:
                 await asyncio.sleep(POLL_SECONDS)
             else:
                 await asyncio.sleep(POLL_SECONDS_OF_POSTGRESQL)
@@ -129,7 +129,7 @@ class EventFeed:
             self._streams += Counter()  # drops callers without streams
 
     def recent(self, after: int) -> list[FeedEvent] | None:
-        """Return the events after an id, None where only the database has them all."""
+        """Return the events after an id, None if some of them are only in the database."""
         if self._complete_after is None or after < self._complete_after:
             return None
         return [event for event in self._recent if event.id > after]
@@ -182,12 +182,12 @@ class EventFeed:
         elif changes == self.changes:
             self._revision = revision
             return
-        await self._read_on()
+        await self._read_new_events()
         self._revision, self.changes = revision, changes
         for follower in self._followers:
             follower.woken.set()
 
-    async def _read_on(self) -> None:
+    async def _read_new_events(self) -> None:
         last = self._recent[-1].id if self._recent else self._complete_after or 0
         more = True
         while more:
@@ -197,7 +197,7 @@ class EventFeed:
                 self._complete_after = self._recent.popleft().id
 
     async def _latest_revision(self) -> str:
-        if self._store.notifies_immediately:
+        if self._store.revision_never_blocks:
             return self._store.revision()
         return await EVENTS.run(self._store.revision)
 

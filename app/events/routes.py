@@ -11,7 +11,7 @@ from app.auth.reauthorization import is_still_authorized
 from app.events.feed import UseFeed
 from app.events.schemas import EVENT_EXAMPLE, Event, EventKind, EventPage
 from app.events.stream import MEDIA_TYPE, EventStream, Selection
-from app.http.caller import caller_of
+from app.http.caller import rate_limit_key
 from app.http.openapi import NOT_MODIFIED, problems
 from app.http.route import JsonRoute, Router
 from app.http.schemas import PRINTABLE, Cursor, Limit
@@ -102,7 +102,7 @@ async def list_events(
             services.store,
             Selection(frozenset(kinds), object_id, changes),
             after if last_event_id is None else last_event_id,
-            caller_of(request.scope),
+            rate_limit_key(request.scope),
             lambda: is_still_authorized(request, authenticator),
         )
 

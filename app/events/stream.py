@@ -22,7 +22,7 @@ RETRY_MILLISECONDS = 2_000
 HEARTBEAT_SECONDS = 15.0
 CHANGES_SECONDS = 1.0
 # A stream of a revoked key ends within this time.
-ADMITTED_SECONDS = 5.0
+AUTHORIZATION_SECONDS = 5.0
 _RETRY_AFTER_SECONDS = 30
 
 
@@ -40,12 +40,12 @@ class Selection:
     object_id: str | None = None
     changes: bool = True
 
-    def includes(self, event: FeedEvent, names: Collection[str] | None) -> bool:
-        """Return whether the stream sends an event; `names` are the readable projects, None for all."""
+    def includes(self, event: FeedEvent, allowed_projects: Collection[str] | None) -> bool:
+        """Return whether the stream sends an event; `allowed_projects` is None for all projects."""
         return (
             (not self.kinds or event.kind in self.kinds)
             and self.object_id in (None, event.object_id)
-            and (names is None or event.project in names)
+            and (allowed_projects is None or event.project in allowed_projects)
         )
 
 
@@ -58,7 +58,7 @@ class EventStream(StreamingResponse):
         selection: The events to send.
         after: Id of the last event that the client has; None for new events only.
         caller: Rate-limit key of the caller.
-        is_admitted: Returns whether the caller is still authorized.
+        is_authorized: Returns whether the caller is still authorized.
     """
 
     media_type = MEDIA_TYPE
@@ -70,16 +70,16 @@ class EventStream(StreamingResponse):
         selection: Selection,
         after: int | None,
         caller: str,
-        is_admitted: Callable[[], Awaitable[bool]],
+        is_authorized: Callable[[], Awaitable[bool]],
     ) -> None:
         self._feed = feed
         self._store = store
         self._selection = selection
         self._after = after
         self._caller = caller
-        self._is_admitted = is_admitted
+        self._is_authorized = is_authorized
         self._follower = Follower()
-        self._last, self._changes, self._begins_with = 0, 0, b""
+        self._last, self._changes, self._first_message = 0, 0, b""
         self._ended = False
         # nginx would hold messages back until its buffer is full.
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
@@ -92,7 +92,7 @@ class EventStream(StreamingResponse):
             await http_problem(HTTPStatus.TOO_MANY_REQUESTS, refusal, headers)(scope, receive, send)
             return
         self._changes = await self._feed.count_changes()
-        self._last, self._begins_with = await self._beginning()
+        self._last, self._first_message = await self._beginning()
         on_shutdown: set[Callable[[], None]] = scope.get("state", {}).get(ON_SHUTDOWN, set())
         on_shutdown.add(self._end)
         try:
@@ -107,8 +107,8 @@ class EventStream(StreamingResponse):
 
     async def _messages(self) -> AsyncIterator[bytes]:
         last = self._last
-        yield self._begins_with
-        sent_at = changed_at = admitted_at = time.monotonic()
+        yield self._first_message
+        sent_at = changed_at = authorized_at = time.monotonic()
         changes = self._changes
         while not self._ended:
             self._follower.woken.clear()
@@ -126,17 +126,19 @@ class EventStream(StreamingResponse):
             if messages:
                 yield messages
                 sent_at = time.monotonic()
-            if now - admitted_at >= ADMITTED_SECONDS:
-                if not await self._is_admitted():
+            if now - authorized_at >= AUTHORIZATION_SECONDS:
+                if not await self._is_authorized():
                     return
-                admitted_at = now
+                authorized_at = now
             if not more:
                 changes_wait = self._selection.changes and self._feed.changes > changes
-                await self._rest(changed_at + CHANGES_SECONDS if changes_wait else None, sent_at, admitted_at)
+                await self._wait(
+                    changed_at + CHANGES_SECONDS if changes_wait else None, sent_at, authorized_at
+                )
 
-    async def _rest(self, changes_at: float | None, sent_at: float, admitted_at: float) -> None:
+    async def _wait(self, changes_at: float | None, sent_at: float, authorized_at: float) -> None:
         """Wait for events, or until a `changed` message, a heartbeat or an authorization check is due."""
-        due = min(sent_at + HEARTBEAT_SECONDS, admitted_at + ADMITTED_SECONDS)
+        due = min(sent_at + HEARTBEAT_SECONDS, authorized_at + AUTHORIZATION_SECONDS)
         if changes_at is not None:
             due = min(due, changes_at)
         try:
@@ -175,7 +177,7 @@ class EventStream(StreamingResponse):
             except StoreUnavailable:  # the feed wakes the stream when it is back
                 return last, b"", False
         else:
-            names, more = projects(), False
-            sent = [event for event in recent if selection.includes(event, names)]
+            allowed_projects, more = projects(), False
+            sent = [event for event in recent if selection.includes(event, allowed_projects)]
             last = recent[-1].id if recent else last
         return last, b"".join(event.message for event in sent), more

@@ -62,7 +62,7 @@ def list_papers() -> PaperList:
 
 @papers_router.get("/{name}", summary="Show a paper", responses={**NOT_MODIFIED, **problems(404)})
 def get_paper(name: str) -> Paper:
-    """Show a paper's tables with their methods, claims, printed numbers, and where our set-up deviates."""
+    """Show a paper's tables with methods, claims and printed numbers, and deviations from its set-up."""
     if name not in PAPERS:
         raise NotFound("paper", name)
     return whole_paper(PAPERS[name])

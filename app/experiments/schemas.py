@@ -46,8 +46,7 @@ class ExperimentRequest(UndistributedRequest):
         max_length=1000,
         pattern=r"^[^\x00-\x1f\x7f]+$",
         description="`synthetic`, `sparse`, or a folder below the data roots; null for the synthetic data"
-        " chosen for"
-        " the paper",
+        " chosen for the paper",
         examples=[None],  # with `dataset_ids` it is left out
     )
     dataset_ids: ExperimentDatasets | None = Field(

@@ -17,8 +17,10 @@ _SERVICE_LINK = re.compile(r'\b(href|src)="/(?!/)')
 SITE = Path(__file__).parent / "site"
 # Browsers cache the headings this long; those of a rebuilt guide appear afterwards.
 _HEADINGS_SECONDS = 300
-NOT_BUILT = "the guide is not built yet: run `make guide`, or wait for `make serve`, which builds it in the"
-" background"
+NOT_BUILT = (
+    "the guide is not built yet: run `make guide`, or wait for `make serve`, which builds it in the"
+    " background"
+)
 
 
 def mount_guide(application: FastAPI, site: Path = SITE) -> None:

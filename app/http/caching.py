@@ -40,7 +40,7 @@ MAX_CACHED_RESPONSES = 512
 MAX_CACHED_BYTES = 2**16
 
 # Path and query of a request, and the projects that its key is bound to.
-Address = tuple[str, bytes, tuple[str, ...] | None]
+CacheKey = tuple[str, bytes, tuple[str, ...] | None]
 
 
 class ResponseCache:
@@ -56,21 +56,21 @@ class ResponseCache:
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
-        self._bodies: OrderedDict[Address, tuple[str, bytes]] = OrderedDict()
+        self._bodies: OrderedDict[CacheKey, tuple[str, bytes]] = OrderedDict()
 
-    def find(self, address: Address, revision: str) -> bytes | None:
+    def find(self, key: CacheKey, revision: str) -> bytes | None:
         """Return the cached response of a URL, or None if it may be stale."""
-        kept_revision, body = self._bodies.get(address, ("", b""))
+        kept_revision, body = self._bodies.get(key, ("", b""))
         if kept_revision != revision:
             return None
-        self._bodies.move_to_end(address)
+        self._bodies.move_to_end(key)
         return body
 
-    def keep(self, address: Address, revision: str, body: bytes) -> None:
+    def keep(self, key: CacheKey, revision: str, body: bytes) -> None:
         """Cache a response and evict the least recently used one."""
         if len(body) > MAX_CACHED_BYTES:
             return
-        self._bodies[address] = (revision, body)
-        self._bodies.move_to_end(address)
+        self._bodies[key] = (revision, body)
+        self._bodies.move_to_end(key)
         if len(self._bodies) > MAX_CACHED_RESPONSES:
             self._bodies.popitem(last=False)

@@ -81,6 +81,6 @@ def _caller(request: Request) -> Caller:
 UseCaller = Annotated[Caller, Depends(_caller)]
 
 
-def caller_of(scope: Scope) -> str:
+def rate_limit_key(scope: Scope) -> str:
     """Return the rate-limit key of a caller: its API key, else its address or /64 network."""
     return caller_in(scope).key_id or customer_of(address_of(scope) or "unknown")

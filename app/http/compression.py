@@ -12,8 +12,8 @@ _THREAD_BYTES = 2**15  # compressed in a thread from here on: 0.5 ms would delay
 class Compression:
     """ASGI middleware that compresses responses to GET, and makes their ETags weak.
 
-    Responses to POST are not compressed. A search engine waits for those of scoring requests. The one with
-    the secret of a new API key repeats the caller's input, so that its size would reveal the secret (BREACH).
+    Responses to POST are not compressed: a search engine waits for scores. The response with a new API key
+    also repeats the caller's input; compressed, its size would reveal the secret (BREACH).
 
     Args:
         app: Next ASGI application.

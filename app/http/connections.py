@@ -43,7 +43,8 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
         "forwarded_allow_ips": [str(network) for network in settings.trusted_proxies],
         "http": Bounded,
         "ws": "none",
-        "limit_concurrency": settings.max_connections + 1,  # uvicorn refuses the one that reaches it
+        "limit_concurrency": settings.max_connections
+        + 1,  # uvicorn refuses the connection that reaches the limit
         "timeout_keep_alive": settings.keep_alive_seconds,
     }
 
@@ -51,8 +52,8 @@ def server_options(settings: ApiSettings) -> dict[str, Any]:
 class TimeoutProtocol(H11Protocol):
     """uvicorn's HTTP/1.1 protocol with timeouts.
 
-    uvicorn itself has no timeout for the head of a request, for the rest of a body after the response, or for
-    a client that stops reading.
+    uvicorn itself has no timeout for the head of a request, the rest of a body after the response, or a
+    client that stops reading.
 
     Attributes:
         head_seconds: Timeout for the head of a request, or for a body that no handler reads.
@@ -82,7 +83,7 @@ class TimeoutProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
         """Start the timeout of the first request."""
         super().connection_made(transport)
-        beyond = self._count() - self.max_per_address
+        beyond = self._count_connection() - self.max_per_address
         if len(self.connections) > self.max_connections or beyond > _REFUSED_EACH:
             transport.abort()
             return
@@ -129,7 +130,7 @@ class TimeoutProtocol(H11Protocol):
         super().resume_writing()
         self._stop_watching()
 
-    def _count(self) -> int:
+    def _count_connection(self) -> int:
         """Count the connection, and return the number of connections of its address, 0 for a proxy."""
         if self.client is None or is_within(self.client[0], self.proxies):
             return 0

@@ -134,7 +134,7 @@ async def _on_replayed(_: Request, error: Exception) -> Response:
 async def _idempotency_key(
     request: Request, caller: UseCaller, idempotency_key: IdempotencyHeader = None
 ) -> IdempotencyKey:
-    # Callers do not see each other's answers, whatever they choose for keys.
+    # Equal keys of two callers are different keys, so that no caller gets the response of another.
     caller_id = f"{caller.key_id} " if caller.key_id else ""
     return IdempotencyKey(idempotency_key, f"{caller_id}{request.method} {request.url.path}")
 

@@ -15,13 +15,13 @@ TAG_NAME = r"[a-z0-9][a-z0-9._/-]{0,63}"
 TAG_LINE = rf"[^{INVISIBLE}]*"
 TagName = Annotated[str, Field(pattern=f"^{TAG_NAME}$")]
 TagValue = Annotated[str, Field(max_length=256, pattern=f"^{TAG_LINE}$")]
-_OTHER_TAGS: Any = {"additionalProperties": False}  # the pattern of names alone allows other names
-Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_OTHER_TAGS)]
+_NO_OTHER_TAGS: Any = {"additionalProperties": False}  # the pattern of names alone allows other names
+Tags = Annotated[dict[TagName, TagValue], Field(max_length=MAX_TAGS, json_schema_extra=_NO_OTHER_TAGS)]
 TagChanges = Annotated[
     dict[TagName, TagValue | None],
     Field(
         max_length=MAX_TAGS,
-        json_schema_extra=_OTHER_TAGS,
+        json_schema_extra=_NO_OTHER_TAGS,
         description="Tags to set; a null value removes the tag, and all other tags stay",
         examples=[{"team": "search", "draft": None}],
     ),
@@ -62,8 +62,8 @@ ProjectName = Annotated[
 NewProject = Annotated[
     ProjectName | None,
     Field(
-        description="Project of the new object. By default the project of the model's name or the dataset"
-        " for jobs and studies, and the project of an API key that is bound to one"
+        description="Project of the new object; by default that of its model's name or its dataset, or else"
+        " the only project of the API key"
     ),
 ]
 # Field of a multipart body.
@@ -95,6 +95,6 @@ ShownProject = Annotated[
     str | None, Field(description="Project of the object; null for none", examples=["web"])
 ]
 # Several lines, such as notes on a job.
-PARAGRAPHS = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
-MAX_PARAGRAPHS = 4000
-Paragraphs = Annotated[str, Field(max_length=MAX_PARAGRAPHS, pattern=PARAGRAPHS)]
+PARAGRAPHS_PATTERN = rf"^([^{INVISIBLE}]|[\t\n\r])*$"
+MAX_PARAGRAPHS_LENGTH = 4000
+Paragraphs = Annotated[str, Field(max_length=MAX_PARAGRAPHS_LENGTH, pattern=PARAGRAPHS_PATTERN)]

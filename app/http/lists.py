@@ -33,9 +33,8 @@ Fields = Annotated[
     Query(
         max_length=1000,
         pattern=r"^[a-z][a-z0-9_]*(\.[^.,\x00-\x1f\x7f]+)?(,[a-z][a-z0-9_]*(\.[^.,\x00-\x1f\x7f]+)?)*$",
-        description="Fields of each item to return besides its id, separated by commas;"
-        " `statistics.queries` is one"
-        " member of an object, or of each object of a list. All fields by default",
+        description="Fields of each item to return besides its id, separated by commas; `statistics.queries`"
+        " is one member of an object, or of each object of a list. All fields by default",
         examples=["id,created_at"],
     ),
 ]
@@ -78,7 +77,7 @@ class ListQuery:
         return paging if self.metric is None else {**paging, "metric": self.metric}
 
     def page(
-        self, of: type[Page], items: Sequence[ResponseModel], next_cursor: str | None
+        self, page_type: type[Page], items: Sequence[ResponseModel], next_cursor: str | None
     ) -> Page | SelectedFields:
         """Return a page of the items, or `SelectedFields` where the request selects some.
 
@@ -87,7 +86,7 @@ class ListQuery:
         """
         if self.fields is not None:
             return selected(items, next_cursor, self.fields)
-        return of(items=items, next_cursor=next_cursor)
+        return page_type(items=items, next_cursor=next_cursor)
 
 
 def list_query(
@@ -163,8 +162,8 @@ def check_fields(item: type[ResponseModel], fields: str | None) -> None:
         InvalidInput: At `/fields`, with the names of the existing fields.
     """
     known = list(item.model_fields)
-    asked = [path.partition(".")[0] for path in fields.split(",")] if fields else []
-    if unknown := next((name for name in asked if name not in known), None):
+    requested = [path.partition(".")[0] for path in fields.split(",")] if fields else []
+    if unknown := next((name for name in requested if name not in known), None):
         raise InvalidInput.at("/fields", f"unknown field {unknown!r}; the fields are {', '.join(known)}")
 
 

@@ -24,7 +24,7 @@ Upload or generate judged data, submit training jobs, and serve the models. Slow
 Accepted`. Polled resources carry an `ETag`; send it back as `If-None-Match` and an unchanged answer costs a
 `304` without a body. Every `POST` that creates objects takes an `Idempotency-Key`, except for API keys. Send
 an API key as `Authorization: Bearer rk_…`; until a key exists, requests from this machine need none. Callers
-above their rate limit get `429` with `Retry-After`. Of duplicate members of a JSON object the last counts.
+above their rate limit get `429` with `Retry-After`. If a JSON object repeats a member, the last one counts.
 Errors are `application/problem+json` (RFC 9457), with a JSON pointer to each invalid value in a payload.
 """
 TAGS = (

@@ -12,7 +12,7 @@ Answer = TypeVar("Answer")
 TIMEOUT_SECONDS = 2.0
 TOO_SLOW = f"does not answer within {TIMEOUT_SECONDS:g} s"
 # Drivers time out after seconds or minutes; a check that has run longer than this is abandoned.
-_FORGOTTEN_SECONDS = 10.0
+_ABANDON_SECONDS = 10.0
 
 
 class Probe(Generic[Answer]):
@@ -22,13 +22,13 @@ class Probe(Generic[Answer]):
     callers share one check, so that a part that hangs occupies few threads.
 
     Args:
-        question: The check, which returns its result or raises.
+        check: The check, which returns its result or raises.
     """
 
-    def __init__(self, question: Callable[[], Answer]) -> None:
-        self._question = question
-        self._asked: Future[Answer] | None = None
-        self._asked_at = 0.0
+    def __init__(self, check: Callable[[], Answer]) -> None:
+        self._check = check
+        self._running: Future[Answer] | None = None
+        self._started_at = 0.0
 
     async def answer(self, timeout_seconds: float) -> Answer:
         """Return the result of the check, or raise its exception.
@@ -37,22 +37,22 @@ class Probe(Generic[Answer]):
             TimeoutError: The check did not end in time.
         """
         now = time.monotonic()
-        if self._asked is None or self._asked.done() or now - self._asked_at > _FORGOTTEN_SECONDS:
-            self._asked, self._asked_at = self._begin(), now
-        return await asyncio.wait_for(asyncio.wrap_future(self._asked), timeout_seconds)
+        if self._running is None or self._running.done() or now - self._started_at > _ABANDON_SECONDS:
+            self._running, self._started_at = self._begin(), now
+        return await asyncio.wait_for(asyncio.wrap_future(self._running), timeout_seconds)
 
     def _begin(self) -> Future[Answer]:
-        asked: Future[Answer] = Future()
-        asked.set_running_or_notify_cancel()  # several may wait for it, so none of them can cancel it
+        future: Future[Answer] = Future()
+        future.set_running_or_notify_cancel()  # several may wait for it, so none of them can cancel it
 
-        def ask() -> None:
+        def run_check() -> None:
             try:
-                asked.set_result(self._question())
+                future.set_result(self._check())
             except BaseException as error:  # noqa: BLE001 - raised in the caller
-                asked.set_exception(error)
+                future.set_exception(error)
 
-        threading.Thread(target=ask, name="probe", daemon=True).start()
-        return asked
+        threading.Thread(target=run_check, name="probe", daemon=True).start()
+        return future
 
 
 async def faults_of(probes: Mapping[str, Probe[str | None]]) -> dict[str, str | None]:

@@ -27,8 +27,7 @@ RANGE_PARAMETERS: list[dict[str, Any]] = [
         "in": "header",
         "required": False,
         "description": "`ETag` of the bytes that the client already has; if the file has changed, the whole"
-        " file"
-        " is returned",
+        " file is returned",
         "schema": {"type": "string"},
         "example": '"0f5a4d1c0be58a5f2a3e2e0a0f0b6c1d"',
     },
@@ -76,19 +75,22 @@ def select(request: Request, file: RangedFile) -> Selection:
         HTTPException: 416 where the range begins behind the end of the file.
     """
     size, headers = file.size_bytes, request.headers
-    about = {"Accept-Ranges": "bytes", "ETag": file.etag, "Cache-Control": "no-cache"}
+    response_headers = {"Accept-Ranges": "bytes", "ETag": file.etag, "Cache-Control": "no-cache"}
     if matches(headers.get("If-None-Match"), file.etag):
-        return Selection(HTTPStatus.NOT_MODIFIED, 0, 0, about)
-    asked = _asked(headers, file) if request.method == "GET" else None
-    if asked is None:
+        return Selection(HTTPStatus.NOT_MODIFIED, 0, 0, response_headers)
+    requested = _requested_range(headers, file) if request.method == "GET" else None
+    if requested is None:
         stop = size if request.method == "GET" else 0
-        return Selection(HTTPStatus.OK, 0, stop, {**about, "Content-Length": str(size)})
-    start, stop = asked
-    about |= {"Content-Length": str(stop - start), "Content-Range": f"bytes {start}-{stop - 1}/{size}"}
-    return Selection(HTTPStatus.PARTIAL_CONTENT, start, stop, about)
+        return Selection(HTTPStatus.OK, 0, stop, {**response_headers, "Content-Length": str(size)})
+    start, stop = requested
+    response_headers |= {
+        "Content-Length": str(stop - start),
+        "Content-Range": f"bytes {start}-{stop - 1}/{size}",
+    }
+    return Selection(HTTPStatus.PARTIAL_CONTENT, start, stop, response_headers)
 
 
-def _asked(headers: Headers, file: RangedFile) -> tuple[int, int] | None:
+def _requested_range(headers: Headers, file: RangedFile) -> tuple[int, int] | None:
     """Return the requested range, None for the whole file."""
     found = _RANGE.fullmatch(headers.get("Range", ""))
     if found is None or headers.get("If-Range", file.etag).strip() != file.etag:

@@ -19,7 +19,7 @@ def root_path_of(scope: Scope) -> str:
 class RootPath(HttpMiddleware):
     """ASGI middleware that removes the root path from requests and adds it to `Location`.
 
-    The application, rules of access and the audit log included, gets paths without the root path.
+    The whole application, including access rules and the audit log, gets paths without the root path.
     Requests without the root path are served as they are: proxies may remove it, and probes ask the process
     directly.
 
@@ -39,14 +39,14 @@ class RootPath(HttpMiddleware):
             return
         host = Headers(scope=scope).get("host", "")
 
-        async def send_below(message: Message) -> None:
+        async def send_public_location(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 if "location" in headers:
                     headers["location"] = self._public(headers["location"], host)
             await send(message)
 
-        await self.app(self._inner(scope), receive, send_below)
+        await self.app(self._inner(scope), receive, send_public_location)
 
     def _inner(self, scope: Scope) -> Scope:
         scope = {**scope, "state": {**scope.get("state", {}), _STATE: self._root_path}}

@@ -131,13 +131,13 @@ class PolledRoute(JsonRoute):
     async def answer(self, request: JsonRequest, handle: Handle) -> Response:
         """Compute the response if the cached one may be stale."""
         store, cache = services_of(request).store, registered(request.app, ResponseCache)
-        address = (request.scope["path"], request.scope["query_string"], projects())
+        key = (request.scope["path"], request.scope["query_string"], projects())
 
         async def find() -> tuple[str, bytes | None]:
             revision = (
-                store.revision() if store.notifies_immediately else await run_in_threadpool(store.revision)
+                store.revision() if store.revision_never_blocks else await run_in_threadpool(store.revision)
             )
-            return revision, cache.find(address, revision)
+            return revision, cache.find(key, revision)
 
         _, known = await find()
         if known is None:
@@ -146,6 +146,6 @@ class PolledRoute(JsonRoute):
                 if known is None:
                     response = await handle(request)
                     if response.status_code == HTTPStatus.OK:
-                        cache.keep(address, revision, bytes(response.body))
+                        cache.keep(key, revision, bytes(response.body))
                     return response
         return Response(known, media_type="application/json")

@@ -1,4 +1,4 @@
-"""Security headers of every response; scripts and style sheets have none of the headers for documents."""
+"""Security headers of responses; scripts and style sheets get only those that browsers apply to them."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Receive, Scope, Send

@@ -36,8 +36,10 @@ async def list_of_models(
     try:
         ranked = await score_by_models(reader, models, services.models, services.settings)
     except InvalidInput as invalid:
-        places = ((each.pointer.replace("/queries/0", "/query", 1), each.detail) for each in invalid.problems)
-        raise InvalidInput(*(InputProblem(pointer, detail) for pointer, detail in places)) from invalid
+        located = (
+            (each.pointer.replace("/queries/0", "/query", 1), each.detail) for each in invalid.problems
+        )
+        raise InvalidInput(*(InputProblem(pointer, detail) for pointer, detail in located)) from invalid
     except RequestValidationError as invalid:
         faults = [{**fault, "loc": ("body", "query", *fault["loc"][3:])} for fault in invalid.errors()]
         raise RequestValidationError(faults) from invalid

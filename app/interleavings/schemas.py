@@ -121,16 +121,15 @@ class InterleavingRequest(RequestModel):
         0.05,
         gt=0,
         lt=0.5,
-        description="Minimum difference of interest: excess over one half of the share of decided units"
-        " that prefer the"
-        " better ranker",
+        description="Minimum difference of interest: the share of decided units that prefer the better"
+        " ranker, minus one half",
     )
     click_window_seconds: int = Field(
         1_800,
         ge=0,
         le=604_800,
-        description="Time after a list is shown in which clicks count; the list counts afterwards. With 0,"
-        " clicks always count immediately",
+        description="Time after a list is shown in which clicks count; afterwards the list is evaluated. With"
+        " 0, clicks always count immediately",
     )
     project: NewProject = None
 
@@ -162,10 +161,10 @@ class Interleaving(ResponseModel):
     def of(cls, row: InterleavingRow) -> "Interleaving":
         """Return the response of a stored interleaving."""
         names = ("id", "name", "rankers", "model_ids", "method", "length", "seed", "unit")
-        own: dict[str, Any] = {name: getattr(row, name) for name in names}
+        columns: dict[str, Any] = {name: getattr(row, name) for name in names}
         rule = SequentialRule(**row.rule)
         return cls(
-            **own,
+            **columns,
             **row.rule,
             sample_size=sample_size(rule),
             click_window_seconds=row.click_window_seconds,
@@ -197,9 +196,8 @@ class ListRequest(RequestModel):
 
     user: CallerId | None = Field(
         None,
-        description="Any text that identifies the user; only its hash is stored. Without it each request"
-        " gets a"
-        " new list",
+        description="Any text that identifies the user; only its hash is stored. Without it each request gets"
+        " a new list",
         examples=["u-17"],
     )
     query: InterleavedQuery
@@ -260,8 +258,7 @@ class SequentialLook(ResponseModel):
     preferring_first: int
     winning_share: float | None = Field(
         description="Share of the units at which a ranker is concluded to be better; null if the units are"
-        " too"
-        " few for a conclusion"
+        " too few for a conclusion"
     )
 
 

@@ -49,19 +49,18 @@ class AutoTrainQuality(ResponseModel):
     interval: list[float] | None = Field(description="95% interval of the mean", examples=[_INTERVAL])
     data: Literal["held-out", "test"] = Field(
         description="`held-out` queries of the training data, each evaluated by models trained and selected"
-        " without"
-        " it; or queries of the `test` data"
+        " without this query; or queries of the `test` data"
     )
     baselines: list[AutoTrainBaseline]
 
 
 class AutoTrainConclusion(AutoTrainQuality):
-    """The conclusion of an automatic training: the quality of its model, on test data where it has some."""
+    """The conclusion of an automatic training: the quality of its model, on test data if there are any."""
 
     held_out: AutoTrainQuality | None = Field(None, description="The quality on held-out queries")
     members: list[AutoTrainMember]
     seconds: dict[str, float] = Field(
-        description="Running time by part", examples=[{"trials": 240.1, "selection": 1.2, "other": 3.0}]
+        description="Running time by step", examples=[{"trials": 240.1, "selection": 1.2, "other": 3.0}]
     )
 
 

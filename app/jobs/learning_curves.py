@@ -21,17 +21,17 @@ def learning_curves(
 
 
 def best_iteration_of(model: Model) -> int:
-    """Return the iteration of the last tree, not counting the trees of `init_model`."""
+    """Return the best iteration of a training, without the trees of `init_model`."""
     base = (model.lineage or {}).get("init_model")
     return model.best_iteration - (base["trees"] if base else 0)
 
 
 def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False) -> JobHistories:
-    """Return the learning curves of several jobs, each above an iteration.
+    """Return the learning curves of several jobs, each from the iterations after a given one.
 
     Args:
         tx: Transaction of the store.
-        after: Ids of jobs, each with the iteration after which its curves begin.
+        after: For each job id, the iteration after which its curves begin.
         times: Whether to add the times of the iterations.
     """
     jobs = tx.jobs.several(list(after))
@@ -51,8 +51,8 @@ def histories(tx: Transaction, after: Mapping[str, int], *, times: bool = False)
         )
         for job in jobs
     ]
-    there = {job.id for job in jobs}
-    return JobHistories(items=items, missing=[job_id for job_id in after if job_id not in there])
+    found_ids = {job.id for job in jobs}
+    return JobHistories(items=items, missing=[job_id for job_id in after if job_id not in found_ids])
 
 
 def _model_id(job: Job) -> str:

@@ -1,4 +1,4 @@
-"""Schemas of losses and of declared parameters."""
+"""Schemas of losses, of scorers and of declared parameters."""
 
 import types
 import typing
@@ -33,7 +33,9 @@ class ParameterDescription(ResponseModel):
     name: str = Field(description="As written in requests", examples=["truncation_level"])
     type: str = Field(description="number, integer, boolean, text, list or object", examples=["integer"])
     optional: bool = Field(
-        description="Whether null is allowed; null disables the parameter", examples=[True]
+        description="Whether null is allowed; null disables the parameter unless its description says"
+        " otherwise",
+        examples=[True],
     )
     default: Any = Field(description="Default value", examples=[None])
     minimum: float | None = Field(description="Lower bound", examples=[1])
@@ -210,13 +212,12 @@ class ScorerDescription(ResponseModel):
     kind: str = Field(description="As written in requests", examples=["mlp"])
     summary: str = Field(description="One-line summary", examples=["Feed-forward network"])
     is_network: bool = Field(
-        description="Whether an iteration is an epoch, and the hyperparameters are in `scorer`; those of"
-        " trees are"
-        " in `hyperparameters`",
+        description="Whether an iteration is an epoch: true for networks and linear scorers",
         examples=[True],
     )
     parameters: list[ParameterDescription] = Field(
-        description="Hyperparameters of the scorer, set in `scorer`"
+        description="Hyperparameters that a job sets in `scorer`; empty for trees, whose hyperparameters a"
+        " job sets in `hyperparameters`"
     )
 
 

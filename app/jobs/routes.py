@@ -83,7 +83,8 @@ def create_jobs(
 ) -> Response:
     """Queue all of several jobs, such as the trainings of a grid, or none of them.
 
-    Each job is checked as if sent alone. A problem of any job refuses all; its pointer has the position.
+    Each job is checked as if sent alone. A problem of any job refuses all; pointers begin with `/jobs/` and
+    the position of the job.
     """
     with idempotency.begin(services.store) as tx:
         tx.quotas.allow_jobs(caller.key_id, services.settings.max_active_jobs, body.size)
@@ -219,7 +220,8 @@ def change_job(
 ) -> Job:
     """Change a job's name, notes, tags and project; omitted fields stay.
 
-    Objects that the job made move with it to another project, but not a model, whose name has the project.
+    Objects that the job made move with it to another project, except models, whose project is that of their
+    name.
     """
     changes = {name: getattr(body, name) for name in body.model_fields_set - {"tags"}}
     with services.store.begin() as tx:

@@ -64,7 +64,7 @@ class Phase(ResponseModel):
     phase: str = Field(examples=["training"])
     seconds: float = Field(description="Duration of the phase so far", examples=[41.2])
     peak_memory_bytes: int | None = Field(
-        description="Peak memory of the job in the phase, sampled, as its memory limit counts it;"
+        description="Peak memory of the job in the phase, measured regularly as for its memory limit;"
         " null if unknown",
         examples=[1_288_490_188],
     )
@@ -75,7 +75,8 @@ class Attempt(ResponseModel):
 
     number: int = Field(
         validation_alias="attempt",
-        description="Number of the attempt, from 1; attempts handed back to the queue are not counted",
+        description="Number of the attempt, from 1; those handed back by a worker that shut down are not"
+        " counted",
     )
     worker: str = Field(description="Machine and process", examples=["trainer-2:41/57"])
     started_at: datetime
@@ -154,10 +155,10 @@ class Job(ResponseModel):
     kind_label: str = Field("", description="Label of the kind", examples=["Training"])
     title: str = Field(
         "",
-        description="Name of the job, or a default title by what it creates, measures or moves",
+        description="Name of the job, or a default title that names what it creates, measures or moves",
         examples=["web:3 for @champion"],
     )
-    name: str | None = Field(None, description="Name of the job; null without one")
+    name: str | None = Field(None, description="Name that a user gave the job; null without one")
     notes: str | None = Field(description="Notes on the job")
     tags: ShownTags
     project: ShownProject
@@ -180,7 +181,9 @@ class Job(ResponseModel):
     )
     priority: Literal["low", "normal", "high"]
     key_id: str | None = Field(description="API key that submitted the job; null without authentication")
-    attempt: int = Field(description="Number of times that a worker claimed the job")
+    attempt: int = Field(
+        description="Number of attempts; those handed back by a worker that shut down are not counted"
+    )
     resumable_from: int | None = Field(
         validation_alias="checkpoint", description="Iteration that a later attempt would resume from"
     )
@@ -204,8 +207,8 @@ class Job(ResponseModel):
     @field_validator("priority", mode="before")
     @classmethod
     def _priority_name(cls, value: Any) -> Any:
-        words = {number: word for word, number in PRIORITIES.items()}
-        return words.get(value, value)
+        names = {number: name for name, number in PRIORITIES.items()}
+        return names.get(value, value)
 
     @field_validator("resumable_from", mode="before")
     @classmethod
@@ -254,9 +257,8 @@ class _LearningCurves(ResponseModel):
     milliseconds: dict[str, list[float | None]] = Field(
         {},
         description="Mean wall time per iteration since the previously listed one, by part: `objective` is"
-        " the"
-        " loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation, `diagnostics`"
-        " the diagnostics; null if not recorded",
+        " the loss and its gradient, `tree` the rest of LightGBM's work, `metrics` the evaluation,"
+        " `diagnostics` the diagnostics; null if not recorded",
         examples=[{"objective": [14.2, 8.1, 8.0], "tree": [131.0, 92.4, 91.8], "metrics": [6.1, 4.2, 4.1]}],
     )
 
@@ -289,8 +291,7 @@ class CancelledJob(ResponseModel):
     id: str = Field(examples=["job_01k9x2z4q7c8v5n3b6r1"])
     outcome: Literal["cancelled", "stopping", "already_ended", "missing"] = Field(
         description="`cancelled`: the job was queued; `stopping`: the job is running and stops within"
-        " moments;"
-        " `already_ended`: the job had ended before; `missing`: there is no such job"
+        " moments; `already_ended`: the job had ended before; `missing`: there is no such job"
     )
     status: JobStatus | None = Field(description="Current status; null if the job is missing")
 
@@ -307,7 +308,7 @@ def _columns(row: JobRow) -> Json:
 
 def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
     label = JobKind(row.kind).specification.label
-    # Specifications of earlier releases do not list the datasets: use the job's dataset.
+    # Specifications of earlier releases have no dataset names: use the current names of the datasets.
     default_title = title_of(row.kind, row.spec)
     return {
         "kind_label": label,

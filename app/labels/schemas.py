@@ -45,7 +45,7 @@ class UnlabelledObject(ResponseModel):
 
 
 class Labelled(ResponseModel):
-    """Objects labelled, or to label in a dry run."""
+    """Objects that a request labelled; in a dry run, objects that it would label."""
 
     dry_run: bool = Field(description="Whether nothing was changed")
     changed: int = Field(description="Number of objects that get other labels", examples=[3])

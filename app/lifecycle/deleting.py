@@ -95,7 +95,7 @@ def _invalidate_deleted(request: Request, counts: Iterable[str]) -> None:
 
 
 def _required_steps(refused: Refused) -> str:
-    if refused.has_results:
+    if refused.only_results:
         return "delete its results first, or delete all together with with_results=true"
     steps = dict.fromkeys(_step(holder, refused) for holder in refused.holders)
     return f"first {', '.join(steps)}"

@@ -19,7 +19,7 @@ from app.lifecycle.filters import (
     RankingFilter,
     StudyFilter,
 )
-from app.lifecycle.schemas import DatasetSelection, DeletedDataset, DeletedDatasets, Deletion
+from app.lifecycle.schemas import DatasetDeletionRequest, DeletedDataset, DeletedDatasets, Deletion
 from core.errors import NotFound, StillNeeded
 from core.store.trash.kinds import (
     CLICK_LOG,
@@ -175,7 +175,7 @@ def delete_study(study_id: str, request: Request, permanently: Permanently = Fal
     responses=problems(*BODY_PROBLEMS),
 )
 def delete_datasets(
-    body: Annotated[DatasetSelection, Body(openapi_examples=_DATASETS_EXAMPLES)], request: Request
+    body: Annotated[DatasetDeletionRequest, Body(openapi_examples=_DATASETS_EXAMPLES)], request: Request
 ) -> DeletedDatasets:
     """Move several datasets to the trash, and report the outcome of each.
 

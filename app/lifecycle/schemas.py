@@ -6,13 +6,13 @@ from typing import Any, Literal
 from pydantic import Field
 
 from app.http.schemas import Id, NextCursor, RequestModel, ResponseModel
-from core.store.lifecycle.deletion import MAX_REFUSED
 from core.store.lifecycle.deletion import Deletion as StoredDeletion
 from core.store.lifecycle.storage import LABELS
 from core.store.lifecycle.storage import Storage as MeasuredStorage
 from core.store.trash.trash import Refused, Trashed
 
 MAX_IDS = 1_000
+MAX_HOLDERS = 100  # dependents that the response lists for one object
 KindName = Literal[
     "job",
     "model",
@@ -53,14 +53,14 @@ class RefusedObject(ResponseModel):
     def of(cls, refused: Refused) -> "RefusedObject":
         """Return the response of an object that is not deleted."""
         node = refused.node
-        holders = [Holder.model_validate(holder) for holder in refused.holders[:MAX_REFUSED]]
+        holders = [Holder.model_validate(holder) for holder in refused.holders[:MAX_HOLDERS]]
         return cls.model_validate(
             {"kind": node.kind.name, "id": node.id, "name": node.name, "holders": holders}
         )
 
 
 class Deletion(ResponseModel):
-    """Objects deleted, or to delete in a dry run."""
+    """Objects that a request deleted; in a dry run, objects that it would delete."""
 
     dry_run: bool = Field(description="Whether nothing was changed")
     deleted: dict[str, int] = Field(
@@ -97,8 +97,8 @@ class Deletion(ResponseModel):
         )
 
 
-class DatasetSelection(RequestModel):
-    """A selection of datasets."""
+class DatasetDeletionRequest(RequestModel):
+    """The datasets to delete."""
 
     ids: list[Id] = Field(
         min_length=1, max_length=200, description="Ids of datasets", examples=[["ds_01k9x2m4q7c8v5n3b6r1"]]

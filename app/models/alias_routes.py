@@ -191,7 +191,7 @@ def set_gate(
     services: UseServices,
     caller: UseCaller,
 ) -> Gate:
-    """Set the promotion gate of an alias: later moves need a comparison on a dataset, on clicks, or on both.
+    """Set the promotion gate of an alias: later moves must pass a comparison on a dataset, clicks, or both.
 
     The gate's datasets and click log cannot be deleted while it exists. It does not apply to rollbacks,
     nor to the alias's first version. Any key with the scope `write` may delete it.

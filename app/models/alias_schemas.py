@@ -86,7 +86,7 @@ class AliasList(ResponseModel):
 
 
 class AliasMove(ResponseModel):
-    """A move of an alias, or a refused one."""
+    """A move of an alias, or a refused move."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -142,8 +142,7 @@ class CounterfactualRule(EstimationRequest):
         ge=0,
         le=1e12,
         description="Non-inferiority margin: the 95% interval of the difference must lie above −`margin`; 0"
-        " requires a better"
-        " version",
+        " requires a better version",
         examples=[0.01],
     )
 
@@ -192,14 +191,13 @@ class GateRequest(RequestModel):
     )
     interleaving: Literal["not_worse", "better"] | None = Field(
         None,
-        description="Verdict of the newest interleaving of both versions: `better`: users prefer the new one;"
-        " `not_worse`: they do not prefer the alias's",
+        description="Required verdict of the newest interleaving of both versions. `better`: users prefer the"
+        " new version; `not_worse`: they do not prefer the alias's version",
     )
     counterfactual: CounterfactualRule | None = Field(
         None,
-        description="Counterfactual estimate that the version must pass. A version with too little support"
-        " in the log"
-        " is refused",
+        description="Counterfactual estimate that the version must pass. A version with too little support in"
+        " the log is refused",
     )
     contract: Contract = "default"
     label_map: LabelMap = Field(default_factory=dict)
@@ -233,7 +231,7 @@ class Gate(ResponseModel):
     @classmethod
     def of(cls, row: AliasGate) -> "Gate":
         """Return the response of a stored gate."""
-        own: dict[str, Any] = {
+        columns: dict[str, Any] = {
             name: getattr(row, name) for name in ("name", "alias", "dataset_id", "key_id", "updated_at")
         }
-        return cls(**own, **row.rule)
+        return cls(**columns, **row.rule)

@@ -1,4 +1,4 @@
-"""Distil a model: train a forest, a format that every search engine reads, on the model's scores."""
+"""Distil a model: train a forest, which every search engine can read, on the model's scores."""
 
 from typing import Any
 
@@ -55,13 +55,15 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
     dataset_id = body.dataset_id or teacher.dataset_id
     if dataset_id is None:
         raise InvalidInput.at("/dataset_id", f"required: {teacher.reference} was imported without a dataset")
-    own: Json = teacher.lineage["spec"] if teacher.lineage else tx.jobs.get(teacher.job_id).spec
-    asked: dict[str, Any] = {name: getattr(body, name) for name in QueuedRequest.model_fields}
-    metrics = body.metrics or own.get("metrics") or [own.get("metric") or DEFAULT_METRICS[-1]]
+    teacher_spec: Json = teacher.lineage["spec"] if teacher.lineage else tx.jobs.get(teacher.job_id).spec
+    queue_fields: dict[str, Any] = {name: getattr(body, name) for name in QueuedRequest.model_fields}
+    metrics = (
+        body.metrics or teacher_spec.get("metrics") or [teacher_spec.get("metric") or DEFAULT_METRICS[-1]]
+    )
     features = body.features or FeatureChoiceRequest(use=list(teacher.feature_names))
     return TrainRequest.model_validate(
         {
-            **asked,
+            **queue_fields,
             "kind": "train",
             "model_name": body.model_name or f"{teacher.name[:_MAX_NAME_LENGTH]}{_SUFFIX}",
             "dataset_id": dataset_id,
@@ -75,30 +77,31 @@ def distillation(tx: Transaction, teacher: Model, body: DistilRequest) -> TrainR
             "features": features,
             "metrics": metrics,
             "metric_interval": body.iterations,
-            "contract": own.get("contract") or "default",
-            "label_map": own.get("label_map") or {},
-            "seed": own.get("seed", _SEED),
-            **_test_data(tx, own, body, is_other=dataset_id != teacher.dataset_id),
+            "contract": teacher_spec.get("contract") or "default",
+            "label_map": teacher_spec.get("label_map") or {},
+            "seed": teacher_spec.get("seed", _SEED),
+            **_test_data(tx, teacher_spec, body, is_other_dataset=dataset_id != teacher.dataset_id),
         }
     )
 
 
-def _test_data(tx: Transaction, own: Json, body: DistilRequest, *, is_other: bool) -> Json:
+def _test_data(tx: Transaction, teacher_spec: Json, body: DistilRequest, *, is_other_dataset: bool) -> Json:
     """Return the fields of the test data: requested, those of the teacher, or a part of the dataset.
 
     Args:
         tx: Transaction.
-        own: Specification of the teacher's training.
+        teacher_spec: Specification of the teacher's training.
         body: The request.
-        is_other: Whether the dataset is not the teacher's.
+        is_other_dataset: Whether the dataset is not the teacher's.
     """
     if body.test_dataset_id is not None:
         return {"test_dataset_id": body.test_dataset_id}
-    tested_on = own.get("test_dataset_id")
+    tested_on = teacher_spec.get("test_dataset_id")
     if tested_on is not None and tested_on != body.dataset_id and _is_ready(tx, tested_on):
         return {"test_dataset_id": tested_on}
-    if own.get("test") and not is_other:
-        return {"test": own["test"]}  # the same seed gives the queries that the teacher was not trained on
+    if teacher_spec.get("test") and not is_other_dataset:
+        # The same seed gives the queries that the teacher was not trained on.
+        return {"test": teacher_spec["test"]}
     return {"test": _HELD_OUT}
 
 

@@ -23,14 +23,14 @@ from app.models.export_schemas import (
     ParityQuery,
     ParityRequest,
 )
-from app.models.exports import ExportedFile, archive_file, made_file, made_parity, model_of
+from app.models.exports import ExportedFile, archive_file, export_file, model_of, parity_json
 from app.models.routes import Reference
 from core.export import FORMATS
 from core.export.options import OPTIONS
 from core.store import Model, Store, StoreSettings
 
-Made = TypeVar("Made")
-AskedFor = TypeVar("AskedFor", bound=ExportQuery)
+Exported = TypeVar("Exported")
+RequestedExport = TypeVar("RequestedExport", bound=ExportQuery)
 
 router = Router(prefix="/v1/models", tags=["models"], route_class=JsonRoute)
 formats_router = Router(prefix="/v1", tags=["catalogue"], route_class=JsonRoute)
@@ -67,10 +67,10 @@ KindOfScorer = Annotated[
     Literal["trees", "linear", "mlp", "sum"],
     Query(description="Kind of the models, as in their field `kind`"),
 ]
-Asked = Annotated[ExportQuery, Query()]
-AskedWithData = Annotated[ParityQuery, Query()]
-Named = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]
-NamedWithData = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
+FormatParameters = Annotated[ExportQuery, Query()]
+FormatAndDataParameters = Annotated[ParityQuery, Query()]
+NamesBody = Annotated[ExportRequest, Body(openapi_examples=_EXAMPLES)]
+NamesAndDataBody = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
 
 
 @router.get(
@@ -79,12 +79,14 @@ NamedWithData = Annotated[ParityRequest, Body(openapi_examples=_EXAMPLES)]
     response_class=Response,
     responses={**_FILE, **problems(*_WITHOUT_DATA)},
 )
-async def export(ref: Reference, services: UseServices, expensive: UseExpensive, asked: Asked) -> Response:
+async def export(
+    ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatParameters
+) -> Response:
     """Export a model to the format of another engine.
 
     A model that the format or the engine's version cannot represent is refused.
     """
-    return await _file(services, expensive, ref, asked)
+    return await _file(services, expensive, ref, query)
 
 
 @router.get(
@@ -94,10 +96,10 @@ async def export(ref: Reference, services: UseServices, expensive: UseExpensive,
     responses={**_ARCHIVE, **problems(*_WITH_DATA)},
 )
 async def export_archive(
-    ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
+    ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatAndDataParameters
 ) -> Response:
     """Download the model file, instructions, the parity report and golden vectors."""
-    return await _archive(services, expensive, ref, asked)
+    return await _archive(services, expensive, ref, query)
 
 
 @router.get(
@@ -107,7 +109,7 @@ async def export_archive(
     responses={**NOT_MODIFIED, **problems(*_WITH_DATA)},
 )
 async def get_export_parity(
-    ref: Reference, services: UseServices, expensive: UseExpensive, asked: AskedWithData
+    ref: Reference, services: UseServices, expensive: UseExpensive, query: FormatAndDataParameters
 ) -> Response:
     """Compare an export with its model in the engine's arithmetic.
 
@@ -115,7 +117,7 @@ async def get_export_parity(
     neighbours of every threshold of trees, over edge cases of linear scorers and networks, or over both for
     sums.
     """
-    return await _parity(services, expensive, ref, asked)
+    return await _parity(services, expensive, ref, query)
 
 
 @router.post(
@@ -125,7 +127,7 @@ async def get_export_parity(
     responses={**_FILE, **problems(404, 501, *BODY_PROBLEMS)},
 )
 async def export_named(
-    ref: Reference, services: UseServices, expensive: UseExpensive, body: Named
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesBody
 ) -> Response:
     """Export a model with the feature names of the engine."""
     return await _file(services, expensive, ref, body)
@@ -138,7 +140,7 @@ async def export_named(
     responses={**_ARCHIVE, **problems(404, 409, 501, *BODY_PROBLEMS)},
 )
 async def export_named_archive(
-    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesAndDataBody
 ) -> Response:
     """Download an export archive with the feature names of the engine."""
     return await _archive(services, expensive, ref, body)
@@ -151,7 +153,7 @@ async def export_named_archive(
     responses=problems(404, 409, 501, *BODY_PROBLEMS),
 )
 async def export_named_parity(
-    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamedWithData
+    ref: Reference, services: UseServices, expensive: UseExpensive, body: NamesAndDataBody
 ) -> Response:
     """Compare an export with its model, using the feature names of the engine."""
     return await _parity(services, expensive, ref, body)
@@ -178,35 +180,35 @@ def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue
     )
 
 
-async def _file(services: Services, expensive: CallersReads, reference: str, asked: ExportQuery) -> Response:
-    return _download(await _in_worker(made_file, services, expensive, reference, asked))
+async def _file(services: Services, expensive: CallersReads, reference: str, query: ExportQuery) -> Response:
+    return _download(await _at_low_priority(export_file, services, expensive, reference, query))
 
 
 async def _archive(
-    services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
+    services: Services, expensive: CallersReads, reference: str, query: ParityQuery
 ) -> Response:
-    return _download(await _in_worker(archive_file, services, expensive, reference, asked))
+    return _download(await _at_low_priority(archive_file, services, expensive, reference, query))
 
 
 async def _parity(
-    services: Services, expensive: CallersReads, reference: str, asked: ParityQuery
+    services: Services, expensive: CallersReads, reference: str, query: ParityQuery
 ) -> Response:
-    content = await _in_worker(made_parity, services, expensive, reference, asked)
+    content = await _at_low_priority(parity_json, services, expensive, reference, query)
     return Response(content, media_type="application/json")
 
 
-async def _in_worker(
-    make: Callable[[AskedFor, Model, Store], Made],
+async def _at_low_priority(
+    make: Callable[[RequestedExport, Model, Store], Exported],
     services: Services,
     expensive: CallersReads,
     reference: str,
-    asked: AskedFor,
-) -> Made:
+    query: RequestedExport,
+) -> Exported:
     model = await run_in_threadpool(model_of, services, reference)
     settings = StoreSettings(**services.settings.model_dump(include=set(StoreSettings.model_fields)))
-    question = (make.__name__, model.id, asked.model_dump_json())
+    key = (make.__name__, model.id, query.model_dump_json())
     return await expensive.answer(
-        question, lambda: LOW_PRIORITY.run(settings, partial(make, asked, model)), EXPORTS
+        key, lambda: LOW_PRIORITY.run(settings, partial(make, query, model)), EXPORTS
     )
 
 

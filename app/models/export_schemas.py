@@ -31,8 +31,7 @@ class ExportQuery(RequestModel):
         "lightgbm",
         max_length=100,
         description="A format of `GET /v1/export-formats?scorer=…` for the model's kind, which lists the"
-        " options"
-        " of each format",
+        " options of each format",
         examples=["solr"],
         json_schema_extra={"enum": list(FORMAT_NAMES)},
     )

@@ -7,7 +7,7 @@ from app.datasets.browsing import DatasetFiles
 from app.http.services import Services
 from app.models.export_schemas import ExportParity, ExportQuery, ParityQuery
 from core.data import RankingDataset
-from core.data.fitting import AbsentFeatures, align_features
+from core.data.feature_alignment import AbsentFeatures, align_features
 from core.errors import DatasetError, FeaturesAbsent, NotFound, WrongState
 from core.export import Export, ParityReport, archive, export_model, golden_vectors, parity
 from core.scorers import ScoringModel, categories_by_name
@@ -38,7 +38,7 @@ class ExportedFile:
 
 
 @dataclass(frozen=True)
-class Proof:
+class ExportWithParity:
     """An export with its parity report.
 
     Attributes:
@@ -72,28 +72,28 @@ def model_of(services: Services, reference: str) -> Model:
         return tx.models.resolve(reference)
 
 
-def made_file(asked: ExportQuery, model: Model, store: Store) -> ExportedFile:
+def export_file(query: ExportQuery, model: Model, store: Store) -> ExportedFile:
     """Export a model as a file for another engine; raises as `exported`."""
-    made = exported(store, model, asked)
+    made = exported(store, model, query)
     return ExportedFile(
         made.content, made.target.media_type, f"{model.name}-{model.version}-{made.target.filename}"
     )
 
 
-def archive_file(asked: ParityQuery, model: Model, store: Store) -> ExportedFile:
-    """Export a model as an archive with its parity report; raises as `proven`."""
-    filename = f"{model.name}-{model.version}-{asked.format}.zip"
-    return ExportedFile(proven(store, model, asked).zipped(), "application/zip", filename)
+def archive_file(query: ParityQuery, model: Model, store: Store) -> ExportedFile:
+    """Export a model as an archive with its parity report; raises as `export_with_parity`."""
+    filename = f"{model.name}-{model.version}-{query.format}.zip"
+    return ExportedFile(export_with_parity(store, model, query).zipped(), "application/zip", filename)
 
 
-def made_parity(asked: ParityQuery, model: Model, store: Store) -> bytes:
-    """Return the parity report as JSON; raises as `proven`."""
-    report = ExportParity.model_validate(proven(store, model, asked).view())
+def parity_json(query: ParityQuery, model: Model, store: Store) -> bytes:
+    """Return the parity report as JSON; raises as `export_with_parity`."""
+    report = ExportParity.model_validate(export_with_parity(store, model, query).view())
     # Like parity.json in archives, without the fields of other kinds of models.
     return report.model_dump_json(exclude_unset=True).encode()
 
 
-def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
+def exported(store: Store, model: Model, query: ExportQuery) -> Export:
     """Export a model.
 
     Raises:
@@ -102,14 +102,14 @@ def exported(store: Store, model: Model, asked: ExportQuery) -> Export:
     """
     return export_model(
         store.verified.read_bytes(model_key(model.id), model.sha256),
-        asked.format,
+        query.format,
         tuple(model.feature_names),
         f"{model.name}-{model.version}",
-        asked.options(),
+        query.options(),
     )
 
 
-def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
+def export_with_parity(store: Store, model: Model, query: ParityQuery) -> ExportWithParity:
     """Export a model and compare the export with the model.
 
     Raises:
@@ -120,17 +120,17 @@ def proven(store: Store, model: Model, asked: ParityQuery) -> Proof:
         DatasetError: The dataset has no features.
         FeaturesAbsent: The dataset lacks most of the model's features.
     """
-    export = exported(store, model, asked)
-    dataset_id, dataset = _documents(store, model, export.source.model, asked.dataset_id)
+    export = exported(store, model, query)
+    dataset_id, dataset = _documents(store, model, export.source.model, query.dataset_id)
     report = parity(export, dataset)
     if dataset is None:
         report = replace(report, notes=(*report.notes, _NO_DATA))
     about = {
         "model": {"id": model.id, "name": model.name, "version": model.version},
         "dataset_id": dataset_id,
-        "options": asked.model_dump(exclude={"format", "dataset_id"}, exclude_defaults=True),
+        "options": query.model_dump(exclude={"format", "dataset_id"}, exclude_defaults=True),
     }
-    return Proof(export, report, dataset, about)
+    return ExportWithParity(export, report, dataset, about)
 
 
 def _documents(
@@ -141,9 +141,9 @@ def _documents(
         return dataset_id, _read(store, model, scorer, dataset_id)
     with store.read() as tx:
         tested_on = tx.jobs.get(model.job_id).spec.get("test_dataset_id")
-    for own in filter(None, (tested_on, model.dataset_id)):
+    for known_id in filter(None, (tested_on, model.dataset_id)):
         try:
-            return own, _read(store, model, scorer, own)
+            return known_id, _read(store, model, scorer, known_id)
         except (NotFound, WrongState, DatasetError, FeaturesAbsent):
             continue
     return None, None

@@ -6,7 +6,7 @@ from app.http.schemas import Json
 from app.jobs.submission.checks import (
     check_dataset_labels,
     contract_of,
-    is_bare,
+    has_no_features,
     label_map_problems,
     metric_without_differences,
     require_ready,
@@ -36,7 +36,7 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
         raise InvalidInput(*problems)
     if request.dataset_id is not None and request.metric is not None:
         (dataset,) = require_ready(tx, [request.dataset_id])
-        if is_bare(dataset):
+        if has_no_features(dataset):
             raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
         check_dataset_labels(dataset, request.label_map, None, [request.metric], contract)
     if request.counterfactual is not None:
@@ -45,8 +45,8 @@ def gate_rule(tx: Transaction, request: GateRequest) -> Json:
         except InvalidInput as invalid:
             raise invalid.below("/counterfactual") from invalid
     # The previous release, which lacks these fields, refuses rules that have them.
-    later = ("better_than_baselines", "interleaving", "counterfactual")
-    unset = {name for name in later if not getattr(request, name)}
+    newer_fields = ("better_than_baselines", "interleaving", "counterfactual")
+    unset = {name for name in newer_fields if not getattr(request, name)}
     rule = request.model_dump(mode="json", exclude={"dataset_id", *unset})
     return {**rule, "contract": contract.to_json()}
 
@@ -72,7 +72,7 @@ def _check_clicks(tx: Transaction, rule: CounterfactualRule) -> None:
         detail = "needs a log with propensities; use `examination`, or a log that has them"
         raise InvalidInput.at("/estimator", detail)
     (dataset,) = require_ready(tx, [rule.dataset_id])
-    if is_bare(dataset):
+    if has_no_features(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features, which no model can score")
 
 

@@ -15,12 +15,12 @@ def reproduction(tx: Transaction, model: Model) -> ReproduceJob:
     if model.source == "imported":
         detail = "only a model that was trained here can be trained again"
         raise WrongState("model", model.reference, "imported", detail)
-    # Models older than stored lineages: the job has the request.
-    asked = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
-    if asked.get("kind") == AutoTrainJob.kind:
+    # A model made before lineages were stored: its job has the request.
+    request = model.lineage["spec"] if model.lineage else tx.jobs.get(model.job_id).spec
+    if request.get("kind") == AutoTrainJob.kind:
         detail = "the result depends on running times; submit an automatic training instead"
         raise WrongState("model", model.reference, "made by an automatic training", detail)
-    spec = ReproduceJob.from_json({**asked, "model_id": model.id, "system": model.reference})
+    spec = ReproduceJob.from_json({**request, "model_id": model.id, "system": model.reference})
     for dataset_id in spec.dataset_ids.values():
         _require(tx, model, dataset_id)
     return spec

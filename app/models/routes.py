@@ -129,13 +129,13 @@ def list_models(
             kind=kind,
             latest=latest,
         )
-        own = tx.models.aliases_of(model.id for model in page.items)
-        all_aliases = tx.models.aliases_of_names({model.name for model in page.items})
+        version_aliases = tx.models.aliases_of(model.id for model in page.items)
+        name_aliases = tx.models.aliases_of_names({model.name for model in page.items})
         datasets = tx.datasets.names(model.dataset_id for model in page.items)
     items = [
         ListedModel(
-            **dict(Model.of(model, own[model.id])),
-            name_aliases=all_aliases[model.name],
+            **dict(Model.of(model, version_aliases[model.id])),
+            name_aliases=name_aliases[model.name],
             dataset_name=datasets.get(model.dataset_id or ""),
         )
         for model in page.items

@@ -53,7 +53,7 @@ class Lineage(ResponseModel):
     """The lineage of a model: everything that determines its bytes."""
 
     job_id: str
-    datasets: dict[str, LineageDataset] = Field(description="Datasets by part: train, validation, test")
+    datasets: dict[str, LineageDataset] = Field(description="Datasets by role: train, validation, test")
     init_model: LineageModel | None = Field(None, description="Model that the training continued, if any")
     members: list[UsedModel] | None = Field(None, description="Models of a sum, in order")
     teacher: UsedModel | None = Field(None, description="Teacher whose scores replaced the labels, if any")
@@ -68,14 +68,13 @@ class Lineage(ResponseModel):
     names_in_file: dict[str, str] | None = Field(
         None,
         description="Replacements in the model's file of feature names that LightGBM cannot represent; null"
-        " if"
-        " unknown",
+        " if unknown",
         examples=[{"page rank": "page_rank"}],
     )
 
 
 class ModelExplanation(ResponseModel):
-    """The support of `"explain": true` by a model."""
+    """Whether a model supports `"explain": true`, and the cost."""
 
     problem: str | None = Field(description="Why scores cannot be explained; null if they can")
     steps: int = Field(
@@ -160,8 +159,7 @@ class Model(ResponseModel):
     kind: str = Field(description="Kind of the scorer: `trees`, `linear`, `mlp` or `sum`")
     precision: Precision | None = Field(
         description="Precision of features in scoring: `float64` for imported trees, otherwise `float32`;"
-        " null"
-        " for a sum, whose members differ"
+        " null for a sum, whose members differ"
     )
     scorer: Json | None = Field(
         description="Scorer with all hyperparameters, or the structure of an imported network; null for trees"
@@ -170,8 +168,8 @@ class Model(ResponseModel):
     best_iteration: int = Field(
         description="Number of trees in use, or epoch of the weights; 0 for an imported network"
     )
-    sha256: str = Field(description="Digest of the model text")
-    size_bytes: int = Field(description="Size of the model text")
+    sha256: str = Field(description="Digest of the model file")
+    size_bytes: int = Field(description="Size of the model file")
     metrics: dict[str, Any] | None = Field(
         description="Means of the metrics on the test dataset, if there was one"
     )

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from app.http.bodies import parse_json
 from app.http.idempotency import IdempotencyKey
-from app.http.labels import MAX_PARAGRAPHS, PARAGRAPHS, PROJECT_PART
+from app.http.labels import MAX_PARAGRAPHS_LENGTH, PARAGRAPHS_PATTERN, PROJECT_PART
 from app.http.pointers import input_problems
 from app.http.responses import accepted
 from app.http.services import Services
@@ -43,8 +43,8 @@ MODEL_BODY = file_body(
         },
         "description": {
             "type": "string",
-            "maxLength": MAX_PARAGRAPHS,
-            "pattern": PARAGRAPHS,
+            "maxLength": MAX_PARAGRAPHS_LENGTH,
+            "pattern": PARAGRAPHS_PATTERN,
             "description": "Description of this version",
         },
         "tags": {"type": "string", "description": "Tags of the model, as a JSON object of texts"},
@@ -62,7 +62,7 @@ MODEL_BODY = file_body(
             },
         },
         "network": {
-            "summary": "A network that another service exported as safetensors",
+            "summary": "A network that another Rankery service exported as safetensors",
             "value": {"file": "…", "name": "web"},
         },
     },
@@ -126,7 +126,7 @@ class ModelUpload:
         )
 
 
-def _of_part(problem: InputProblem) -> InputProblem:
+def _at_form_field(problem: InputProblem) -> InputProblem:
     """Return a problem with a pointer to the form field instead of the job's field."""
     return InputProblem("/name", problem.detail) if problem.pointer == "/model_name" else problem
 
@@ -148,7 +148,7 @@ def register_model(
                 upload.spec(), key_id, Labels(tags=upload.metadata.tags, project=upload.metadata.project)
             )
         except InvalidInput as invalid:
-            raise InvalidInput(*map(_of_part, invalid.problems)) from invalid
+            raise InvalidInput(*map(_at_form_field, invalid.problems)) from invalid
         return accepted(Job.of(tx, job), f"/v1/jobs/{job.id}"), [job]
 
     folders = [model_upload_folder(upload.upload_id)]

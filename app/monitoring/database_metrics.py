@@ -26,7 +26,7 @@ from core.store.repositories.counters import (
     TRAINING_SECONDS,
     Count,
 )
-from core.store.repositories.statistics import ActiveJobs, Stored
+from core.store.repositories.statistics import ActiveJobCount, StoredCount
 
 _LANE_OF = {kind.value: kind.specification.lane.value for kind in JobKind}
 _LOST = "lost"
@@ -46,10 +46,10 @@ class DatabaseSnapshot:
     """
 
     at: datetime
-    active: Sequence[ActiveJobs]
+    active: Sequence[ActiveJobCount]
     counters: Sequence[Count]
-    datasets: Sequence[Stored]
-    models: Stored
+    datasets: Sequence[StoredCount]
+    models: StoredCount
     workers: Sequence[Worker]
 
     @classmethod
@@ -66,7 +66,7 @@ class DatabaseSnapshot:
                 tx.counters.all(),
                 tx.statistics.datasets(),
                 tx.statistics.models(),
-                tx.workers.present(),
+                tx.workers.live(),
             )
 
 
@@ -82,19 +82,19 @@ class DatabaseCollector:
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics; without a snapshot, only `rankery_database_up` with 0."""
-        reading = self._latest()
-        up = 0 if reading is None else 1
+        snapshot = self._latest()
+        up = 0 if snapshot is None else 1
         yield GaugeMetricFamily("rankery_database_up", "Whether the database is reachable", value=up)
-        if reading is not None:
-            yield from _queue(reading)
-            yield _workers(reading.workers)
-            yield from _ended(reading.counters)
-            yield from _training(reading.counters)
-            yield from _caches(reading.counters)
-            yield from _stored(reading)
+        if snapshot is not None:
+            yield from _queue(snapshot)
+            yield _workers(snapshot.workers)
+            yield from _ended(snapshot.counters)
+            yield from _training(snapshot.counters)
+            yield from _caches(snapshot.counters)
+            yield from _stored(snapshot)
 
 
-def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
+def _queue(snapshot: DatabaseSnapshot) -> Iterator[Metric]:
     labels = ("kind", "lane", "priority")
     depth = GaugeMetricFamily("rankery_jobs_queued", "Queued jobs", labels=labels)
     age = GaugeMetricFamily(
@@ -102,17 +102,17 @@ def _queue(reading: DatabaseSnapshot) -> Iterator[Metric]:
         "Seconds since the submission of the oldest queued job, 0 without queued jobs",
         labels=labels,
     )
-    waiting = {(row.kind, row.priority): row for row in reading.active if row.status == QUEUED}
+    waiting = {(row.kind, row.priority): row for row in snapshot.active if row.status == QUEUED}
     # Include kinds without queued jobs, so that alerts on them work.
     for kind, (priority, number) in product(_LANE_OF, PRIORITIES.items()):
         row = waiting.get((kind, number))
         values = [kind, _LANE_OF[kind], priority]
         depth.add_metric(values, row.number if row else 0)
-        age.add_metric(values, max(0.0, (reading.at - row.oldest_at).total_seconds()) if row else 0)
+        age.add_metric(values, max(0.0, (snapshot.at - row.oldest_at).total_seconds()) if row else 0)
     yield from (depth, age)
     running = GaugeMetricFamily("rankery_jobs_running", "Running jobs", labels=("kind", "lane"))
     numbers = dict.fromkeys(_LANE_OF, 0)
-    for row in reading.active:
+    for row in snapshot.active:
         if row.status == RUNNING:
             numbers[row.kind] += row.number
     for kind, number in numbers.items():
@@ -157,20 +157,20 @@ def _durations(counters: Sequence[Count]) -> Metric:
     )
     buckets: dict[tuple[str, str], dict[str, float]] = {}
     for tally in _named(counters, JOB_SECONDS_BUCKET):
-        of = (tally.labels["kind"], tally.labels["status"])
-        buckets.setdefault(of, {})[tally.labels["le"]] = tally.value
+        key = (tally.labels["kind"], tally.labels["status"])
+        buckets.setdefault(key, {})[tally.labels["le"]] = tally.value
     for tally in _named(counters, JOB_SECONDS):
-        of = (tally.labels["kind"], tally.labels["status"])
-        seconds.add_metric(of, _cumulative(buckets.get(of, {})), tally.value)
+        key = (tally.labels["kind"], tally.labels["status"])
+        seconds.add_metric(key, _cumulative(buckets.get(key, {})), tally.value)
     return seconds
 
 
 def _cumulative(buckets: Mapping[str, float]) -> list[tuple[str, float]]:
-    total, rising = 0.0, []
+    total, cumulative = 0.0, []
     for bound in sorted({*BOUNDS, *buckets}, key=float):
         total += buckets.get(bound, 0.0)
-        rising.append((bound, total))
-    return rising
+        cumulative.append((bound, total))
+    return cumulative
 
 
 def _training(counters: Sequence[Count]) -> Iterator[Metric]:
@@ -187,26 +187,28 @@ def _training(counters: Sequence[Count]) -> Iterator[Metric]:
 
 
 def _caches(counters: Sequence[Count]) -> Iterator[Metric]:
-    for name, metric, words in (
+    for name, metric, description in (
         (CACHE_HITS, "rankery_worker_cache_hits", "Datasets that a worker found in its cache"),
         (CACHE_MISSES, "rankery_worker_cache_misses", "Datasets that a worker had to download or prepare"),
     ):
-        family = CounterMetricFamily(metric, words, labels=("cache",))
+        family = CounterMetricFamily(metric, description, labels=("cache",))
         for tally in _named(counters, name):
             family.add_metric([tally.labels["cache"]], tally.value)
         yield family
 
 
-def _stored(reading: DatabaseSnapshot) -> Iterator[Metric]:
+def _stored(snapshot: DatabaseSnapshot) -> Iterator[Metric]:
     number = GaugeMetricFamily("rankery_datasets", "Datasets by status", labels=("status",))
     size = GaugeMetricFamily("rankery_dataset_bytes", "Bytes of datasets as uploaded", labels=("status",))
-    stored = {"ready": Stored("ready", 0, 0)} | {row.status: row for row in reading.datasets}
+    stored = {"ready": StoredCount("ready", 0, 0)} | {row.status: row for row in snapshot.datasets}
     for status, row in sorted(stored.items()):
         number.add_metric([status], row.number)
         size.add_metric([status], row.size_bytes)
     yield from (number, size)
-    yield GaugeMetricFamily("rankery_models", "Trained models", value=reading.models.number)
-    yield GaugeMetricFamily("rankery_model_bytes", "Bytes of trained models", value=reading.models.size_bytes)
+    yield GaugeMetricFamily("rankery_models", "Trained models", value=snapshot.models.number)
+    yield GaugeMetricFamily(
+        "rankery_model_bytes", "Bytes of trained models", value=snapshot.models.size_bytes
+    )
 
 
 def _named(counters: Iterable[Count], name: str) -> Iterator[Count]:

@@ -25,7 +25,7 @@ from app.scoring.served_models import ServedModels
 from core.errors import RankeryError
 from core.store import Store
 
-# Longest age of a database reading that another scrape reuses.
+# Longest age of a database snapshot that a scrape reuses.
 FRESH_SECONDS = 3.0
 TIMEOUT_SECONDS = 2.0
 _log = structlog.stdlib.get_logger("rankery.metrics")
@@ -48,11 +48,11 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._database = Probe(lambda: DatabaseSnapshot.take(store))
-        self._reading: DatabaseSnapshot | None = None
+        self._snapshot: DatabaseSnapshot | None = None
         self._read_at = float("-inf")
         self.requests = RequestInstruments(self._registry)
         self._registry.register(_Process(models, version))
-        self._registry.register(DatabaseCollector(lambda: self._reading))
+        self._registry.register(DatabaseCollector(lambda: self._snapshot))
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self._registry)
 
@@ -66,7 +66,7 @@ class Metrics:
             accept: The request's `Accept` header.
         """
         if time.monotonic() - self._read_at > FRESH_SECONDS:
-            self._reading = await self._read()
+            self._snapshot = await self._read()
             self._read_at = time.monotonic()
         encoder, content_type = choose_encoder(accept)
         return encoder(self._registry), content_type

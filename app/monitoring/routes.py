@@ -24,7 +24,7 @@ from app.monitoring.schemas import (
     WorkerAtWork,
     WorkerList,
 )
-from app.scoring.readiness import Findings, Purpose, UseReadiness
+from app.scoring.readiness import Purpose, ReadinessResult, UseReadiness
 from core.jobs import JobStatus, Lane, lane_of
 from core.store import MODEL_NAME
 from core.store.visibility import narrowed_to
@@ -45,9 +45,8 @@ class Ready(ResponseModel):
 
     status: Literal["ready"] = "ready"
     checks: dict[str, str] = Field(
-        description="`ok` or the fault of each component; for scoring with models in memory, the database"
-        " and the"
-        " storage may have a fault",
+        description="`ok` or the fault of each component; for scoring with models in memory, the database and"
+        " the storage may have a fault",
         examples=[{"database": "ok", "storage": "ok", "broker": "ok", "workers": "ok", "kernels": "ok"}],
     )
     damaged_artifacts: list[str] = Field(
@@ -118,21 +117,20 @@ async def readyz(
         Purpose | None,
         Query(
             alias="for",
-            description="`scoring`: models can be scored, regardless of the broker and the workers;"
-            " `jobs`: jobs are accepted and run. By default all components are checked, but workers may be"
-            " absent",
+            description="`scoring`: models can be scored, regardless of the broker and the workers; `jobs`:"
+            " jobs are accepted and run. By default all components are checked, but workers may be absent",
         ),
     ] = None,
 ) -> Response:
     """Check all needed parts concurrently, with a timeout of two seconds.
 
-    Scoring needs compiled kernels, and readable database and storage or models in memory. Jobs need a
-    writable database, storage, broker, and workers of every lane.
+    Scoring needs compiled kernels, and either models in memory or a readable database and storage. Jobs need
+    a writable database, storage, broker, and workers of every lane.
     """
     return readiness_response(await readiness.check(purpose))
 
 
-def readiness_response(found: Findings) -> Response:
+def readiness_response(found: ReadinessResult) -> Response:
     """Return 200 if all needed parts work, else a 503 problem that names the faulty parts."""
     down = found.down
     if down:
@@ -159,7 +157,7 @@ polled_overview_router = Router(prefix="/v1", tags=["overview"], route_class=Pol
 def list_workers(services: UseServices) -> WorkerList:
     """List live workers with their running jobs."""
     with services.store.read() as tx:
-        workers, running = tx.workers.present(), tx.jobs.running_on("")
+        workers, running = tx.workers.live(), tx.jobs.running_on("")
     return WorkerList(items=[WorkerAtWork.of(worker, running) for worker in workers])
 
 
@@ -176,7 +174,7 @@ def get_counts(services: UseServices, project: WantedProject = None) -> Counts:
             jobs=jobs,
             waiting=waiting,
             refused_promotions=jobs[JobStatus.REFUSED],
-            **tx.statistics.kept(),
+            **tx.statistics.object_counts(),
         )
 
 

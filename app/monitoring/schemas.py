@@ -71,7 +71,7 @@ class WorkerAtWork(ResponseModel):
     @classmethod
     def of(cls, worker: Worker, running: list[Job]) -> "WorkerAtWork":
         """Return the response of a worker with its running jobs."""
-        own = [job for job in running if (job.worker or "").startswith(f"{worker.name}/")]
+        worker_jobs = [job for job in running if (job.worker or "").startswith(f"{worker.name}/")]
         return cls(
             name=worker.name,
             lane=worker.lane,
@@ -79,7 +79,7 @@ class WorkerAtWork(ResponseModel):
             compiling=worker.compiling,
             started_at=worker.started_at,
             seen_at=worker.seen_at,
-            jobs=[RunningJob.of(job) for job in sorted(own, key=lambda job: job.id)],
+            jobs=[RunningJob.of(job) for job in sorted(worker_jobs, key=lambda job: job.id)],
         )
 
 
@@ -120,7 +120,10 @@ class MetricTrend(ResponseModel):
 
     @classmethod
     def of(cls, champion: Model, tested: Sequence[Model]) -> "MetricTrend | None":
-        """Return the champion's main metric over versions with its test dataset, None if fewer than two."""
+        """Return the champion's first metric over the versions that were tested on its test dataset.
+
+        None if there are fewer than two such versions.
+        """
         dataset_id, metrics = _test_dataset(champion), champion.metrics or {}
         metric = next(iter(metrics), None)
         points = [
@@ -149,15 +152,14 @@ class AliasedModel(Alias):
     )
     trend: MetricTrend | None = Field(
         description="First metric over the latest versions that were tested on the same dataset; null for"
-        " fewer"
-        " than two"
+        " fewer than two"
     )
 
     @classmethod
     def among(cls, row: ModelAlias, gated: bool, tested: Sequence[Model]) -> "AliasedModel":
         """Return the response of an alias with the metrics of its model and of tested versions."""
-        own = dict(Alias.of(row, gated))
-        return cls(**own, metrics=row.model.metrics, trend=MetricTrend.of(row.model, tested))
+        alias = dict(Alias.of(row, gated))
+        return cls(**alias, metrics=row.model.metrics, trend=MetricTrend.of(row.model, tested))
 
 
 class AliasedModels(ResponseModel):

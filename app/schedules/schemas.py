@@ -76,9 +76,8 @@ class ScheduledTrainRequest(TrainingRequest):
     )
     served_clicks: ServedClicks | None = Field(
         None,
-        description="Train on clicks on rankings that the service served: each run first creates a click"
-        " log, and"
-        " `clicks` selects the correction. `dataset` has the features",
+        description="Train on clicks on rankings that the service served: each run first creates a click log,"
+        " and `clicks` selects the correction. `dataset` has the features",
     )
 
 
@@ -262,7 +261,7 @@ class ScheduleRun(ResponseModel):
         " `trained`, `succeeded`, `skipped`, `failed`"
     )
     detail: str | None = Field(description="Description of the outcome in one sentence")
-    datasets: dict[str, str] = Field(description="Ids of the datasets by part: `train`, `validation`, `test`")
+    datasets: dict[str, str] = Field(description="Ids of the datasets by role: `train`, `validation`, `test`")
     job_id: str | None
     study_id: str | None = Field(None, description="The study of the run; null for a job")
     model_id: str | None

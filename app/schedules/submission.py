@@ -29,8 +29,10 @@ from core.store import Transaction
 
 _Request = TypeVar("_Request", bound=RequestModel)
 
-_OF_RUNS = ("dataset", "test_dataset", "served_clicks")
-_NAMED = {
+# Fields of scheduled jobs that each run replaces.
+_REPLACED_FIELDS = ("dataset", "test_dataset", "served_clicks")
+# Pointers of fields in requests, with the pointers of the corresponding fields in schedules.
+_SCHEDULE_POINTERS = {
     "/dataset_id": "/dataset",
     "/validation/dataset_id": "/validation/dataset",
     "/test_dataset_id": "/test_dataset",
@@ -46,7 +48,7 @@ def requested_job(request: ScheduledJob) -> Json:
         if request.base.hyperparameters.auto:
             requested["base"]["hyperparameters"]["auto"] = True
         return requested
-    # The dump excludes labels, which jobs store separately from their specification.
+    # The dump excludes name, notes, tags and project, which jobs store separately from their specification.
     labels = request.labels()
     requested |= {name: value for name, value in asdict(labels).items() if value}
     return requested
@@ -78,7 +80,7 @@ def job_spec(tx: Transaction, requested: Json, project: str | None = None) -> Js
         tx.projects.claim_name(requested["model_name"], project)
         return spec
     except InvalidInput as invalid:
-        problems = (_by_name(problem) for problem in invalid.problems)
+        problems = (_at_schedule_pointer(problem) for problem in invalid.problems)
         raise InvalidInput(*problems).below("/job") from invalid
 
 
@@ -111,7 +113,7 @@ def check_promotion(tx: Transaction, requested: Json, promote: PromoteRequest | 
 def _body(tx: Transaction, requested: Json, project: str | None) -> Json:
     """Return the request that a run would submit now."""
     dataset_ids = _newest_ids(tx, dataset_names(requested), project)
-    body: Json = {name: value for name, value in requested.items() if name not in _OF_RUNS}
+    body: Json = {name: value for name, value in requested.items() if name not in _REPLACED_FIELDS}
     if requested.get("served_clicks") is not None:
         _check_clicks(tx, requested)
         body["clicks"] = requested.get("clicks") or {}
@@ -165,14 +167,14 @@ def _validated(model: type[_Request], body: Json) -> _Request:
 
 
 def _newest_ids(tx: Transaction, names: Mapping[str, str], project: str | None) -> dict[str, str]:
-    places = {"train": "/dataset", "validation": "/validation/dataset", "test": "/test_dataset"}
+    pointers = {"train": "/dataset", "validation": "/validation/dataset", "test": "/test_dataset"}
     found, problems = {}, []
     for role, name in names.items():
         dataset = tx.datasets.newest(name, project)
         if dataset is None:
             where = "" if project is None else f" in the project {project} or without one"
             problem = f"no dataset named {name!r} is ready{where}; upload a first one"
-            problems.append(InputProblem(places[role], problem))
+            problems.append(InputProblem(pointers[role], problem))
         else:
             found[role] = dataset.id
     if problems:
@@ -180,5 +182,5 @@ def _newest_ids(tx: Transaction, names: Mapping[str, str], project: str | None) 
     return found
 
 
-def _by_name(problem: InputProblem) -> InputProblem:
-    return InputProblem(_NAMED.get(problem.pointer, problem.pointer), problem.detail)
+def _at_schedule_pointer(problem: InputProblem) -> InputProblem:
+    return InputProblem(_SCHEDULE_POINTERS.get(problem.pointer, problem.pointer), problem.detail)

@@ -59,4 +59,4 @@ class CandidateReader(ABC):
         """
 
     async def check(self, settings: ApiSettings) -> None:  # noqa: B027 - most forms have nothing to check
-        """Raise for a body that is invalid for every model, before `NotFound`; by default do nothing."""
+        """Raise for a body that is invalid for every model, so that its errors precede `NotFound`."""

@@ -33,8 +33,8 @@ def fast_candidates(
     Raises:
         InvalidInput: There are more queries or documents than a request may have.
     """
-    room = max_documents(len(model.feature_names), settings)
-    values = model.reader.read(content, room if max_rows is None else min(max_rows, room))
+    limit = max_documents(len(model.feature_names), settings)
+    values = model.reader.read(content, limit if max_rows is None else min(max_rows, limit))
     if values is None:
         return None
     try:

@@ -97,10 +97,10 @@ class InterleavingCache:
 
     def _start_reading(self, key: _Key) -> "asyncio.Future[Interleaving]":
         reading = self._reading[key] = LOOKUPS.start(lambda: self._read(key[0]))
-        reading.add_done_callback(partial(self._take, key, time.monotonic()))
+        reading.add_done_callback(partial(self._end_reading, key, time.monotonic()))
         return reading
 
-    def _take(self, key: _Key, at: float, done: "asyncio.Future[Interleaving]") -> None:
+    def _end_reading(self, key: _Key, at: float, done: "asyncio.Future[Interleaving]") -> None:
         del self._reading[key]
         self._found.pop(key, None)
         if not done.cancelled() and done.exception() is None:
@@ -151,14 +151,14 @@ class InterleavedLists:
             return KeptLists({})
         assignments = {query: self._assignment(row, user, query) for query in queries}
         with self._lock:
-            found = {query: self._found(assignment) for query, assignment in assignments.items()}
+            found = {query: self._cached_list(assignment) for query, assignment in assignments.items()}
         in_memory = {query: shown for query, shown in found.items() if shown is not None}
         absent = {assignments[query]: query for query, shown in found.items() if shown is None}
         if not absent:
             return KeptLists(in_memory)
 
         def read() -> dict[str, Shown]:
-            stored = self._stored(row.id, list(absent))
+            stored = self._read_lists(row.id, list(absent))
             return {absent[assignment]: shown for assignment, shown in stored.items()}
 
         return KeptLists(in_memory, LOOKUPS.start(read))
@@ -193,16 +193,16 @@ class InterleavedLists:
     def _assignment(self, row: Interleaving, user: str, query: str) -> str:
         return self._users.of("list", row.id, user, query)
 
-    def _found(self, assignment: str) -> Shown | None:
+    def _cached_list(self, assignment: str) -> Shown | None:
         """Return a list from memory, None if absent or outdated; the caller holds the lock."""
         at, shown = self._lists.get(assignment, (0.0, None))
         return None if shown is None or time.monotonic() - at > _LIST_CACHE_SECONDS else shown
 
-    def _stored(self, interleaving_id: str, assignments: Sequence[str]) -> dict[str, Shown]:
+    def _read_lists(self, interleaving_id: str, assignments: Sequence[str]) -> dict[str, Shown]:
         with self._store.connect() as connection:
             stored = assigned_lists(connection, interleaving_id, assignments)
         return {
-            assignment: self._kept(assignment, Shown(*found, kept=True))
+            assignment: self._cache_list(assignment, Shown(*found, kept=True))
             for assignment, found in stored.items()
         }
 
@@ -230,7 +230,7 @@ class InterleavedLists:
         }
         pending = PendingList("interleavings", columns, lambda: self._forget(assignment))
         if assignment is not None:
-            return self._kept(assignment, shown, pending)
+            return self._cache_list(assignment, shown, pending)
         self._queue(pending)
         return shown
 
@@ -238,10 +238,10 @@ class InterleavedLists:
         if not self._writer.put(pending):
             raise StoreUnavailable("too many lists wait to be written; try again")
 
-    def _kept(self, assignment: str, shown: Shown, pending: PendingList | None = None) -> Shown:
+    def _cache_list(self, assignment: str, shown: Shown, pending: PendingList | None = None) -> Shown:
         """Queue and cache a list; if a concurrent request has cached one, return that one instead."""
         with self._lock:
-            known = self._found(assignment)
+            known = self._cached_list(assignment)
             if known is not None:
                 return known
             if pending is not None:

@@ -69,7 +69,7 @@ def check_explained(explained: int, settings: ApiSettings) -> None:
     """Refuse a request to explain too many scores.
 
     Raises:
-        InvalidInput: There are more.
+        InvalidInput: There are more scores than the limit.
     """
     if explained > settings.max_explained_documents:
         raise InvalidInput.at(
@@ -88,7 +88,7 @@ def check_explanation_steps(explained: int, steps_each: int, settings: ApiSettin
         settings: Limits of a request.
 
     Raises:
-        InvalidInput: There are more.
+        InvalidInput: There are more steps than the limit.
     """
     affordable = settings.max_explained_steps // steps_each
     if explained > affordable:

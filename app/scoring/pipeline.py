@@ -50,7 +50,7 @@ async def _scored(services: ScoringServices, model: ServedModel, candidates: Can
         scores = _scores_of(model, candidates, features)
         services.samples.take(model, candidates, features, scores)
         if isinstance(candidates, JsonCandidates | TableCandidates):
-            return candidates.answer(model, scores, _kept(services, model, candidates, scores))
+            return candidates.answer(model, scores, _keep_rankings(services, model, candidates, scores))
         return candidates.answer(model, scores)
 
     return await run_inline_or_threaded(work, fits_event_loop=scores_inline(model, candidates.n_documents))
@@ -65,13 +65,13 @@ async def _explained(services: ScoringServices, model: ServedModel, candidates: 
         check_explanation_steps(n_explained, explainer.steps, services.settings)
         scores = _scores_of(model, candidates, candidates.features)
         services.samples.take(model, candidates, candidates.features, scores)
-        kept = _kept(services, model, candidates, scores)
+        kept = _keep_rankings(services, model, candidates, scores)
         return candidates.answer(model, scores, kept, explainer)
 
     return await EXPLANATIONS.run(work)
 
 
-def _kept(
+def _keep_rankings(
     services: ScoringServices,
     model: ServedModel,
     candidates: JsonCandidates | TableCandidates,
@@ -94,14 +94,14 @@ async def _interleaved(
     user = candidates.viewer.user
     lookup = services.lists.look_up(row, candidates.query_ids, user)
     are_kept = lookup.in_memory.keys() >= set(candidates.query_ids)
-    asked = [model.id] if are_kept else list(dict.fromkeys([*models, model.id]))
-    ranked = await score_by_models(reader, asked, services.models, services.settings, (model, candidates))
+    model_ids = [model.id] if are_kept else list(dict.fromkeys([*models, model.id]))
+    ranked = await score_by_models(reader, model_ids, services.models, services.settings, (model, candidates))
     kept = await lookup.all()
     queries = []
-    for place, (query, ids) in enumerate(zip(candidates.query_ids, candidates.document_ids, strict=True)):
-        rankings = [] if query in kept else ranked.rankings(models, place)
+    for index, (query, ids) in enumerate(zip(candidates.query_ids, candidates.document_ids, strict=True)):
+        rankings = [] if query in kept else ranked.rankings(models, index)
         shown = kept.get(query) or await services.lists.new(row, rankings, ids, query, user)
-        scores = dict(zip(ids, ranked.of_query(model.id, place).tolist(), strict=True))
+        scores = dict(zip(ids, ranked.of_query(model.id, index).tolist(), strict=True))
         ranking = [
             {"id": document, "rank": rank, "score": scores.get(document)}
             for rank, document in enumerate(shown.documents, 1)
@@ -140,10 +140,10 @@ def _scores_of(model: ServedModel, candidates: Candidates, features: FloatArray)
     try:
         return model.score(features)
     except ScoreNotFinite as error:
-        raise error.of(f"{model.name}:{model.version}", _named(candidates, error.row)) from error
+        raise error.of(f"{model.name}:{model.version}", _document_phrase(candidates, error.row)) from error
 
 
-def _named(candidates: Candidates, row: int) -> str | None:
+def _document_phrase(candidates: Candidates, row: int) -> str | None:
     """Return a phrase with the ids of a document, None where the request has none."""
     ids = candidates.ids()
     for query, documents in zip(ids.queries, ids.documents, strict=True):

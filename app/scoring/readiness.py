@@ -39,7 +39,7 @@ _NEEDED_TO_READ_MODELS = frozenset({"database", "storage"})
 
 
 @dataclass(frozen=True)
-class Findings:
+class ReadinessResult:
     """Result of a readiness check.
 
     Attributes:
@@ -87,12 +87,13 @@ class Readiness:
         }
         self._damage = Probe(lambda: _damaged_artifacts(store))
 
-    async def check(self, purpose: Purpose | None = None) -> Findings:
+    async def check(self, purpose: Purpose | None = None) -> ReadinessResult:
         """Check the parts that a purpose needs; without a purpose, all parts."""
+        # The first word of a check is the name of its component in the response.
         probes = {name.partition(" ")[0]: self._probes[name] for name in _NEEDED[purpose]}
         faults, damaged = await asyncio.gather(faults_of(probes), self._damaged())
         has_models = purpose == Purpose.SCORING and self._models.usage().models > 0
-        return Findings(faults, _NEEDED_TO_READ_MODELS if has_models else frozenset(), tuple(damaged))
+        return ReadinessResult(faults, _NEEDED_TO_READ_MODELS if has_models else frozenset(), tuple(damaged))
 
     async def can_score(self) -> bool:
         """Return whether models can be scored here."""
@@ -116,7 +117,7 @@ def _damaged_artifacts(store: Store) -> list[str]:
 def _workers_fault(store: Store, *, may_be_absent: bool) -> str | None:
     try:
         with store.read() as tx:
-            workers = tx.workers.present()
+            workers = tx.workers.live()
     except StoreUnavailable:
         return None  # the check of the database reports it
     idle = [lane for lane in LANES if not any(w.lane == lane and w.compiling is None for w in workers)]

@@ -99,10 +99,9 @@ _TABLES: dict[str, Any] = {
             "type": "string",
             "format": "binary",
             "description": "One row per document: `query_id` if there are several queries, `document_id` if"
-            " the response should have it, and a column of numbers for each feature, of texts for a"
-            " category, of"
-            " lists of a fixed size for an embedding column, or one, `features`, of such lists in the model's"
-            " order. Nulls and omitted features are missing values.",
+            " the response should have it, and a column of numbers for each feature, of texts for a category,"
+            " of lists of a fixed size for an embedding column, or one, `features`, of such lists in the"
+            " model's order. Nulls and omitted features are missing values.",
         }
     }
 }

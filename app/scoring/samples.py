@@ -32,21 +32,21 @@ class Samples:
         path: The log file; `{path}.1` has as many older lines.
         share: Share of sampled requests, from 0 to 1.
         max_bytes: Limit of both files together.
-        uploads: Writer that stores samples for drift jobs.
+        artifact_writer: Writer that stores samples for drift jobs.
     """
 
-    def __init__(self, path: Path, share: float, max_bytes: int, uploads: SampleWriter) -> None:
+    def __init__(self, path: Path, share: float, max_bytes: int, artifact_writer: SampleWriter) -> None:
         self._share = share
         self._waiting: Queue[logging.LogRecord] = Queue(MAX_WAITING)
         self._handler = RotatingFileHandler(
             path, maxBytes=max(max_bytes // _FILES, 1), backupCount=_FILES - 1, encoding="utf-8", delay=True
         )
-        self._listener = _SampleListener(self._waiting, self._handler, uploads)
-        self._uploads = uploads
+        self._listener = _SampleListener(self._waiting, self._handler, artifact_writer)
+        self._artifact_writer = artifact_writer
         if share:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._listener.start()
-            uploads.start()
+            artifact_writer.start()
 
     def take(
         self, model: ServedModel, candidates: Candidates, features: FloatArray, scores: Float64Array
@@ -73,7 +73,7 @@ class Samples:
         if self._share:
             self._listener.stop()
         self._handler.close()
-        self._uploads.close()
+        self._artifact_writer.close()
 
 
 class _SampleListener(QueueListener):

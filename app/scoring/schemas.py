@@ -106,8 +106,7 @@ class RankRequest(RequestModel):
     interleaving: CallerId | None = Field(
         None,
         description="Id of an interleaving of models, whose list is returned with the scores of this model."
-        " The same"
-        " user and query always get the same list",
+        " The same user and query always get the same list",
         examples=["itl_01k9x2m4q7c8v5n3b6r1"],
     )
 

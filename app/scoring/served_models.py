@@ -198,8 +198,8 @@ class ServedModels:
         key = reference, projects()
         while True:
             resolved = self._resolved.get(key)
-            holds = resolved is not None and resolved.changes == self._references.changes
-            age = time.monotonic() - resolved.looked_up_at if resolved and holds else float("inf")
+            is_current = resolved is not None and resolved.changes == self._references.changes
+            age = time.monotonic() - resolved.looked_up_at if resolved and is_current else float("inf")
             if age > LOOK_UP_SECONDS:
                 looking_up = self._once(key, lambda: self._look_up(key))
                 if age > STALE_SECONDS:

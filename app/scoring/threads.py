@@ -1,7 +1,7 @@
 """Run short scoring work on the event loop, and other work in threads.
 
-Work of up to about two milliseconds may block the event loop, which avoids two thread switches of about
-0.1 milliseconds each. The limits count documents and features, since a small body may have many of them.
+Work of up to a few milliseconds may block the event loop, which avoids two thread switches of about 0.1
+milliseconds each. The limits count documents and features, since a small body may have many of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,9 @@ MAX_INLINE_JSON_BYTES = 2**19
 MAX_INLINE_TABLE_BYTES = 2**16
 _MAX_INLINE_VALUES = 2**18  # documents times features
 _MAX_INLINE_DOCUMENTS = 2**10
-_MAX_INLINE_SPLITS = 2**22  # tree splits for all documents: 2**18 descents through trees of 16 levels
-_MAX_TINY_SPLITS = 2**16  # a quarter of a millisecond, about two switches to a thread
+# Tree splits for all documents. A split takes about 1 ns, see docs/adr/0018-forest-scoring-kernel.md.
+_MAX_INLINE_SPLITS = 2**22  # about 4 ms: 2**18 descents through trees of 16 levels
+_MAX_TINY_SPLITS = 2**16  # less than 0.1 ms, a switch to a thread
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,14 @@ async def run_side_by_side(works: Sequence[Work[Result]]) -> list[Result]:
 
     Tiny functions run on the event loop, one after another.
     """
-    started = {place: SCORING.start(work.run) for place, work in enumerate(works[:-1]) if not work.is_tiny}
+    started = {index: SCORING.start(work.run) for index, work in enumerate(works[:-1]) if not work.is_tiny}
     results = {}
-    for place, work in reversed(list(enumerate(works))):
-        if place in started:
-            results[place] = await started[place]
+    for index, work in reversed(list(enumerate(works))):
+        if index in started:
+            results[index] = await started[index]
         else:
-            results[place] = await run_inline_or_threaded(work.run, fits_event_loop=work.fits_event_loop)
-    return [results[place] for place in range(len(works))]
+            results[index] = await run_inline_or_threaded(work.run, fits_event_loop=work.fits_event_loop)
+    return [results[index] for index in range(len(works))]
 
 
 def inline_documents(model: ServedModel) -> int:

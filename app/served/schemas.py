@@ -45,9 +45,8 @@ class UnknownEvent(ResponseModel):
 
     index: int = Field(description="Index of the event in `events`, from 0")
     reason: Literal["ranking", "document", "interleaved"] = Field(
-        description="`ranking`: the ranking is not stored, or not any more; `document`: the ranking lacks"
-        " the document;"
-        " `interleaved`: send clicks on interleaved lists to their interleaving"
+        description="`ranking`: the ranking is not stored, or not any more; `document`: the ranking lacks the"
+        " document; `interleaved`: send clicks on interleaved lists to their interleaving"
     )
 
 

@@ -27,8 +27,8 @@ _When = Annotated[
     dict[_Pointer, list[JsonValue]],
     Field(
         max_length=8,
-        description="Condition: values of other parameters by JSON pointer, without which this parameter is"
-        " omitted",
+        description="Condition: allowed values of other parameters by JSON pointer; this parameter is omitted"
+        " with other values",
         examples=[{"/loss/name": ["ndcg-loss2++"]}],
     ),
 ]
@@ -141,8 +141,7 @@ class TuningRequest(UndistributedRequest):
     pruner: Literal["wilcoxon", "median", "none"] = Field(
         "wilcoxon",
         description="`wilcoxon` stops a trial after a fold if it is significantly worse on its queries than"
-        " the"
-        " best trial; `median` within the first fold if it is below the median of earlier trials",
+        " the best trial; `median` within the first fold if it is below the median of earlier trials",
     )
     budget: BudgetRequest = Field(default_factory=BudgetRequest)
     parallel_trials: int = Field(

@@ -176,7 +176,7 @@ class Study(ResponseModel):
     @classmethod
     def of(cls, row: StudyRow, counts: Counter[str]) -> "Study":
         """Return the response of a stored study."""
-        named = (
+        spec_fields = (
             "test",
             "test_dataset_id",
             "search_space",
@@ -188,12 +188,12 @@ class Study(ResponseModel):
             "priority",
             "higher_is_better",
         )
-        asked = row.spec["asked_base"]
+        requested_base = row.spec["asked_base"]
         return cls.model_validate(
             {
                 **{column.key: getattr(row, column.key) for column in StudyRow.__table__.columns},
-                **{name: row.spec.get(name) for name in named},
-                "base": {**asked, "hyperparameters": row.spec["base"]["hyperparameters"]},
+                **{name: row.spec.get(name) for name in spec_fields},
+                "base": {**requested_base, "hyperparameters": row.spec["base"]["hyperparameters"]},
                 "budget": {"trials": row.trials, "seconds": row.seconds, "patience": row.patience},
                 "counts": {
                     "asked": counts.total(),

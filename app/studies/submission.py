@@ -24,9 +24,9 @@ def study_spec(tx: Transaction, request: StudyRequest) -> Json:
         NotFound: A dataset does not exist.
         WrongState: A dataset is not ready.
     """
-    asked = request.model_dump(mode="json")
+    requested = request.model_dump(mode="json")
     # Omitted hyperparameters may be chosen by the size of the dataset.
-    asked["base"]["hyperparameters"] = request.base.hyperparameters.model_dump(
+    requested["base"]["hyperparameters"] = request.base.hyperparameters.model_dump(
         mode="json", exclude_unset=True
     )
     problems = list(_problems(request))
@@ -36,18 +36,18 @@ def study_spec(tx: Transaction, request: StudyRequest) -> Json:
         problems.append(InputProblem("/objective/metric", invalid.problems[0].detail))
     if problems:
         raise InvalidInput(*problems)
-    base = _base(tx, asked)
-    space = _space(asked["search_space"], base)
+    base = _base(tx, requested)
+    space = _space(requested["search_space"], base)
     return {
-        **{name: asked[name] for name in _KEPT},
+        **{name: requested[name] for name in _STORED_FIELDS},
         "base": base,
-        "asked_base": asked["base"],
+        "asked_base": requested["base"],
         "higher_is_better": parse_metric(request.objective.metric).higher_is_better,
         "sampler_limit": _sampler_limit(request.sampler, space, base),
     }
 
 
-_KEPT = (
+_STORED_FIELDS = (
     "name",
     "model_name",
     "dataset_id",
@@ -75,16 +75,16 @@ def cloned(spec: Json, budget: Json, parallel: int, changes: CloneRequest) -> St
         InvalidInput: The changes are invalid.
     """
     given = changes.model_dump(mode="json", exclude_none=True)
-    asked: dict[str, Any] = {
-        **{name: spec[name] for name in _KEPT},
+    requested: dict[str, Any] = {
+        **{name: spec[name] for name in _STORED_FIELDS},
         "base": spec["asked_base"],
         "budget": budget,
         "parallel_trials": parallel,
         **given,
     }
     if "test" in given:
-        asked["test_dataset_id"] = None
-    return StudyRequest.model_validate(asked)
+        requested["test_dataset_id"] = None
+    return StudyRequest.model_validate(requested)
 
 
 def check_parameters(spec: Json, parameters: Json) -> None:
@@ -121,19 +121,22 @@ def _problems(request: StudyRequest) -> list[InputProblem]:
     return found
 
 
-def _base(tx: Transaction, asked: Json) -> Json:
+def _base(tx: Transaction, requested: Json) -> Json:
     """Return the training job of the base as JSON, with the loss as requested."""
-    base = asked["base"]
+    base = requested["base"]
     rounds = base["early_stopping_rounds"]
-    metric = asked["objective"]["metric"]
+    metric = requested["objective"]["metric"]
     train = {
         **{name: value for name, value in base.items() if name != "early_stopping_rounds"},
-        **{name: asked[name] for name in ("model_name", "dataset_id", "test", "test_dataset_id", "priority")},
+        **{
+            name: requested[name]
+            for name in ("model_name", "dataset_id", "test", "test_dataset_id", "priority")
+        },
         "kind": "train",
-        "validation": asked["objective"]["validation"],
+        "validation": requested["objective"]["validation"],
         "early_stopping": rounds and {"metric": metric, "rounds": rounds},
         "metrics": [metric],
-        "seed": asked["seed"],
+        "seed": requested["seed"],
     }
     try:
         job = training(tx, TrainRequest.model_validate(train)).to_json()
@@ -144,13 +147,21 @@ def _base(tx: Transaction, asked: Json) -> Json:
     return {**job, "loss": base["loss"]}
 
 
-_OF_BASE = ("loss", "hyperparameters", "scorer", "label_map", "features", "categorical_feature", "contract")
+_BASE_FIELDS = (
+    "loss",
+    "hyperparameters",
+    "scorer",
+    "label_map",
+    "features",
+    "categorical_feature",
+    "contract",
+)
 
 
 def _at_study_pointer(problem: InputProblem) -> InputProblem:
     """Return a problem of a training with the pointer of its cause in the study."""
     first = problem.pointer.split("/")[1] if problem.pointer else ""
-    if first in _OF_BASE:
+    if first in _BASE_FIELDS:
         return InputProblem(f"/base{problem.pointer}", problem.detail)
     if first == "validation":
         return InputProblem(f"/objective{problem.pointer}", problem.detail)
@@ -159,9 +170,9 @@ def _at_study_pointer(problem: InputProblem) -> InputProblem:
     return problem
 
 
-def _space(asked: Json, base: Json) -> SearchSpace:
+def _space(requested: Json, base: Json) -> SearchSpace:
     try:
-        space = search_space(asked)
+        space = search_space(requested)
         check_bounds(space, base)
     except InvalidInput as invalid:
         raise invalid.below("/search_space") from invalid

@@ -40,7 +40,7 @@ def requested_addresses(
         with_pattern: Whether the request has a pattern of file names.
 
     Raises:
-        InvalidInput: An address is not allowed, or does not go with a pattern.
+        InvalidInput: An address is not allowed, or cannot be combined with a pattern.
     """
     texts = [requested] if isinstance(requested, str) else requested
     if isinstance(requested, str):

@@ -269,10 +269,10 @@ def _refuse_declared_size(request: Request, services: Services, max_bytes: int) 
         StoreFull: There is no room for it.
     """
     declared = request.headers.get("content-length", "")
-    coming_bytes = int(declared) if declared.isdecimal() else 0
-    if coming_bytes > max_bytes + ENVELOPE_BYTES:
+    expected_bytes = int(declared) if declared.isdecimal() else 0
+    if expected_bytes > max_bytes + ENVELOPE_BYTES:
         raise too_large(max_bytes)
-    require_room(services.store.artifacts, services.settings.min_free_bytes, coming_bytes)
+    require_room(services.store.artifacts, services.settings.min_free_bytes, expected_bytes)
 
 
 def record_files(
@@ -288,7 +288,7 @@ def record_files(
     Args:
         services: The services of the application.
         key_id: API key of the request, None without authentication.
-        idempotency: The request.
+        idempotency: The idempotent request.
         files: The files; their resumable uploads are marked as used.
         folders: Folders of the files, which are removed on errors.
         record: Records the objects, and returns the response and the queued jobs.

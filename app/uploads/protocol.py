@@ -165,7 +165,8 @@ def size_to_create(headers: Headers, max_bytes: int) -> int | None:
     """Return the size of a new upload, None if deferred.
 
     Raises:
-        HTTPException: 400 without or with both of a size and `Upload-Defer-Length`, 413 for a large size.
+        HTTPException: 400 unless the request has either a size or `Upload-Defer-Length`, 413 for a size above
+            the limit.
     """
     if "upload-concat" in headers:
         raise _unusable("Upload-Concat", "is not supported; send the file as one upload")

@@ -197,7 +197,7 @@ async def append_to_upload(
     require_content_type(headers)
     offset, checksum = upload_offset(headers), Checksum.of(headers)
     size_bytes = upload_length(headers, services.settings.max_upload_bytes)
-    end = await run_in_threadpool(_end_of, services, key_id, upload_id, size_bytes)
+    end = await run_in_threadpool(_declared_end, services, key_id, upload_id, size_bytes)
     _refuse_declared(request, offset, end)
     writer = await run_in_threadpool(_begin, services, key_id, upload_id, offset, size_bytes)
     pieces = PieceWriter(services, upload_id, writer, offset, checksum)
@@ -250,7 +250,7 @@ def _create(
     return upload, created
 
 
-def _end_of(services: Services, key_id: str | None, upload_id: str, size_bytes: int | None) -> int:
+def _declared_end(services: Services, key_id: str | None, upload_id: str, size_bytes: int | None) -> int:
     """Return the declared size of an upload, or the size limit while the size is deferred."""
     with services.store.read() as tx:
         upload = _unused(tx.uploads.get(upload_id, key_id))

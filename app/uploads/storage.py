@@ -11,14 +11,14 @@ from core.store.artifacts.artifacts import Artifacts
 BLOCK_BYTES = 2**20
 
 
-def require_room(artifacts: Artifacts, min_free_bytes: int, coming_bytes: int = 0) -> None:
+def require_room(artifacts: Artifacts, min_free_bytes: int, expected_bytes: int = 0) -> None:
     """Refuse an upload that would leave too little free disk space.
 
     Raises:
         StoreFull: There is too little.
     """
     free_bytes = artifacts.free_bytes()
-    if free_bytes - coming_bytes < min_free_bytes:
+    if free_bytes - expected_bytes < min_free_bytes:
         left = f"{free_bytes:,} bytes left, of which {min_free_bytes:,} must stay free"
         raise StoreFull(f"the disk of the uploads has {left}")
 

@@ -89,11 +89,11 @@ class Deliverer:
 
     async def run(self) -> None:
         """Deliver until cancelled; attempts in progress then have two seconds to end."""
-        with self._following() as follow:
+        with self._subscription() as subscription:
             try:
                 while True:
                     self._follower.woken.clear()
-                    rest_seconds = await self._round(follow)
+                    rest_seconds = await self._round(subscription)
                     await self._wait(rest_seconds)
             finally:
                 await self._end()
@@ -115,7 +115,7 @@ class Deliverer:
         with suppress(OSError):
             self._guard.addresses_of(host, port)
 
-    async def _round(self, follow: "_Follow") -> float:
+    async def _round(self, subscription: "_Subscription") -> float:
         """Send due messages; return the seconds until the next round."""
         sending = Counter(claimed.webhook.id for claimed in self._sending.values())
         try:
@@ -126,7 +126,7 @@ class Deliverer:
         except Exception:  # noqa: BLE001 - the next round tries again after any error
             _log.exception("webhooks.not_read")
             return _WAIT_AFTER_FAILURE_SECONDS
-        follow.set(found.enabled)
+        subscription.set(found.enabled)
         for claimed in found.claimed:
             task = asyncio.create_task(self._deliver(claimed))
             self._sending[task] = claimed
@@ -147,7 +147,7 @@ class Deliverer:
         with self._store.read() as tx:
             if not tx.webhooks.any_enabled():
                 return _Round(False, [], None)
-            behind, due = tx.webhooks.are_behind(), tx.webhooks.next_due(_full(sending))
+            behind, due = tx.webhooks.are_behind(), tx.webhooks.next_due(_at_limit(sending))
         claimed: list[ClaimedDelivery] = []
         if behind or (due is not None and due <= utc_now() and free):
             with self._store.begin() as tx:
@@ -156,7 +156,7 @@ class Deliverer:
                 claimed = tx.webhooks.claim(free, MAX_CONCURRENT_PER_WEBHOOK, sending, lease_seconds)
             sending.update(each.webhook.id for each in claimed)
             with self._store.read() as tx:
-                due = tx.webhooks.next_due(_full(sending))
+                due = tx.webhooks.next_due(_at_limit(sending))
         return _Round(True, claimed, due)
 
     async def _deliver(self, claimed: ClaimedDelivery) -> None:
@@ -198,9 +198,9 @@ class Deliverer:
         self.wake()
 
     @contextmanager
-    def _following(self) -> Iterator["_Follow"]:
+    def _subscription(self) -> Iterator["_Subscription"]:
         with ExitStack() as stack:
-            yield _Follow(self._feed, self._follower, stack)
+            yield _Subscription(self._feed, self._follower, stack)
 
     async def _end(self) -> None:
         sending = dict(self._sending)
@@ -224,7 +224,7 @@ class Deliverer:
 UseDeliverer = Annotated[Deliverer, injected(Deliverer)]
 
 
-class _Follow:
+class _Subscription:
     """Subscription to the event feed, active only while a webhook is enabled to save database queries."""
 
     def __init__(self, feed: EventFeed, follower: Follower, stack: ExitStack) -> None:
@@ -242,6 +242,6 @@ class _Follow:
         self._follows = wanted
 
 
-def _full(sending: Counter[str]) -> list[str]:
-    """Return the ids of the webhooks with the most concurrent deliveries allowed."""
+def _at_limit(sending: Counter[str]) -> list[str]:
+    """Return the ids of the webhooks that have reached the limit of concurrent deliveries."""
     return [webhook_id for webhook_id, count in sending.items() if count >= MAX_CONCURRENT_PER_WEBHOOK]

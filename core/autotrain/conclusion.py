@@ -15,14 +15,14 @@ DEFAULT_TREES = "LightGBM's default trees"
 
 
 @dataclass(frozen=True)
-class Rival:
-    """A baseline ranking that the model is compared with.
+class BaselineComparison:
+    """The comparison of the model with a baseline ranking.
 
     Attributes:
         name: Name of the baseline.
         value: Mean of the metric over the queries of the comparison.
         difference: Mean of the model minus the mean of the baseline.
-        p_value: p-value of Fisher's randomisation test, after Holm's correction over the rivals.
+        p_value: p-value of Fisher's randomisation test, after Holm's correction over the baselines.
         verdict: Verdict on the model against the baseline.
     """
 
@@ -49,7 +49,7 @@ class Conclusion:
     value: float
     interval: tuple[float, float] | None
     data: Literal["held-out", "test"]
-    baselines: tuple[Rival, ...]
+    baselines: tuple[BaselineComparison, ...]
 
 
 def conclude(
@@ -75,28 +75,30 @@ def conclude(
         seed: Seed of the test.
         threads: Threads to use.
     """
-    value, interval = quality.plain(mean_of(values)), quality.interval(values)
+    value, interval = quality.in_metric_units(mean_of(values)), quality.interval(values)
     others = [(name, each) for name, each in others if not np.isnan(each + values).all()]
     found = [
         paired_differences(each[:, None], values[:, None], seed=seed, threads=threads)[0]
         for _, each in others
     ]
     adjusted = holm([each.randomisation_p for each in found if each is not None])
-    rivals = tuple(
-        Rival(
+    comparisons = tuple(
+        BaselineComparison(
             name,
-            quality.plain(each.mean_a),
-            quality.plain(each.mean_b) - quality.plain(each.mean_a),
+            quality.in_metric_units(each.mean_a),
+            quality.in_metric_units(each.mean_b) - quality.in_metric_units(each.mean_a),
             p,
             verdict(each.difference, p),
         )
         for (name, _), each, p in zip(others, found, adjusted, strict=True)
         if each is not None
     )
-    return Conclusion(_sentence(model, metric, value, interval, data, rivals), value, interval, data, rivals)
+    return Conclusion(
+        _sentence(model, metric, value, interval, data, comparisons), value, interval, data, comparisons
+    )
 
 
-def untrained_rivals(quality: QueryQuality, seed: int) -> list[tuple[str, Float64Array]]:
+def untrained_baselines(quality: QueryQuality, seed: int) -> list[tuple[str, Float64Array]]:
     """Return the values of the best single feature and of a random order, by name.
 
     The feature is selected on the same queries, which favours it.
@@ -116,7 +118,7 @@ def _sentence(
     value: float,
     interval: tuple[float, float] | None,
     data: str,
-    rivals: Sequence[Rival],
+    comparisons: Sequence[BaselineComparison],
 ) -> str:
     ends = "" if interval is None else f" [{interval[0]:.4f}, {interval[1]:.4f}]"
     measured = f"{model} has {metric} {value:.4f}{ends} on {data} queries"
@@ -128,7 +130,7 @@ def _sentence(
     ):
         listed = ", ".join(
             f"{each.name} ({each.value:.4f}, {format_p(each.p_value)})"
-            for each in rivals
+            for each in comparisons
             if each.verdict == wanted
         )
         if listed:

@@ -77,7 +77,7 @@ class QueryQuality:
         with np.errstate(invalid="ignore"):
             return np.where(counts > 0, total / counts, np.nan)
 
-    def plain(self, mean: float) -> float:
+    def in_metric_units(self, mean: float) -> float:
         """Return a mean of `values` in the units of the metric."""
         mean = self._sign * mean
         return float(np.exp(mean)) if self._metric.geometric_mean else mean

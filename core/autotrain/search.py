@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_rivals
+from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_baselines
 from core.autotrain.portfolio import Candidate, portfolio
 from core.autotrain.selection import Choice, Selection
 from core.autotrain.trials import AutoSpec, Trials, Tried
@@ -88,7 +88,7 @@ class Selected:
             if tried.candidate.name == DEFAULT_TREES and self.name != DEFAULT_TREES
         ]
         seed = trials.spec.seed
-        others = [*defaults, *untrained_rivals(trials.held_out, seed)]
+        others = [*defaults, *untrained_baselines(trials.held_out, seed)]
         values = self.choice.values
         return conclude(
             self.name,
@@ -197,7 +197,7 @@ def auto_train(
     Raises:
         InvalidInput: No candidate fits the data, or none was complete within the budget.
     """
-    began = clock()
+    start = clock()
     trials = Trials(spec, dataset, threads=threads, clock=clock)
     listed = portfolio() if candidates is None else candidates
     refused = {number: trials.refusal(candidate) for number, candidate in enumerate(listed)}
@@ -206,7 +206,7 @@ def auto_train(
     tried: dict[int, Tried] = {}
 
     def time_left() -> float:
-        spent = clock() - began
+        spent = clock() - start
         return trial_seconds(spec) - spent - reserve_seconds(trials, list(tried.values()))
 
     folds: int | None = None
@@ -215,9 +215,9 @@ def auto_train(
         nonlocal folds
         folds = planned
 
-    def report(doing: str, done: int) -> None:
+    def report(activity: str, done: int) -> None:
         if on_progress is not None:
-            on_progress(doing, done, len(listed))
+            on_progress(activity, done, len(listed))
 
     for number in wanted:
         candidate = listed[number]
@@ -234,10 +234,10 @@ def auto_train(
             on_fold=on_fold,
             is_first=not tried,
         )
-    searched = clock()
+    trials_end = clock()
     selected = select(trials, list(tried.values()))
     conclusion = selected.conclusion(trials, threads)
-    chosen = clock()
+    selection_end = clock()
     fitted = []
     for each, _ in selected.members:
         report(f"fitting {each.candidate.name}", len(listed))
@@ -249,5 +249,9 @@ def auto_train(
         tuple(tried.values()),
         tuple(NotTried(listed[number], reason) for number, reason in sorted(not_tried.items())),
         conclusion,
-        {"trials": searched - began, "selection": chosen - searched, "final trainings": clock() - chosen},
+        {
+            "trials": trials_end - start,
+            "selection": selection_end - trials_end,
+            "final trainings": clock() - selection_end,
+        },
     )

@@ -61,20 +61,23 @@ class Selection:
         self._tested = np.flatnonzero(~np.isnan(self.values).any(axis=0))
         self._quality = held_out.of_queries(self._tested)
         self._scores = np.stack([each[:, held_out.rows(self._tested)] for each in scores])
-        self._means_of_sums: dict[tuple[int, ...], Float64Array] = {}
+        self._values_of_sums: dict[tuple[int, ...], Float64Array] = {}
         n_tested = len(self._tested)
         self._groups = np.random.default_rng(0).permutation(n_tested) % min(_QUERY_GROUPS, max(n_tested, 1))
 
     def tied_with_best(self) -> list[bool]:
-        """Return for each candidate whether a paired t-test does not show that the best one is better."""
-        best = int(self._alone_values().mean(axis=1).argmax())
+        """Return for each candidate whether the best one is not significantly better, by a paired t-test."""
+        best = int(self._single_values().mean(axis=1).argmax())
         return [
             place == best or not _is_better(self.values[best], values)
             for place, values in enumerate(self.values)
         ]
 
     def single(self) -> Choice:
-        """Return the best candidate alone, or the simplest one within its standard error."""
+        """Return the best candidate, or the simplest candidate that is not clearly worse.
+
+        Its mean may be lower by the standard error of the difference, at most by `TOLERANCE`.
+        """
         return self._chosen(self._simplest)
 
     def sum(self) -> Choice:
@@ -82,20 +85,20 @@ class Selection:
         return self._chosen(self._greedy)
 
     def choose(self, prefer: str) -> Choice:
-        """Return the sum, or a single candidate where `simple` is preferred and the sum is not shown better.
+        """Return the sum of candidates if it is better than a single candidate, else that candidate.
 
         Args:
-            prefer: `simple` or `best`.
+            prefer: `simple` requires a significant difference; `best` compares the means.
         """
         single = self.single()
         if len(self._scores) == 1:
             return single
-        added = self.sum()
-        if len(added.members) == 1:
-            return single if prefer == "simple" else added
+        several = self.sum()
+        if len(several.members) == 1:
+            return single if prefer == "simple" else several
         if prefer == "best":
-            return added if mean_of(added.values) > mean_of(single.values) else single
-        return added if _is_better(added.values, single.values) else single
+            return several if mean_of(several.values) > mean_of(single.values) else single
+        return several if _is_better(several.values, single.values) else single
 
     def _chosen(self, choose: Callable[[BoolArray], Float64Array]) -> Choice:
         """Choose weights on all queries, and measure each group by weights chosen on the other groups."""
@@ -109,13 +112,13 @@ class Selection:
         values[self._tested] = found
         return Choice(choose(everywhere), values)
 
-    def _alone_values(self) -> Float64Array:
+    def _single_values(self) -> Float64Array:
         values: Float64Array = self.values[:, self._tested]
         return values
 
     def _measured(self, weights: Float64Array) -> Float64Array:
         if np.count_nonzero(weights) == 1:
-            alone: Float64Array = self._alone_values()[int(weights.argmax())]
+            alone: Float64Array = self._single_values()[int(weights.argmax())]
             return alone
         total: Float64Array = np.tensordot(weights, self._scores, 1)
         return self._quality.values(total)
@@ -123,12 +126,12 @@ class Selection:
     def _measured_counts(self, counts: Int64Array) -> Float64Array:
         """Return the values of a sum, given how often each candidate was added."""
         key = tuple(counts.tolist())
-        if key not in self._means_of_sums:
-            self._means_of_sums[key] = self._measured(counts / counts.sum())
-        return self._means_of_sums[key]
+        if key not in self._values_of_sums:
+            self._values_of_sums[key] = self._measured(counts / counts.sum())
+        return self._values_of_sums[key]
 
     def _simplest(self, kept: BoolArray) -> Float64Array:
-        values = self._alone_values()[:, kept]
+        values = self._single_values()[:, kept]
         means = values.mean(axis=1)
         close = means == means.max()
         if values.shape[1] > 1:
@@ -141,8 +144,8 @@ class Selection:
         return weights
 
     def _greedy(self, kept: BoolArray) -> Float64Array:
-        order = np.argsort(-self._alone_values()[:, kept].mean(axis=1), kind="stable")
-        found = sum((self._from(int(start), kept) for start in order[:_STARTS]), np.zeros(len(order)))
+        order = np.argsort(-self._single_values()[:, kept].mean(axis=1), kind="stable")
+        found = sum((self._greedy_from(int(start), kept) for start in order[:_STARTS]), np.zeros(len(order)))
         found /= found.sum()
         found[found < _MIN_WEIGHT] = 0.0
         chosen = found > 0.0
@@ -151,7 +154,7 @@ class Selection:
         ) * found / found.sum() + _EQUAL_SHARE * chosen / chosen.sum()
         return shrunk
 
-    def _from(self, start: int, kept: BoolArray) -> Float64Array:
+    def _greedy_from(self, start: int, kept: BoolArray) -> Float64Array:
         """Return the weights of the best sum during greedy selection that starts from a candidate."""
         counts = np.zeros(len(self._scores), np.int64)
         counts[start] = 1

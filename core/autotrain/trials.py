@@ -67,13 +67,13 @@ class FoldScores:
 
 
 class KeptScores(Protocol):
-    """Store for the scores of completed folds, so that a later attempt can resume."""
+    """Store for the scores of the folds done, so that a later attempt can resume."""
 
     def load(self, candidate: int, fold: int) -> FoldScores | None:
         """Return the scores of a fold, or None."""
 
     def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:
-        """Keep the scores of a completed fold."""
+        """Keep the scores of a fold, also if its training ended early."""
 
 
 class NothingKept:
@@ -168,9 +168,9 @@ class Trials:
             )
         except InvalidInput as error:
             return str(error)
-        most = self.spec.memory_bytes
-        if most is not None and (need := memory_need(spec, self.dataset, self.dataset)).total > most:
-            return f"its training needs about {need}, and {most / 2**20:,.0f} MiB are free"
+        limit = self.spec.memory_bytes
+        if limit is not None and (need := memory_need(spec, self.dataset, self.dataset)).total > limit:
+            return f"its training needs about {need}, and {limit / 2**20:,.0f} MiB are free"
         return None
 
     def try_candidate(
@@ -194,7 +194,7 @@ class Trials:
             time_left: Returns the seconds that are left for trials.
             rivals: Values of the complete candidates to compare with, (n_queries,) each.
             on_fold: Called after each fold with the number of folds done and their total.
-            kept: Scores of completed folds.
+            kept: Store for the scores of the folds done; None to keep none.
             is_first: Whether no other candidate is complete, so that the trial continues when the time is up.
         """
         spec, kept = self.training(candidate), kept or NothingKept()
@@ -203,16 +203,16 @@ class Trials:
         for fold in self.held_out.folds():
             scores = kept.load(number, fold.number)
             if scores is None:
-                usual = max((each.seconds for _, each in done), default=0.0)
-                if not is_first and time_left() <= usual:
+                longest = max((each.seconds for _, each in done), default=0.0)
+                if not is_first and time_left() <= longest:
                     return self._tried(candidate, done, "out-of-time")
-                most = time_left() if not is_first else np.inf if done else self._first_seconds
-                scores = self._trained(candidate, spec, fold, most)
+                max_seconds = time_left() if not is_first else np.inf if done else self._first_seconds
+                scores = self._trained(candidate, spec, fold, max_seconds)
                 kept.keep(number, fold.number, scores)
             if scores.ended_early and not is_first:
                 return self._tried(candidate, done, "out-of-time")
             done.append((fold, scores))
-            folds = folds or self._affordable(scores.seconds, time_left())
+            folds = folds or self._affordable_folds(scores.seconds, time_left())
             if on_fold is not None:
                 on_fold(len(done), folds)
             if len(done) >= folds:
@@ -242,13 +242,13 @@ class Trials:
     def _first_seconds(self) -> float:
         return _FIRST_TRAINING_SHARE * self.spec.budget_seconds
 
-    def _affordable(self, seconds: float, left: float) -> int:
+    def _affordable_folds(self, seconds: float, left: float) -> int:
         """Return the folds to hold out, so that several candidates can be complete within the budget."""
-        most = left / (_MIN_COMPLETE_CANDIDATES * max(seconds, 1e-3)) + 1
-        return int(np.clip(most, 1, self.held_out.total_folds))
+        affordable = left / (_MIN_COMPLETE_CANDIDATES * max(seconds, 1e-3)) + 1
+        return int(np.clip(affordable, 1, self.held_out.total_folds))
 
     def _trained(
-        self, candidate: Candidate, spec: TrainingSpec, fold: Fold, most_seconds: float
+        self, candidate: Candidate, spec: TrainingSpec, fold: Fold, max_seconds: float
     ) -> FoldScores:
         began = self._clock()
         measured: dict[int, Float64Array] = {}
@@ -256,7 +256,7 @@ class Trials:
 
         def check() -> None:
             self._check()
-            if self._clock() - began >= most_seconds and measured:
+            if self._clock() - began >= max_seconds and measured:
                 raise _TimeIsUp
 
         def on_scores(iteration: int, scores: Float64Array) -> None:

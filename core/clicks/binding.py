@@ -16,7 +16,7 @@ from core.losses.softmax import ListNet
 from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 
-class Observed(Protocol):
+class ObservingObjective(Protocol):
     """An objective that updates the sums from which a position bias is learnt."""
 
     def observe(self) -> None:
@@ -135,26 +135,26 @@ class BiasedObjective:
         self._objective, self._places, self._bias = objective, places, bias
         self._last: tuple[Float32Array, Float32Array] | None = None
 
-    def _at(self, scores: FloatArray) -> Float64Array:
+    def _biased_scores(self, scores: FloatArray) -> Float64Array:
         return np.asarray(scores, np.float64) + self._bias.terms[self._places]
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian."""
-        self._last = self._objective(self._at(scores), iteration)
+        self._last = self._objective(self._biased_scores(scores), iteration)
         return self._last
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return gradient and hessian with the loss of each query."""
-        gradient, hessian, value = self._objective.with_value(self._at(scores), iteration)
+        gradient, hessian, value = self._objective.with_value(self._biased_scores(scores), iteration)
         self._last = gradient, hessian
         return gradient, hessian, value
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""
-        return self._objective.terms(self._at(scores), iteration)
+        return self._objective.terms(self._biased_scores(scores), iteration)
 
     def observe(self) -> None:
-        """Add the derivatives of the last call to the sums of the terms."""
+        """Add the derivatives of the last call to the bias's sums by rank."""
         assert self._last is not None  # noqa: S101 - called after a gradient
         self._bias.observe(self._places, *self._last)
 
@@ -162,7 +162,7 @@ class BiasedObjective:
 class SignedObjective:
     """A loss that is linear in its targets, for targets of both signs: L(t⁺) − L(t⁻).
 
-    Hessians are added, not subtracted: an upper bound that keeps the steps of trees finite.
+    Hessians are added instead of subtracted. The sum is an upper bound that keeps the steps of trees finite.
     """
 
     def __init__(self, positive: Objective, negative: Objective) -> None:
@@ -170,22 +170,22 @@ class SignedObjective:
 
     def __call__(self, scores: FloatArray, iteration: int) -> tuple[Float32Array, Float32Array]:
         """Return gradient and hessian."""
-        (gradient, hessian), (less, more) = (
+        (gradient, hessian), (negative_gradient, negative_hessian) = (
             self._positive(scores, iteration),
             self._negative(scores, iteration),
         )
-        return gradient - less, hessian + more
+        return gradient - negative_gradient, hessian + negative_hessian
 
     def with_value(self, scores: FloatArray, iteration: int) -> GradientAndLoss:
         """Return gradient and hessian with the loss of each query."""
         gradient, hessian, value = self._positive.with_value(scores, iteration)
-        less, more, lost = self._negative.with_value(scores, iteration)
-        return gradient - less, hessian + more, value - lost
+        negative_gradient, negative_hessian, negative_value = self._negative.with_value(scores, iteration)
+        return gradient - negative_gradient, hessian + negative_hessian, value - negative_value
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64."""
-        one, other = self._positive.terms(scores, iteration), self._negative.terms(scores, iteration)
-        return Terms(one.value - other.value, one.gradient - other.gradient, one.hessian + other.hessian)
+        plus, minus = self._positive.terms(scores, iteration), self._negative.terms(scores, iteration)
+        return Terms(plus.value - minus.value, plus.gradient - minus.gradient, plus.hessian + minus.hessian)
 
 
 def _linear(
@@ -195,12 +195,18 @@ def _linear(
     boundaries: Int64Array,
     query_weights: Float64Array | None,
 ) -> SignedObjective:
-    """Bind a loss that is linear in its labels, or in its weights where labels are shares of a query."""
+    """Bind a loss to targets of both signs.
+
+    The loss must be linear in its labels or, as ListNet, whose labels are divided by their sum, in its
+    document weights.
+    """
     given = np.ones(len(targets)) if weights is None else weights
     sizes = np.repeat(np.diff(boundaries), np.diff(boundaries)).astype(np.float64)
 
     def part(values: Float64Array) -> Objective:
-        if loss.name == "listnet":  # targets are shares of equal labels times weights
+        if loss.name == "listnet":
+            # ListNet divides labels by their sum: equal labels give 1 / size, so weights of size times value
+            # give the targets.
             return loss.prepare(np.ones(len(values)), boundaries, query_weights, values * sizes * given)
         return loss.prepare(values, boundaries, query_weights, given)
 

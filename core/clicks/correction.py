@@ -103,8 +103,8 @@ class ClickCorrection:
     @property
     def least_propensity(self) -> float:
         """Return the lower bound above 0 at which propensities are clipped."""
-        usual = _DEFAULT_DUAL_CLIP if self.correction == "dual" else _DEFAULT_CLIP
-        return max(usual if self.clip is None else self.clip, 1e-12)
+        default = _DEFAULT_DUAL_CLIP if self.correction == "dual" else _DEFAULT_CLIP
+        return max(default if self.clip is None else self.clip, 1e-12)
 
     def changed(self) -> dict[str, object]:
         """Return the options that differ from their defaults, which a job stores."""
@@ -128,11 +128,11 @@ class ClickCorrection:
                 "/correction",
                 f"{self.correction} supports {', '.join(losses)}; the loss is {loss.name}",
             )
-        plain = _REQUIRED_LOSS_OPTIONS.get(self.correction, {})
-        odd = [name for name, value in plain.items() if getattr(loss, name, value) != value]
-        if odd:
+        required = _REQUIRED_LOSS_OPTIONS.get(self.correction, {})
+        unsupported = [name for name, value in required.items() if getattr(loss, name, value) != value]
+        if unsupported:
             raise InvalidInput.at(
-                "/correction", f"{self.correction} does not support the loss with {first_names(odd)}"
+                "/correction", f"{self.correction} does not support the loss with {first_names(unsupported)}"
             )
 
     def ranks_of(self, dataset: RankingDataset) -> Int64Array:
@@ -166,7 +166,7 @@ class ClickCorrection:
         return ranks
 
     def weights(self, ranks: Int64Array) -> Float64Array:
-        """Return 1 / max(p, least) of each rank, (n_documents,)."""
+        """Return 1 / max(p, `least_propensity`) for the propensity p of each rank, (n_documents,)."""
         propensities = np.maximum(np.asarray(self.propensities, np.float64), self.least_propensity)
         found: Float64Array = 1.0 / propensities[ranks - 1]
         return found
@@ -195,13 +195,13 @@ class Clipping:
         """Return the weights and clipping of a dataset's clicks by a correction with propensities."""
         ranks = correction.ranks_of(dataset)[dataset.labels > 0.0]
         weights = correction.weights(ranks)
-        whole = 1.0 / np.asarray(correction.propensities, np.float64)[ranks - 1]
+        unclipped = 1.0 / np.asarray(correction.propensities, np.float64)[ranks - 1]
         if not len(ranks):
             return cls(0, 0, 1.0, 0.0, 0.0)
         return cls(
             len(ranks),
-            int((whole > weights).sum()),
-            float(weights.sum() / whole.sum()),
+            int((unclipped > weights).sum()),
+            float(weights.sum() / unclipped.sum()),
             float(weights.sum() ** 2 / (weights**2).sum()),
             float(weights.max()),
         )

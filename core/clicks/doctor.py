@@ -52,8 +52,8 @@ def _of_reading(report: ReadingReport) -> Iterator[Finding]:
             "warning",
             f"{report.ranks_0:,} events have rank 0, {report.ranks_1:,} have rank 1, and"
             f" {report.lists_from_1:,} of {lists:,} lists begin at 1",
-            f"The log was read from {report.rank_base}. Check whether two clients count ranks differently;"
-            " import their events as separate logs with rank_base.",
+            f"The log was read with ranks from {report.rank_base}. Check whether two clients count ranks"
+            " differently; import their events as separate logs with rank_base.",
             report.ranks_0,
             report.ranks_0 + report.ranks_1,
             "events",
@@ -199,7 +199,8 @@ def _of_log(log: ClickLog) -> Iterator[Finding]:
             "no-users",
             "info",
             "The lists have no users",
-            "Log a user or session. Intervals resample users where they are known, and lists otherwise.",
+            "Log a user or session. Confidence intervals resample users if they are known, and lists"
+            " otherwise.",
             log.n_lists,
             log.n_lists,
             "lists",

@@ -13,8 +13,8 @@ _MIN_SHARE = 1e-6  # share of all targets added to each rank, so that a rank wit
 class DualBias:
     """Propensities of ranks, the softmax of logits γ, learnt from clicks weighted by inverse relevance.
 
-    The loss of a list is −Σ u_i ln softmax(γ)_i over its shown ranks, u_i the target of a click times
-    r_1 / r_i, the inverse of its relevance by the ranker (Ai et al. 2018, equation 9). The derivative by γ is
+    The loss of a list is −Σ u_i ln softmax(γ)_i over its shown ranks (Ai et al. 2018, equation 9). u_i is the
+    target of a click times r_1 / r_i, the inverse of its relevance by the ranker. The derivative by γ is
     expected minus observed Σ u of each rank. A step adds η ln (observed / expected) to γ, as iterative
     scaling does (Darroch and Ratcliff 1972). With η = 1 one step reaches the minimum where all lists show the
     same ranks.
@@ -57,7 +57,7 @@ class DualBias:
 
         Args:
             places: (n_documents,) shown ranks from 0.
-            targets: (n_documents,) targets of the clicks, 0 without one.
+            targets: (n_documents,) targets of the clicks, 0 for documents without a click.
             relevances: (n_documents,) relevance relative to the document shown first.
             boundaries: (n_queries + 1,) offsets of lists, which must not be empty.
         """

@@ -11,8 +11,9 @@ _MIN_PROBABILITY, _MAX_PROBABILITY = 1e-4, 1.0 - 1e-4
 def contrasts(shown: Float64Array, clicked: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Return clicks and skips of documents at rank k that were also shown at rank k', (n_ranks, n_ranks).
 
-    With n_k impressions of a pair at rank k, c_k of them clicked, ĉ(k, k') = Σ c_k n_k' / (n_k + n_k') over
-    the pairs shown at both ranks, and the skips are the same sum of n_k − c_k (Mantel and Haenszel 1959).
+    A pair has n_k impressions at rank k, of which c_k were clicked. The clicks are
+    ĉ(k, k') = Σ c_k n_k' / (n_k + n_k') over the pairs shown at both ranks. The skips are the same sum with
+    n_k − c_k instead of c_k (Mantel and Haenszel 1959).
     Where all rankers show each query equally often, these are the sums of Agarwal et al. 2019, equation 5,
     times a constant. The weights 1 / n_k of that paper have a higher variance where the numbers of
     impressions differ.
@@ -105,7 +106,7 @@ def _require(clicks: Float64Array, links: list[tuple[int, int]], alternative: st
             raise InvalidInput.at(
                 "/method",
                 f"no document was shown and clicked at both ranks {k + 1} and {other + 1}; use"
-                f" {alternative}, lower positions, or randomise ranks for a while",
+                f" {alternative}, lower the value of positions, or randomise ranks for a while",
             )
 
 
@@ -120,5 +121,5 @@ def _require_links(clicks: Float64Array) -> None:
         raise InvalidInput.at(
             "/method",
             f"no clicked documents connect rank {first} with rank 1, directly or through other ranks; lower"
-            " positions, or randomise ranks for a while",
+            " the value of positions, or randomise ranks for a while",
         )

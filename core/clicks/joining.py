@@ -69,7 +69,8 @@ def judged_dataset(
     if not kept.any():
         raise InvalidInput.at(
             "/features_dataset_id",
-            "the clicks judge none of its query-document pairs: use the query and document ids of the log",
+            "the clicks judge no query-document pair of the dataset: use the query and document ids of the"
+            " log",
         )
     labels = np.zeros(features.n_documents, np.float32)
     labels[judged] = judgments.grades[pairs[judged]]
@@ -82,7 +83,9 @@ def _rows(
     rows = np.flatnonzero(kept)
     queries = np.repeat(np.arange(features.n_queries), np.diff(features.query_boundaries))[rows]
     remaining, counts = np.unique(queries, return_counts=True)
-    shown = {name: texts.take(rows) for name, texts in {**features.document_columns, **columns}.items()}
+    document_columns = {
+        name: texts.take(rows) for name, texts in {**features.document_columns, **columns}.items()
+    }
     weights, documents = features.query_weights, features.document_weights
     return replace(
         features,
@@ -99,7 +102,7 @@ def _rows(
                 for name, texts in features.query_columns.items()
             }
         ),
-        document_columns=MappingProxyType(shown),
+        document_columns=MappingProxyType(document_columns),
     )
 
 

@@ -16,13 +16,13 @@ class JudgmentSpec:
     )
     quantiles: Numbers | None = parameter(
         (0.5, 0.75, 0.9, 0.97),
-        "Quantiles of the relevances that separate grades: above the first quantile begins grade 1.",
+        "Quantiles of the relevances that separate grades: grade 1 begins above the first quantile.",
     )
     cuts: Numbers | None = parameter(
-        None, "Relevances that separate grades, instead of quantiles: above the first one begins grade 1."
+        None, "Relevances that separate grades, instead of quantiles: grade 1 begins above the first one."
     )
     shrink: bool = parameter(
-        True, "Shrink each relevance toward the mean of all pairs; fewer impressions, more shrinkage."
+        True, "Shrink each relevance toward the mean of all pairs, most where a pair has few impressions."
     )
 
     def __post_init__(self) -> None:

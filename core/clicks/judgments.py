@@ -27,7 +27,7 @@ class Judgments:
         lower: (n_pairs,) lower ends of their 95% intervals.
         upper: (n_pairs,) upper ends.
         impressions: (n_pairs,) impressions.
-        cuts: Relevances that a grade must be above, ascending.
+        cuts: Relevances above which the grades 1, 2, … begin, ascending.
     """
 
     grades: Int32Array
@@ -45,7 +45,10 @@ class Judgments:
         return lower, upper
 
     def to_json(self) -> dict[str, Any]:
-        """Return the number of pairs by grade, the cuts, and the share of certain grades."""
+        """Return the number of pairs by grade, the cuts, and the share of certain grades.
+
+        A grade is certain if both ends of the interval have the same grade.
+        """
         judged = self.grades != _NOT_JUDGED
         lower, upper = self.grade_ends()
         counts = np.bincount(self.grades[judged], minlength=len(self.cuts) + 1)
@@ -61,7 +64,7 @@ class Judgments:
 def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgments:
     """Grade the pairs of a log by their relevance in a click model.
 
-    A relevance must be above a cut for its grade, so that a tie has the lower grade. Shrinkage is empirical
+    A relevance equal to a cut has the lower grade. Shrinkage is empirical
     Bayes: the prior of all pairs is a beta distribution (gamma for `coec`), fitted by moments to the
     variation of judged pairs beyond chance (Kleinman 1973). Attractiveness and satisfaction have separate
     priors.
@@ -83,8 +86,8 @@ def judge_clicks(model: ClickModel, spec: JudgmentSpec | None = None) -> Judgmen
     mean, variance = posterior(model, *(_priors(model, judged) if spec.shrink else (None, None)))
     if model.relevance_variance is not None:
         # Raise the variance to that of the bootstrap: users differ, and shared parameters are estimates.
-        _, counted = posterior(model)
-        variance = variance * np.maximum(1.0, model.relevance_variance / counted)
+        _, posterior_variance = posterior(model)
+        variance = variance * np.maximum(1.0, model.relevance_variance / posterior_variance)
     interval = quantiles(model, mean, variance)
     relevances = mean if spec.shrink else model.relevance
     cuts = np.quantile(relevances[judged], spec.quantiles or ()) if spec.cuts is None else np.array(spec.cuts)

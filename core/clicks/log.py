@@ -23,8 +23,9 @@ class ClickLog:
     Attributes:
         list_boundaries: (n_lists + 1,) offsets of the lists into the arrays of impressions.
         list_queries: (n_lists,) positions in `query_ids`.
-        pairs: (n_impressions,) positions of the query and document of each impression in `pair_queries`.
-        ranks: (n_impressions,) ranks from 1, ascending within a list; ranks may be absent.
+        pairs: (n_impressions,) position of each impression's query-document pair in `pair_queries` and
+            `pair_documents`.
+        ranks: (n_impressions,) ranks from 1, ascending within a list; a list may skip ranks.
         clicks: (n_impressions,) whether the document was clicked.
         gains: (n_impressions,) summed weights of all actions, or None where they equal `clicks`.
         propensities: (n_impressions,) logged probability of the document at its rank, in (0, 1], or None.

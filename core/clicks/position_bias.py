@@ -22,7 +22,7 @@ class ShownQueries:
         labels: (n_documents,) clicks.
         boundaries: (n_queries + 1,) offsets.
         query_weights: (n_queries,) factors.
-        document_weights: (n_documents,) factors of the terms in which the document should rank higher.
+        document_weights: (n_documents,) factors of the loss terms that push the document up.
         places: (n_documents,) shown ranks from 0.
     """
 
@@ -119,7 +119,13 @@ class RatioBias:
         self._of_clicked, self._of_unclicked = np.zeros(len(self.clicked)), np.zeros(len(self.clicked))
 
     def observe(self, ahead: Int64Array, behind: Int64Array, losses: Float64Array) -> None:
-        """Add the losses of pairs to the sums; `ahead` and `behind` are ranks from 0."""
+        """Add the losses of pairs to the sums.
+
+        Args:
+            ahead: (n_pairs,) shown ranks of the clicked documents, from 0.
+            behind: (n_pairs,) shown ranks of the unclicked documents, from 0.
+            losses: (n_pairs,) losses.
+        """
         size = len(self.clicked)
         self._of_clicked += np.bincount(ahead, _divided(losses, self.unclicked[behind]), size)
         self._of_unclicked += np.bincount(behind, _divided(losses, self.clicked[ahead]), size)

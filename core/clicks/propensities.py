@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
+from core.clicks.impressions import Impressions, impressions_of
 from core.clicks.log import ClickLog
-from core.clicks.moves import Impressions, impressions_of
 from core.clicks.regression import regression_em
 from core.clicks.trust import trust_em
 from core.errors import InvalidInput
@@ -142,10 +142,10 @@ def estimate_propensities(
 ) -> Propensities:
     """Estimate the propensities of the first ranks.
 
-    Intervals assume a normal distribution of ln p with the standard deviation of the resamples
-    (bootstrap over users, or over lists where the log has no users). All methods assume that the probability
-    of a click is examination by rank times relevance. This does not hold for cascades, where examination
-    depends on the documents above.
+    Intervals assume a normal distribution of ln p with the standard deviation of the resamples. The bootstrap
+    resamples users, or lists where the log has no users. All methods but `trust-em` assume that the
+    probability of a click is examination by rank times relevance. No method is valid for cascades, where
+    examination depends on the documents above.
 
     Args:
         log: The log.
@@ -244,7 +244,7 @@ def _rates(table: Table) -> Float64Array:
     shown, clicked = (each.sum(axis=0) for each in table)
     if not clicked.all():
         rank = int(np.flatnonzero(clicked == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower positions")
+        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
     rates = clicked / shown
     relative: Float64Array = rates / rates[0]
     return relative

@@ -40,16 +40,16 @@ class RatioObjective:
         self._by_rank = isinstance(loss, LambdaRank)
         gaps = values[self._ahead] - values[self._behind] if self._by_rank else np.ones(len(self._ahead))
         self._weights = gaps * queries.document_weights[self._ahead]
-        self._of_loss = self._places = np.empty(0)
+        self._pair_losses = np.empty(0)
 
     def terms(self, scores: FloatArray, iteration: int) -> Terms:
         """Return value, gradient and hessian in float64; store the losses of the pairs for `observe`."""
         values, loss = checked_scores(scores), self._loss
         n_documents, n_queries = len(values), len(self._sizes)
-        ahead, behind, weights = self._ahead, self._behind, self._present_weights(values)
+        ahead, behind, weights = self._ahead, self._behind, self._current_weights(values)
         scaled = loss.sigma * (values[ahead] - values[behind])
         missed = np.exp(-np.logaddexp(0.0, scaled))  # σ(−z)
-        self._of_loss = weights * np.logaddexp(0.0, self._sign * scaled)
+        self._pair_losses = weights * np.logaddexp(0.0, self._sign * scaled)
         factors = weights * self._bias.factors(self._queries.places[ahead], self._queries.places[behind])
         queries = self._query_of[ahead]
         by_query = self._queries.query_weights
@@ -80,9 +80,9 @@ class RatioObjective:
     def observe(self) -> None:
         """Add the losses of the pairs at the scores of the last call to the sums of the ratios."""
         places = self._queries.places
-        self._bias.observe(places[self._ahead], places[self._behind], self._of_loss)
+        self._bias.observe(places[self._ahead], places[self._behind], self._pair_losses)
 
-    def _present_weights(self, scores: Float64Array) -> Float64Array:
+    def _current_weights(self, scores: Float64Array) -> Float64Array:
         """Return the weights of the pairs at the current ranks, without the ratios."""
         loss, weights = self._loss, self._weights
         ahead, behind = self._ahead, self._behind

@@ -91,7 +91,7 @@ def regression_em(
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
     if not clicks.all():
         rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower positions")
+        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
     skipped = shown - clicked
     rates = clicks / shown.sum(axis=0)
     theta = np.minimum(rates / rates[0], 1.0)
@@ -165,10 +165,10 @@ class _Trees:
             gamma = sigmoid(scores)
             return total * gamma - relevant, np.maximum(total * gamma * (1.0 - gamma), _MIN_CURVATURE)
 
-        def look(scores: Float64Array, _: "lightgbm.Dataset") -> list[tuple[str, float, bool]]:
+        def record_scores(scores: Float64Array, _: "lightgbm.Dataset") -> list[tuple[str, float, bool]]:
             found.append(scores.copy())
             return []
 
         self._booster.update(fobj=derivatives)
-        self._booster.eval_train(look)
+        self._booster.eval_train(record_scores)
         return found[0]

@@ -1,4 +1,4 @@
-"""Estimation of trust bias: users click irrelevant documents at high ranks."""
+"""Estimation of trust bias: users click irrelevant documents near the top of a list."""
 
 from dataclasses import dataclass
 
@@ -62,7 +62,7 @@ def trust_em(
     clicks, total = clicked.sum(axis=0), shown.sum(axis=1)
     if not clicks.all():
         rank = int(np.flatnonzero(clicks == 0.0)[0]) + 1
-        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower positions")
+        raise InvalidInput.at("/positions", f"there is no click at rank {rank}; lower the value of positions")
     rates = clicks / shown.sum(axis=0)
     upper, lower = _bounded(2.0 * rates), _bounded(0.5 * rates)
     model = classifier_of(
@@ -86,8 +86,7 @@ def expected_relevance(
 ) -> Float64Array:
     """Return the expected number of relevant impressions, (n_pairs, n_ranks).
 
-    P(relevant | click) = q⁺ γ / (q⁺ γ + q⁻ (1 − γ)), and the same formula with 1 − q⁺ and 1 − q⁻ without a
-    click.
+    P(relevant | click) = q⁺ γ / (q⁺ γ + q⁻ (1 − γ)). Without a click, 1 − q⁺ and 1 − q⁻ replace q⁺ and q⁻.
     """
     share = gamma[:, np.newaxis]
     of_clicks = share * upper / (share * upper + (1.0 - share) * lower)
@@ -133,6 +132,6 @@ def _identified(upper: Float64Array, lower: Float64Array, irrelevant: float) -> 
         raise InvalidInput.at(
             "/positions",
             f"clicks at rank {rank} do not increase with the relevance predicted from features; lower"
-            " positions",
+            " the value of positions",
         )
     return TrustEm(slopes / slopes[0], np.clip(lower + slopes * irrelevant, 0.0, 1.0))

@@ -26,7 +26,7 @@ class UserModel:
     examined from the top until the first click (Craswell et al. 2008). `dbn`: after a click the user is
     satisfied with the probability of the label and leaves, else continues with `continuation` (Chapelle and
     Zhang 2009). `trust`: P(click) = θ_k (ε⁺_k a + ε⁻_k (1 − a)), where users also click irrelevant documents
-    at high ranks (Agarwal et al. 2019).
+    near the top (Agarwal et al. 2019).
 
     Raises:
         InvalidInput: With one problem per option that is out of bounds.
@@ -42,7 +42,7 @@ class UserModel:
     )
     examination: Numbers = parameter(
         _EXAMINATION,
-        "Probability θ of examining each rank, for pbm and trust; ranks beyond the list have the last"
+        "Probability θ of examining each rank, for pbm and trust; ranks after the last entry have its"
         " probability",
         minimum=0.0,
         above=True,

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from core.types import Float32Array, Float64Array, FloatArray
 
-MAX_CATEGORIES = 65_535  # the most bins of LightGBM
+MAX_CATEGORIES = 65_535  # maximum number of bins in LightGBM
 MAX_CHARACTERS = 1_000  # of a value
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,14}")  # float64 represents all of them exactly
 
@@ -24,7 +24,7 @@ class Categories:
     """The values of a categorical feature: the code of a value is its position.
 
     Attributes:
-        values: All different.
+        values: The different values, in the order of their codes.
 
     Example:
         >>> brands = Categories(("acme", "zenith"))
@@ -88,12 +88,12 @@ class Categories:
         places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
         return np.where(known[places] == numbers, codes[places], np.float32(np.nan))
 
-    def recoded(self, codes: Float32Array, theirs: "Categories") -> Float32Array:
-        """Translate codes of other categories into codes of these categories, by value."""
-        if self.values == theirs.values:
+    def recoded(self, codes: Float32Array, source: "Categories") -> Float32Array:
+        """Translate codes of the categories `source` into codes of these categories, by value."""
+        if self.values == source.values:
             return codes
-        translation = np.append(self.codes(theirs.values), np.float32(np.nan))
-        return translation[_positions_in(codes, len(theirs.values))]
+        translation = np.append(self.codes(source.values), np.float32(np.nan))
+        return translation[_positions_in(codes, len(source.values))]
 
     def texts(self, codes: FloatArray) -> list[str | None]:
         """Return the value of each code, None where it is missing or unknown."""

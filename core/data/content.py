@@ -78,7 +78,7 @@ def content_of(text: Bytes, file: str, *, has_query_sizes: bool = False) -> Cont
 
     Args:
         text: (n_bytes,) the bytes of the file.
-        file: Its name for messages.
+        file: Name of the file for messages.
         has_query_sizes: Whether the file has a query file; then a line of four whole numbers is a row of
             features, not a TREC judgment.
 

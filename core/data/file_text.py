@@ -25,7 +25,7 @@ class FileText:
     Attributes:
         text: (n_bytes,) uint8, read-only, possibly memory-mapped.
         file: Name for messages.
-        start: Where the text begins, after a byte order mark.
+        start: Offset of the text: 3 if the file begins with a byte order mark, else 0.
     """
 
     def __init__(self, text: Text, file: str) -> None:

@@ -17,7 +17,7 @@ from core.names import is_visible
 SETTING = "RANKERY_DATA_ROOTS"
 PARTS = ("train", "validation", "test")
 MAX_FOLDER_LENGTH = 1000
-_MAX_FOLDERS = 1000  # listed of one folder
+_MAX_FOLDERS = 1000  # maximum number of listed subfolders of a folder
 _POINTER = "/folder"
 # Validation files: vali in MSLR and LETOR 4.0, valid in Yahoo, validationset in LETOR 3.0.
 _PART_OF_NAME = MappingProxyType(
@@ -43,7 +43,7 @@ class JudgedFolder:
     """A folder below a data root, recognised by the names of its files.
 
     Attributes:
-        folder: Its path below the root, `MSLR-WEB30K/Fold1`; `.` is the root. `Yahoo/set1` means
+        folder: Its path below the root, such as `MSLR-WEB30K/Fold1`; `.` is the root. `Yahoo/set1` means
             the files of `Yahoo` whose names begin with `set1.`. The path is absolute where an earlier root
             has the same relative path.
         parts: Name of each file by its part, `train`, `validation` or `test`; absent parts are left out.
@@ -106,7 +106,7 @@ class DataRoots:
     def __init__(self, roots: Sequence[Path | str]) -> None:
         self._roots = tuple(root for root in roots if isinstance(root, Path))
 
-    def look(self, folder: str) -> JudgedFolder:
+    def recognise(self, folder: str) -> JudgedFolder:
         """List a folder and recognise its train, validation and test files.
 
         Args:
@@ -115,7 +115,7 @@ class DataRoots:
         Raises:
             InvalidInput: No root has such a folder, or two of its files may be the same part.
         """
-        relative, chosen = self._place(self._relative(folder))
+        relative, chosen = self._split_set(self._relative(folder))
         names, folders = self._list(relative)
         sets = _parts_by_set(names)
         if chosen and chosen not in sets:
@@ -151,14 +151,14 @@ class DataRoots:
 
     @contextlib.contextmanager
     def opened(self, folder: str, name: str) -> Iterator[OpenFile]:
-        """Open a file of a folder that `look` listed.
+        """Open a file of a folder that `recognise` found.
 
         Raises:
             DatasetError: The file is gone, may not be read, or is not a plain file below a root.
         """
         with contextlib.ExitStack() as stack:
             try:
-                relative, _ = self._place(self._relative(folder))
+                relative, _ = self._split_set(self._relative(folder))
                 self._check(str(relative / name))
                 file = stack.enter_context(self._opened(relative / name))
             except InvalidInput as invalid:
@@ -182,7 +182,7 @@ class DataRoots:
             for base in (root.absolute(), root.resolve()):
                 if path.is_relative_to(base):
                     relative = path.relative_to(base)
-                    place, _ = self._place(relative)
+                    place, _ = self._split_set(relative)
                     # A relative path refers to the first root that has it; other roots need absolute paths.
                     is_first = self._resolve(place)[1] == (base / place).resolve()
                     return relative if is_first else path
@@ -194,7 +194,7 @@ class DataRoots:
         if not path or len(path) > MAX_FOLDER_LENGTH or not is_visible(path) or ".." in names:
             raise InvalidInput.at(_POINTER, _FOLDER_RULE)
 
-    def _place(self, relative: PurePosixPath) -> tuple[PurePosixPath, str]:
+    def _split_set(self, relative: PurePosixPath) -> tuple[PurePosixPath, str]:
         """Split a path into the folder on the disk and the set of file names (`set1`), empty if none."""
         if not _SET.fullmatch(relative.name):
             return relative, ""

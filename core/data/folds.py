@@ -102,6 +102,7 @@ def folds_of(values: Mapping[str, Any]) -> Folds | None:
     match values:
         case {"fold_column": str(column)}:
             return FoldColumn(column)
+        # With `fold`, the values are the hold-out of a single fold.
         case {"folds": int(folds)} if "fold" not in values:
             if not 2 <= folds <= MAX_FOLDS:
                 raise InvalidInput.at("/folds", f"must be 2 to {MAX_FOLDS}; found {folds}")

@@ -20,7 +20,7 @@ from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
 from core.text.bytes_kernel import Text
 from core.types import Int32Array, Int64Array
-from rankery.identifiers import EXPECTED, Spelling, Spellings, spell_column
+from rankery.identifiers import EXPECTED, NormalisedIds, SeveralSpellings, normalise_column
 
 
 def read_letor(
@@ -45,7 +45,8 @@ def read_letor(
         options: How to treat scattered queries and repeated features; names of features by id.
         limits: Size limits of the matrix.
         threads: Threads to use; the result is the same on any number.
-        on_progress: Called with the bytes done and to do, several times a second; may raise to stop.
+        on_progress: Called with the number of bytes done and their total, several times a second; may
+            raise to stop.
 
     Raises:
         DatasetError: With up to 100 invalid tokens, one per line.
@@ -60,7 +61,7 @@ def read_letor(
         threads=threads,
         on_progress=on_progress,
     )
-    spellings = Spellings()
+    spellings = SeveralSpellings()
     grouping = _group(source, rows, spellings)
     if grouping.returns and options.non_contiguous_queries == "error":
         raise _scattered(source, rows, grouping)
@@ -138,7 +139,7 @@ def feature_names(first_id: int, n_features: int, given: Mapping[str, str]) -> t
     return names
 
 
-def _group(source: FileText, rows: Rows, spellings: Spellings) -> Grouping:
+def _group(source: FileText, rows: Rows, spellings: SeveralSpellings) -> Grouping:
     runs = np.flatnonzero(rows.query_starts)
     starts = rows.query_starts[runs]
     lengths = rows.query_lengths[runs]
@@ -151,8 +152,8 @@ def _group(source: FileText, rows: Rows, spellings: Spellings) -> Grouping:
     return group_rows(ids.to_pylist(), runs, len(rows.labels))
 
 
-def _spelled(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> Spelling:
-    found = spell_column(texts)
+def _spelled(source: FileText, texts: Any, starts: Int64Array, lengths: Int32Array) -> NormalisedIds:
+    found = normalise_column(texts)
     if unfit := found.unfit[:MAX_PROBLEMS].tolist():
         raise _refused(source, f"expected {EXPECTED}", unfit, starts, lengths)
     return found

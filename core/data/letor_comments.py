@@ -62,7 +62,7 @@ def _find_keys(text: Text, starts: Int64Array, keys: Int64Array) -> int:
             key, key_stop, value, at = _next_pair(text, at, size)
             if value == at:
                 break
-            if n_keys < len(keys) and _place(text, key, key_stop, keys, n_keys, 0) < 0:
+            if n_keys < len(keys) and _key_index(text, key, key_stop, keys, n_keys, 0) < 0:
                 keys[n_keys, 0], keys[n_keys, 1] = key, key_stop
                 n_keys += 1
     return n_keys
@@ -82,11 +82,11 @@ def _find_values(
     """Store the position of each key's value in each comment, and which comments have other keys."""
     size = np.uint64(len(text))
     for row in range(first, last):
-        others[row] = _note_values(text, np.uint64(starts[row]), size, row, keys, values, lengths)
+        others[row] = _store_values(text, np.uint64(starts[row]), size, row, keys, values, lengths)
 
 
 @exact_bare
-def _note_values(
+def _store_values(
     text: Text,
     at: np.uint64,
     size: np.uint64,
@@ -95,12 +95,13 @@ def _note_values(
     values: Int64Array,
     lengths: Int32Array,
 ) -> int:
+    """Store the position of each key's value in one comment; return 1 if it has other keys, else 0."""
     expected, other = 0, 0
     while True:
         key, key_stop, value, at = _next_pair(text, at, size)
         if value == at:
             return other
-        place = _place(text, key, key_stop, keys, len(keys), expected)
+        place = _key_index(text, key, key_stop, keys, len(keys), expected)
         if place < 0:
             other = 1
         else:
@@ -109,7 +110,9 @@ def _note_values(
 
 
 @exact_inlined
-def _place(text: Text, key: np.uint64, stop: np.uint64, keys: Int64Array, n_keys: int, expected: int) -> int:
+def _key_index(
+    text: Text, key: np.uint64, stop: np.uint64, keys: Int64Array, n_keys: int, expected: int
+) -> int:
     """Return the index of a key in `keys`, -1 for an unknown key."""
     if expected < n_keys and _same(
         text, key, stop, np.uint64(keys[expected, 0]), np.uint64(keys[expected, 1])

@@ -178,17 +178,17 @@ def _fill_chunk(
         line = at
         at = skip_blanks(text, at, size)
         if at < size and text[at] != HASH and text[at] != LINE_FEED:
-            error, token, at, left = _label(text, at, size, row, labels)
+            error, token, at, is_undecided = _label(text, at, size, row, labels)
             if error == FINE and has_queries:
                 error, token, at = _query(text, at, size)
                 if error == FINE and not _same(text, token, at, query, query_length):
                     query, query_length = token, at - token
                     query_starts[row], query_lengths[row] = query, query_length
             if error == FINE:
-                error, token, at, more_left = _features(
+                error, token, at, features_undecided = _features(
                     text, at, size, row, features, n_features, lowest, last_rows
                 )
-                left |= more_left
+                is_undecided |= features_undecided
             if error == FINE:
                 token, at = _document_id(text, at, size)
                 document_starts[row], document_lengths[row] = token, at - token
@@ -197,7 +197,7 @@ def _fill_chunk(
             else:
                 _note(problems, n_problems, error, token, at)
                 n_problems += 1
-            if left and error == FINE:
+            if is_undecided and error == FINE:
                 _note(undecided, n_undecided, row, line, line)
                 n_undecided += 1
             row += _ONE
@@ -247,31 +247,31 @@ def _features(
     lowest: np.uint64,
     last_rows: Int64Array,
 ) -> tuple[int, np.uint64, np.uint64, bool]:
-    left = False
+    is_undecided = False
     at = skip_blanks(text, at, size)
     while at < size and text[at] != HASH and text[at] != LINE_FEED:
         token = at
         feature, at = _feature_id(text, at, size)
         if at == token or at >= size or text[at] != COLON:
-            return FEATURE_MALFORMED, token, token_stop(text, token, size), left
+            return FEATURE_MALFORMED, token, token_stop(text, token, size), is_undecided
         column = feature - lowest
         if column >= n_features:  # below the lowest id, which wraps around
-            return FEATURE_ZERO, token, token_stop(text, token, size), left
+            return FEATURE_ZERO, token, token_stop(text, token, size), is_undecided
         at += _ONE
         kind, stop, value = read_number(text, at, size)
         if kind != DECIDED:
             if kind == MALFORMED:
-                return VALUE_MALFORMED, token, stop, left
+                return VALUE_MALFORMED, token, stop, is_undecided
             if kind == TOO_LARGE:
-                return VALUE_TOO_LARGE, token, stop, left
-            left |= kind == UNDECIDED
+                return VALUE_TOO_LARGE, token, stop, is_undecided
+            is_undecided |= kind == UNDECIDED
         if len(last_rows) > 0:
             if last_rows[column] == np.int64(row):
-                return FEATURE_REPEATED, token, stop, left
+                return FEATURE_REPEATED, token, stop, is_undecided
             last_rows[column] = row
         features[row, column] = np.float32(value)
         at = skip_blanks(text, stop, size)
-    return FINE, at, at, left
+    return FINE, at, at, is_undecided
 
 
 @exact_inlined

@@ -44,8 +44,8 @@ def _line_blocks(dataset: RankingDataset) -> Iterator[bytes]:
     for first in range(0, dataset.n_documents, step):
         rows = slice(first, first + step)
         lines = [
-            f"{label} qid:{dataset.query_ids[query]} {features} #docid = {document}{known}\n"
-            for label, query, features, document, known in zip(
+            f"{label} qid:{dataset.query_ids[query]} {features} #docid = {document}{pairs}\n"
+            for label, query, features, document, pairs in zip(
                 _texts(dataset.labels[rows]),
                 queries[rows],
                 _feature_texts(dataset.features[rows]),

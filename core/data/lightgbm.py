@@ -38,7 +38,7 @@ def read_lightgbm(
         options: How to treat repeated features; names of features by id.
         limits: Size limits of the matrix.
         threads: Threads to use.
-        on_progress: Called with the bytes done and to do; may raise to stop.
+        on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Raises:
         DatasetError: With up to 100 invalid tokens, or where the sizes do not add up to the number of rows.

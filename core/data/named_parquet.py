@@ -178,25 +178,31 @@ def _names(layout: Layout, columns: Sequence[str]) -> list[str]:
 
 
 def _schema(layout: Layout, stored: pa.Schema, names: Sequence[str]) -> pa.Schema:
-    called = dict(zip(stored.names, names, strict=True))
+    exported_names = dict(zip(stored.names, names, strict=True))
     features = dict(zip(layout.feature_columns, layout.feature_names, strict=True))
-    categories = [called[column] for column, name in features.items() if name in layout.categories]
+    categories = [exported_names[column] for column, name in features.items() if name in layout.categories]
     roles: dict[str, Any] = {
-        role: called[column] for column, role in {**_FIXED, **_WEIGHTS}.items() if column in called
+        role: exported_names[column]
+        for column, role in {**_FIXED, **_WEIGHTS}.items()
+        if column in exported_names
     }
     others = {**layout.text_columns, **layout.document_text_columns}
-    roles |= {name: called[column] for column, name in others.items() if name in _TEXTS}
-    roles["query_columns"] = [called[c] for c, name in layout.text_columns.items() if name not in _TEXTS]
-    roles["document_columns"] = [
-        called[c] for c, name in layout.document_text_columns.items() if name not in _TEXTS
+    roles |= {name: exported_names[column] for column, name in others.items() if name in _TEXTS}
+    roles["query_columns"] = [
+        exported_names[c] for c, name in layout.text_columns.items() if name not in _TEXTS
     ]
-    roles["features"] = [called[column] for column in features if called[column] not in categories] or None
+    roles["document_columns"] = [
+        exported_names[c] for c, name in layout.document_text_columns.items() if name not in _TEXTS
+    ]
+    roles["features"] = [
+        exported_names[column] for column in features if exported_names[column] not in categories
+    ] or None
     roles["categorical_features"] = categories
     text: Any = pa.dictionary(pa.int32(), pa.string())
     fields = [
-        pa.field(called[field.name], text)
-        if called[field.name] in categories
-        else pa.field(called[field.name], field.type, nullable=field.nullable)
+        pa.field(exported_names[field.name], text)
+        if exported_names[field.name] in categories
+        else pa.field(exported_names[field.name], field.type, nullable=field.nullable)
         for field in stored
     ]
     return pa.schema(fields, metadata={_KEY: json.dumps(roles).encode()})

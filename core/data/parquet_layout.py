@@ -21,7 +21,7 @@ from core.errors import DatasetError
 LAYOUT_VERSION = 4
 
 _KEY = b"rankery"
-_QUERY_TEXT: Any = pa.dictionary(pa.int32(), pa.string())
+_DICTIONARY_TEXT: Any = pa.dictionary(pa.int32(), pa.string())
 _WEIGHTS = ("query_weight", "document_weight")
 
 
@@ -97,12 +97,12 @@ class Layout:
     def schema(self) -> pa.Schema:
         """Return the schema, metadata included."""
         columns: dict[str, Any] = {
-            "query_id": _QUERY_TEXT,
+            "query_id": _DICTIONARY_TEXT,
             "document_id": pa.string() if self.version == 1 else pa.large_string(),
             "label": pa.float32(),
             **dict.fromkeys(self.weights, pa.float64()),
             **dict.fromkeys(self.feature_columns, pa.float32()),
-            **dict.fromkeys(self.text_columns, _QUERY_TEXT),
+            **dict.fromkeys(self.text_columns, _DICTIONARY_TEXT),
             **dict.fromkeys(self.document_text_columns, pa.large_string()),
         }
         names: dict[str, Any] = {"feature_names": self.feature_names, "query_columns": self.query_columns}

@@ -35,7 +35,7 @@ _EXPECTED = {
     "parquet": "a Parquet file",
     "trec-qrels": "TREC qrels, lines such as 'q1 0 d7 2'",
 }
-# Detected formats that are near the requested format; its reader then reports problems by row.
+# Detected formats that the reader of each requested format accepts, to report problems by row.
 _READABLE_AS = {
     "letor": ("letor", "lightgbm", "unknown"),
     "lightgbm": ("lightgbm", "letor", "csv", "unknown"),
@@ -51,7 +51,7 @@ class JudgedFile:
 
     Attributes:
         path: Path of the file.
-        name: Name in messages.
+        name: Name of the file in messages.
         query_sizes: Path of LightGBM's query file, if there is one.
         query_sizes_name: Name of the query file in messages.
     """
@@ -117,7 +117,8 @@ def read_file(
         options: Reading options; by default, the format is detected by the content.
         limits: Size limits of the file and the dataset.
         threads: Threads to use; the result is the same on any number.
-        on_progress: Called with the bytes done and to do, several times a second; may raise to stop.
+        on_progress: Called with the number of bytes done and their total, several times a second; may
+            raise to stop.
         form: Form of the first file, where the dataset has several files.
 
     Raises:
@@ -200,8 +201,9 @@ def read_dataset(
     limits: Limits | None = None,
 ) -> RankingDataset:
     """Read judged documents from a file; see `read_file` and `ReadingOptions`."""
-    side = None if query_sizes is None else Path(query_sizes)
-    file = JudgedFile(Path(path), name or Path(path).name, side, None if side is None else side.name)
+    query_file = None if query_sizes is None else Path(query_sizes)
+    query_file_name = None if query_file is None else query_file.name
+    file = JudgedFile(Path(path), name or Path(path).name, query_file, query_file_name)
     options = ReadingOptions(
         format=format,
         non_contiguous_queries=non_contiguous_queries,

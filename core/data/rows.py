@@ -56,7 +56,7 @@ class Rows:
         reject_repeated: Whether a repeated feature in a row is an error; else its last value counts.
         limits: Size limits of the matrix.
         threads: Threads to use.
-        on_progress: Called with the bytes done and to do; may raise to stop.
+        on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Attributes:
         features: (n_rows, n_features) float32.

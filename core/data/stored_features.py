@@ -48,7 +48,7 @@ class StoredFeatures:
 
     def __init__(self, url: str, rows: Int64Array, columns: Int64Array, absent: float = np.nan) -> None:
         self._is_local = urlsplit(url).scheme == _LOCAL
-        self._place = url.partition("?")[0]
+        self._url_without_signature = url.partition("?")[0]
         self._rows = rows
         self._columns = columns
         self._absent = absent
@@ -132,10 +132,11 @@ class StoredFeatures:
 
     @contextmanager
     def _reporting(self) -> Iterator[None]:
+        """Convert errors of reading to `DatasetError`, without the signature of the URL."""
         try:
             yield
         except DatasetError as error:
-            raise DatasetError.at(error.problems[0].detail, file=self._place) from error
+            raise DatasetError.at(error.problems[0].detail, file=self._url_without_signature) from error
         except ExtraMissing:
             raise
         except Exception as error:  # noqa: BLE001 - each file system has its own errors
@@ -144,7 +145,7 @@ class StoredFeatures:
             raise DatasetError.at(
                 f"expected the stored features, but they cannot be read here ({reason})"
                 f"{_SAME_PATH if is_elsewhere else ''}",
-                file=self._place,
+                file=self._url_without_signature,
             ) from None  # its message and traceback contain the signature
 
 

@@ -11,11 +11,11 @@ from core.data.texts import row_numbers
 from core.errors import InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
 
-# Shares of the labels 0 to 4 in judged web search data; the paper does not print the shares of its data.
+# Shares of the labels 0 to 4 in judged web search data; Burges, Ragno and Le print no shares.
 LABEL_SHARES = (0.515, 0.325, 0.134, 0.018, 0.008)
-GAINS_2006 = (0.0, 3.0, 7.0, 15.0, 31.0)  # of the labels 0 to 4, as printed
-ISTELLA_X_DOCUMENTS = 2_679  # per query on average, as printed
-ISTELLA_X_RELEVANT_SHARE = 0.0017  # of the documents; 99.83% have the label 0, as printed
+GAINS_2006 = (0.0, 3.0, 7.0, 15.0, 31.0)  # of the labels 0 to 4, as printed by Burges, Ragno and Le 2006
+ISTELLA_X_DOCUMENTS = 2_679  # per query on average, as printed by Marcuzzi, Lucchese and Orlando 2023
+ISTELLA_X_RELEVANT_SHARE = 0.0017  # of the documents; as printed, 99.83% have the label 0
 
 
 def synthetic_dataset(
@@ -56,7 +56,7 @@ def synthetic_dataset(
         >>> synthetic_dataset(3, seed=0).features.shape
         (150, 50)
     """
-    _check(_counts(n_queries, seed, polynomial_seed, documents_per_query, n_features), noise, gains)
+    _check(_argument_bounds(n_queries, seed, polynomial_seed, documents_per_query, n_features), noise, gains)
     polynomial = CubicPolynomial.draw(polynomial_seed, n_features)
     cuts = polynomial.cuts(polynomial_seed, noise, LABEL_SHARES)
     features = new_matrix(n_queries * documents_per_query, n_features)
@@ -105,7 +105,7 @@ def sparse_dataset(
         >>> int((dataset.labels > 0).sum())
         16
     """
-    bounds = _counts(n_queries, seed, polynomial_seed, documents_per_query, n_features)
+    bounds = _argument_bounds(n_queries, seed, polynomial_seed, documents_per_query, n_features)
     if relevant_per_query is not None:
         bounds["relevant_per_query"] = (relevant_per_query, 1, documents_per_query)
     _check(bounds, noise, gains)
@@ -152,7 +152,7 @@ def _dataset(
     )
 
 
-def _counts(
+def _argument_bounds(
     n_queries: int, seed: int, polynomial_seed: int, documents_per_query: int, n_features: int
 ) -> dict[str, tuple[float, float, float]]:
     """Return value, minimum and maximum of the arguments shared by both kinds of data."""

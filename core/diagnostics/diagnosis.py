@@ -15,6 +15,7 @@ from core.types import FloatArray, Int64Array
 SAMPLE = 256  # queries in the sample for bounds
 _ROUNDING = 1e-9
 _LOWER, _UPPER = 0, 1
+# Diagnostics that are one side of a bound, averaged over queries: the bound and the side.
 _SIDES: Mapping[str, tuple[str, int]] = MappingProxyType(
     {
         "ndcg-cost": ("ndcg-loss2", _LOWER),

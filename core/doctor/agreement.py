@@ -6,7 +6,7 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.categories import Categories
-from core.data.fitting import AbsentFeatures, unseen_values
+from core.data.feature_alignment import AbsentFeatures, unseen_values
 from core.data.labels import label_text
 from core.data.trec import JudgedRun
 from core.doctor.overlap import document_findings, query_findings
@@ -58,7 +58,7 @@ def compare(
 
 def feature_findings(train: RankingDataset, other: RankingDataset, role: str) -> Iterator[Finding]:
     """Report features that one of the datasets lacks."""
-    absent, added = _missing_from(train, other), _missing_from(other, train)
+    absent, added = _features_only_in(train, other), _features_only_in(other, train)
     if absent:
         yield Finding.of_share(
             "features-absent",
@@ -161,25 +161,28 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
     At most 20 distinct labels are compared as grades: no label may be new, and no label that is expected in
     20 or more documents may be absent. More labels are counts or measurements, compared by their maximum.
     """
-    (ours, our_counts), (theirs, their_counts) = _label_counts(train), _label_counts(other)
-    if not len(ours) or not len(theirs):
+    (train_labels, train_counts), (other_labels, other_counts) = _label_counts(train), _label_counts(other)
+    if not len(train_labels) or not len(other_labels):
         return
-    if max(len(ours), len(theirs)) > _MAX_GRADES:
-        lowest, highest = sorted((float(ours[-1]), float(theirs[-1])))
-        strange = theirs > ours[-1]
+    if max(len(train_labels), len(other_labels)) > _MAX_GRADES:
+        lowest, highest = sorted((float(train_labels[-1]), float(other_labels[-1])))
+        unexpected = other_labels > train_labels[-1]
         differs = highest > _MAX_LABEL_RATIO * max(lowest, 0.0)
     else:
-        expected = our_counts * (their_counts.sum() / our_counts.sum())
-        strange = ~np.isin(theirs, ours)
-        differs = bool(strange.any() or (expected[~np.isin(ours, theirs)] >= _MIN_EXPECTED_DOCUMENTS).any())
+        expected = train_counts * (other_counts.sum() / train_counts.sum())
+        unexpected = ~np.isin(other_labels, train_labels)
+        differs = bool(
+            unexpected.any()
+            or (expected[~np.isin(train_labels, other_labels)] >= _MIN_EXPECTED_DOCUMENTS).any()
+        )
     if not differs:
         return
-    concerned = np.isin(other.labels, theirs[strange])
+    concerned = np.isin(other.labels, other_labels[unexpected])
     yield Finding(
         code="label-scale",
         severity="warning",
-        title=f"The labels of the {role} data are {_format_labels(theirs)}; the labels of the training data"
-        f" are {_format_labels(ours)}",
+        title=f"The labels of the {role} data are {_format_labels(other_labels)}; the labels of the training"
+        f" data are {_format_labels(train_labels)}",
         advice="Metrics on the two datasets cannot be compared, and a model is trained and evaluated on"
         " different preferences. Convert the labels to one scale, for example with label_map.",
         count=int(concerned.sum()),
@@ -189,7 +192,8 @@ def label_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
     )
 
 
-def _missing_from(dataset: RankingDataset, other: RankingDataset) -> tuple[str, ...]:
+def _features_only_in(dataset: RankingDataset, other: RankingDataset) -> tuple[str, ...]:
+    """Return the features of a dataset that another lacks."""
     others = set(other.feature_names)
     return tuple(name for name in dataset.feature_names if name not in others)
 

@@ -136,17 +136,17 @@ def measure_columns(dataset: RankingDataset) -> ColumnCounts:
     first_document, columns = dataset.features[0], np.arange(dataset.n_features)
     for first in range(0, len(cuts) - 1, _BATCH_BLOCKS):
         blocks = slice(first, first + _BATCH_BLOCKS)
-        of_blocks = cuts[first : first + _BATCH_BLOCKS + 1]
-        rows = slice(*dataset.query_boundaries[of_blocks[[0, -1]]].tolist())
+        batch_cuts = cuts[first : first + _BATCH_BLOCKS + 1]
+        rows = slice(*dataset.query_boundaries[batch_cuts[[0, -1]]].tolist())
         features = dataset.features[rows]
         over_ranges(
             _measure_blocks,
-            len(of_blocks) - 1,
+            len(batch_cuts) - 1,
             features,
             features.view(np.uint32),
             first_document,
             dataset.query_boundaries,
-            of_blocks,
+            batch_cuts,
             columns,
             column_keys(dataset.n_features),
             minimum[blocks],

@@ -52,7 +52,7 @@ def examine(
         *label_findings(dataset),
         *query_findings(dataset, labels, scattered_queries, scattered_examples, several_spellings),
     )
-    if not dataset.n_features:  # bare judgments
+    if not dataset.n_features:  # judgments without features
         return Report(by_severity(findings), ())
     columns = measure_columns(dataset)
     single = rank_by_single_features(dataset, seed)

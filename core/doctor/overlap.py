@@ -59,16 +59,16 @@ def query_findings(train: RankingDataset, other: RankingDataset, role: str) -> I
     shared: Flags = np.array([query_id in train_ids for query_id in other.query_ids])
     if not shared.any():
         return
-    counted = _has_numbered_queries(train) and _has_numbered_queries(other)
+    are_numbered = _has_numbered_queries(train) and _has_numbered_queries(other)
     yield Finding.of_share(
         "shared-queries",
-        "info" if counted else "warning",
+        "info" if are_numbered else "warning",
         (int(shared.sum()), other.n_queries, "queries"),
         ("has the id of a training query", "have the id of a training query"),
         where=f"of the {role} data",
         advice="Both datasets number their queries from 1, so equal ids may be different queries. Shared"
         " documents are a separate finding."
-        if counted
+        if are_numbered
         else "Metrics are too high on queries that the model was trained on. Split by whole queries, so that"
         " all documents of a query are in one dataset.",
         examples=query_examples(other, shared),

@@ -190,8 +190,8 @@ def rank_by_single_features(dataset: RankingDataset, seed: int) -> SingleFeature
 def _sample(gains: Float64Array, dataset: RankingDataset, seed: int) -> Int64Array:
     """Draw queries whose documents differ in gain, as many as the bounds allow, in dataset order."""
     starts = dataset.query_boundaries[:-1]
-    telling = np.flatnonzero(np.maximum.reduceat(gains, starts) > np.minimum.reduceat(gains, starts))
-    drawn = np.random.default_rng(seed).permutation(telling)
+    informative = np.flatnonzero(np.maximum.reduceat(gains, starts) > np.minimum.reduceat(gains, starts))
+    drawn = np.random.default_rng(seed).permutation(informative)
     lengths = np.diff(dataset.query_boundaries)[drawn]
     fitting = lengths <= MAX_CELLS // dataset.n_features
     drawn, lengths = drawn[fitting][:MAX_QUERIES], lengths[fitting][:MAX_QUERIES]

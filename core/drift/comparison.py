@@ -13,7 +13,7 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 # With fewer queries there is no verdict, as documents of a query are not independent observations.
 MIN_QUERIES = 30
 PERMUTATIONS = 999
-# Bins of the distance between distribution functions.
+# Maximum number of bins for the distance between the samples.
 _FINE_BINS = 100
 
 Verdict = Literal["drift", "shift", "none", "too_few"]
@@ -192,7 +192,7 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
         # Features may be infinite, which JSON cannot hold.
         names: dict[str, Any] = {"edges": np.nan_to_num(edges).tolist()}
     else:
-        bins_before, bins_after, kept = _largest(bins_before, bins_after)
+        bins_before, bins_after, kept = _merge_small_categories(bins_before, bins_after)
         n_bins = len(kept) + 2
         texts = column.categories or ()
         names = {
@@ -206,7 +206,7 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
     return ColumnDrift(
         name=column.name,
         kind="number" if is_number else "category",
-        psi=population_stability_index(*_used(*counts)),
+        psi=population_stability_index(*_without_empty_bins(*counts)),
         distance=distance,
         p=1.0,
         missing_before=float(shares[0][0]),
@@ -217,7 +217,9 @@ def _described(column: Column, earlier: FloatArray, later: FloatArray, distance:
     )
 
 
-def _largest(before: Int64Array, after: Int64Array) -> tuple[Int64Array, Int64Array, list[int]]:
+def _merge_small_categories(
+    before: Int64Array, after: Int64Array
+) -> tuple[Int64Array, Int64Array, list[int]]:
     """Merge all but the largest categories of the earlier sample into one last bin."""
     codes, counts = np.unique(before[before > 0], return_counts=True)
     kept = sorted(codes[np.argsort(-counts, kind="stable")[: BINS - 1]].tolist())
@@ -231,7 +233,7 @@ def _largest(before: Int64Array, after: Int64Array) -> tuple[Int64Array, Int64Ar
     return place(before), place(after), kept
 
 
-def _used(before: Float64Array, after: Float64Array) -> tuple[Float64Array, Float64Array]:
+def _without_empty_bins(before: Float64Array, after: Float64Array) -> tuple[Float64Array, Float64Array]:
     """Remove the bins that are empty in both samples."""
     used = (before + after) > 0
     return before[used], after[used]

@@ -42,8 +42,8 @@ def adjusted_p_values(by_column: Iterable[Float64Array]) -> Float64Array:
     """Return a p value for each of several columns, adjusted for testing all of them.
 
     It is the single-step maxT method of Westfall and Young (Resampling-Based Multiple Testing, 1993, section
-    2.6): each distance is standardised by its permutations, and the adjusted p value is the share of
-    permutations whose largest standardised distance of any column is at least as large. If nothing differs,
+    2.6). Each distance is standardised by its permutations. The adjusted p value is the share of permutations
+    whose largest standardised distance of any column is at least as large. If nothing differs,
     the probability of any p value at or below a level is at most this level, for any dependence between the
     columns. The observed assignment counts as a permutation (Phipson and Smyth, 2010, equation 2), so that
     no p value is 0.

@@ -1,4 +1,4 @@
-"""Evaluation of rankings: values by query, summaries, baselines, slices and comparisons."""
+"""Evaluation of rankings: values by query, summaries, baselines, segments and comparisons."""
 
 from core.evaluation.baselines import Baseline, baseline_findings, baselines, random_order
 from core.evaluation.comparison import Comparison, Pair, compare_systems

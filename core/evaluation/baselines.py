@@ -92,8 +92,8 @@ def baseline_findings(
         >>> baseline_findings("web:3", "ndcg@10", np.linspace(0.1, 0.5, 100), [random])[0].title
         'web:3 is worse than random 0.4000 (p < 0.0001): ndcg@10 0.3000 over 100 queries'
     """
-    fair = [(baseline.name, others) for baseline, others in baselines if not baseline.by_labels]
-    table = np.column_stack([values, *(others for _, others in fair)])
+    fair = [(baseline.name, by_query) for baseline, by_query in baselines if not baseline.by_labels]
+    table = np.column_stack([values, *(by_query for _, by_query in fair)])
     table = table[~np.isnan(table).any(axis=1)]
     if not fair or not len(table):
         return []

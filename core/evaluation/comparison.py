@@ -41,7 +41,7 @@ class ChangedQuery:
     """A query on which B differs from A.
 
     Attributes:
-        query: Number of the query.
+        query: Position of the query in the dataset, from 0.
         a: The metric of A.
         b: The metric of B.
     """
@@ -56,8 +56,8 @@ class Pair:
     """System B against system A.
 
     Attributes:
-        a: Number of A.
-        b: Number of B.
+        a: Position of A among the compared systems.
+        b: Position of B.
         metrics: The difference by metric, None where no query has a value for both systems.
         most_improved: Queries with the largest gain of B by the first metric, largest first.
         most_harmed: Queries with the largest loss of B by the first metric, largest first.
@@ -78,7 +78,7 @@ class Pair:
         return "no evidence" if first is None else first.verdict
 
     def to_json(self, query_ids: Sequence[str]) -> dict[str, Any]:
-        """Return the fields with ids of queries instead of numbers."""
+        """Return the fields as JSON values, with ids of queries instead of positions."""
         return {
             "a": self.a,
             "b": self.b,
@@ -123,7 +123,7 @@ def compare_systems(
         names: The systems.
         values: (n_queries, n_systems) values of each metric, NaN where undefined. The first is decisive.
         higher_is_better: The direction of each metric.
-        reference: Number of the system to compare all others with; None for all pairs.
+        reference: Position of the system to compare all others with; None for all pairs.
         correction: `none` to compare each unadjusted p-value with 0.05, for a single planned test.
         permutations: Random assignments of each randomisation test.
         seed: Seed of the resampling.
@@ -135,7 +135,7 @@ def compare_systems(
         (a, b): paired_differences(
             table[:, :, a].T, table[:, :, b].T, permutations=permutations, seed=seed, threads=threads
         )
-        for a, b in _pair_numbers(len(names), reference)
+        for a, b in _pair_positions(len(names), reference)
     }
     tested = [test for tests in differences.values() for test in tests if test is not None]
     p_values = [test.randomisation_p for test in tested]
@@ -153,7 +153,7 @@ def compare_systems(
     return Comparison(pairs, sentence)
 
 
-def _pair_numbers(systems: int, reference: int | None) -> list[tuple[int, int]]:
+def _pair_positions(systems: int, reference: int | None) -> list[tuple[int, int]]:
     if reference is None:
         return list(combinations(range(systems), 2))
     return [(reference, system) for system in range(systems) if system != reference]

@@ -14,7 +14,7 @@ from core.stored import entry, read_entries
 from core.types import Float64Array
 
 Requirement = Literal["not_worse", "better"]
-_NAMED_SLICES = 3
+_MAX_NAMED_SEGMENTS = 3
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class CounterfactualRule:
         dataset_id: The dataset with the documents that the models rank; its ids match those of the log.
         metric: Name of a metric that is a sum over clicks, such as `dcg@10`.
         estimator: Name of the estimator, see `core.clicks.counterfactual.Estimator`.
-        normalised: Whether to divide by the mean weight.
-        clip: Largest weight, or None.
+        normalised: Whether to divide the estimate by the mean weight.
+        clip: Largest weight, None for no limit.
         examination: Examination probability of each rank from 1, only for the estimator `examination`.
         margin: Non-inferiority margin: the interval of the difference must be above −margin. With 0, the
             challenger must be significantly better.
@@ -52,8 +52,8 @@ class GateRule:
         require: `better` admits only significantly better challengers, `not_worse` admits all that are not
             significantly worse.
         p: p-value of the randomisation test below which a difference is significant, in (0, 1].
-        max_slice_drop: Largest allowed drop of the mean of a slice of queries, or None for no limit.
-        min_slice_queries: Slices with fewer queries are ignored.
+        max_slice_drop: Largest allowed drop of the metric's mean on a segment of queries, None for no limit.
+        min_slice_queries: Segments with fewer queries are ignored.
         better_than_baselines: Whether a challenger must be significantly better than all baselines.
         interleaving: Required verdict of an interleaving of both models, as in `require`; None for no
             requirement.
@@ -75,15 +75,16 @@ class GateRule:
 
 @dataclass(frozen=True)
 class SliceChange:
-    """The change of the metric on a slice: its queries for which the metric of both models is defined.
+    """The change of the metric on a segment, over its queries for which both models have a value.
 
     Attributes:
-        by: Name of the slice's property.
+        by: Name of the segment's property, such as `market`.
         value: Value of the property.
-        queries: Number of queries.
+        queries: Number of queries with values of both models.
         champion: Mean of the champion.
         challenger: Mean of the challenger.
-        drop: Mean of the champion minus that of the challenger; negative where the challenger is better.
+        drop: Loss of the mean by the challenger, in the direction of the metric: champion − challenger where
+            higher is better, else challenger − champion. Negative where the challenger is better.
         refused: Whether the drop exceeds the limit.
     """
 
@@ -104,7 +105,7 @@ class GateDecision:
         admitted: Whether the challenger passes.
         sentence: The reason, with numbers.
         paired: Challenger (B) against champion (A), None where the metric is undefined for all queries.
-        slices: The slices with enough queries.
+        slices: Changes on the segments with enough queries.
     """
 
     admitted: bool
@@ -117,7 +118,7 @@ def decide(
     rule: GateRule,
     names: tuple[str, str],
     values: tuple[Float64Array, Float64Array],
-    parts: Sequence[Slice],
+    segments: Sequence[Slice],
     *,
     findings_against_baselines: Sequence[Finding] = (),
     higher_is_better: bool = True,
@@ -131,7 +132,7 @@ def decide(
         rule: The rule of the gate.
         names: Names of champion and challenger.
         values: (n_queries,) values of the metric for each, NaN where undefined.
-        parts: The slices of the queries.
+        segments: The segments of the queries.
         findings_against_baselines: The challenger's `baseline_findings`.
         higher_is_better: The direction of the metric.
         permutations: Random assignments of Fisher's randomisation test.
@@ -152,7 +153,7 @@ def decide(
         return GateDecision(False, undefined, None, [])
     sign = 1.0 if higher_is_better else -1.0
     gain, is_significant = sign * paired.difference, paired.randomisation_p < rule.p
-    changes = list(_changes(rule, sign, champion, challenger, parts))
+    changes = list(_changes(rule, sign, champion, challenger, segments))
     is_better, is_worse = is_significant and gain > 0.0, is_significant and gain < 0.0
     passes = is_better if rule.require == "better" else not is_worse
     numbers = (
@@ -161,24 +162,24 @@ def decide(
     )
     verdict = _verdict(rule.require, names, gain if is_significant else 0.0)
     too_few = [paired.too_few.rstrip(".").lower()] if paired.too_few else []
-    slice_refusals = list(_slice_refusals(rule, sign, changes))
+    segment_refusals = list(_segment_refusals(rule, sign, changes))
     unbeaten = [finding.title for finding in findings_against_baselines if rule.better_than_baselines]
-    sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *slice_refusals, *unbeaten))
-    return GateDecision(passes and not slice_refusals and not unbeaten, sentence, paired, changes)
+    sentence = "; ".join((f"{verdict} by {rule.metric}: {numbers}", *too_few, *segment_refusals, *unbeaten))
+    return GateDecision(passes and not segment_refusals and not unbeaten, sentence, paired, changes)
 
 
 def _changes(
-    rule: GateRule, sign: float, champion: Float64Array, challenger: Float64Array, parts: Sequence[Slice]
+    rule: GateRule, sign: float, champion: Float64Array, challenger: Float64Array, segments: Sequence[Slice]
 ) -> Iterator[SliceChange]:
     defined = ~(np.isnan(champion) | np.isnan(challenger))
-    for part in parts:
-        queries = part.queries[defined[part.queries]]
+    for segment in segments:
+        queries = segment.queries[defined[segment.queries]]
         if len(queries) < max(1, rule.min_slice_queries):
             continue
         before, after = float(champion[queries].mean()), float(challenger[queries].mean())
         drop = sign * (before - after)
         refused = rule.max_slice_drop is not None and drop > rule.max_slice_drop
-        yield SliceChange(part.by, part.value, len(queries), before, after, drop, refused)
+        yield SliceChange(segment.by, segment.value, len(queries), before, after, drop, refused)
 
 
 def _verdict(require: Requirement, names: tuple[str, str], significant_gain: float) -> str:
@@ -189,13 +190,13 @@ def _verdict(require: Requirement, names: tuple[str, str], significant_gain: flo
     return f"there is no evidence that {challenger} is {required} than {champion}"
 
 
-def _slice_refusals(rule: GateRule, sign: float, changes: Sequence[SliceChange]) -> Iterator[str]:
+def _segment_refusals(rule: GateRule, sign: float, changes: Sequence[SliceChange]) -> Iterator[str]:
     refused = sorted((change for change in changes if change.refused), key=lambda change: -change.drop)
     moves = "falls" if sign > 0.0 else "rises"
-    for change in refused[:_NAMED_SLICES]:
+    for change in refused[:_MAX_NAMED_SEGMENTS]:
         yield (
-            f"the slice '{change.by}: {change.value}' {moves} by {change.drop:.4f},"
+            f"the segment '{change.by}: {change.value}' {moves} by {change.drop:.4f},"
             f" more than {rule.max_slice_drop:g}"
         )
-    if len(refused) > _NAMED_SLICES:
-        yield f"{len(refused) - _NAMED_SLICES} more slices exceed the limit"
+    if len(refused) > _MAX_NAMED_SEGMENTS:
+        yield f"{len(refused) - _MAX_NAMED_SEGMENTS} more segments exceed the limit"

@@ -36,7 +36,7 @@ class PairedDifference:
         ties: Queries without a difference.
         losses: Queries on which A is better.
         queries: Number of queries on which the metric is defined for both.
-        skipped: Number of other queries.
+        skipped: Number of queries on which the metric is undefined for at least one system.
         effect_size: Difference over the standard deviation of the differences; None if that is 0.
         queries_needed: Queries needed to detect a difference of this size at p < 0.05 with a power of 80%;
             None where there is no difference, or one query.

@@ -1,4 +1,4 @@
-"""Store the segments of a result: groups of queries, stored with the values of the queries."""
+"""Storage of the segments of a result: groups of queries with the same value of a property."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class Segment:
     """A group of queries of a result.
 
     Attributes:
-        name: Name in requests, `market: de`.
+        name: Name in requests, such as `market: de`.
         by: Name of the property.
         value: Value of the property.
         queries: Number of queries.
@@ -30,12 +30,12 @@ class Segment:
     queries: int
 
 
-def write_segments(parts: Sequence[Slice], n_queries: int, file: BinaryIO) -> None:
-    """Write one row for each query and one column for each `by`: the value of the query, or null."""
+def write_segments(segments: Sequence[Slice], n_queries: int, file: BinaryIO) -> None:
+    """Write one row for each query and one column for each property: the value of the query, or null."""
     columns: dict[str, Any] = {}
-    for part in parts:
-        values = columns.setdefault(part.by, np.full(n_queries, None, object))
-        values[part.queries] = part.value
+    for segment in segments:
+        values = columns.setdefault(segment.by, np.full(n_queries, None, object))
+        values[segment.queries] = segment.value
     rows = pa.RecordBatch.from_arrays(
         [pa.array(values, pa.string()).dictionary_encode() for values in columns.values()], list(columns)
     )

@@ -1,4 +1,4 @@
-"""Slices: groups of queries with separate means."""
+"""Segments of queries with separate means; the API calls them slices."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,14 @@ from core.data import RankingDataset
 from core.evaluation.evaluation import Judgments
 from core.types import Int64Array
 
-MAX_VALUES = 20  # values of a query column; rarer values share one slice
+MAX_VALUES = 20  # values of a query column; rarer values share one segment
 MIN_QUERIES = 5  # a mean over fewer is not informative
 _EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """A group of queries.
+    """A segment: queries with the same value of a property.
 
     Attributes:
         by: Name of the common property.
@@ -41,27 +41,31 @@ def slices(
 ) -> list[Slice]:
     """Group the queries by their numbers of documents and relevant documents, and by each query column.
 
-    A column keeps its 20 most frequent values; other values, and values of too few queries, share one slice.
-    Properties with a single slice are omitted, and so are slices of too few queries.
+    A column keeps its 20 most frequent values; other values, and values of too few queries, share one
+    segment. Properties with a single segment are omitted, and so are segments of too few queries.
 
     Args:
         judgments: The judged documents.
         dataset: Dataset of the query columns, with the same queries.
         relevance_threshold: Documents with a label above this are relevant.
-        least_queries: The fewest queries of a slice.
+        least_queries: The fewest queries of a segment.
     """
     starts = judgments.query_boundaries[:-1]
     relevant = np.concatenate((np.asarray(judgments.labels) > relevance_threshold, [False]))
     counts = np.add.reduceat(relevant, starts, dtype=np.int64)
     sizes = np.diff(judgments.query_boundaries)
     counts[sizes == 0] = 0
-    parted = [
+    by_property = [
         list(_by_size("documents a query", sizes)),
         list(_by_size("relevant documents", counts)),
         *(list(_by_value(name, values, least_queries)) for name, values in dataset.segment_columns.items()),
     ]
     return [
-        part for parts in parted if len(parts) > 1 for part in parts if len(part.queries) >= least_queries
+        segment
+        for segments in by_property
+        if len(segments) > 1
+        for segment in segments
+        if len(segment.queries) >= least_queries
     ]
 
 
@@ -69,10 +73,10 @@ def _by_size(by: str, sizes: Int64Array) -> Iterator[Slice]:
     for above, most in pairwise((-1, *_EDGES, math.inf)):
         queries = np.flatnonzero((sizes > above) & (sizes <= most))
         if queries.size:
-            yield Slice(by, _words(int(above) + 1, most), queries)
+            yield Slice(by, _range_text(int(above) + 1, most), queries)
 
 
-def _words(least: int, most: float) -> str:
+def _range_text(least: int, most: float) -> str:
     if math.isinf(most):
         return f"{least:,} or more"
     return f"{least:,}" if least == most else f"{least:,} to {most:,.0f}"

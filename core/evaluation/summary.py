@@ -88,12 +88,12 @@ def summarise_all(
             continue
         lower, upper = mean_intervals(kept, bounds[columns], resamples=resamples, seed=seed, threads=threads)
         for place, column in enumerate(columns):
-            unit = np.exp if names[column] in geometric else np.float64
-            quantiles = np.quantile(unit(kept[:, place]), QUANTILES)
+            to_original_scale = np.exp if names[column] in geometric else np.float64
+            quantiles = np.quantile(to_original_scale(kept[:, place]), QUANTILES)
             summaries[names[column]] = Summary(
-                mean=float(unit(kept[:, place].mean())),
-                lower=float(unit(lower[place])),
-                upper=float(unit(upper[place])),
+                mean=float(to_original_scale(kept[:, place].mean())),
+                lower=float(to_original_scale(lower[place])),
+                upper=float(to_original_scale(upper[place])),
                 quantiles={
                     f"p{round(100 * share):02d}": float(value)
                     for share, value in zip(QUANTILES, quantiles, strict=True)

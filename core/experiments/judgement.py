@@ -98,7 +98,7 @@ class PairedTests:
     def __init__(self, permutations: int = 100_000, threads: int = 1) -> None:
         self._permutations = permutations
         self._threads = threads
-        self._made: dict[tuple[int, int], tuple[Float64Array, Float64Array, PairedDifference | None]] = {}
+        self._results: dict[tuple[int, int], tuple[Float64Array, Float64Array, PairedDifference | None]] = {}
 
     def __call__(self, first: Float64Array, second: Float64Array) -> PairedDifference | None:
         """Compare two systems over the same queries; differences are first − second.
@@ -108,14 +108,14 @@ class PairedTests:
         """
         if first.shape != second.shape:
             return None
-        self.make([(first, second)])
-        return self._made[id(first), id(second)][2]
+        self.run_all([(first, second)])
+        return self._results[id(first), id(second)][2]
 
-    def make(self, pairs: Iterable[tuple[Float64Array, Float64Array]]) -> None:
+    def run_all(self, pairs: Iterable[tuple[Float64Array, Float64Array]]) -> None:
         """Run several tests together, so that they share random numbers and work."""
         by_length: dict[int, list[tuple[Float64Array, Float64Array]]] = {}
         for first, second in pairs:
-            if first.shape == second.shape and (id(first), id(second)) not in self._made:
+            if first.shape == second.shape and (id(first), id(second)) not in self._results:
                 by_length.setdefault(len(first), []).append((first, second))
         for together in by_length.values():
             firsts, seconds = (np.column_stack(column) for column in zip(*together, strict=True))
@@ -124,7 +124,7 @@ class PairedTests:
             )
             for (first, second), test in zip(together, tested, strict=True):
                 # Keep references to the arrays, as the id of a deleted array could be reused.
-                self._made[id(first), id(second)] = first, second, test
+                self._results[id(first), id(second)] = first, second, test
 
 
 def p_value(paired: PairedDifference, test: Test) -> float:

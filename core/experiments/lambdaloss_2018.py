@@ -116,12 +116,12 @@ def _protocol(early_stopping: int | None, contract: Any, description: str) -> Pr
     )
 
 
-_OF_RANKLIB = _protocol(
+_RANKLIB_PROTOCOL = _protocol(
     None,
     {"queries_without_relevant": 0},
     "RankLib: 10 leaves; the number of trees by validation NDCG@5.",
 )
-_OF_LIGHTGBM = _protocol(
+_LIGHTGBM_PROTOCOL = _protocol(
     30,
     "lightgbm",
     "LightGBM: hyperparameters by validation NDCG@5, early stopping after 30 trees.",
@@ -165,7 +165,7 @@ _TABLE_3 = Table(
         for row in _LOSSES
         for part in _PARTS
     ),
-    protocol=_OF_RANKLIB,
+    protocol=_RANKLIB_PROTOCOL,
     printed=_printed(
         {
             "LambdaMART": "72.21 69.07 70.36 44.99 43.40 42.19 45.28 43.81 44.12",
@@ -216,7 +216,7 @@ _TABLE_4 = Table(
         for row in _METRIC_DRIVEN
         for part in _PARTS
     ),
-    protocol=_OF_LIGHTGBM,
+    protocol=_LIGHTGBM_PROTOCOL,
     printed=_printed(
         {
             "LambdaMART": "91.84 74.93 75.40 70.24 49.05 49.00 64.23 50.23 50.74",
@@ -245,7 +245,7 @@ _TABLE_5 = Table(
         Entry(row=row, column="train", method=_lightgbm(row, "LambdaMART"), metric="ndcg@5", part="train")
         for row in ("LambdaMART", "NDCG-Loss2")
     ),
-    protocol=_OF_LIGHTGBM,
+    protocol=_LIGHTGBM_PROTOCOL,
     printed={
         corpus: {row: {"train": numbers[corpus]} for row, numbers in rows.items()}
         for rows in (
@@ -279,7 +279,7 @@ _FIGURE_3 = Table(
         for row, make in (("RankLib", _ranklib), ("LightGBM", _lightgbm))
         for mu in _MUS
     ),
-    protocol=_OF_LIGHTGBM,
+    protocol=_LIGHTGBM_PROTOCOL,
     claims=(
         Claim(
             name="larger-mu-is-better",
@@ -307,7 +307,7 @@ _FIGURE_4 = Table(
         for row in _METRIC_DRIVEN
         for k in _CUTOFFS
     ),
-    protocol=_OF_RANKLIB,
+    protocol=_RANKLIB_PROTOCOL,
     significance=_t_test(_METRIC_DRIVEN),
     claims=(
         Claim(
@@ -341,7 +341,7 @@ _FIGURE_5 = Table(
         )
         for row in _METRIC_DRIVEN
     ),
-    protocol=_OF_RANKLIB,
+    protocol=_RANKLIB_PROTOCOL,
     claims=(
         Claim(
             name="training-converges",

@@ -26,7 +26,7 @@ SCALES: tuple[Scale, ...] = ("quick", "paper")
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """Row of a paper: a loss, a scorer and hyperparameters.
+    """A method of a paper, usually a row of a table: a loss, a scorer and hyperparameters.
 
     Attributes:
         name: Name in the paper.
@@ -269,8 +269,8 @@ class Sizes:
 
 
 # Synthetic datasets that several papers share.
-# A training of 100 trees takes 5 s on one core. Losses differ, as queries have more relevant documents than
-# the cutoffs.
+# A training of 100 trees takes 5 s on one core. Queries have more relevant documents than the cutoffs, so
+# that the losses give different results.
 QUICK_SPARSE = Sizes(
     queries=(300, 150, 1_000),
     parameters={

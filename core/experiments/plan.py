@@ -196,7 +196,7 @@ def plan(
     used = corpus or chosen_paper.orientation.get(source) or chosen_paper.corpora[0]
     builder = _Builder(scale, used, source, as_printed=corpus is not None)
     cells = tuple(builder.cells(chosen, datasets))
-    kept = {run.data for run in builder.runs.values()}
+    needed = {run.data for run in builder.runs.values()}
     return Plan(
         paper=chosen_paper,
         tables=chosen,
@@ -204,7 +204,7 @@ def plan(
         data=source,
         corpus=used,
         as_printed=corpus is not None,
-        datasets=MappingProxyType({name: drawn for name, drawn in datasets.items() if name in kept}),
+        datasets=MappingProxyType({name: drawn for name, drawn in datasets.items() if name in needed}),
         runs=MappingProxyType(builder.runs),
         cells=cells,
     )
@@ -250,7 +250,7 @@ def _datasets(paper: Paper, scale: Scale, source: str) -> dict[str, DrawnData | 
 
 
 class _Builder:
-    """Collects the runs of cells."""
+    """Collect the runs that the cells of tables need."""
 
     def __init__(self, scale: Scale, corpus: str, source: str, *, as_printed: bool) -> None:
         self._scale = scale
@@ -301,9 +301,9 @@ class _Builder:
             if rounds.early_stopping:
                 spec["early_stopping"] = {"metric": selection, "rounds": rounds.early_stopping}
             if entry.diagnostics:
-                looked_at = entry.diagnostics
-                interval = looked_at.quick_interval if self._is_quick else looked_at.interval
-                spec["diagnostics"] = {"interval": interval, "cutoff": looked_at.cutoff}
+                diagnostics = entry.diagnostics
+                interval = diagnostics.quick_interval if self._is_quick else diagnostics.interval
+                spec["diagnostics"] = {"interval": interval, "cutoff": diagnostics.cutoff}
             specs.append(spec)
         return specs
 

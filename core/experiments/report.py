@@ -221,7 +221,7 @@ class _ReportedTable:
         self._deviations = tuple(dict.fromkeys((*plan.paper.deviations, *table.deviations, *own)))
 
     def build(self) -> ReportTable:
-        self._tests.make(self._tested())
+        self._tests.run_all(self._tested())
         judge = Judge(self._values, self._table.significance, self._unit, self._tests)
         claims = tuple(judge.judge(claim) for claim in self._table.claims)
         cells = {(cell.row, cell.column): cell for cell in self._reported()}

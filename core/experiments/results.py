@@ -69,7 +69,7 @@ def cell_value(cell: Cell, results: Mapping[str, RunResult], timings: Timings) -
         failure = results[digest].failure if digest in results else "not trained yet"
         if failure is not None:
             return CellValue(None, missing=failure)
-    chosen = max(cell.runs, key=lambda digest: _selected_by(results[digest], cell.selection))
+    chosen = max(cell.runs, key=lambda digest: _validation_value(results[digest], cell.selection))
     return _measured(cell, chosen, results[chosen])
 
 
@@ -86,7 +86,8 @@ def _timed(cell: Cell, timings: Timings) -> CellValue:
     return CellValue(float(np.polyfit(np.log(documents), np.log(milliseconds), 1)[0]))
 
 
-def _selected_by(result: RunResult, metric: str) -> float:
+def _validation_value(result: RunResult, metric: str) -> float:
+    """Return the best validation value of a training's curve, or its mean without a curve."""
     followed = [value for value in result.curves.get("validation", {}).get(metric, ()) if value is not None]
     if followed:
         return max(followed)

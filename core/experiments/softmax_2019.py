@@ -55,8 +55,8 @@ def _printed(numbers: dict[str, tuple[float, float, float, float]]) -> dict[str,
     }
 
 
-_GRADED = tuple((("LambdaMART", column), ("ListNet", column)) for column in _COLUMNS)
-_OF_BINARY = tuple(((_ROWS[3], column), (_ROWS[2], column)) for column in _COLUMNS)
+_GRADED_PAIRS = tuple((("LambdaMART", column), ("ListNet", column)) for column in _COLUMNS)
+_BINARY_PAIRS = tuple(((_ROWS[3], column), (_ROWS[2], column)) for column in _COLUMNS)
 
 _TABLE_1 = Table(
     name="table-1",
@@ -114,19 +114,19 @@ _TABLE_1 = Table(
             name="lambdamart-above-listnet",
             statement="LambdaMART is above ListNet, on graded and on binary labels.",
             source="section 4, table 1",
-            rule=Above((*_GRADED, *_OF_BINARY)),
+            rule=Above((*_GRADED_PAIRS, *_BINARY_PAIRS)),
         ),
         Claim(
             name="gap-narrower-on-binary-labels",
             statement="The relative gap at NDCG@5 is narrower on binary labels.",
             source="section 4, table 1",
-            rule=Narrower(narrow=_OF_BINARY[0], wide=_GRADED[0]),
+            rule=Narrower(narrow=_BINARY_PAIRS[0], wide=_GRADED_PAIRS[0]),
         ),
         Claim(
             name="gap-narrower-on-binary-labels-at-10",
             statement="The relative gap at NDCG@10 is narrower on binary labels.",
             source="section 4, table 1",
-            rule=Narrower(narrow=_OF_BINARY[1], wide=_GRADED[1]),
+            rule=Narrower(narrow=_BINARY_PAIRS[1], wide=_GRADED_PAIRS[1]),
         ),
     ),
     deviations=(

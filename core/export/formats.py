@@ -116,5 +116,5 @@ def export_model(
     if isinstance(model, Network):
         return export_network(formats[format], NetworkSource(network=model, **common))
     if isinstance(model, Sum):
-        return export_sum(formats[format], SumSource(added=model, **common))
+        return export_sum(formats[format], SumSource(sum_model=model, **common))
     raise TypeError(type(model))

@@ -8,7 +8,7 @@ import numpy as np
 from core.data import RankingDataset
 from core.export.networks.cases import with_missing
 from core.export.networks.export import E, ScoredExport
-from core.export.networks.parity import allowed
+from core.export.networks.parity import without_excluded_values
 from core.export.target import Export
 from core.export.tree_target import TreeExport, inexpressible_part, scores_of
 from core.scoring import Forest
@@ -61,7 +61,7 @@ def _scored_rows(export: ScoredExport[E], dataset: RankingDataset | None) -> dic
         kinds["missing"] = with_missing(base[:_MISSING_ROWS], random)
     edges = export.edge_cases(engine, base, random)
     kinds["edge"] = np.where(np.isinf(edges), base, edges)
-    return {kind: allowed(export, engine, rows) for kind, rows in kinds.items()}
+    return {kind: without_excluded_values(export, engine, rows) for kind, rows in kinds.items()}
 
 
 def _tree_rows(export: TreeExport, dataset: RankingDataset | None) -> dict[str, Float32Array]:

@@ -67,17 +67,17 @@ class Nodes(NamedTuple):
         place = np.concatenate(places)
         split, leaf = np.where(place >= 0, place, -1), np.where(place < 0, -place - 1, -1)
 
-        def of_splits(column: str, of_leaves: float) -> Any:
+        def split_values(column: str, leaf_value: float) -> Any:
             # Index -1 selects the last entry, the value for leaves.
-            return np.append(np.concatenate([getattr(tree, column) for tree in trees]), of_leaves)[split]
+            return np.append(np.concatenate([getattr(tree, column) for tree in trees]), leaf_value)[split]
 
         values = np.append(np.concatenate([tree.leaf_values for tree in trees]), 0.0)[leaf]
-        decisions = of_splits("decisions", 0)
+        decisions = split_values("decisions", 0)
         missing, goes_left = decisions >> 2, (decisions >> 1) & 1
         ways = np.where(missing > 0, 2 * missing - goes_left, MissingGo.NOWHERE)
         return cls(
-            of_splits("features", -1),
-            of_splits("thresholds", 0.0),
+            split_values("features", -1),
+            split_values("thresholds", 0.0),
             ways.astype(np.int64),
             np.concatenate(right),
             values,
@@ -155,8 +155,8 @@ def require_same_shape(model: Nodes, written: Nodes) -> None:
     Raises:
         ModelError: The features, shapes or numbers of trees differ.
     """
-    for mine, theirs in ((model.features, written.features), (model.right, written.right)):
-        if not np.array_equal(mine, theirs):
+    for expected, found in ((model.features, written.features), (model.right, written.right)):
+        if not np.array_equal(expected, found):
             raise ModelError("the trees of the export differ from the trees of the model")
     if not np.array_equal(model.roots, written.roots):
         raise ModelError("the number of trees in the export differs from the model's")

@@ -76,14 +76,14 @@ class ExportOptions:
         """
         known = set(feature_names)
         problems = [
-            InputProblem(_at(name), "is not a feature of this model")
+            InputProblem(_pointer(name), "is not a feature of this model")
             for name in self.feature_names
             if name not in known
         ]
         problems += [
-            InputProblem(_at(name), f"must be 1 to {MAX_NAME_LENGTH} printable characters")
-            for name, there in self.feature_names.items()
-            if not (1 <= len(there) <= MAX_NAME_LENGTH and there.isprintable())
+            InputProblem(_pointer(name), f"must be 1 to {MAX_NAME_LENGTH} printable characters")
+            for name, engine_name in self.feature_names.items()
+            if not (1 <= len(engine_name) <= MAX_NAME_LENGTH and engine_name.isprintable())
         ]
         names = tuple(self.feature_names.get(name, name) for name in feature_names)
         ((commonest, times),) = Counter(names).most_common(1)
@@ -103,5 +103,5 @@ def _parts(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def _at(name: str) -> str:
+def _pointer(name: str) -> str:
     return "/feature_names/" + name.replace("~", "~0").replace("/", "~1")

@@ -59,7 +59,7 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
                 EngineParity(
                     arithmetic.engine,
                     arithmetic.words,
-                    None if dataset is None else _over(dataset, source.nodes, loaded, arithmetic),
+                    None if dataset is None else _data_parity(dataset, source.nodes, loaded, arithmetic),
                     compare_neighbours(source, loaded, arithmetic),
                     _residue(source.numeric[0], loaded) if arithmetic.slack else None,
                 )
@@ -94,7 +94,7 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
         )
 
 
-def _over(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic) -> DataParity:
+def _data_parity(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arithmetic) -> DataParity:
     scores, engine_scores, (leaves, documents) = scores_of(dataset.matrix, nodes, loaded, arithmetic)
     return DataParity(
         dataset.n_queries,
@@ -108,8 +108,9 @@ def _over(dataset: RankingDataset, nodes: Nodes, loaded: Nodes, arithmetic: Arit
 
 def _residue(wanted: Float64Array, loaded: Nodes) -> SlackResidue:
     splits = loaded.splits
-    there, belongs = loaded.thresholds[splits], floor32(wanted[splits]).astype(np.float64)
-    missed = there != belongs
+    thresholds, exact = loaded.thresholds[splits], floor32(wanted[splits]).astype(np.float64)
+    is_inexact = thresholds != exact
     return SlackResidue(
-        int(np.count_nonzero(missed)), float(np.abs(there[missed] - belongs[missed]).max(initial=0.0))
+        int(np.count_nonzero(is_inexact)),
+        float(np.abs(thresholds[is_inexact] - exact[is_inexact]).max(initial=0.0)),
     )

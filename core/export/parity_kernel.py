@@ -40,7 +40,9 @@ def _leaf(row: Float32Array, node: int, nodes: Nodes, strict: bool, zeros: bool)
 
 
 @exact_inlined
-def _common(row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool, zeros: bool) -> int:
+def _last_common_node(
+    row: Float32Array, node: int, model: Nodes, loaded: Nodes, strict: bool, zeros: bool
+) -> int:
     """Return the leaf that model and export both reach, or the first split where they differ."""
     while model.features[node] >= 0:
         value = np.float64(row[model.features[node]])
@@ -84,15 +86,15 @@ def walk(
         for root in model.roots:
             for document in range(first, min(first + BLOCK, len(features))):
                 row = features[document]
-                node = there = _common(row, root, model, loaded, strict, zeros)
+                node = engine_node = _last_common_node(row, root, model, loaded, strict, zeros)
                 if model.features[node] >= 0:
-                    node, there = (
+                    node, engine_node = (
                         _leaf(row, node, model, False, True),
                         _leaf(row, node, loaded, strict, zeros),
                     )
-                    differing[document] += node != there
+                    differing[document] += node != engine_node
                 scores[document] += model.values[node]
-                total = engine_scores[document] + loaded.values[there]
+                total = engine_scores[document] + loaded.values[engine_node]
                 # The sum of two float32 values, rounded once more, is their sum in float32.
                 engine_scores[document] = np.float64(np.float32(total)) if single_sum else total
     return int(differing.sum()), int(np.count_nonzero(differing))

@@ -25,29 +25,29 @@ def compare_neighbours(source: TreeSource, loaded: Nodes, arithmetic: Arithmetic
     decisions, differing_decisions, differing_splits = 0, 0, 0
     examples: list[Difference] = []
     for first in range(0, len(splits), _SPLITS_PER_BATCH):
-        some = splits[first : first + _SPLITS_PER_BATCH]
-        values = _values(nodes.thresholds[some], loaded.thresholds[some], doubles=arithmetic.doubles)
+        batch = splits[first : first + _SPLITS_PER_BATCH]
+        values = _values(nodes.thresholds[batch], loaded.thresholds[batch], doubles=arithmetic.doubles)
         if arithmetic.finite:
             values = np.where(np.isinf(values), 0.0, values)
         if not source.options.never_missing or arithmetic.missing is Missing.AS_WRITTEN:
-            values = np.column_stack([values, np.full(len(some), np.nan)])
-        mine, theirs = np.empty(values.shape, np.bool_), np.empty(values.shape, np.bool_)
-        decide(values, nodes.thresholds[some], nodes.ways[some], False, True, mine)
+            values = np.column_stack([values, np.full(len(batch), np.nan)])
+        model_left, engine_left = np.empty(values.shape, np.bool_), np.empty(values.shape, np.bool_)
+        decide(values, nodes.thresholds[batch], nodes.ways[batch], False, True, model_left)
         decide(
             values,
-            loaded.thresholds[some],
-            loaded.ways[some],
+            loaded.thresholds[batch],
+            loaded.ways[batch],
             arithmetic.strict,
             arithmetic.zeros,
-            theirs,
+            engine_left,
         )
-        differing = mine != theirs
+        differing = model_left != engine_left
         decisions += values.size
         differing_decisions += int(np.count_nonzero(differing))
         differing_splits += int(np.count_nonzero(differing.any(axis=1)))
         for row, column in np.argwhere(differing)[: EXAMPLES - len(examples)].tolist():
-            node, value = int(some[row]), float(values[row, column])
-            examples.append(_difference(source, loaded, node, value, goes_left=bool(mine[row, column])))
+            node, value = int(batch[row]), float(values[row, column])
+            examples.append(_difference(source, loaded, node, value, goes_left=bool(model_left[row, column])))
     return NeighbourParity(len(splits), decisions, differing_decisions, differing_splits, tuple(examples))
 
 

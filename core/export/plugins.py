@@ -39,12 +39,12 @@ class _Plugin(Target[S]):
     """A body of `_createmodel`.
 
     Attributes:
-        raise_scores: Advice for plugins that refuse negative scores.
+        negative_scores_advice: Advice for plugins that refuse negative scores.
     """
 
     filename = "model.json"
     media_type = "application/json"
-    raise_scores: ClassVar[str]
+    negative_scores_advice: ClassVar[str]
 
     def instructions(self, source: S) -> str:
         """Show the requests that store a model and rescore by it."""
@@ -62,7 +62,7 @@ curl -X POST $SEARCH/index/_search -H 'Content-Type: application/json' -d '{{"qu
 
 To replay `golden.jsonl`, index each line's `features` as fields that the feature set's queries score by,
 leave out those that are `null`, and compare the score of each document with `score`; both are sums of
-float32. Lucene rejects negative scores of a query without rescoring: {self.raise_scores}
+float32. Lucene rejects negative scores of a query without rescoring: {self.negative_scores_advice}
 """
 
 
@@ -72,7 +72,7 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
     options = frozenset(
         {"target_version", "model_name", "feature_set", "feature_names", "score_shift", "never_missing"}
     )
-    raise_scores = "`score_shift=true` shifts all scores to at least 0."
+    negative_scores_advice = "`score_shift=true` shifts all scores to at least 0."
 
     def write(self, source: TreeSource) -> bytes:
         """Write the body of `_createmodel`."""
@@ -126,7 +126,7 @@ class ElasticsearchXgboost(_Xgboost):
     summary = f"model/xgboost+json for {_ELASTICSEARCH}"
     limits = (
         *NUMERIC_LIMITS,
-        "before 8.14, missing values that do not follow the value 0",
+        "before 8.14, splits that send missing values to another child than 0",
     )
     limit_advice = "Plugins for Elasticsearch 8.14 and later follow the split."
 
@@ -149,8 +149,8 @@ class OpensearchXgboost(_Xgboost):
     summary = f"model/xgboost+json for {_OPENSEARCH}"
     limits = (
         *NUMERIC_LIMITS,
-        "up to 3.1, missing values that do not follow the value 0",
-        "from 3.2 to 3.7, missing values that go left",
+        "up to 3.1, splits that send missing values to another child than 0",
+        "from 3.2 to 3.7, splits that send missing values left",
     )
     limit_advice = "OpenSearch 3.8 and later follow the split."
 
@@ -172,7 +172,7 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
         "missing features, which count as 0, if the model replaces them by the mean",
     )
     unsupported = _UNSUPPORTED
-    raise_scores = "use the model for rescoring only, as above."
+    negative_scores_advice = "use the model for rescoring only, as above."
     limit_advice = (
         "Train with inputs standard or none and without these parts, or export the model as onnx, c or"
         " python."
@@ -216,13 +216,13 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
         model = json.loads(content)["model"]["model"]
         weights = json.loads(model["definition"])
         norms = model.get("feature_normalizers", {})
-        plain = {"standard": {"mean": 0.0, "standard_deviation": 1.0}}
-        scales = [norms.get(name, plain)["standard"] for name in source.features]
+        identity = {"standard": {"mean": 0.0, "standard_deviation": 1.0}}
+        scales = [norms.get(name, identity)["standard"] for name in source.features]
         means, deviations = (
             np.array([scale[key] for scale in scales], np.float32) for key in ("mean", "standard_deviation")
         )
-        held = np.array([weights[name] for name in source.features], np.float32)[:, np.newaxis]
-        layers = (Layer(held, np.zeros(1, np.float32)),)
+        column = np.array([weights[name] for name in source.features], np.float32)[:, np.newaxis]
+        layers = (Layer(column, np.zeros(1, np.float32)),)
 
         def score(rows: Float32Array) -> Float64Array:
             with np.errstate(over="ignore", invalid="ignore", under="ignore"):

@@ -29,7 +29,7 @@ class RankLib(TreeTarget):
     options = frozenset({"model_name", "feature_set", "feature_names", "score_shift", "never_missing"})
     limits = (
         *NUMERIC_LIMITS,
-        "missing values that do not follow the value 0: a missing feature is 0",
+        "splits that send missing values to another child than 0: a missing feature is 0",
     )
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:

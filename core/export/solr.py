@@ -153,7 +153,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
             "thresholds below about 1e-6 and some negative powers of two are approximated: parity.json counts"
             " them"
         ),
-        "before Solr 9.2, missing values that do not follow the value 0",
+        "before Solr 9.2, splits that send missing values to another child than 0",
     )
     limit_advice = "Solr 9.2 and later follow the split."
 

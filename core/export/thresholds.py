@@ -51,8 +51,8 @@ def before_slack(thresholds: Float64Array) -> Float32Array:
     with np.errstate(invalid="ignore"):  # infinity - infinity counts as an exact match
         distances = np.abs(sums.astype(np.float64) - wanted)
     distances[sums == wanted] = 0.0
-    astray = np.isnan(distances) | ((sums < 0.0) != (wanted < 0.0))
-    best = np.argmin(np.where(astray, np.inf, distances), axis=0)
+    is_unfit = np.isnan(distances) | ((sums < 0.0) != (wanted < 0.0))
+    best = np.argmin(np.where(is_unfit, np.inf, distances), axis=0)
     return np.asarray(np.take_along_axis(candidates, best[np.newaxis], axis=0)[0])
 
 
@@ -60,7 +60,7 @@ def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, I
     """Express splits by `x <= t` and a direction of NaN only, which is all that most engines support.
 
     LightGBM treats values around 0 as 0, so thresholds are moved to send these values the same way as 0.
-    This is impossible where zeros are missing and go to the other side; see `parted_zeros`.
+    This is impossible where zeros are missing and go to the other side; see `separate_zeros`.
 
     Args:
         thresholds: LightGBM's thresholds.
@@ -73,12 +73,12 @@ def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, I
     goes_left = (ways == MissingGo.LEFT_IF_ZERO) | (ways == MissingGo.LEFT_IF_NAN)
     nan_left = np.where(ways == MissingGo.NOWHERE, zero_left, goes_left)
     below_zero = np.nextafter(-ZERO, -np.inf)
-    apart = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
-    return apart, nan_left.astype(np.int64)
+    moved = np.where(zero_left, np.maximum(thresholds, ZERO), np.minimum(thresholds, below_zero))
+    return moved, nan_left.astype(np.int64)
 
 
-def parted_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:
-    """Return the splits whose zeros go with the missing values, but not to the side of values around 0."""
+def separate_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:
+    """Return the splits that send zeros, as missing values, to another child than values close to 0."""
     left, right = ways == MissingGo.LEFT_IF_ZERO, ways == MissingGo.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 

@@ -13,7 +13,7 @@ from core.export.nodes import Nodes, require_same_shape
 from core.export.options import ExportOptions
 from core.export.parity_kernel import walk
 from core.export.target import Export, Source, Target
-from core.export.thresholds import LARGEST, SLACK, floor32, numeric, parted_zeros
+from core.export.thresholds import LARGEST, SLACK, floor32, numeric, separate_zeros
 from core.scorers import TreeModel
 from core.scoring.descent import MissingGo
 from core.scoring.model_text import ModelText
@@ -149,7 +149,7 @@ class TreeTarget(Target[TreeSource]):
 
     Attributes:
         nests: Whether nodes are nested in the file, which bounds the depth of trees.
-        limit_advice: Advice about missing values with another direction.
+        limit_advice: Advice for splits whose missing values go to another child in the engine.
     """
 
     nests: ClassVar[bool] = True
@@ -183,7 +183,7 @@ class TreeTarget(Target[TreeSource]):
                     f"scores up to {largest:g} exceed the range of float32, which {self.reader} uses"
                 )
         splits = source.nodes.splits
-        parted = splits[parted_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
+        parted = splits[separate_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
         self.refuse(
             source,
             parted,
@@ -197,10 +197,10 @@ class TreeTarget(Target[TreeSource]):
         if arithmetic.missing is Missing.AS_WRITTEN:
             return
         thresholds, nan_left = (column[splits] for column in source.numeric)
-        there = thresholds >= 0.0 if arithmetic.missing is Missing.ZERO else np.zeros(len(splits), bool)
+        engine_left = thresholds >= 0.0 if arithmetic.missing is Missing.ZERO else np.zeros(len(splits), bool)
         self.refuse(
             source,
-            splits[there != (nan_left == 1)],
+            splits[engine_left != (nan_left == 1)],
             f"sends missing values to another child than {arithmetic.engine}, where they"
             f" {arithmetic.missing.value}. {self.limit_advice} If no features are missing, set never_missing",
         )

@@ -186,7 +186,7 @@ class VespaLinear(_VespaProfile[NetworkSource], NetworkTarget):
         """Parse the terms, and return the engine that evaluates them.
 
         Raises:
-            ModelError: Their number is not that of the model's used features.
+            ModelError: The expression has no single constant, or a term of another form.
         """
         text = content.decode()
         found, constants = _TERM.findall(text), _CONSTANT.findall(text)

@@ -87,17 +87,17 @@ def permutation_importance(
     features = model.used_features
     tried = {}
     for place, feature in enumerate(features):
-        losses = []
-        for repeat, loss in enumerate(trial.losses(feature), start=1):
-            losses.append(loss)
+        deteriorations = []
+        for repeat, deterioration in enumerate(trial.deteriorations(feature), start=1):
+            deteriorations.append(deterioration)
             if on_step:
                 on_step(place * permutations.repeats + repeat, len(features) * permutations.repeats)
-        tried[feature] = trial.summarised(feature, np.array(losses))
+        tried[feature] = trial.summarised(feature, np.array(deteriorations))
     found = [
         tried.get(feature, PermutationImportance(feature, 0.0, 0.0, 0.0, 0.0))
         for feature in range(len(model.feature_names))
     ]
-    return trial.untouched, sorted(found, key=lambda each: np.inf if each.mean is None else -each.mean)
+    return trial.summary, sorted(found, key=lambda each: np.inf if each.mean is None else -each.mean)
 
 
 class _Trial:
@@ -121,43 +121,43 @@ class _Trial:
         groups = dataset.query_boundaries if permutations.within == "query" else [0, dataset.n_documents]
         self._groups: Int64Array = np.array(groups)
         self._buffer = copy_features(dataset.features)
-        self.untouched = self._summary(self._measured(self._scored(model)))
+        self.summary = self._summary(self._measured(self._scored(model)))
 
-    def losses(self, feature: int) -> Iterator[Float64Array]:
+    def deteriorations(self, feature: int) -> Iterator[Float64Array]:
         """Shuffle a feature repeatedly; yield the (n_queries,) deterioration of the metric for each repeat.
 
         Of forests, only the trees that use the feature are scored again.
         """
-        scored, unmoved = self._model, np.zeros(len(self._buffer))
+        scored, unaffected = self._model, np.zeros(len(self._buffer))
         if isinstance(self._model, TreeModel):
-            scored = self._trees(self._model.text, feature, looking=True)
+            scored = self._trees(self._model.text, feature, using=True)
             # Summed in the same order as the later scores, so that rounding breaks ties equally.
-            unmoved = self._scored(self._trees(self._model.text, feature, looking=False))
-        as_it_is = self._measured(unmoved + self._scored(scored))
+            unaffected = self._scored(self._trees(self._model.text, feature, using=False))
+        unpermuted = self._measured(unaffected + self._scored(scored))
         column = self._buffer[:, feature].copy()
         sign = 1.0 if parse_metric(self._spelling).higher_is_better else -1.0
         seed = np.uint64(self._permutations.seed)
         for repeat in range(self._permutations.repeats):
-            mixed = column.copy()
-            shuffle(mixed, self._groups, seed, repeat * len(scored.feature_names) + feature)
-            self._buffer[:, feature] = mixed
-            yield sign * (as_it_is - self._measured(unmoved + self._scored(scored)))
+            shuffled = column.copy()
+            shuffle(shuffled, self._groups, seed, repeat * len(scored.feature_names) + feature)
+            self._buffer[:, feature] = shuffled
+            yield sign * (unpermuted - self._measured(unaffected + self._scored(scored)))
         self._buffer[:, feature] = column
 
-    def summarised(self, feature: int, losses: Float64Array) -> PermutationImportance:
+    def summarised(self, feature: int, deteriorations: Float64Array) -> PermutationImportance:
         """Summarise the (n_repeats, n_queries) deterioration of the metric."""
-        summary = self._summary(losses.mean(axis=0))
+        summary = self._summary(deteriorations.mean(axis=0))
         if summary.mean is None:
             return PermutationImportance(feature, None, None, None, None)
         error = None
-        if len(losses) > 1:
-            error = float(np.nanmean(losses, axis=1).std(ddof=1) / np.sqrt(len(losses)))
+        if len(deteriorations) > 1:
+            error = float(np.nanmean(deteriorations, axis=1).std(ddof=1) / np.sqrt(len(deteriorations)))
         return PermutationImportance(feature, summary.mean, error, summary.lower, summary.upper)
 
-    def _trees(self, text: ModelText, feature: int, *, looking: bool) -> TreeModel:
+    def _trees(self, text: ModelText, feature: int, *, using: bool) -> TreeModel:
         """Return the model of the trees that use a feature, or of the other trees."""
         trees = zip(text.trees, self._features_of_trees, strict=True)
-        chosen = tuple(tree for tree, features in trees if (feature in features) == looking)
+        chosen = tuple(tree for tree, features in trees if (feature in features) == using)
         return TreeModel(replace(text, trees=chosen))
 
     def _scored(self, model: ScoringModel) -> Float64Array:

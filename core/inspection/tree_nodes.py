@@ -110,8 +110,8 @@ def tree_nodes(
     return reader.node(root if len(tree.left) else -1, depth)
 
 
-def _counted(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 class _Reader:

@@ -27,9 +27,9 @@ def verdict_of_lists(
         unit: Unit of the test.
         seed: Seed of the bootstrap.
     """
-    worth = np.array([of_list for _, of_list in lists], np.float64).reshape(-1, len(rankers))
+    credits_by_list = np.array([row for _, row in lists], np.float64).reshape(-1, len(rankers))
     users = [user for user, _ in lists]
-    return verdict(rankers, worth, users, SequentialRule(**rule), unit=unit, seed=seed)
+    return verdict(rankers, credits_by_list, users, SequentialRule(**rule), unit=unit, seed=seed)
 
 
 def admits(

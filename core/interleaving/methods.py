@@ -21,7 +21,7 @@ METHODS: Mapping[Method, Callable[[Sequence[Ranking], int, Draw], InterleavedLis
 )
 
 # Methods for two rankers: for three, there may be no distribution of lists that is fair at every cut.
-_OF_TWO = ("balanced", "optimised")
+_TWO_RANKER_METHODS = ("balanced", "optimised")
 
 
 def interleave(method: Method, rankings: Sequence[Ranking], length: int, draw: Draw) -> InterleavedList:
@@ -54,7 +54,7 @@ def check_rankers(method: Method, n_rankers: int) -> None:
     """
     if n_rankers < 2:
         raise InvalidInput.at("/rankers", "interleaving needs at least two rankers")
-    if method in _OF_TWO and n_rankers != 2:
+    if method in _TWO_RANKER_METHODS and n_rankers != 2:
         raise InvalidInput.at(
             "/method", f"{method} supports two rankers; use team_draft or probabilistic for more"
         )

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from core.jobs.base import Lane, SubmittedJob, UnfinishedJob
 from core.jobs.folders import candidates_folder
-from core.jobs.measures import Measures, json_of_one, measures_of_one
+from core.jobs.measures import Measures, read_single_metric, write_single_metric
 from core.stored import Stored, entry
 
 Preference = Literal["simple", "best"]
@@ -34,7 +34,7 @@ class AutoTrainJob(SubmittedJob):
     main_data: ClassVar[tuple[str, ...]] = ("test", "held-out")
 
     model_name: str
-    measures: Measures = entry(read=measures_of_one, write=json_of_one, flat=True)
+    measures: Measures = entry(read=read_single_metric, write=write_single_metric, flat=True)
     budget_seconds: float = 300.0
     prefer: Preference = "simple"
     candidates: tuple[str, ...] | None = None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from core.stored import Json, Stored, first_named, read_entries, write_entries
 
-# An entry among the metrics of the training data that is not a metric.
+# The mean training loss, an entry among the metrics of the training data.
 _LOSS = "loss"
 # Numbers of the named priorities; jobs with higher ones start first.
 PRIORITIES: Mapping[str, int] = MappingProxyType({"low": -1, "normal": 0, "high": 1})
@@ -27,7 +27,7 @@ class MainMetric:
 
     Attributes:
         name: Spelling of the metric, `ndcg@10`.
-        data: Measured data: `test`, `validation` or `train`.
+        data: Measured data: `test`, `validation`, `train`, or `held-out` of an automatic training.
         value: Its latest mean over queries.
     """
 

@@ -14,7 +14,7 @@ _Options = TypeVar("_Options")
 
 
 def options_at(pointer: str, cls: type[_Options]) -> Callable[[Stored], _Options]:
-    """Return a function that parses stored or requested options; its errors point below an entry."""
+    """Return a function that parses stored or requested options; its errors have pointers below `pointer`."""
 
     def options(stored: Stored) -> _Options:
         try:
@@ -35,7 +35,7 @@ class ClickModelJob(ClickLogJob):
     Attributes:
         log_name: Name of the log.
         models: Names of the models.
-        options: Their options; its `model` has no effect.
+        options: Options of all models; the field `model` is ignored.
         held_out: Share of users, or of lists where the log has no users, to compare on.
     """
 

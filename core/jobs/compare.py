@@ -20,7 +20,7 @@ class CompareJob(SubmittedJob):
         permutations: Random assignments of Fisher's randomisation test.
         reference: Position of the system to compare all others with; None for all pairs.
         correction: `holm` over all pairs and metrics, or `none`.
-        pool_folds: Whether to use the models' rankings by folds, on the queries that all of them rank.
+        pool_folds: Whether to rank each query by the fold model that was not trained on the query.
     """
 
     kind: ClassVar[str] = "compare"

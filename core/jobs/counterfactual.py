@@ -19,9 +19,10 @@ class CounterfactualJob(SubmittedJob):
         systems: The systems.
         metric: Spelling of the metric, a sum over clicks.
         estimator: Name of the estimator.
-        normalised: Whether to divide by the mean weight.
+        normalised: Whether to divide the estimate by the mean weight.
         clip: Largest weight, or None.
-        examination: Probability to examine each rank from 1, for `examination` alone.
+        examination: Probability of examination of each rank from 1; None except for the estimator
+            `examination`.
         seed: Seed of the bootstrap.
     """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from core.errors import InvalidInput
 from core.jobs.base import SubmittedJob
-from core.jobs.systems import SYSTEM, System
+from core.jobs.systems import SYSTEM_NAME_ENTRIES, System
 from core.stored import Json, Stored, entry, read_entries
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class DriftJob(SubmittedJob):
 
     kind: ClassVar[str] = "drift"
     label: ClassVar[str] = "Drift"
-    titled_by: ClassVar[tuple[str, ...]] = SYSTEM
+    titled_by: ClassVar[tuple[str, ...]] = SYSTEM_NAME_ENTRIES
 
     scored_dataset_id: str
     system: System = entry(flat=True)

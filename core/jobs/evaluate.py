@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.jobs.base import SubmittedJob
 from core.jobs.measures import Measures
-from core.jobs.systems import SYSTEM, System
+from core.jobs.systems import SYSTEM_NAME_ENTRIES, System
 from core.stored import Json, Stored, entry, write_entries
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _loss_json(loss: "Loss") -> Json:
     return loss_values(loss)
 
 
-def _nameable(system: System) -> Json:
+def _system_json(system: System) -> Json:
     return {"model": None, "ranking_id": None} | write_entries(system)
 
 
@@ -54,8 +54,8 @@ class EvaluateJob(SubmittedJob):
 
     kind: ClassVar[str] = "evaluate"
     label: ClassVar[str] = "Evaluation"
-    titled_by: ClassVar[tuple[str, ...]] = SYSTEM
+    titled_by: ClassVar[tuple[str, ...]] = SYSTEM_NAME_ENTRIES
 
-    system: System = entry(write=_nameable, flat=True)
+    system: System = entry(write=_system_json, flat=True)
     measures: Measures = entry(flat=True)
     diagnostics: LossDiagnostics | None = None

@@ -1,8 +1,8 @@
-"""Folders of a job's artifacts that are removed when it ends."""
+"""Folders of the artifacts that jobs read and write, most of them until the job ends."""
 
 
 def upload_folder(dataset_id: str) -> str:
-    """Return the folder of a dataset's uploaded bytes, kept until it was read."""
+    """Return the folder of a dataset's uploaded bytes, kept until they are read."""
     return f"datasets/{dataset_id}"
 
 
@@ -17,12 +17,12 @@ def claims_folders(job_id: str, claims: int) -> list[str]:
 
 
 def run_folder(upload_id: str) -> str:
-    """Return the folder of an uploaded run, kept until it was read."""
+    """Return the folder of an uploaded run, kept until it is read."""
     return f"runs/{upload_id}"
 
 
 def model_upload_folder(upload_id: str) -> str:
-    """Return the folder of an uploaded model, kept until it was imported."""
+    """Return the folder of an uploaded model, kept until it is imported."""
     return f"model-uploads/{upload_id}"
 
 
@@ -42,7 +42,7 @@ def click_log_folder(log_id: str) -> str:
 
 
 def click_log_upload_folder(log_id: str) -> str:
-    """Return the folder of the uploaded bytes of a click log, kept until they were read."""
+    """Return the folder of the uploaded bytes of a click log, kept until they are read."""
     return f"{click_log_folder(log_id)}/upload"
 
 
@@ -52,5 +52,5 @@ def log_claim_folder(log_id: str, job_id: str, token: int) -> str:
 
 
 def log_claims_folders(log_id: str, job_id: str, claims: int) -> list[str]:
-    """Return the folders of the first claims of a click log job, to remove those of lost claims."""
+    """Return the folders of the first `claims` claims of a click log job, to remove those of lost claims."""
     return [log_claim_folder(log_id, job_id, token) for token in range(1, claims + 1)]

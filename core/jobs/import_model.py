@@ -1,4 +1,4 @@
-"""The job kind `import_model`: import a model that was trained elsewhere."""
+"""The job kind `import-model`: import a model that was trained elsewhere."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class ImportModelJob(JobSpec):
 
     @property
     def makes_model(self) -> str:
-        """Return the name of models that it makes the next version of."""
+        """Return the name of the model that it makes a version of."""
         return self.model_name
 
     @classmethod

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.jobs.base import SubmittedJob
-from core.jobs.measures import Measures, json_of_one, measures_of_one
-from core.jobs.systems import SYSTEM, System
+from core.jobs.measures import Measures, read_single_metric, write_single_metric
+from core.jobs.systems import SYSTEM_NAME_ENTRIES, System
 from core.stored import entry
 
 
@@ -15,8 +15,8 @@ class PartialDependencePlan:
 
     Attributes:
         features: Names, or None for the most important ones.
-        grid: Values of each feature, its quantiles.
-        sample: Documents that the mean is taken over.
+        grid: Number of values of each feature, which are its quantiles.
+        sample: Number of documents in the mean.
     """
 
     features: tuple[str, ...] | None
@@ -39,10 +39,10 @@ class InspectJob(SubmittedJob):
 
     kind: ClassVar[str] = "inspect"
     label: ClassVar[str] = "Inspection"
-    titled_by: ClassVar[tuple[str, ...]] = SYSTEM
+    titled_by: ClassVar[tuple[str, ...]] = SYSTEM_NAME_ENTRIES
 
     system: System = entry(flat=True)
-    measures: Measures = entry(read=measures_of_one, write=json_of_one, flat=True)
+    measures: Measures = entry(read=read_single_metric, write=write_single_metric, flat=True)
     repeats: int
     within: Literal["dataset", "query"]
     partial_dependence: PartialDependencePlan

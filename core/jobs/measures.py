@@ -38,13 +38,13 @@ class Measures:
     seed: int = 0
 
 
-def measures_of_one(stored: Stored) -> Measures:
+def read_single_metric(stored: Stored) -> Measures:
     """Read measures with the entry `metric` in place of `metrics`."""
     return read_entries(Measures, {**stored, "metrics": [required(stored, "metric")]})
 
 
-def json_of_one(measures: Measures) -> Json:
-    """Return the JSON of measures with one metric; `measures_of_one` reads it back."""
+def write_single_metric(measures: Measures) -> Json:
+    """Return the JSON of measures with one metric, as `metric`; `read_single_metric` reads it back."""
     written = write_entries(measures)
     (metric,) = written.pop("metrics")
     return {"metric": metric} | written

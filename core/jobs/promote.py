@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from core.evaluation import GateRule
 
 # Entries of a gate's stored rule that are options of the comparison.
-_COMPARING = ("contract", "label_map", "permutations", "seed")
+_COMPARISON_OPTIONS = ("contract", "label_map", "permutations", "seed")
 
 
 def _rule(stored: Stored) -> "GateRule":
@@ -67,8 +67,8 @@ class PromoteJob(JobSpec):
                 "systems": [write_entries(system) for system in systems],
                 "dataset_id": dataset_id,
                 "metrics": [] if rule["metric"] is None else [rule["metric"]],
-                "rule": {each: value for each, value in rule.items() if each not in _COMPARING},
-                **{each: rule[each] for each in _COMPARING},
+                "rule": {each: value for each, value in rule.items() if each not in _COMPARISON_OPTIONS},
+                **{each: rule[each] for each in _COMPARISON_OPTIONS},
             }
         )
 

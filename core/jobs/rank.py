@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.jobs.base import SubmittedJob
-from core.jobs.systems import SYSTEM, System
+from core.jobs.systems import SYSTEM_NAME_ENTRIES, System
 from core.stored import entry
 
 
@@ -19,6 +19,6 @@ class RankJob(SubmittedJob):
 
     kind: ClassVar[str] = "rank"
     label: ClassVar[str] = "Ranking"
-    titled_by: ClassVar[tuple[str, ...]] = SYSTEM
+    titled_by: ClassVar[tuple[str, ...]] = SYSTEM_NAME_ENTRIES
 
     system: System = entry(flat=True)

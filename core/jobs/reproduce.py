@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.jobs.boosting import BoostingJob
-from core.jobs.systems import SYSTEM
+from core.jobs.base_training import BaseTrainingJob
+from core.jobs.systems import SYSTEM_NAME_ENTRIES
 from core.stored import entry
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReproduceJob(BoostingJob):
+class ReproduceJob(BaseTrainingJob):
     """Train a model again as it was trained, from the specification of its training.
 
     Attributes:
@@ -19,7 +19,7 @@ class ReproduceJob(BoostingJob):
 
     kind: ClassVar[str] = "reproduce"
     label: ClassVar[str] = "Reproduction"
-    titled_by: ClassVar[tuple[str, ...]] = SYSTEM
+    titled_by: ClassVar[tuple[str, ...]] = SYSTEM_NAME_ENTRIES
     # Entries of a training that do not determine the model.
     left_out: ClassVar[frozenset[str]] = frozenset({"diagnostics", "limits", "priority", "tags"})
 

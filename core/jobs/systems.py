@@ -7,10 +7,10 @@ from typing import Any
 from core.stored import entry, first_named
 
 # Entries with the name of a system, the preferred first; jobs of early releases have only the id.
-SYSTEM = ("system", "model", "model_id", "ranking_id")
+SYSTEM_NAME_ENTRIES = ("system", "model", "model_id", "ranking_id")
 # Entries with ids or references of stored models and rankings, one or several.
-_NAMING = frozenset({"model_id", "ranking_id", "model", "models", "init_model", "labels_from"})
-_TEACHER = "model:"
+_REFERENCE_ENTRIES = frozenset({"model_id", "ranking_id", "model", "models", "init_model", "labels_from"})
+_TEACHER_PREFIX = "model:"
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ def named_systems(stored: Any) -> Iterator[str]:
     elif isinstance(stored, Mapping):
         for name, value in stored.items():
             references = value if isinstance(value, list) else [value]
-            if name in _NAMING and all(isinstance(each, str) for each in references):
-                yield from (each.removeprefix(_TEACHER) for each in references)
+            if name in _REFERENCE_ENTRIES and all(isinstance(each, str) for each in references):
+                yield from (each.removeprefix(_TEACHER_PREFIX) for each in references)
             else:
                 yield from named_systems(value)
 
 
 def system_name(stored: Mapping[str, Any]) -> str | None:
     """Return the display name of an entry of the stored `systems`."""
-    return first_named(stored, SYSTEM)
+    return first_named(stored, SYSTEM_NAME_ENTRIES)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from core.jobs.boosting import BoostingJob
+from core.jobs.base_training import BaseTrainingJob
 from core.stored import Stored
 
 # The common tag of all models of one grid.
@@ -14,12 +14,12 @@ REPEAT_TAG = "repeat"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainJob(BoostingJob):
+class TrainJob(BaseTrainingJob):
     """Train the next version of a model.
 
     Attributes:
         model_name: Name of the model.
-        tags: Tags of the model; of a grid, its varied parameters.
+        tags: Tags of the model; in a grid, they include the varied parameters.
         test_dataset_id: Another dataset to evaluate the model on, or None.
     """
 

@@ -26,7 +26,7 @@ class ArpLoss1(PairwiseLoss):
         "Relevant documents should rank high on average at any depth, and a loose bound is enough"
     )
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: all pairs, weighted by row."""
         return {"weighting": BY_ROW, "all_pairs": True}
 
@@ -50,7 +50,7 @@ class ArpLoss2(PairwiseLoss):
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.1"
     choose: ClassVar[str] = "Relevant documents should rank high on average at any depth"
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: weights by label difference."""
         return {"weighting": BY_LABELS}
 

@@ -76,12 +76,12 @@ class Loss(ABC):
     All losses share these arguments. `scores` are (n_documents,) floats; `labels` are (n_documents,)
     graded relevance >= 0; `query_boundaries` are (n_queries + 1,) int64 offsets that cut both into
     queries; `query_weights` are (n_queries,) factors on value, gradient and hessian, 1 when None;
-    `document_weights` are (n_documents,) factors such as inverse propensities, 1 when None: they multiply the
-    pairs whose document i should rank higher, a document's target, or the term that chooses or fits it;
+    `document_weights` are (n_documents,) factors such as inverse propensities, 1 when None. Depending on the
+    loss, they multiply the pairs in which the document should rank higher, its target, or its term.
     `iteration` counts from 0 and only matters to losses that draw random numbers.
 
-    A query of one document contributes zero, and so does a query of one label unless the formula says
-    otherwise, as the formulas of `mse`, `arp-loss1`, `ndcg-loss1`, `listnet` and `xe-ndcg` do.
+    A query of one document contributes zero, except to `mse`. A query of one label contributes zero, except
+    to `mse`, `arp-loss1`, `ndcg-loss1`, `listnet` and `xe-ndcg`.
     Documents with equal scores are ranked in input order. Any finite score gives finite terms.
     """
 
@@ -111,7 +111,7 @@ class Loss(ABC):
             InvalidInput: At the hyperparameter that conflicts with the labels.
         """
 
-    def idle_hyperparameters(self) -> Mapping[str, str]:
+    def ineffective_hyperparameters(self) -> Mapping[str, str]:
         """Return the hyperparameters without effect, each with the condition under which it has one."""
         return {}
 

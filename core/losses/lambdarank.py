@@ -39,10 +39,11 @@ class LambdaRank(NdcgWeightedLoss):
     `gain` applies to ndcg, err and rbp, `discount` to ndcg.
 
     Source: Burges et al. 2006, equation 9, with the cross-entropy cost of RankNet; Marcuzzi et al. 2023,
-    equation 1; the metrics' own changes from Chapelle et al. 2009 (ERR), Moffat and Zobel 2008 (RBP).
+    equation 1; the definitions of ERR (Chapelle et al. 2009) and RBP (Moffat and Zobel 2008).
 
     Example:
-        The 2023 paper's Table 2, whose λ are the negative gradient (it adds rounded summands to 0.397):
+        Table 2 of Marcuzzi et al. 2023, where λ is the negative gradient. The paper prints 0.397, a sum of
+        rounded terms, in place of 0.398:
 
         >>> import numpy as np
         >>> scores, labels = np.array([0.02, 0.01, 0.0]), np.array([4.0, 0.0, 1.0])
@@ -71,17 +72,17 @@ class LambdaRank(NdcgWeightedLoss):
         0.8, "Persistence p of the target rbp.", minimum=0.0, above=True, maximum=0.9999
     )
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: weights by the change of the target metric."""
         return {"weighting": _WEIGHTINGS[self.target], "rank_factor": 1.0}
 
-    def idle_hyperparameters(self) -> Mapping[str, str]:
+    def ineffective_hyperparameters(self) -> Mapping[str, str]:
         """Return the hyperparameters without effect, those of other targets included."""
-        idle = dict(super().idle_hyperparameters())
+        ineffective = dict(super().ineffective_hyperparameters())
         for name, targets in _TARGETS_BY_PARAMETER.items():
             if self.target not in targets:
-                idle[name] = f"target is {' or '.join(targets)}"
-        return idle
+                ineffective[name] = f"target is {' or '.join(targets)}"
+        return ineffective
 
     def check_labels(self, labels: FloatArray) -> None:
         """Refuse labels without a gain or above `max_label`, for the targets that use them."""

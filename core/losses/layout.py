@@ -143,9 +143,9 @@ def _place_by_rank(
     label_values, sigma = plan.label_values, plan.sigma
     for slot in range(2 * n_levels):
         ends[slot] = 0
-    inside = 0
+    n_selected = 0
     for rank in range(np.uint64(n)):
-        inside += selected[rank]
+        n_selected += selected[rank]
         ends[levels[start + order[rank]] + (0 if selected[rank] else n_levels)] += 1
     place = 0
     for slot in range(2 * n_levels):
@@ -164,7 +164,7 @@ def _place_by_rank(
         level_at[place] = level
         score[place] = sigma * scores[start + offset]
         value[place] = label_values[start + offset]
-    return inside
+    return n_selected
 
 
 @inlined
@@ -192,7 +192,7 @@ def _place_by_label(
 
 
 @inlined
-def _clear_sums(plan: PairwisePlan, start: int, n: int, inside: int, scratch: Scratch) -> None:
+def _clear_sums(plan: PairwisePlan, start: int, n: int, n_selected: int, scratch: Scratch) -> None:
     """Zero the sums of a layout, compute its exponentials, and pad it."""
     score, exponential, position = scratch.score, scratch.exponential, scratch.position
     gradient, hessian, highest = scratch.gradient, scratch.hessian, scratch.extremes[1]
@@ -204,7 +204,7 @@ def _clear_sums(plan: PairwisePlan, start: int, n: int, inside: int, scratch: Sc
         hessian[place] = 0.0
     for offset in range(np.uint64(n if len(plan.document_weights) > 0 else 0)):
         scratch.document_weight[position[offset]] = plan.document_weights[start + offset]
-    _pad(inside, max(plan.samples, 1), scratch)
+    _pad(n_selected, max(plan.samples, 1), scratch)
     _pad(n + BLOCK, max(plan.samples, 1), scratch)
 
 
@@ -219,7 +219,7 @@ def _find_extremes(start: int, n: int, sigma: float, scores: Float64Array, scrat
 
 @bare
 def _take_ranking(plan: PairwisePlan, n: int, sample: int, scratch: Scratch) -> None:
-    """Store the terms of a ranking for each position."""
+    """Store the discount, the rank and the sums of the target metric of one ranking for each position."""
     order, position, discounts = scratch.order, scratch.position, plan.discounts
     rank, discount = scratch.rank[sample], scratch.discount[sample]
     for r in range(np.uint64(n)):
@@ -364,16 +364,16 @@ def lay_out(query: int, plan: PairwisePlan, scores: Float64Array, key: int, scra
     needs_ranks = not soft and plan.weighting not in (BY_ROW, BY_LABELS)
     if needs_ranks or not all_selected:
         _rank(scores, start, n, scratch)
-    inside: int = n
+    n_selected: int = n
     if all_selected:
         _place_by_label(query, plan, start, n, n_levels, scores, scratch)
     else:
         _select(plan, query, n, mix(query_key, _SELECTION_KEY), scratch)
-        inside = _place_by_rank(plan, start, n, n_levels, scores, scratch)
+        n_selected = _place_by_rank(plan, start, n, n_levels, scores, scratch)
     _find_extremes(start, n, plan.sigma, scores, scratch)
-    _clear_sums(plan, start, n, inside, scratch)
+    _clear_sums(plan, start, n, n_selected, scratch)
     if soft:
         _draw_rankings(query, plan, scores, start, n, query_key, scratch)
     elif needs_ranks:
         _take_ranking(plan, n, np.int64(0), scratch)
-    return inside
+    return n_selected

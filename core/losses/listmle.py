@@ -109,9 +109,9 @@ class ListMle(Loss):
     """ListMLE: −ln P(ideal ranking), Σ_{t<n} [ln Σ_{k>=t} e^{s_k} − s_t], documents by descending label.
 
     Documents of equal label are in an order drawn in each iteration, or in input order. The value is for the
-    drawn order; training minimises its mean over orders. A document's weight multiplies the term of its
-    choice. Zero on a query of one label, where any order is ideal. Source: Xia et al. 2008; Chen et al. 2009,
-    equation 3.
+    drawn order; training minimises its mean over orders. A document's weight multiplies term t, where t is
+    its position. Zero on a query of one label, where any order is ideal. Source: Xia et al. 2008; Chen et al.
+    2009, equation 3.
     """
 
     name: ClassVar[str] = "listmle"
@@ -136,7 +136,7 @@ class ListMle(Loss):
         """Return whether the order of ties is drawn."""
         return self.ties == "random"
 
-    def idle_hyperparameters(self) -> Mapping[str, str]:
+    def ineffective_hyperparameters(self) -> Mapping[str, str]:
         """Return the seed where no order is drawn."""
         return {} if self.is_random else {"seed": "ties is random"}
 

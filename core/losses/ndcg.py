@@ -22,7 +22,7 @@ class NdcgLoss1(NdcgWeightedLoss):
     source: ClassVar[str] = "Wang et al. 2018, sec. 5.2"
     choose: ClassVar[str] = "A loose but smooth bound is enough, as a baseline for other losses"
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: all pairs, weighted by row."""
         return {"weighting": BY_DISCOUNTED_ROW, "all_pairs": True}
 
@@ -43,7 +43,7 @@ class NdcgLoss2(NdcgWeightedLoss):
         "NDCG is the target, and you prefer a proven bound of NDCG to LambdaRank's heuristic"
     )
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: weights by rank distance."""
         return {"weighting": BY_DISTANCE, "distance_factor": 1.0}
 
@@ -63,6 +63,6 @@ class NdcgLoss2PlusPlus(NdcgWeightedLoss):
 
     mu: float = parameter(5.0, "Weight μ of the NDCG-Loss2 part.", minimum=0.0, maximum=1000.0)
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: weights by ranks and by rank distance."""
         return {"weighting": BY_DISTANCE, "rank_factor": 1.0, "distance_factor": self.mu}

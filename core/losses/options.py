@@ -53,8 +53,8 @@ class PairwiseLoss(Loss):
     )
     normalization: str = parameter(
         "none",
-        "Normalization of pairs by the difference of their scores, and of queries by their gradients: both,"
-        " one or none.",
+        "Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales"
+        " queries by their gradients.",
         choices=("none", "lightgbm", "score-gap"),
         aliases="lambdarank_norm",
     )
@@ -77,8 +77,8 @@ class PairwiseLoss(Loss):
     seed: int | None = seed_parameter("Seed of random selections and rankings")
     missed_labels: str = parameter(
         "multiset",
-        "Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in"
-        " the authors' code. With set: if the ideal top τ has the label, as in the paper.",
+        "Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ,"
+        " as in the authors' code; for set, all of the ideal top τ, as in the paper.",
         choices=("multiset", "set"),
     )
     ranking_model: str = parameter(
@@ -113,37 +113,37 @@ class PairwiseLoss(Loss):
 
     @property
     def _follows_ranks(self) -> bool:
-        weighting = self.parts().get("weighting", BY_ROW)
+        weighting = self.plan_options().get("weighting", BY_ROW)
         return self.truncation_level is not None or weighting not in (BY_ROW, BY_LABELS)
 
-    def idle_hyperparameters(self) -> Mapping[str, str]:
+    def ineffective_hyperparameters(self) -> Mapping[str, str]:
         """Return the hyperparameters of soft assignment and random choices that have no effect."""
-        idle: dict[str, str] = {}
+        ineffective: dict[str, str] = {}
         if not self._follows_ranks:
             drawn = ("assignment", "samples", "noise", "ranking_model")
-            idle |= dict.fromkeys(drawn, "truncation_level is set")
+            ineffective |= dict.fromkeys(drawn, "truncation_level is set")
         elif self.noise == 0.0 and not self._shuffles:
-            idle |= dict.fromkeys(("assignment", "samples"), "noise is above 0")
+            ineffective |= dict.fromkeys(("assignment", "samples"), "noise is above 0")
         if self.noise == 0.0:
-            idle.setdefault("ranking_model", "noise is above 0")
+            ineffective.setdefault("ranking_model", "noise is above 0")
         if self.assignment == "hard":
-            idle |= dict.fromkeys(("samples", "noise", "ranking_model"), "assignment is soft")
+            ineffective |= dict.fromkeys(("samples", "noise", "ranking_model"), "assignment is soft")
         if self.pair_selection is None:
-            idle["missed_labels"] = "pair_selection is set"
+            ineffective["missed_labels"] = "pair_selection is set"
         if not self.is_random:
-            idle["seed"] = "pair_selection is random or all-random, or assignment is soft"
-        return idle
+            ineffective["seed"] = "pair_selection is random or all-random, or assignment is soft"
+        return ineffective
 
     def _bind(self, queries: LabelledQueries) -> PairwiseObjective:
         labels, boundaries = queries.labels, queries.boundaries
         discounts = self.rank_discounts(int(np.diff(boundaries).max(initial=0)) + 1)
-        parts: dict[str, Any] = {
+        plan_options: dict[str, Any] = {
             "all_pairs": False,
             "rank_factor": 0.0,
             "distance_factor": 0.0,
             "link": LOGISTIC,
             "weighting": BY_ROW,
-            **self.parts(),
+            **self.plan_options(),
         }
         plan = pairwise_plan(
             labels,
@@ -163,12 +163,12 @@ class PairwiseLoss(Loss):
             noise=self.noise,
             by_plackett_luce=self.ranking_model == "plackett-luce",
             first_query=queries.first_query,
-            **parts,
+            **plan_options,
         )
         return PairwiseObjective(plan, self.seed or 0)
 
-    def parts(self) -> Mapping[str, Any]:
-        """Return the options of the plan that this loss sets: weighting, factors, link, kind of pairs."""
+    def plan_options(self) -> Mapping[str, Any]:
+        """Return the options of the pairwise plan that differ for this loss, such as weighting and link."""
         return {}
 
     def rank_discounts(self, n: int) -> Float64Array:

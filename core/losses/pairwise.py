@@ -37,13 +37,13 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 
 # e^-600 is far from the smallest normal float64 (e^-708), so r and 1 − r keep full precision.
 _WIDEST_SPREAD = 600.0
-_WIDEST_SPREAD_OF_TWO = 300.0  # the same for products of two exponentials
+_WIDEST_SPREAD_OF_TWO = 300.0  # limit for products of two exponentials
 
 
 class Output(NamedTuple):
-    """Output buffers: float32 for training or float64 for inspection; the other set is empty.
+    """Output buffers: float32 for training or float64 for inspection; those of the other type are empty.
 
-    One type for both, because each type costs a compilation of a quarter of a minute.
+    One class has both, because each argument type of a kernel takes a quarter of a minute to compile.
 
     Attributes:
         gradient: (n_documents,) float32.
@@ -220,21 +220,21 @@ def _add_gradient(
 
 @inlined
 def _partners(
-    part: int, i: int, inside: int, rest: int, stop: int, all_pairs: bool, lower: int, lower_rest: int
+    part: int, i: int, n_selected: int, rest: int, stop: int, all_pairs: bool, lower: int, lower_rest: int
 ) -> tuple[int, int]:
     """Return one of up to three ranges of partners: the lower labels of each segment, or all but i itself."""
     if all_pairs:
         if part == 0:
-            return 0, min(i, inside)
-        return (i + 1, inside) if part == 1 else (rest, stop)
+            return 0, min(i, n_selected)
+        return (i + 1, n_selected) if part == 1 else (rest, stop)
     if part == 0:
-        return lower, inside
+        return lower, n_selected
     return (lower_rest, stop) if part == 1 else (stop, stop)
 
 
 @bare
 def _visit_pairs_by_rank(
-    inside: int, n: int, n_levels: int, by_two: bool, scratch: Scratch, with_value: bool
+    n_selected: int, n: int, n_levels: int, by_two: bool, scratch: Scratch, with_value: bool
 ) -> float:
     """Visit the pairs of plain LambdaRank, two documents of a label at a time; return Σ w φ on request."""
     value, score, exponential, discount = (
@@ -245,14 +245,14 @@ def _visit_pairs_by_rank(
     )
     gradient, hessian, weight = scratch.gradient, scratch.hessian, scratch.weight
     ends, level_at = scratch.level_end, scratch.level
-    rest, stop = inside + rows.BLOCK, n + rows.BLOCK
+    rest, stop = n_selected + rows.BLOCK, n + rows.BLOCK
     total = 0.0
-    i = 0 if inside > 0 else rest
+    i = 0 if n_selected > 0 else rest
     while i < stop:
-        v, level, last = value[i], level_at[i], inside if i < inside else stop
+        v, level, last = value[i], level_at[i], n_selected if i < n_selected else stop
         are_two = by_two and i + 1 < last and level_at[i + 1] == level
-        for part in range(2 if i < inside else 1):
-            begin, end = (ends[level], inside) if part == 0 else (ends[n_levels + level], stop)
+        for part in range(2 if i < n_selected else 1):
+            begin, end = (ends[level], n_selected) if part == 0 else (ends[n_levels + level], stop)
             if begin >= end:
                 continue
             blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
@@ -271,13 +271,13 @@ def _visit_pairs_by_rank(
                 rows.weigh_ranks(begin, blocks, v, value, discount[i], discount, weight)
                 total += rows.sum_logistic_near(i, begin, blocks, score, exponential, weight)
         i += 2 if are_two else 1
-        i = rest if inside <= i < rest else i
+        i = rest if n_selected <= i < rest else i
     return total
 
 
 @bare
 def visit_pairs(
-    query: int, plan: PairwisePlan, inside: int, n: int, scratch: Scratch, with_value: bool, exact: bool
+    query: int, plan: PairwisePlan, n_selected: int, n: int, scratch: Scratch, with_value: bool, exact: bool
 ) -> tuple[float, float]:
     """Visit the pairs of a query that is laid out; return Σ w |φ'| / σ and, on request, Σ w φ."""
     value, score, exponential = scratch.value, scratch.score, scratch.exponential
@@ -288,7 +288,7 @@ def visit_pairs(
     n_levels, kind, link = plan.level_counts[query], plan.weighting, plan.link
     all_pairs, soft = plan.all_pairs, plan.samples > 0
     a, b, table = plan.rank_factor, plan.distance_factor, plan.distance_weights
-    rest, stop = inside + rows.BLOCK, n + rows.BLOCK
+    rest, stop = n_selected + rows.BLOCK, n + rows.BLOCK
     lowest, highest = scratch.extremes[0], scratch.extremes[1]
     near = highest - lowest <= _WIDEST_SPREAD
     smooth = link == LOGISTIC or (link == EXPONENTIAL and highest - lowest <= rows.STEEPEST)
@@ -298,16 +298,16 @@ def visit_pairs(
     plain = not (soft or weighted or plan.by_score_gap or exact)
     if plain and near and link == LOGISTIC and kind == BY_RANKS:
         by_two = highest - lowest <= _WIDEST_SPREAD_OF_TWO
-        return 0.0, _visit_pairs_by_rank(inside, n, n_levels, by_two, scratch, with_value)
+        return 0.0, _visit_pairs_by_rank(n_selected, n, n_levels, by_two, scratch, with_value)
     gradients, total = 0.0, 0.0
     for i in range(stop):
         v = value[i]
-        if inside <= i < rest or (all_pairs and v == 0.0):
+        if n_selected <= i < rest or (all_pairs and v == 0.0):
             continue
         lower, lower_rest = ends[level_at[i]], ends[n_levels + level_at[i]]
         # Two unselected documents are no pair: only a selected document has a second range of partners.
-        for part in range(3 if i < inside else 1):
-            begin, end = _partners(part, i, inside, rest, stop, all_pairs, lower, lower_rest)
+        for part in range(3 if i < n_selected else 1):
+            begin, end = _partners(part, i, n_selected, rest, stop, all_pairs, lower, lower_rest)
             if begin >= end:
                 continue
             blocks = (end - begin + rows.BLOCK - 1) // rows.BLOCK
@@ -335,8 +335,8 @@ def _pairwise_query(
 ) -> tuple[float, float]:
     """Fill the scratch arrays with a query's sums; return the factor to multiply them by, and the loss."""
     n = plan.query_boundaries[query + 1] - plan.query_boundaries[query]
-    inside = lay_out(query, plan, scores, key, scratch)
-    gradients, total = visit_pairs(query, plan, inside, n, scratch, with_value, exact)
+    n_selected = lay_out(query, plan, scores, key, scratch)
+    gradients, total = visit_pairs(query, plan, n_selected, n, scratch, with_value, exact)
     strength = 2.0 * plan.sigma * gradients
     factor = np.log2(1.0 + strength) / strength if plan.by_strength and strength > 0.0 else 1.0
     return factor, factor * total

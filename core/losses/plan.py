@@ -85,7 +85,7 @@ class PairwisePlan(NamedTuple):
 
 
 def pairwise_plan(
-    labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array, **parts: Any
+    labels: FloatArray, query_boundaries: Int64Array, query_weights: Float64Array, **plan_options: Any
 ) -> PairwisePlan:
     """Build a plan from the given parts and the arrays derived from labels: levels, order, bins."""
     levels, level_counts = label_levels(labels, query_boundaries)
@@ -93,7 +93,7 @@ def pairwise_plan(
     holds_zero = np.zeros(len(sizes), bool)
     queries = np.repeat(np.arange(len(sizes)), sizes)
     holds_zero[queries[np.asarray(labels) == 0.0]] = True
-    reach = np.minimum(sizes, parts["truncation_level"])
+    reach = np.minimum(sizes, plan_options["truncation_level"])
     rows = descending_order(labels, query_boundaries)
     label_positions = np.empty(len(rows), np.int64)
     label_positions[rows] = np.arange(len(rows)) - np.repeat(starts, sizes)
@@ -112,7 +112,7 @@ def pairwise_plan(
         label_positions=label_positions,
         level_stops=np.cumsum(level_sizes) - np.repeat(starts, level_counts),
         first_levels=first_levels,
-        **parts,
+        **plan_options,
     )
 
 

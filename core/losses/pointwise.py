@@ -35,8 +35,8 @@ class MeanSquaredError(Loss):
     is_shift_invariant: ClassVar[bool] = False
 
     def _bind(self, queries: LabelledQueries) -> "SquaredErrorObjective":
-        by_query = np.repeat(queries.query_weights, np.diff(queries.boundaries))
-        weights = by_query * queries.each_document_weight()
+        repeated_query_weights = np.repeat(queries.query_weights, np.diff(queries.boundaries))
+        weights = repeated_query_weights * queries.each_document_weight()
         return SquaredErrorObjective(queries.labels, queries.boundaries, weights)
 
 

@@ -89,7 +89,7 @@ class RankSvm(PairwiseLoss):
     source: ClassVar[str] = "Chen et al. 2009, eq. 2"
     choose: ClassVar[str] = "Pairs that are already separated by a margin should have no gradient"
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: the hinge loss of a pair."""
         return {"link": HINGE}
 
@@ -98,8 +98,8 @@ class RankSvm(PairwiseLoss):
 class RankBoost(PairwiseLoss):
     """RankBoost: the exponential of each pair, e^{−σ(s_i − s_j)}.
 
-    Beyond σ(s_i − s_j) = −30 it continues as its tangent, with the curvature kept at the tangent point's, so
-    that values stay finite. Source: Chen et al. 2009, equation 2; Freund et al. 2003.
+    Beyond σ(s_i − s_j) = −30 it continues as its tangent, with the curvature of the point −30, so that values
+    stay finite. Source: Chen et al. 2009, equation 2; Freund et al. 2003.
     """
 
     name: ClassVar[str] = "rankboost"
@@ -111,7 +111,7 @@ class RankBoost(PairwiseLoss):
         " weights"
     )
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: the exponential loss of a pair."""
         return {"link": EXPONENTIAL}
 
@@ -132,7 +132,7 @@ class WeightedRankSvm(EssentialWeightedLoss):
         " have no gradient"
     )
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: the hinge loss of a pair."""
         return {"link": HINGE}
 
@@ -152,6 +152,6 @@ class WeightedRankBoost(EssentialWeightedLoss):
         "NDCG is the target, and judgments have no errors: every wrong pair at the top matters"
     )
 
-    def parts(self) -> Mapping[str, Any]:
+    def plan_options(self) -> Mapping[str, Any]:
         """Return the plan options: the exponential loss of a pair."""
         return {"link": EXPONENTIAL}

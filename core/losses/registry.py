@@ -101,7 +101,7 @@ def check_combination(loss: Loss) -> None:
     defaults = {p.name: p.default for p in parameters_of(type(loss)) if p.name != "seed"}
     problems = [
         InputProblem(f"/{name}", f"has no effect unless {condition}; leave it out")
-        for name, condition in loss.idle_hyperparameters().items()
+        for name, condition in loss.ineffective_hyperparameters().items()
         if name in defaults and getattr(loss, name) != defaults[name]
     ]
     if problems:

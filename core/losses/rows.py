@@ -64,8 +64,8 @@ def weigh_distance(
 ) -> None:
     """Set w = (v_i − v_j)(a ρ_ij + b δ_ij)."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
-        apart = distance_weights[np.uint64(abs(own_rank - rank[j]))]
-        weight[j] = (v - value[j]) * (rank_factor * abs(d - discount[j]) + distance_factor * apart)
+        delta = distance_weights[np.uint64(abs(own_rank - rank[j]))]
+        weight[j] = (v - value[j]) * (rank_factor * abs(d - discount[j]) + distance_factor * delta)
 
 
 @inlined
@@ -137,7 +137,7 @@ def weigh_cascade(
 
 @inlined
 def multiply(begin: int, blocks: int, factor: float, weight: Float64Array) -> None:
-    """Multiply w by the weight of the row's document."""
+    """Multiply w by a factor."""
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         weight[j] *= factor
 
@@ -236,7 +236,7 @@ def add_logistic_gradient_far(
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> float:
-    """The same for scores too far apart to share exponentials."""
+    """Do as `add_logistic_gradient` for scores that are too far apart to share exponentials."""
     total = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
         gap = score[i] - score[j]
@@ -307,7 +307,7 @@ def add_exponential_gradient_far(
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> float:
-    """The same for scores too far apart to share exponentials."""
+    """Do as `add_exponential_gradient` for scores that are too far apart to share exponentials."""
     s = score[i]
     own = 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):
@@ -333,7 +333,7 @@ def add_rank_gradient(
     gradient: Float64Array,
     hessian: Float64Array,
 ) -> None:
-    """`weigh_ranks` and `add_logistic_gradient` in one pass, for the losses where time is counted."""
+    """Do `weigh_ranks` and `add_logistic_gradient` in one pass, for the fast path of LambdaRank."""
     e = exponential[i]
     own_gradient, own_hessian = 0.0, 0.0
     for j in range(np.uint64(begin), np.uint64(begin) + np.uint64(BLOCK) * np.uint64(blocks)):

@@ -1,11 +1,11 @@
 """Selection of documents whose pairs count: the top ranks and, with Lambda-eX, documents they miss.
 
 A pair is kept when at least one of its documents is selected. Plain truncation selects the ranks up to τ. The
-Lambda-eX strategies add documents below τ whose label the current top τ lacks: with deficit[l] = (documents
-of label l in the ideal top τ) − (in the current top τ), label 0 never counted, `static` walks
-down the ranking and takes a document while its label's deficit lasts, `random` does so over a shuffle,
-`all` takes every document whose label has a deficit. `all-static` and `all-random` fall back from `all`
-when it would take every relevant document.
+Lambda-eX strategies add documents below τ whose label the current top τ lacks. The deficit of a label is the
+number of its documents in the ideal top τ minus their number in the current top τ; label 0 never counts.
+`static` walks down the ranking and takes a document while its label's deficit lasts. `random` does so over a
+shuffle. `all` takes every document whose label has a deficit. `all-static` and `all-random` select as `all`
+does, but as `static` and `random` where `all` would take every relevant document.
 
 By the printed rule, labels are sets: every document below τ whose label the ideal top τ holds is missed,
 however many documents of the label the current top τ has. `static` and `random` take h of them, h the

@@ -80,12 +80,12 @@ class Metric(ABC):
 
     def of_ranked(self, ranked: RankedLabels) -> Float64Array:
         """Return the metric of each query from labels that are already ranked by its conventions."""
-        held = self.conventions
-        if held.judged_only:
+        conventions = self.conventions
+        if conventions.judged_only:
             ranked = _only_judged(ranked)
-        values, undefined = self.measure(ranked.first(held.max_documents))
+        values, undefined = self.measure(ranked.first(conventions.max_documents))
         if undefined is not None:
-            substitute = held.queries_without_relevant
+            substitute = conventions.queries_without_relevant
             values[undefined] = np.nan if substitute == "skip" else float(substitute)
         return values
 
@@ -117,10 +117,10 @@ class Metric(ABC):
 
     def contract(self) -> dict[str, Any]:
         """Return the conventions that the metric uses, to be stored with its values."""
-        held = self.conventions
-        limited = () if held.max_documents is None else ("max_documents",)
-        judged = ("judged_only",) if held.judged_only else ()
-        return {name: getattr(held, name) for name in (*self.uses, "ties", *limited, *judged)}
+        conventions = self.conventions
+        limited = () if conventions.max_documents is None else ("max_documents",)
+        judged = ("judged_only",) if conventions.judged_only else ()
+        return {name: getattr(conventions, name) for name in (*self.uses, "ties", *limited, *judged)}
 
 
 def measure_all(
@@ -163,6 +163,6 @@ def _deepest(depths: Sequence[int | None]) -> int | None:
     return max(limits) if len(limits) == len(depths) else None
 
 
-def reach(cutoff: int | None) -> int:
+def finite_cutoff(cutoff: int | None) -> int:
     """Return the cutoff, or a number larger than any list if there is no cutoff."""
     return int(np.iinfo(np.int32).max) if cutoff is None else cutoff

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.errors import InvalidInput
 from core.jit import Kernel, compiled
-from core.metrics.base import Measured, Metric, reach
+from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.ranked import RankedLabels, count_above
 from core.ranges import per_query
 from core.types import Float64Array, Int64Array
@@ -99,7 +99,7 @@ class BinaryMetric(Metric):
 
     def found(self, ranked: RankedLabels) -> Float64Array:
         """Count the relevant documents in the top k."""
-        return self.per_query(count_above, ranked, reach(self.cutoff))
+        return self.per_query(count_above, ranked, finite_cutoff(self.cutoff))
 
     def per_query(self, kernel: Kernel, ranked: RankedLabels, *arguments: Any) -> Float64Array:
         """Call a kernel that computes a number for each query from its ranked labels and the threshold."""
@@ -124,9 +124,11 @@ class AveragePrecision(BinaryMetric):
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return AP@k of each query."""
         grouped = self.conventions.ties == "average"
-        sums = self.per_query(_sum_precisions, ranked, ranked.scores, reach(self.cutoff), grouped)
+        sums = self.per_query(_sum_precisions, ranked, ranked.scores, finite_cutoff(self.cutoff), grouped)
         reachable = self.conventions.precision_sum_over == "reachable"
-        return np.asarray(sums / (np.minimum(relevant, reach(self.cutoff)) if reachable else relevant))
+        return np.asarray(
+            sums / (np.minimum(relevant, finite_cutoff(self.cutoff)) if reachable else relevant)
+        )
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ class ReciprocalRank(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return RR@k of each query."""
-        ranks = self.per_query(_first_relevant, ranked, reach(self.cutoff))
+        ranks = self.per_query(_first_relevant, ranked, finite_cutoff(self.cutoff))
         return np.where(ranks > 0, 1.0 / np.maximum(ranks, 1), 0.0)
 
 
@@ -262,4 +264,4 @@ class RankBiasedPrecision(BinaryMetric):
 
     def values(self, ranked: RankedLabels, relevant: Float64Array) -> Float64Array:
         """Return RBP@k of each query."""
-        return self.per_query(_sum_persistent, ranked, reach(self.cutoff), self.persistence)
+        return self.per_query(_sum_persistent, ranked, finite_cutoff(self.cutoff), self.persistence)

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from core.jit import compiled
-from core.metrics.base import Measured, Metric, reach
+from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.dcg import max_dcg
 from core.metrics.ranked import RankedLabels, label_gains
 from core.ranges import per_query
@@ -19,17 +19,18 @@ def _sum_stops(
     last: int,
     query_boundaries: Int64Array,
     gains: Float64Array,
-    of_perfect: float,
+    gain_divisor: float,
     cutoff: int,
     sums: Float64Array,
 ) -> None:
+    """Sum 1/rank times the probability that the user stops at the rank."""
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
-        total, going_on = 0.0, 1.0
+        total, continuation = 0.0, 1.0
         for row in range(start, min(stop, start + cutoff)):
-            satisfaction = gains[row] / of_perfect
-            total += going_on * satisfaction / (row - start + 1.0)
-            going_on *= 1.0 - satisfaction
+            satisfaction = gains[row] / gain_divisor
+            total += continuation * satisfaction / (row - start + 1.0)
+            continuation *= 1.0 - satisfaction
         sums[query] = total
 
 
@@ -52,9 +53,11 @@ class ExpectedReciprocalRank(Metric):
         Raises:
             InvalidInput: When a label is above the conventions' `max_label`.
         """
-        held = self.conventions
+        conventions = self.conventions
         self.check_labels(ranked.ideal.largest)
-        largest = float(label_gains(held.gain, np.array([float(held.max_label)]))[0])
-        gained = ranked.ranking.gains(held.gain)
-        sums = per_query(_sum_stops, ranked.ranking.boundaries, gained, 1.0 + largest, reach(self.cutoff))
-        return sums, max_dcg(ranked.ideal, held, 1) == 0.0
+        largest = float(label_gains(conventions.gain, np.array([float(conventions.max_label)]))[0])
+        gained = ranked.ranking.gains(conventions.gain)
+        sums = per_query(
+            _sum_stops, ranked.ranking.boundaries, gained, 1.0 + largest, finite_cutoff(self.cutoff)
+        )
+        return sums, max_dcg(ranked.ideal, conventions, 1) == 0.0

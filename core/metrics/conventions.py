@@ -74,12 +74,12 @@ class Conventions:
 
     def to_json(self) -> dict[str, Any]:
         """Return all conventions, and the name of their preset or None."""
-        held = asdict(self)
+        values = asdict(self)
         if self.max_documents is None:  # so that workers of earlier releases accept the job
-            del held["max_documents"]
+            del values["max_documents"]
         if not self.judged_only:
-            del held["judged_only"]
-        return {"preset": preset_of(self), **held}
+            del values["judged_only"]
+        return {"preset": preset_of(self), **values}
 
 
 DEFAULT = Conventions()

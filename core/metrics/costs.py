@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.jit import compiled
-from core.metrics.base import Measured, Metric, reach
+from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.dcg import max_dcg, sum_gains, weights
 from core.metrics.ranked import RankedLabels
 from core.ranges import per_query
@@ -34,6 +34,7 @@ def _sum_swaps(
     weights: Float64Array,
     sums: Float64Array,
 ) -> None:
+    """Sum each gain times the sum of |1/D_i − 1/D_j| over the ranks j above its rank i."""
     for query in range(first, last):
         start, stop = query_boundaries[query], query_boundaries[query + 1]
         above = 0.0
@@ -92,7 +93,7 @@ class NdcgCost(Metric):
         boundaries = ranked.ranking.boundaries
         lost = 1.0 - weights(self.conventions, boundaries)
         gained = ranked.ranking.gains(self.conventions.gain)
-        return sum_gains(gained, boundaries, lost, reach(None))
+        return sum_gains(gained, boundaries, lost, finite_cutoff(None))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from core.jit import compiled
-from core.metrics.base import Measured, Metric, reach
+from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.conventions import Conventions
 from core.metrics.ranked import Ideal, RankedLabels
 from core.ranges import per_query
@@ -50,12 +50,15 @@ def _sum_gains(
         sums[query] = total
 
 
-def max_dcg(ideal: Ideal, held: Conventions, cutoff: int | None = None) -> Float64Array:
-    """Return the DCG of each query's ideal ranking, cached in `ideal`."""
+def max_dcg(ideal: Ideal, conventions: Conventions, cutoff: int | None = None) -> Float64Array:
+    """Return the DCG of each query's ideal ranking up to a cutoff, cached in `ideal`."""
     return ideal.once(
-        ("max_dcg", held.gain, held.discount, cutoff),
+        ("max_dcg", conventions.gain, conventions.discount, cutoff),
         lambda: sum_gains(
-            ideal.gains(held.gain), ideal.boundaries, weights(held, ideal.boundaries), reach(cutoff)
+            ideal.gains(conventions.gain),
+            ideal.boundaries,
+            weights(conventions, ideal.boundaries),
+            finite_cutoff(cutoff),
         ),
     )
 
@@ -106,14 +109,19 @@ class Dcg(Metric):
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return DCG@k of each query."""
-        held = self.conventions
+        conventions = self.conventions
         ranking = ranked.ranking
-        gained, by_rank = ranking.gains(held.gain), weights(held, ranking.boundaries)
-        if held.ties == "average":
+        gained, by_rank = ranking.gains(conventions.gain), weights(conventions, ranking.boundaries)
+        if conventions.ties == "average":
             return per_query(
-                _sum_tied_gains, ranking.boundaries, gained, ranked.scores, by_rank, reach(self.cutoff)
+                _sum_tied_gains,
+                ranking.boundaries,
+                gained,
+                ranked.scores,
+                by_rank,
+                finite_cutoff(self.cutoff),
             ), None
-        return sum_gains(gained, ranking.boundaries, by_rank, reach(self.cutoff)), None
+        return sum_gains(gained, ranking.boundaries, by_rank, finite_cutoff(self.cutoff)), None
 
 
 @dataclass(frozen=True)
@@ -137,9 +145,9 @@ class Ndcg(Dcg):
 
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return NDCG@k of each query, undefined where no document has a gain."""
-        reached, _ = super().measure(ranked)
+        dcg, _ = super().measure(ranked)
         ideal = max_dcg(ranked.ideal, self.conventions, self.cutoff)
-        values: Float64Array = np.divide(reached, ideal, out=np.zeros_like(reached), where=ideal > 0.0)
+        values: Float64Array = np.divide(dcg, ideal, out=np.zeros_like(dcg), where=ideal > 0.0)
         if self.conventions.short_lists == "zero" and self.cutoff is not None:
             values[np.diff(ranked.ranking.boundaries) < self.cutoff] = 0.0
         return values, ideal <= 0.0

@@ -11,7 +11,7 @@ from core.metrics.ranked import RankedLabels
 from core.ranges import over_ranges
 from core.types import Float64Array, Int64Array
 
-_BELOW_JUDGED = -1e-300  # labels below 0: in the pool, but not judged (trec_eval)
+_JUDGED_THRESHOLD = -1e-300  # judged labels are above; labels below 0 are pooled only (trec_eval)
 _EPSILON = 1e-5  # trec_eval's INFAP_EPSILON
 
 
@@ -26,7 +26,7 @@ def _count_preferences(
     found: Int64Array,
     above_found: Int64Array,
 ) -> None:
-    """Count each query's retrieved relevant documents, and sum the non-relevant documents above each."""
+    """Count each query's relevant documents, and sum the non-relevant documents above each, at most R."""
     for query in range(first, last):
         most, above = np.int64(relevant[query]), 0
         for row in range(query_boundaries[query], query_boundaries[query + 1]):
@@ -85,8 +85,8 @@ class Bpref(BinaryMetric):
         counts = found, above_found
         n = len(relevant)
         over_ranges(_count_preferences, n, boundaries, labels, threshold, relevant, *counts, work=len(labels))
-        judged = ranked.ideal.count_above(_BELOW_JUDGED)
-        # Without non-relevant documents the numerator is 0, so any bound will do.
+        judged = ranked.ideal.count_above(_JUDGED_THRESHOLD)
+        # Without judged non-relevant documents `above_found` is 0, and the bound has no effect.
         bound = np.maximum(np.minimum(relevant, judged - relevant), 1.0)
         # Integers until the last step, so that preferences that cancel give exactly 0.
         return np.asarray((found * bound - above_found) / (bound * relevant))
@@ -96,9 +96,9 @@ class Bpref(BinaryMetric):
 class InferredAveragePrecision(BinaryMetric):
     """Average precision, inferred from a pool of which a random part was judged.
 
-    infAP = (1/R) Σ_{relevant at rank r} (1 + p (n + ε) / (n + m + 2ε)) / r, where ε = 1e-5 and p
-    pooled, n relevant and m non-relevant documents rank above r. Documents with a label below 0 are pooled,
-    but not judged; documents without a label are not pooled.
+    infAP = (1/R) Σ_{relevant at rank r} (1 + p (n + ε) / (n + m + 2ε)) / r, where ε = 1e-5. Above rank r
+    are p pooled documents, n of them relevant and m judged non-relevant. Documents with a label below 0 are
+    pooled, but not judged; documents without a label are not pooled.
 
     Source: Yilmaz and Aslam 2006, as trec_eval's `infAP`.
     """

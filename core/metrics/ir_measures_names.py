@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from core.errors import InvalidInput
 
-# `Rprec` and `infAP` are also names of trec_eval, with the conventions of trec_eval.
+# `Rprec` and `infAP` are left out: they are names of trec_eval, too, and imply its conventions.
 IR_MEASURES_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "nDCG": "ndcg",

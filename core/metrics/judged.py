@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from core.metrics.base import Measured, Metric, reach
+from core.metrics.base import Measured, Metric, finite_cutoff
 from core.metrics.ranked import RankedLabels, count_above
 from core.ranges import per_query
 
@@ -28,6 +28,8 @@ class Judged(Metric):
     def measure(self, ranked: RankedLabels) -> Measured:
         """Return the share of each query, undefined where nothing was retrieved."""
         boundaries = ranked.ranking.boundaries
-        judged = per_query(count_above, boundaries, ranked.ranking.labels, -np.inf, reach(self.cutoff))
-        counted = np.minimum(np.diff(boundaries), reach(self.cutoff))
+        judged = per_query(
+            count_above, boundaries, ranked.ranking.labels, -np.inf, finite_cutoff(self.cutoff)
+        )
+        counted = np.minimum(np.diff(boundaries), finite_cutoff(self.cutoff))
         return judged / np.maximum(counted, 1), counted == 0

@@ -157,18 +157,18 @@ class RankedLabels:
         """(n_ranked,) scores of the ranked documents."""
         return self.document_scores[self.ranking.rows]
 
-    def first(self, documents: int | None) -> "RankedLabels":
-        """Return the rankings cut off after `documents` documents, unchanged for None; cached."""
-        if documents is None:
+    def first(self, depth: int | None) -> "RankedLabels":
+        """Return the top `depth` documents of each ranking, all documents for None; cached."""
+        if depth is None:
             return self
-        if documents not in self._firsts:
+        if depth not in self._firsts:
             rows, boundaries = self.ranking.rows, self.ranking.boundaries
             ranks = np.arange(len(rows)) - np.repeat(boundaries[:-1], np.diff(boundaries))
             ranking = Ranking(
-                rows[ranks < documents], _boundaries_of_first(documents, boundaries), self.ideal.documents
+                rows[ranks < depth], _boundaries_of_first(depth, boundaries), self.ideal.documents
             )
-            self._firsts[documents] = RankedLabels(ranking, self.document_scores, self.ideal)
-        return self._firsts[documents]
+            self._firsts[depth] = RankedLabels(ranking, self.document_scores, self.ideal)
+        return self._firsts[depth]
 
 
 def order_by_score(
@@ -186,7 +186,7 @@ def order_by_score(
         query_boundaries: (n_queries + 1,) offsets.
         ties: `docid` puts the larger document id first, scores compared as float32; else input order.
         document_ids: (n_documents,) ids for `docid`; input order if left out.
-        depth: Number of top rows of each query to return; None for all. Ignored with `docid`.
+        depth: Number of top rows of each query to return; None for all. Ignored if ids break ties.
     """
     boundaries, values = for_kernels(query_boundaries, np.int64), for_kernels(scores, np.float64)
     if ties != "docid" or document_ids is None:
@@ -208,7 +208,7 @@ def ideal_labels(labels: FloatArray, query_boundaries: Int64Array) -> Ideal:
     documents = Labels(judged, boundaries)
     missing = np.isnan(judged)
     if missing.any():
-        boundaries = _kept(~missing, boundaries)
+        boundaries = _kept_boundaries(~missing, boundaries)
         judged = judged[~missing]
     order = order_by_score(judged, boundaries)
     return Ideal(judged[order], boundaries, documents=documents)
@@ -238,7 +238,7 @@ def rank_labels(
     absent = np.isnan(values)
     if absent.any():
         retrieved = np.flatnonzero(~absent)
-        boundaries = _kept(~absent, boundaries)
+        boundaries = _kept_boundaries(~absent, boundaries)
         if document_ids is not None and ties == "docid":
             document_ids = _taken(document_ids, retrieved)
         order = order_by_score(
@@ -302,14 +302,15 @@ def _order(
                 rows[first + place] = start + order[place]
 
 
-def _boundaries_of_first(documents: int | None, boundaries: Int64Array) -> Int64Array:
-    """Return the boundaries of the top `documents` documents of each query."""
-    if documents is None:
+def _boundaries_of_first(depth: int | None, boundaries: Int64Array) -> Int64Array:
+    """Return the boundaries of the top `depth` documents of each query."""
+    if depth is None:
         return boundaries
-    return np.concatenate(([0], np.cumsum(np.minimum(np.diff(boundaries), documents))))
+    return np.concatenate(([0], np.cumsum(np.minimum(np.diff(boundaries), depth))))
 
 
-def _kept(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
+def _kept_boundaries(mask: np.ndarray, boundaries: Int64Array) -> Int64Array:
+    """Return the boundaries of the queries after all rows outside the mask are removed."""
     counts = np.concatenate(([0], np.cumsum(mask)))
     return np.ascontiguousarray(counts[boundaries], np.int64)
 

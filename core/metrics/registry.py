@@ -77,9 +77,9 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
     Args:
         text: A name, with a cutoff as in `ndcg@10`, a recall as in `iprec@0.1`, or a persistence as in
             `rbp(0.95)`. `ndcg(judged)@10` and `rbp(0.95,judged)` remove unjudged documents from the ranking,
-            as trec_eval's -J does. Names of trec_eval alone, such as `ndcg_cut_10`, imply its conventions
-            whatever the contract, see `trec_eval_conventions`. Names of ir_measures, such as `nDCG@10`, are
-            aliases of ours.
+            as trec_eval's -J does. Names that only trec_eval has, such as `ndcg_cut_10`, imply its
+            conventions, see `trec_eval_conventions`. Names of ir_measures, such as `nDCG@10`, are aliases of
+            our names.
         contract: The conventions: a preset, an object, or None for the default.
 
     Raises:
@@ -94,17 +94,18 @@ def parse_metric(text: str, contract: str | Mapping[str, Any] | Conventions | No
         >>> parse_metric("nDCG@10") == parse_metric("ndcg@10")
         True
     """
-    held = conventions(contract)
+    metric_conventions = conventions(contract)
     translated = from_trec_eval(text)
     if translated is not None:
-        return _parsed(translated, text, trec_eval_conventions(held))
-    return _parsed(from_ir_measures(text) or text, text, held)
+        return _parsed(translated, text, trec_eval_conventions(metric_conventions))
+    return _parsed(from_ir_measures(text) or text, text, metric_conventions)
 
 
 def metric_name(text: str) -> str:
-    """Return the name under which a metric is stored and shown: ours for ir_measures', else as written.
+    """Return the name under which a metric is stored and shown.
 
-    A name of trec_eval alone is kept, because it implies the conventions of trec_eval.
+    A name of ir_measures is replaced by our name. A name that only trec_eval has is kept, because it implies
+    the conventions of trec_eval.
 
     Raises:
         InvalidInput: As for `parse_metric`.
@@ -131,7 +132,7 @@ def check_differences(text: str) -> None:
         )
 
 
-def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
+def _parsed(spelling: str, text: str, metric_conventions: Conventions) -> Metric:
     match = _SPELLING.fullmatch(spelling)
     kind = METRICS.get(match["name"]) if match else None
     if match is None or kind is None or (match["recall"] and kind is not InterpolatedPrecision):
@@ -150,8 +151,8 @@ def _parsed(spelling: str, text: str, held: Conventions) -> Metric:
             raise InvalidInput.at("", f"{kind.name} has no number in brackets; write {kind.name}")
         parts["persistence"] = float(persistence)
     if "judged" in arguments:
-        held = replace(held, judged_only=True)
-    return kind(**parts, conventions=held)
+        metric_conventions = replace(metric_conventions, judged_only=True)
+    return kind(**parts, conventions=metric_conventions)
 
 
 def _suggestion(text: str) -> str:
@@ -168,8 +169,8 @@ def _suggestion(text: str) -> str:
     match = _MISSPELT.fullmatch(text)
     name, cutoff = (match["name"], match["cutoff"]) if match else (text, None)
     spelled = {
-        theirs: f"{ours}@{cutoff}" if cutoff and METRICS[ours].takes_cutoff else ours
-        for theirs, ours in known.items()
+        alias: f"{metric}@{cutoff}" if cutoff and METRICS[metric].takes_cutoff else metric
+        for alias, metric in known.items()
     }
     return did_you_mean(name, spelled) or (
         f"known are {', '.join(METRICS)}, with a cutoff as in ndcg@10, and the names of trec_eval and"

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from core.metrics.conventions import PRESETS, Conventions
 
-# Names that both have, `map`, `bpref` and `ndcg`, are ours and follow the contract.
+# `map`, `bpref` and `ndcg` are also our names. They are left out, so that they follow the contract.
 TREC_EVAL_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "recip_rank": "mrr",
@@ -61,11 +61,11 @@ def trec_eval_spelling(name: str) -> str | None:
     return name if name == "bpref" else None
 
 
-def trec_eval_conventions(held: Conventions) -> Conventions:
-    """Return trec_eval's conventions, with the values of its options -l, -M and -J from `held`."""
+def trec_eval_conventions(conventions: Conventions) -> Conventions:
+    """Return trec_eval's conventions, with the values of its options -l, -M and -J from `conventions`."""
     return replace(
         PRESETS["trec_eval"],
-        relevance_threshold=held.relevance_threshold,
-        max_documents=held.max_documents,
-        judged_only=held.judged_only,
+        relevance_threshold=conventions.relevance_threshold,
+        max_documents=conventions.max_documents,
+        judged_only=conventions.judged_only,
     )

@@ -249,5 +249,5 @@ def _as_httpx_errors() -> Iterator[None]:
     try:
         yield
     except tuple(_HTTPX_ERRORS) as error:
-        kind = next(ours for theirs, ours in _HTTPX_ERRORS.items() if isinstance(error, theirs))
+        kind = next(target for source, target in _HTTPX_ERRORS.items() if isinstance(error, source))
         raise kind(str(error)) from error

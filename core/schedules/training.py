@@ -70,7 +70,7 @@ def training_of_run(
     if models:
         spec["scorer"] = {**spec["scorer"], "models": [reference(model) for model in models]}
     if spec.get("automatic"):
-        choice = _sizes(requested, statistics)
+        choice = _automatic_choice(requested, statistics)
         spec["automatic"] = write_entries(choice)
         spec["hyperparameters"] = {**spec["hyperparameters"], **choice.chosen}
     return TrainJob.from_json(spec)
@@ -93,14 +93,14 @@ def study_of_run(
     datasets = {"dataset_id": dataset_ids["train"], "test_dataset_id": dataset_ids.get("test")}
     base = {**resolved["base"], **datasets}
     if (requested["base"].get("hyperparameters") or {}).get("auto"):
-        chosen = _sizes(requested["base"], statistics).chosen
+        chosen = _automatic_choice(requested["base"], statistics).chosen
         base["hyperparameters"] = {**base["hyperparameters"], **chosen}
     limit = sampler_limit(resolved["sampler"], search_space(resolved["search_space"]), base)
     own = {name: value for name, value in resolved.items() if name != "kind"}
     return {**own, **datasets, "base": base, "sampler_limit": limit}
 
 
-def _sizes(requested: Stored, statistics: Stored | None) -> AutomaticChoice:
+def _automatic_choice(requested: Stored, statistics: Stored | None) -> AutomaticChoice:
     """Choose the automatic hyperparameters of a training by the size of its dataset."""
     given = requested["hyperparameters"]
     return AutomaticChoice.for_dataset(statistics, requested.get("features"), given)

@@ -63,12 +63,12 @@ def evaluate(
     for layer in range(n_hidden):
         if layer:
             _products(scratch, places[layer - 1], layout, weights, layer, places[layer])
-        _finish(scratch, places[layer], layout[layer], weights, activation)
+        _normalise_and_activate(scratch, places[layer], layout[layer], weights, activation)
     for row in range(BLOCK):
         line_at = places[n_hidden - 1, UNITS_AT] + row * output[WIDTH]
         products = lane_products(scratch, line_at, weights, output[WEIGHTS_AT], output[WIDTH])
         scores[row] = products + weights[output[BIAS_AT]]
-    at = _back(scratch, places, layout, weights, back_layout, back_weights, activation)
+    at = _backpropagate(scratch, places, layout, weights, back_layout, back_weights, activation)
     for row in range(BLOCK):
         line = scratch[at + row * width : at + (row + 1) * width]
         for unit in range(width):
@@ -91,7 +91,7 @@ def _products(
 
 
 @fused_bare
-def _finish(
+def _normalise_and_activate(
     scratch: Float64Array, place: Int64Array, layer: Int64Array, weights: Float64Array, activation: int
 ) -> None:
     """Normalise and activate the sums of a layer, and store the values that derivatives need."""
@@ -114,7 +114,7 @@ def _finish(
 
 
 @fused_bare
-def _back(
+def _backpropagate(
     scratch: Float64Array,
     places: Int64Array,
     layout: Int64Array,
@@ -169,7 +169,7 @@ def _through_activation(
             for unit in range(n_units):
                 line[unit] *= scales[unit]
             mean = lane_products(scratch, begin, weights, norm_at + 2 * width, width) / n_units
-            along = lane_products(scratch, begin, scratch, normed_at, width) / n_units
+            projection = lane_products(scratch, begin, scratch, normed_at, width) / n_units
             factor = scratch[place[FACTORS_AT] + row]
             for unit in range(n_units):
-                line[unit] = factor * (line[unit] - mean - along * scratch[normed_at + unit])
+                line[unit] = factor * (line[unit] - mean - projection * scratch[normed_at + unit])

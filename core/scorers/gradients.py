@@ -6,7 +6,8 @@ centre of each scaled feature, which also replaces missing values.
 
 The path is divided into parts, and each part is integrated by Lobatto's rule with four points. The known
 change of the score on a part gives the rule's error. The worst parts are halved until the sum of errors is at
-most `TOLERANCE` of the sum of changes, or `MAX_POINTS` are evaluated. A linear scorer is explained exactly.
+most `TOLERANCE` times the sum of absolute changes, or `MAX_POINTS` are evaluated. A linear scorer is
+explained exactly.
 """
 
 from dataclasses import dataclass, replace
@@ -46,8 +47,10 @@ class IntegratedGradients:
         self._network = network
         self.steps = explanation_steps(network)
         n_inputs = network.inputs.n_inputs
-        of_inputs = replace(network, feature_names=("",) * n_inputs, inputs=InputTransform.unscaled(n_inputs))
-        self.base = float(of_inputs.score(np.zeros((1, n_inputs)))[0])
+        network_of_inputs = replace(
+            network, feature_names=("",) * n_inputs, inputs=InputTransform.unscaled(n_inputs)
+        )
+        self.base = float(network_of_inputs.score(np.zeros((1, n_inputs)))[0])
 
     def of(self, features: FloatArray) -> tuple[Float64Array, Float64Array]:
         """Explain documents.
@@ -61,10 +64,10 @@ class IntegratedGradients:
             `TOLERANCE` of the total change of the score along the path.
         """
         inputs = self._network.inputs(features)
-        added = inputs * self.mean_gradients(inputs)
+        of_inputs = inputs * self.mean_gradients(inputs)
         n_features = self._network.n_features
-        contributions = added[:, :n_features].copy()
-        contributions[:, self._network.inputs.indicators] += added[:, n_features:]
+        contributions = of_inputs[:, :n_features].copy()
+        contributions[:, self._network.inputs.indicators] += of_inputs[:, n_features:]
         return np.full(len(inputs), self.base), contributions
 
     def mean_gradients(self, inputs: Float64Array) -> Float64Array:
@@ -75,13 +78,13 @@ class IntegratedGradients:
         slopes = _products(inputs, self._network.packed, 0)
         means = np.empty_like(slopes)
         for slope, mean in zip(slopes, means, strict=True):
-            mean[:] = IntegrationPath(self._network, self._back, slope).mean_gradient()
+            mean[:] = IntegrationPath(self._network, self._transposed, slope).mean_gradient()
         # Chain rule: the derivative of a first-layer sum with respect to an input is the weight.
-        return _products(means[:, : first.weights.shape[1]], self._back, 0)[:, : inputs.shape[1]]
+        return _products(means[:, : first.weights.shape[1]], self._transposed, 0)[:, : inputs.shape[1]]
 
     @cached_property
-    def _back(self) -> PackedNetwork:
-        return packed_back(self._network)
+    def _transposed(self) -> PackedNetwork:
+        return packed_transposed(self._network)
 
 
 def explanation_steps(network: Network) -> int:
@@ -92,11 +95,11 @@ def explanation_steps(network: Network) -> int:
         return steps
     n_weights = sum(layer.weights.size for layer in others[:-1])
     n_units = sum(len(layer.weights) for layer in others)
-    each = _STEPS_PER_POINT + _STEPS_PER_UNIT * n_units + n_weights // _WEIGHTS_PER_STEP
-    return steps + MAX_POINTS * each
+    steps_per_point = _STEPS_PER_POINT + _STEPS_PER_UNIT * n_units + n_weights // _WEIGHTS_PER_STEP
+    return steps + MAX_POINTS * steps_per_point
 
 
-def packed_back(network: Network) -> PackedNetwork:
+def packed_transposed(network: Network) -> PackedNetwork:
     """Pack the transposed weights of the hidden layers for backpropagation."""
     layers = [Layer(each.weights.T, np.zeros(len(each.weights), np.float32)) for each in network.layers[:-1]]
     return PackedNetwork.of((*layers, network.layers[-1]))
@@ -108,7 +111,7 @@ class IntegrationPath:
 
     Attributes:
         network: The network.
-        back: See `packed_back`.
+        back: See `packed_transposed`.
         slopes: (width,) change of the first layer's sums along the path.
     """
 

@@ -100,7 +100,7 @@ class InputTransform:
         sums, squares, counts = (np.zeros(n_features) for _ in range(3))
         for _, block in row_blocks(features):
             on_block()
-            values = _finite(block, log1p=log1p)
+            values = _finite_or_nan(block, log1p=log1p)
             counts += np.isfinite(values).sum(axis=0)
             sums += np.nansum(values, axis=0)
         means = sums / np.maximum(counts, 1)
@@ -108,14 +108,14 @@ class InputTransform:
         if kind == "standard":
             for _, block in row_blocks(features):
                 on_block()
-                squares += np.nansum((_finite(block, log1p=log1p) - means) ** 2, axis=0)
+                squares += np.nansum((_finite_or_nan(block, log1p=log1p) - means) ** 2, axis=0)
             deviations = np.sqrt(squares / np.maximum(counts, 1))
             # A constant feature has no information; rounding must not add any.
             deviations[deviations <= 1e-12 * np.maximum(np.abs(means), 1e-300)] = 1.0
         knots, targets = np.empty((0, 0)), np.empty((0, 0))
         if kind == "rank-gauss":
             rows = np.arange(0, n_rows, max(1, -(-n_rows // _SAMPLE_ROWS)))
-            knots, targets = _quantiles(_finite(features[rows], log1p=log1p))
+            knots, targets = _quantiles(_finite_or_nan(features[rows], log1p=log1p))
         lacking = np.flatnonzero(counts < n_rows) if missing_indicators else np.empty(0, np.int64)
         return cls(
             kind,
@@ -177,8 +177,8 @@ def _signed_log1p(values: Float64Array) -> Float64Array:
     return found
 
 
-def _finite(block: Float32Array, *, log1p: bool) -> Float64Array:
-    """Return features in float64, by log1p on request, with NaN for values that are not finite."""
+def _finite_or_nan(block: Float32Array, *, log1p: bool) -> Float64Array:
+    """Return features in float64, NaN where not finite, transformed by log1p on request."""
     values = block.astype(np.float64)
     values[~np.isfinite(values)] = np.nan
     return _signed_log1p(values) if log1p else values

@@ -107,7 +107,7 @@ class TreeModel:
         """Return the scores of features in the model's precision; see `Forest.score`."""
         if not isinstance(features, SelectedFeatures):  # selected features are float32
             features = rounded(features, self.precision)
-        return finite(self.forest.score(features, threads))
+        return checked_finite(self.forest.score(features, threads))
 
 
 def rounded(features: FloatArray, precision: Precision) -> FloatArray:
@@ -120,7 +120,7 @@ def categories_by_name(model: ScoringModel, feature_names: tuple[str, ...]) -> d
     return {feature_names[column]: each for column, each in model.categories.items()}
 
 
-def finite(scores: Float64Array) -> Float64Array:
+def checked_finite(scores: Float64Array) -> Float64Array:
     """Return scores, (n_documents,), after a check that all are finite.
 
     Raises:

@@ -14,7 +14,7 @@ from core.data.features import SelectedFeatures, row_blocks
 from core.errors import ModelError
 from core.scorers.inputs import InputTransform, as_float32
 from core.scorers.kernels import BLOCK, RELU, SIGMOID, TANH, score
-from core.scorers.model import finite
+from core.scorers.model import checked_finite
 from core.scorers.packing import Layer, PackedNetwork
 from core.scorers.parameters import ACTIVATIONS
 from core.types import Float32Array, Float64Array, FloatArray, Precision
@@ -101,7 +101,7 @@ class Network:
         """
         if len(features.shape) != 2 or features.shape[1] != self.n_features:
             raise ModelError(f"the model needs {self.n_features} features, but got {features.shape[-1]}")
-        return finite(self._scores(features, threads))
+        return checked_finite(self._scores(features, threads))
 
     def _scores(self, features: FloatArray | SelectedFeatures, threads: int) -> Float64Array:
         if isinstance(features, SelectedFeatures):

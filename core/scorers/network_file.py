@@ -38,7 +38,7 @@ def is_safetensors(content: bytes) -> bool:
     return 2 <= size <= min(_MAX_HEADER_BYTES, len(content) - 8) and content[8:9] == b"{"
 
 
-def described(content: bytes) -> dict[str, Any]:
+def read_description(content: bytes) -> dict[str, Any]:
     """Return the JSON in the metadata of a safetensors file of Rankery.
 
     Raises:
@@ -55,8 +55,8 @@ def described(content: bytes) -> dict[str, Any]:
     return description
 
 
-def _is_current(release: object) -> bool:
-    return type(release) is int and release == FORMAT  # True is equal to 1
+def _is_current(format_number: object) -> bool:
+    return type(format_number) is int and format_number == FORMAT  # True is equal to 1
 
 
 def tensors_of(content: bytes) -> dict[str, NDArray[Any]]:
@@ -71,7 +71,7 @@ def tensors_of(content: bytes) -> dict[str, NDArray[Any]]:
         raise ModelError("the model's file is damaged") from error
 
 
-def packed(description: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> bytes:
+def safetensors_bytes(description: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> bytes:
     """Return the content of a safetensors file; the same arguments give the same bytes."""
     text = json.dumps({"format": FORMAT, **description}, sort_keys=True, separators=(",", ":"))
     arrays = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
@@ -92,7 +92,7 @@ def write_network(network: Network) -> bytes:
         "activation": network.activation,
         "layers": len(network.layers),
     }
-    return packed(description, tensors)
+    return safetensors_bytes(description, tensors)
 
 
 def read_network(content: bytes) -> Network:
@@ -101,7 +101,7 @@ def read_network(content: bytes) -> Network:
     Raises:
         ModelError: The file is damaged, or is not a network.
     """
-    description, tensors = described(content), tensors_of(content)
+    description, tensors = read_description(content), tensors_of(content)
     if description.get("kind") != KIND:
         raise ModelError("the file is not a network")
     names = description.get("feature_names")

@@ -1,7 +1,7 @@
 """Read any stored model."""
 
 from core.scorers.model import ScoringModel, TreeModel
-from core.scorers.network_file import described, is_safetensors, read_network
+from core.scorers.network_file import is_safetensors, read_description, read_network
 from core.scorers.sum import KIND, read_sum
 from core.scoring.model_text import ModelText
 from core.types import Precision
@@ -12,13 +12,13 @@ def read_model(content: bytes, precision: Precision = "float32") -> ScoringModel
 
     Args:
         content: Content of the model file.
-        precision: Precision of the features that its trees were trained on; a safetensors file has its own.
+        precision: Precision of the training features of trees; a safetensors file determines its precision.
 
     Raises:
         ModelError: The file is damaged, or of another format.
     """
     if not is_safetensors(content):
         return TreeModel(ModelText.read(content), precision)
-    if described(content).get("kind") == KIND:
+    if read_description(content).get("kind") == KIND:
         return read_sum(content)
     return read_network(content)

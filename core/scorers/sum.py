@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 from core.data.categories import Categories
 from core.data.features import Features, SelectedFeatures, select_columns
 from core.errors import ModelError
-from core.scorers.model import ScoringModel, TreeModel, finite
-from core.scorers.network_file import described, is_safetensors, packed, read_network, tensors_of
+from core.scorers.model import ScoringModel, TreeModel, checked_finite
+from core.scorers.network_file import (
+    is_safetensors,
+    read_description,
+    read_network,
+    safetensors_bytes,
+    tensors_of,
+)
 from core.scorers.parameters import MAX_MEMBERS, WeightedSum
 from core.scoring.model_text import ModelText
 from core.types import Float64Array, FloatArray, Int64Array, Precision
@@ -48,7 +54,7 @@ class Member:
         """
         if not is_safetensors(self.content):
             return TreeModel(ModelText.read(self.content), self.precision)
-        if described(self.content).get("kind") == KIND:
+        if read_description(self.content).get("kind") == KIND:
             raise ModelError(f"{self.reference} is a sum of models itself; list its members instead")
         return read_network(self.content)
 
@@ -143,10 +149,10 @@ class Sum:
                 f"the model needs {len(self.feature_names)} features, but got {features.shape[-1]}"
             )
         total = np.zeros(features.shape[0])
-        for (member, columns), reads_all in zip(self.parts, self._read_all, strict=True):
-            chosen = features if reads_all else _chosen(features, columns)
+        for (member, columns), uses_all in zip(self.parts, self._uses_all_columns, strict=True):
+            chosen = features if uses_all else _chosen(features, columns)
             total += member.weight * member.model.score(chosen, threads)
-        return finite(total)
+        return checked_finite(total)
 
     @cached_property
     def parts(self) -> tuple[tuple[Member, Int64Array], ...]:
@@ -157,8 +163,8 @@ class Sum:
         )
 
     @cached_property
-    def _read_all(self) -> tuple[bool, ...]:
-        """Return for each member whether its features equal the sum's features, in the same order."""
+    def _uses_all_columns(self) -> tuple[bool, ...]:
+        """Return for each member whether it has all features of the sum, in the same order."""
         return tuple(np.array_equal(columns, np.arange(len(self.feature_names))) for _, columns in self.parts)
 
 
@@ -173,7 +179,7 @@ def write_sum(model: Sum) -> bytes:
         ],
     }
     files = {f"members.{place}": _bytes(each.content) for place, each in enumerate(model.members)}
-    return packed(description, files)
+    return safetensors_bytes(description, files)
 
 
 def read_sum(content: bytes) -> Sum:
@@ -182,7 +188,7 @@ def read_sum(content: bytes) -> Sum:
     Raises:
         ModelError: The file is damaged, or is not a sum.
     """
-    listed, tensors = described(content).get("members"), tensors_of(content)
+    listed, tensors = read_description(content).get("members"), tensors_of(content)
     if not isinstance(listed, list):
         raise ModelError("the file of the sum does not list its members")
     members = [_member(place, each, tensors) for place, each in enumerate(listed)]

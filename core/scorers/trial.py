@@ -30,6 +30,7 @@ from core.scoring.trial import (
     try_out,
 )
 from core.types import Float64Array
+from core.unused_packages import leave_out_unused
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ def _rows(means: Float64Array, deviations: Float64Array, n_features: int) -> Flo
     rows = random.normal(size=(int(np.clip(MAX_CELLS // n_features, MIN_ROWS, MAX_ROWS)), n_features))
     if len(means):
         rows = means + rows * deviations
-    odd = random.random(rows.shape) < EXTREME_SHARE
-    rows[odd] = random.choice(EXTREME_VALUES, size=np.count_nonzero(odd))
+    is_extreme = random.random(rows.shape) < EXTREME_SHARE
+    rows[is_extreme] = random.choice(EXTREME_VALUES, size=np.count_nonzero(is_extreme))
     return rows
 
 
@@ -130,20 +131,23 @@ def _explained(model: ScoringModel, rows: Float64Array) -> Explainability:
 
 def main(path: str, max_features: str, cpu_seconds: str, memory_bytes: str) -> None:
     """Try a file within limits, and write the result to standard output as JSON."""
+    leave_out_unused()
     # LightGBM writes to standard output, too.
-    answer_to = os.fdopen(os.dup(1), "w")
+    output = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    _bound(resource.RLIMIT_CPU, int(cpu_seconds))
-    _bound(resource.RLIMIT_DATA, int(memory_bytes))
-    _bound(resource.RLIMIT_CORE, 0)
-    with answer_to:
-        json.dump(_answer(Path(path), int(max_features)), answer_to)
+    _limit_resource(resource.RLIMIT_CPU, int(cpu_seconds))
+    _limit_resource(resource.RLIMIT_DATA, int(memory_bytes))
+    _limit_resource(resource.RLIMIT_CORE, 0)
+    with output:
+        json.dump(_answer(Path(path), int(max_features)), output)
 
 
-def _bound(kind: int, limit: int) -> None:
-    _, most = resource.getrlimit(kind)
+def _limit_resource(kind: int, limit: int) -> None:
+    _, hard_limit = resource.getrlimit(kind)
     # Keep the hard limit: the signal at the soft limit identifies which limit was reached.
-    resource.setrlimit(kind, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
+    resource.setrlimit(
+        kind, (limit if hard_limit == resource.RLIM_INFINITY else min(limit, hard_limit), hard_limit)
+    )
 
 
 def _answer(path: Path, max_features: int) -> dict[str, Any]:

@@ -75,12 +75,12 @@ class Forest:
         if not isinstance(flat, FlatForest):
             return _scored_by_lightgbm(flat, features, threads)
         scores, n_blocks = np.empty(len(features)), -(-len(features) // BLOCK)
-        held = read_only(features)
+        view = read_only(features)
         if threads > 1 and len(features) >= MIN_PARALLEL_DOCUMENTS:
             use_threads(threads)
-            over_ranges(score, n_blocks, held, flat, scores, work=features.size)
+            over_ranges(score, n_blocks, view, flat, scores, work=features.size)
         else:
-            score(0, n_blocks, held, flat, scores)
+            score(0, n_blocks, view, flat, scores)
         return scores
 
 

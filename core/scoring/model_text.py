@@ -182,9 +182,9 @@ def _tree(index: int, block: str, n_features: int) -> Tree:
     )
 
 
-def _categories(fields: Fields, asked: Float64Array, place: str) -> tuple[UInt32Array, ...]:
+def _categories(fields: Fields, set_numbers: Float64Array, place: str) -> tuple[UInt32Array, ...]:
     (n_sets,) = fields.whole("num_cat", 1).tolist()
-    if ((asked < 0) | (asked >= n_sets) | (asked != np.floor(asked))).any():
+    if ((set_numbers < 0) | (set_numbers >= n_sets) | (set_numbers != np.floor(set_numbers))).any():
         raise ModelError(f"{place} of the model refers to categories that do not exist")
     if n_sets <= 0:
         return ()

@@ -93,8 +93,8 @@ def trial_rows(model: ModelText, seed: int = 0) -> Float64Array:
         rows[generator.integers(n_rows, size=len(tree.features)), tree.features] = near[
             side, np.arange(len(tree.features))
         ]
-    odd = generator.random(rows.shape) < EXTREME_SHARE
-    rows[odd] = generator.choice(EXTREME_VALUES, size=np.count_nonzero(odd))
+    extreme = generator.random(rows.shape) < EXTREME_SHARE
+    rows[extreme] = generator.choice(EXTREME_VALUES, size=np.count_nonzero(extreme))
     return rows
 
 

@@ -30,5 +30,5 @@ def _forest() -> Forest:
 
 
 def _tree() -> Tree:
-    split, no, leaves = np.zeros(1, np.int64), np.zeros(1), (np.array([-1]), np.array([-2]))
-    return Tree(split, no, split, *leaves, np.array([0.0, 1.0]), no, split, np.zeros(2, np.int64))
+    split, zero, leaves = np.zeros(1, np.int64), np.zeros(1), (np.array([-1]), np.array([-2]))
+    return Tree(split, zero, split, *leaves, np.array([0.0, 1.0]), zero, split, np.zeros(2, np.int64))

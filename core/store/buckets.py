@@ -119,8 +119,8 @@ class Buckets:
         url = folder.rstrip("/")
         names = url.removeprefix(SCHEME).split("/")
         is_plain = len(url) <= MAX_FOLDER_LENGTH and is_visible(url) and not {"", ".", ".."} & set(names)
-        below = any(url == root or url.startswith(f"{root}/") for root in self._roots)
-        if not below or not is_plain:
+        is_below = any(url == root or url.startswith(f"{root}/") for root in self._roots)
+        if not is_below or not is_plain:
             raise InvalidInput.at(_POINTER, _INVALID_FOLDER)
         return url.removeprefix(SCHEME)
 

@@ -95,7 +95,7 @@ class Database:
             yield connection
 
     @property
-    def notifies_immediately(self) -> bool:
+    def revision_never_blocks(self) -> bool:
         """Whether `revision` never blocks, so that an event loop may call it."""
         return self._engine.dialect.name == "sqlite"
 

@@ -46,7 +46,7 @@ _WAIT_SECONDS = "rankery_wait_seconds"
 IS_LOCKED = "is locked: a transaction has waited too long for another transaction; try again"
 _ROWS_AT_BEGIN = "rankery_rows_at_begin"
 _HAS_WRITTEN = text("SELECT pg_current_xact_id_if_assigned() IS NOT NULL")
-_LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # the latter is PostgreSQL's lock_not_available
+_LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED", "55P03")  # the last is PostgreSQL's lock_not_available
 _FULL = ("SQLITE_FULL", "53100")  # the latter is SQL's disk_full
 
 
@@ -146,6 +146,7 @@ def take_write_lock(connection: Connection) -> None:
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{PROBE_LOCK_SECONDS}s'")
         connection.exec_driver_sql("LOCK TABLE jobs IN ROW EXCLUSIVE MODE")
     else:
+        # The first statement begins the transaction with BEGIN IMMEDIATE, which takes the lock.
         connection.exec_driver_sql("SELECT 1")
 
 

@@ -32,8 +32,8 @@ def failure_reason(error: BaseException) -> str:
 def _texts(error: BaseException) -> Iterator[str]:
     """Yield the messages of an error and of its causes."""
     seen: set[int] = set()
-    behind: BaseException | None = error
-    while behind is not None and id(behind) not in seen:
-        seen.add(id(behind))
-        yield f"{type(behind).__name__}: {behind}"
-        behind = behind.__cause__ or behind.__context__
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield f"{type(current).__name__}: {current}"
+        current = current.__cause__ or current.__context__

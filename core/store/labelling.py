@@ -26,22 +26,22 @@ class LabelChanges:
     moves: bool = False
     project: str | None = None
 
-    def differ(self, row: Job | Model) -> bool:
+    def differ_from(self, row: Job | Model) -> bool:
         """Return whether the changes differ from the labels of a row.
 
         Raises:
             InvalidInput: The row would have too many tags.
         """
         tags = row.tags or {}
-        return changed_tags(tags, self.tags) != tags or self.move(row)
+        return changed_tags(tags, self.tags) != tags or self.moves_row(row)
 
-    def move(self, row: Job | Model) -> bool:
+    def moves_row(self, row: Job | Model) -> bool:
         """Return whether the changes move a row to another project."""
         return self.moves and row.project != self.project
 
 
 @dataclass(frozen=True)
-class Unlabelled:
+class RefusedLabelling:
     """An object whose labels could not be changed, with the reason."""
 
     id: str
@@ -66,7 +66,7 @@ class Labelling:
     unchanged: int = 0
     moved_names: set[str] = field(default_factory=set)
     missing: list[str] = field(default_factory=list)
-    refused: list[Unlabelled] = field(default_factory=list)
+    refused: list[RefusedLabelling] = field(default_factory=list)
     refused_count: int = 0
     is_complete: bool = True
 
@@ -116,19 +116,21 @@ def _label_chunk(
         {job.id: job for job in tx.jobs.several(chunk)} if kind.name == JOB else {**tx.models.several(chunk)}
     )
     labelling.missing += [each for each in chunk if each not in rows]
-    names = {row.name for row in rows.values() if isinstance(row, Model) and changes.move(row)}
+    names = {row.name for row in rows.values() if isinstance(row, Model) and changes.moves_row(row)}
     labelling.moved_names |= names
     # Rows are locked in a fixed order, so that requests do not deadlock.
     for object_id in sorted(rows):
         row = rows[object_id]
         try:
-            differs = changes.differ(row) or (isinstance(row, Model) and row.name in labelling.moved_names)
+            differs = changes.differ_from(row) or (
+                isinstance(row, Model) and row.name in labelling.moved_names
+            )
             if differs and not dry_run:
                 _label(tx, row, changes)
         except InvalidInput as error:
             labelling.refused_count += 1
             if len(labelling.refused) < MAX_REFUSED:
-                labelling.refused.append(Unlabelled(object_id, error.problems[0].detail))
+                labelling.refused.append(RefusedLabelling(object_id, error.problems[0].detail))
             continue
         labelling.changed += differs
         labelling.unchanged += not differs
@@ -142,4 +144,4 @@ def _label(tx: Transaction, row: Job | Model, changes: LabelChanges) -> None:
         if changes.tags:
             tx.models.tag(row.id, changes.tags)
         return
-    tx.jobs.label(row.id, {"project": changes.project} if changes.move(row) else {}, changes.tags)
+    tx.jobs.label(row.id, {"project": changes.project} if changes.moves_row(row) else {}, changes.tags)

@@ -37,7 +37,7 @@ class StoreSettings(BaseSettings):
         outbound_allowed: Networks, addresses and host names to which requests may be made although they are
             not public, see `core.outbound`.
         data_roots: Folders on the disks of the API and of the workers, and folders of buckets as
-            `s3://bucket/prefix`, of which all judged files may be read. Credentials are read as for S3 above.
+            `s3://bucket/prefix`, whose judged files may all be read. Credentials are read as for S3 above.
         sources: Prefixes of the addresses that requests may name, see `core.store.sources.addresses`.
     """
 

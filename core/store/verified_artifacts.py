@@ -27,8 +27,8 @@ _log = logging.getLogger("rankery.store")
 
 
 @dataclass(frozen=True)
-class _Unproven:
-    """An artifact without a stored checksum.
+class _Unverified:
+    """An artifact that was not compared with a stored checksum.
 
     Attributes:
         sha256: Its computed checksum; None where it was not read as a whole.
@@ -54,7 +54,7 @@ class VerifiedArtifacts:
         self._database = database
         self._artifacts = artifacts
         self._lock = threading.Lock()
-        self._seen: OrderedDict[str, tuple[str, _Unproven | None]] = OrderedDict()
+        self._seen: OrderedDict[str, tuple[str, _Unverified | None]] = OrderedDict()
 
     def read_bytes(self, key: str, sha256: str) -> bytes:
         """Return an artifact's bytes, verified by a given checksum.
@@ -85,9 +85,9 @@ class VerifiedArtifacts:
             try:
                 yield path
             except _UNREADABLE:
-                self._prove(key, row, checksum.result(), path.stat().st_size, is_readable=False)
+                self._compare_or_keep(key, row, checksum.result(), path.stat().st_size, is_readable=False)
                 raise
-            self._prove(key, row, checksum.result(), path.stat().st_size, is_readable=True)
+            self._compare_or_keep(key, row, checksum.result(), path.stat().st_size, is_readable=True)
 
     @contextlib.contextmanager
     def open(self, key: str) -> Iterator[BinaryIO]:
@@ -97,16 +97,16 @@ class VerifiedArtifacts:
             NotFound: No such artifact was ever stored.
             ArtifactDamaged: It does not match its checksum, or the block cannot parse it.
         """
-        unproven = self._compare_once(key)
+        unverified = self._compare_once(key)
         with self._artifacts.open(key) as file:
             try:
                 yield file
             except _UNREADABLE as error:
-                if unproven is None:
+                if unverified is None:
                     raise  # the bytes match their checksum
                 raise self._damaged(key, None, "cannot be read") from error
-        if unproven is not None and unproven.sha256 is not None:
-            self._keep(key, unproven.sha256, unproven.size_bytes)
+        if unverified is not None and unverified.sha256 is not None:
+            self._keep(key, unverified.sha256, unverified.size_bytes)
             self._forget(key)
 
     def check(self, key: str, *, again: bool = False) -> bool:
@@ -117,7 +117,8 @@ class VerifiedArtifacts:
             again: Whether to verify it even if it was verified before.
 
         Returns:
-            True if it matches its checksum, False without a stored checksum.
+            True if it matches its checksum. False if it was not compared: it has no stored checksum, or it is
+            a large artifact of a remote storage and `again` is False.
 
         Raises:
             NotFound: No such artifact was ever stored.
@@ -125,12 +126,12 @@ class VerifiedArtifacts:
         """
         if again:
             with self._missing_is_damage(key):
-                version, unproven = self._artifacts.version(key), self._compare_now(key, math.inf)
-            self._remember(key, version, unproven)
-            return unproven is None
+                version, unverified = self._artifacts.version(key), self._compare_now(key, math.inf)
+            self._remember(key, version, unverified)
+            return unverified is None
         return self._compare_once(key) is None
 
-    def _compare_once(self, key: str) -> _Unproven | None:
+    def _compare_once(self, key: str) -> _Unverified | None:
         """Verify an artifact, once per version; return None if it matches its checksum.
 
         Large artifacts on a remote storage are not verified here: object stores verify their own bytes, and
@@ -138,26 +139,27 @@ class VerifiedArtifacts:
         """
         with self._missing_is_damage(key):
             version = self._artifacts.version(key)
-        seen_version, unproven = self._seen.get(key, (None, None))
+        seen_version, unverified = self._seen.get(key, (None, None))
         if seen_version != version:
-            unproven = self._compare_now(key, MAX_REMOTE_BYTES)
-            self._remember(key, version, unproven)
-        return unproven
+            unverified = self._compare_now(key, MAX_REMOTE_BYTES)
+            self._remember(key, version, unverified)
+        return unverified
 
-    def _compare_now(self, key: str, most_remote_bytes: float) -> _Unproven | None:
+    def _compare_now(self, key: str, most_remote_bytes: float) -> _Unverified | None:
         row, size_bytes = self._on_record(key), self._artifacts.size(key)
         if not self._artifacts.is_local and size_bytes > most_remote_bytes:
-            return _Unproven(None, size_bytes)
+            return _Unverified(None, size_bytes)
         with self._artifacts.open(key) as file:
             sha256 = file_sha256(file)
         if row is None or row.sha256 is None:
-            return _Unproven(sha256, size_bytes)
+            return _Unverified(sha256, size_bytes)
         self._compare(key, row, row.sha256, sha256, size_bytes)
         return None
 
-    def _prove(
+    def _compare_or_keep(
         self, key: str, row: ArtifactDigest | None, sha256: str, size_bytes: int, *, is_readable: bool
     ) -> None:
+        """Compare a computed checksum with the stored one; store it if none is stored."""
         if row is not None and row.sha256 is not None:
             self._compare(key, row, row.sha256, sha256, size_bytes)
         elif is_readable:
@@ -210,9 +212,9 @@ class VerifiedArtifacts:
         with self._lock:
             self._seen.pop(key, None)
 
-    def _remember(self, key: str, version: str, unproven: _Unproven | None) -> None:
+    def _remember(self, key: str, version: str, unverified: _Unverified | None) -> None:
         with self._lock:
-            self._seen[key] = version, unproven
+            self._seen[key] = version, unverified
             if len(self._seen) > _MAX_VERSIONS:
                 self._seen.popitem(last=False)
 

@@ -9,7 +9,7 @@ from sqlalchemy import event, select
 from sqlalchemy.orm import ORMExecuteState, Session, with_loader_criteria
 
 from core.errors import InvalidInput
-from core.store.tables import Labelled, ModelName, Named, Trashable
+from core.store.tables import InProject, InProjectOfName, ModelName, Trashable
 
 # Filter value for rows without a project; not a valid name of a project.
 NO_PROJECT = "-"
@@ -25,10 +25,10 @@ _IN_USE = with_loader_criteria(
 )
 _UNASSIGNED = (
     with_loader_criteria(
-        Labelled, lambda row: row.project.is_(None), include_aliases=True, propagate_to_loaders=False
+        InProject, lambda row: row.project.is_(None), include_aliases=True, propagate_to_loaders=False
     ),
     with_loader_criteria(
-        Named,
+        InProjectOfName,
         lambda row: row.name.in_(select(ModelName.name).where(ModelName.project.is_(None))),
         include_aliases=True,
         propagate_to_loaders=False,
@@ -104,10 +104,16 @@ def _leave_out(state: ORMExecuteState) -> None:
         of_projects = select(ModelName.name).where(ModelName.project.in_(names))
         state.statement = state.statement.options(
             with_loader_criteria(
-                Labelled, lambda row: row.project.in_(names), include_aliases=True, propagate_to_loaders=False
+                InProject,
+                lambda row: row.project.in_(names),
+                include_aliases=True,
+                propagate_to_loaders=False,
             ),
             with_loader_criteria(
-                Named, lambda row: row.name.in_(of_projects), include_aliases=True, propagate_to_loaders=False
+                InProjectOfName,
+                lambda row: row.name.in_(of_projects),
+                include_aliases=True,
+                propagate_to_loaders=False,
             ),
         )
     if _unassigned.get():
@@ -119,5 +125,5 @@ def _refuse_foreign(session: Session, *_: Any) -> None:
     if names is None:
         return
     for row in (*session.new, *session.dirty):
-        if isinstance(row, Labelled) and row.project not in names:
+        if isinstance(row, InProject) and row.project not in names:
             raise InvalidInput.at("/project", f"must be a project of the API key: {', '.join(names)}")

@@ -11,7 +11,7 @@ StudyVerdict = Literal["better", "worse", "no-evidence"]
 
 
 @dataclass(frozen=True)
-class Value:
+class TrialResult:
     """A trial with its cross-validated value.
 
     Attributes:
@@ -48,34 +48,39 @@ class Conclusion:
     default_model: str
 
 
-def conclude(metric: str, winner: Value, default: Value, found: MetricDifference | None) -> Conclusion:
+def conclude(
+    metric: str, winner: TrialResult, default: TrialResult, difference: MetricDifference | None
+) -> Conclusion:
     """Conclude whether the winner is better than the default.
 
     Args:
-        metric: Spelling of the objective.
+        metric: Name of the objective's metric, such as `ndcg@10`.
         winner: The best trial, which is not the default.
         default: Trial 0.
-        found: Winner (B) against default (A) by Fisher's randomisation test on the held-out queries; None
-            if the metric is undefined for all held-out queries.
+        difference: Winner (B) against default (A) by Fisher's randomisation test on the held-out queries;
+            None if the metric is undefined for all held-out queries.
     """
     values = {"winner": winner.value, "default": default.value}
     optimistic = (
-        f"Its cross-validated {metric}, {winner.value:.4f} against {default.value:.4f}, is optimistic,"
+        f"cross-validated {metric}, {winner.value:.4f} against {default.value:.4f}, is optimistic,"
         " because it is the best of many trials."
     )
-    if found is None:
-        sentence = f"{metric} is undefined on every held-out query, so there is no evidence. {optimistic}"
+    if difference is None:
+        sentence = (
+            f"{metric} is undefined on every held-out query, so there is no evidence that trial"
+            f" {winner.number} is better than the default. The trial's {optimistic}"
+        )
         return _conclusion("no-evidence", sentence, _no_held_out_values(), values, winner, default)
-    paired = found.paired
+    paired = difference.paired
     held_out = {
         "winner": paired.mean_b,
         "default": paired.mean_a,
         "difference": paired.difference,
         "interval": [paired.lower, paired.upper],
-        "p_value": found.adjusted_p,
+        "p_value": difference.adjusted_p,
         "queries": paired.queries,
     }
-    verdict: StudyVerdict = "no-evidence" if found.verdict == "no evidence" else found.verdict
+    verdict: StudyVerdict = "no-evidence" if difference.verdict == "no evidence" else difference.verdict
     opening = {
         "better": f"Trial {winner.number} is better than the default",
         "worse": f"Trial {winner.number} won the study, but is worse than the default",
@@ -84,18 +89,18 @@ def conclude(metric: str, winner: Value, default: Value, found: MetricDifference
     sentence = (
         f"{opening}: {metric} {paired.mean_b:.4f} against {paired.mean_a:.4f} on {paired.queries:,} held-out"
         f" queries, {paired.difference:+.4f} (95% interval {paired.lower:+.4f} to {paired.upper:+.4f},"
-        f" {format_p(found.adjusted_p)}). {optimistic}"
+        f" {format_p(difference.adjusted_p)}). Its {optimistic}"
     )
     return _conclusion(verdict, sentence, held_out, values, winner, default)
 
 
 def conclude_without_improvement(
-    metric: str, default: Value, held_out: float | None, trials: int
+    metric: str, default: TrialResult, held_out: float | None, trials: int
 ) -> Conclusion:
     """Conclude that no trial was better than the default in cross-validation.
 
     Args:
-        metric: Spelling of the objective.
+        metric: Name of the objective's metric, such as `ndcg@10`.
         default: Trial 0, which won.
         held_out: Mean of the default on the held-out queries, None if the metric is undefined for all.
         trials: Number of other measured trials, including pruned trials.
@@ -121,7 +126,7 @@ def _conclusion(
     sentence: str,
     held_out: Mapping[str, Any],
     values: Mapping[str, float],
-    winner: Value,
-    default: Value,
+    winner: TrialResult,
+    default: TrialResult,
 ) -> Conclusion:
     return Conclusion(verdict, sentence, held_out, values, winner.number, winner.model, default.model)

@@ -15,8 +15,8 @@ MIN_TRIALS = 5
 def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_better: bool) -> dict[str, float]:
     """Return the importance of each parameter by pointer, greatest first; importances add up to 1.
 
-    By PED-ANOVA (Watanabe et al. 2023), it is the difference between the distributions of a parameter among
-    the best trials and among all trials. For a conditional parameter, only trials that have it count.
+    PED-ANOVA (Watanabe et al. 2023) compares the distributions of a parameter among the best trials and among
+    all trials. For a conditional parameter, only trials that have it count.
 
     Args:
         space: The search space.
@@ -29,16 +29,16 @@ def importances(space: SearchSpace, past: Sequence[PastTrial], *, higher_is_bett
     found = {}
     for dimension in space.dimensions:
         pointer = dimension.pointer
-        having = [
+        with_parameter = [
             PastTrial(trial.number, {pointer: trial.parameters[pointer]}, trial.value)
             for trial in valued
             if pointer in trial.parameters
         ]
-        if len(having) < MIN_TRIALS:
+        if len(with_parameter) < MIN_TRIALS:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            study = study_of(space, having, higher_is_better)
+            study = study_of(space, with_parameter, higher_is_better)
             evaluator = optuna.importance.PedAnovaImportanceEvaluator()
             found[pointer] = evaluator.evaluate(study, params=[pointer])[pointer]
     total = sum(found.values())

@@ -11,14 +11,14 @@ from core.types import Float64Array
 WILCOXON_P = 0.1
 # Minimum number of earlier curves for a median, as in Optuna's default.
 MEDIAN_STARTUP_TRIALS = 5
-# First iterations, without pruning, as the effect of learning rates is largest at the start.
+# Number of first iterations without pruning: the effect of learning rates is largest at the start.
 MEDIAN_WARMUP_ITERATIONS = 10
 
 
 def is_worse_than_best(best: Float64Array, current: Float64Array, *, higher_is_better: bool) -> bool:
     """Return whether a trial is significantly worse than the best trial, over queries.
 
-    It is the one-sided Wilcoxon signed-rank test of paired values of Optuna's `WilcoxonPruner`.
+    Optuna's `WilcoxonPruner` decides, by a one-sided Wilcoxon signed-rank test of the paired values.
 
     Args:
         best: (n_queries,) values of the best trial, NaN where undefined.
@@ -48,7 +48,7 @@ def _steps(values: Float64Array, queries: "np.ndarray[tuple[int], np.dtype[np.in
     return dict(zip(queries.tolist(), values[queries].tolist(), strict=True))
 
 
-def is_below_median(
+def is_worse_than_median(
     curves: Sequence[Mapping[int, float]], iteration: int, best_so_far: float, *, higher_is_better: bool
 ) -> bool:
     """Return whether a trial's best value so far is worse than the median of earlier trials.

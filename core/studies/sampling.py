@@ -56,7 +56,7 @@ class TrialPosition:
     higher_is_better: bool
 
 
-def mixed_seed(seed: int, number: int) -> int:
+def trial_seed(seed: int, number: int) -> int:
     """Return the seed of one trial, below 2^32."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
@@ -101,8 +101,6 @@ def sampler_limit(sampler: str, space: SearchSpace, base: Json) -> int | None:
 
 
 def _sample_grid(space: SearchSpace, base: Json, position: TrialPosition) -> Json:
-    from core.studies.study import resolved
-
     combinations = grid_without_default(space, base, space.values_in(base, resolved(base)))
     order = np.random.default_rng(position.seed).permutation(len(combinations))
     chosen: Json = combinations[int(order[position.index % len(combinations)])]
@@ -130,7 +128,7 @@ def _sample_optuna(
     import optuna
 
     study = study_of(space, past if sampler == "tpe" else (), position.higher_is_better)
-    study.sampler = _sampler(sampler, mixed_seed(position.seed, position.number))
+    study.sampler = _sampler(sampler, trial_seed(position.seed, position.number))
     trial: optuna.Trial = study.ask()
     return space.choose(base, lambda dimension: _suggest(trial, dimension))
 

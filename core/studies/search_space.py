@@ -176,7 +176,7 @@ class SearchSpace:
             elif pointer not in parameters:
                 problems.append(InputProblem(place, "is missing"))
             elif not dimension.contains(parameters[pointer]):
-                problems.append(InputProblem(place, f"must be {_bounds(dimension)}"))
+                problems.append(InputProblem(place, f"must be {_expected_values(dimension)}"))
         if problems:
             raise InvalidInput(*problems)
 
@@ -231,10 +231,10 @@ class SearchSpace:
             for dimension in self.dimensions:
                 if dimension.pointer in branch or not dimension.is_active(self.applied(base, branch)):
                     continue
-                for place, value in _ends(dimension):
+                for place, value in _bounds_and_choices(dimension):
                     yield dimension, place, self.applied(base, {**branch, dimension.pointer: value})
         for dimension in self._deciding():
-            for place, value in _ends(dimension):
+            for place, value in _bounds_and_choices(dimension):
                 yield dimension, place, self.applied(base, {dimension.pointer: value})
 
     def _deciding(self) -> list[Dimension]:
@@ -324,15 +324,17 @@ def _ordered(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
     return tuple(found)
 
 
-def _depends(one: Dimension, other: Dimension) -> bool:
-    if one.pointer == other.pointer:
+def _depends(dimension: Dimension, other: Dimension) -> bool:
+    """Return whether a parameter is a part of the other, or its condition refers to the other."""
+    if dimension.pointer == other.pointer:
         return False
-    above = tokens_of(other.pointer)
-    is_below = tokens_of(one.pointer)[: len(above)] == above
-    return is_below or any(are_related(other.pointer, place) for place in one.when)
+    parent = tokens_of(other.pointer)
+    is_part = tokens_of(dimension.pointer)[: len(parent)] == parent
+    return is_part or any(are_related(other.pointer, place) for place in dimension.when)
 
 
-def _ends(dimension: Dimension) -> Iterator[tuple[str, Any]]:
+def _bounds_and_choices(dimension: Dimension) -> Iterator[tuple[str, Any]]:
+    """Yield the pointer, `/low` or `/choices/1`, and the value of each bound or choice."""
     if dimension.type == "choice":
         for place, choice in enumerate(dimension.choices):
             yield f"/choices/{place}", choice
@@ -342,7 +344,7 @@ def _ends(dimension: Dimension) -> Iterator[tuple[str, Any]]:
         yield "/high", int(dimension.high) if whole else dimension.high
 
 
-def _bounds(dimension: Dimension) -> str:
+def _expected_values(dimension: Dimension) -> str:
     if dimension.type == "choice":
         return "one of the choices"
     kind = "a whole number" if dimension.type == "int" else "a number"

@@ -125,8 +125,8 @@ def check_bounds(space: SearchSpace, base: Json) -> None:
             training_spec(document)
         except InvalidInput as invalid:
             for found in invalid.problems:
-                within = found.pointer.removeprefix(dimension.pointer)
-                detail = found.detail if within != found.pointer else f"{found.pointer}: {found.detail}"
+                is_within = f"{found.pointer}/".startswith(f"{dimension.pointer}/")
+                detail = found.detail if is_within else f"{found.pointer}: {found.detail}"
                 pointer = f"/{escaped(dimension.pointer)}{place}"
                 problems[pointer, detail] = InputProblem(pointer, detail)
     if problems:

@@ -8,13 +8,13 @@ from typing import Any
 from core.errors import InputProblem, InvalidInput
 from core.stored import entry
 
-_LEAVES = (2, 255)
+_NUM_LEAVES_BOUNDS = (2, 255)
 _LEAVES_PER_FEATURE = 4
-_DOCUMENTS_IN_LEAF = (20, 100)
-_FULL_LEAVES = 20
-_LARGE_DOCUMENTS = 10_000
+_MIN_DATA_IN_LEAF_BOUNDS = (20, 100)
+_EQUAL_LEAVES = 20  # number of leaves of equal size that min_data_in_leaf allows
+_LARGE_DATASET = 10_000  # documents
 _LEARNING_RATE, _LARGE_LEARNING_RATE = 0.05, 0.1
-_ITERATIONS = (20, 300)
+_NUM_ITERATIONS_BOUNDS = (20, 300)
 _DOCUMENTS_PER_ITERATION = 5
 _ITERATIONS_PER_QUERY = 4
 
@@ -115,12 +115,12 @@ def sizes_for(size: DatasetSize) -> dict[str, int | float]:
     queries, documents, features = size.queries, size.documents, size.features
     leaves = min(round(math.cbrt(documents)), _LEAVES_PER_FEATURE * features)
     iterations = min(round(documents / _DOCUMENTS_PER_ITERATION), _ITERATIONS_PER_QUERY * queries)
-    is_large = documents >= _LARGE_DOCUMENTS
+    is_large = documents >= _LARGE_DATASET
     return {
-        "num_leaves": _within(leaves, _LEAVES),
-        "min_data_in_leaf": _within(round(documents / _FULL_LEAVES), _DOCUMENTS_IN_LEAF),
+        "num_leaves": _within(leaves, _NUM_LEAVES_BOUNDS),
+        "min_data_in_leaf": _within(round(documents / _EQUAL_LEAVES), _MIN_DATA_IN_LEAF_BOUNDS),
         "learning_rate": _LARGE_LEARNING_RATE if is_large else _LEARNING_RATE,
-        "num_iterations": _within(iterations, _ITERATIONS),
+        "num_iterations": _within(iterations, _NUM_ITERATIONS_BOUNDS),
     }
 
 

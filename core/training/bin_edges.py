@@ -94,8 +94,8 @@ def bin_edges(
     first = 0
     for columns in _column_blocks(features, sample):
         last = first + len(columns)
-        own = [column - first for column in categorical if first <= column < last]
-        category_columns = {CATEGORICAL: own} if own else {}
+        block_categorical = [column - first for column in categorical if first <= column < last]
+        category_columns = {CATEGORICAL: block_categorical} if block_categorical else {}
         handle = _bins_of(
             columns, len(sample), len(features), {"verbosity": -1, **binning, **category_columns}
         )
@@ -126,15 +126,15 @@ def sampled_documents(n_documents: int, binning: Mapping[str, Any]) -> Int32Arra
 def _column_blocks(features: Features | SampledRows, sample: Int32Array) -> Iterator[list[_Column]]:
     """Yield the nonzero sampled values and their positions in the sample, for blocks of columns."""
     block: list[_Column] = []
-    held = 0
+    n_values = 0
     for first in range(0, features.shape[1], _BATCH_COLUMNS):
         for column in features[sample, first : first + _BATCH_COLUMNS].T:
             kept = np.flatnonzero(~(np.abs(column) <= _ZERO)).astype(np.int32)
             block.append((column[kept].astype(np.float64), kept))
-            held += len(kept)
-            if held >= _SAMPLED_VALUES:
+            n_values += len(kept)
+            if n_values >= _SAMPLED_VALUES:
                 yield block
-                block, held = [], 0
+                block, n_values = [], 0
     if block:
         yield block
 
@@ -143,14 +143,14 @@ def _bins_of(
     columns: list[_Column], n_sampled: int, n_documents: int, binning: Mapping[str, Any]
 ) -> ctypes.c_void_p:
     """Return the handle of a LightGBM dataset of one document with the bins of these columns."""
-    reals, wholes = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
+    double_pointer, int32_pointer = ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_int32)
     counts = np.array([len(rows) for _, rows in columns], np.int32)
     handle = ctypes.c_void_p()
     code = _BASIC._LIB.LGBM_DatasetCreateFromSampledColumn(
-        (reals * len(columns))(*(values.ctypes.data_as(reals) for values, _ in columns)),
-        (wholes * len(columns))(*(rows.ctypes.data_as(wholes) for _, rows in columns)),
+        (double_pointer * len(columns))(*(values.ctypes.data_as(double_pointer) for values, _ in columns)),
+        (int32_pointer * len(columns))(*(rows.ctypes.data_as(int32_pointer) for _, rows in columns)),
         ctypes.c_int32(len(columns)),
-        counts.ctypes.data_as(wholes),
+        counts.ctypes.data_as(int32_pointer),
         ctypes.c_int32(n_sampled),
         ctypes.c_int32(1),
         ctypes.c_int64(n_documents),

@@ -207,9 +207,9 @@ class Binning:
         except (OSError, lightgbm.basic.LightGBMError) as error:
             _log.warning("bins cannot be cached: %s", error)
 
-    def _dataset(self, features: Any, reference: lightgbm.Dataset | None, **labels: Any) -> lightgbm.Dataset:
+    def _dataset(self, features: Any, reference: lightgbm.Dataset | None, **options: Any) -> lightgbm.Dataset:
         parameters = dict(self.parameters)
-        return lightgbm.Dataset(features, reference=reference, params=parameters, **labels).construct()
+        return lightgbm.Dataset(features, reference=reference, params=parameters, **options).construct()
 
 
 def writable_names(names: Iterable[str]) -> list[str]:

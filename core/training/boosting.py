@@ -98,7 +98,7 @@ def train(
     """
     _check_fit(spec, train_dataset, validation_dataset)
     use_threads(threads)
-    with _refused():
+    with _lightgbm_errors_as_invalid_input():
         bins = bins or _binning(spec, train_dataset, threads, kept_bins, on_binning)
         training = _Training(spec, train_dataset, validation_dataset, threads, bins, resume, on_scores)
         return training.run(on_iteration)
@@ -116,16 +116,16 @@ def bin_features(
     Raises:
         InvalidInput: LightGBM refuses the data, for instance because no feature varies.
     """
-    with _refused():
+    with _lightgbm_errors_as_invalid_input():
         return _binning(spec, dataset, threads, kept_bins, on_binning).datasets(dataset)["train"]
 
 
 @contextmanager
-def _refused() -> Iterator[None]:
+def _lightgbm_errors_as_invalid_input() -> Iterator[None]:
     try:
         yield
     except lightgbm.basic.LightGBMError as error:
-        raise InvalidInput.at("/dataset_id", _refusal(str(error))) from error
+        raise InvalidInput.at("/dataset_id", _refusal_text(str(error))) from error
 
 
 def _binning(
@@ -231,7 +231,7 @@ def _check_fit(spec: TrainingSpec, train_dataset: RankingDataset, validation: Ra
         )
 
 
-def _refusal(message: str) -> str:
+def _refusal_text(message: str) -> str:
     if "num_features()" in message:
         return "no feature of the training data varies, so that no split is possible"
     # LightGBM ends its messages with the location in its sources.

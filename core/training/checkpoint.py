@@ -158,7 +158,7 @@ class Checkpoint:
 
 
 def without_times(report: IterationReport) -> dict[str, Any]:
-    """Return the reproducible part of a report."""
+    """Return the fields of a report without times, which differ between runs."""
     values = asdict(report)
     del values["milliseconds"]
     return values

@@ -1,8 +1,8 @@
 """Cross-validation by folds of whole queries: every query is tested by a model that was not trained on it.
 
 All folds together give one value per query, as a test set does. The reported mean is over queries, not over
-folds, so that a small fold has a small weight. Kohavi 1995 calls the estimate stratified k-fold
-cross-validation where folds are drawn by `core.data.splits.fold_numbers`.
+folds, so that a small fold has a small weight. With the folds of `core.data.splits.fold_numbers`, this is
+stratified k-fold cross-validation (Kohavi 1995).
 """
 
 import io
@@ -212,7 +212,7 @@ class CrossValidation:
         return {name: fold_interval([fold.means[name] for fold in self.folds]) for name in self.per_query}
 
     def measured(self) -> dict[int, list[tuple[str, Values]]]:
-        """Return by iteration the name and values of each fold that was measured then."""
+        """Return for each iteration the names and values of the folds that were measured at it."""
         found: dict[int, list[tuple[str, Values]]] = {}
         for fold in self.folds:
             for iteration, values in fold.history:
@@ -283,7 +283,8 @@ def fold_curves(measured: Sequence[tuple[str, Values]]) -> dict[str, dict[str, f
     """Return the values of folds at one iteration, by the label of their curve.
 
     Args:
-        measured: Name and values of each fold measured there; early stopping ends some before others.
+        measured: Name and values of each fold measured at the iteration; early stopping ends some folds
+            before others.
 
     Returns:
         By data and metric: "train" and "validation" are means over these folds, "fold 1" has the values of

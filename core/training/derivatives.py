@@ -43,49 +43,53 @@ class TreeDerivatives:
         first_query: int = 0,
         n_queries: int | None = None,
     ) -> None:
-        self._asked = hyperparameters
+        self._hyperparameters = hyperparameters
         self._query_boundaries = query_boundaries
         self._seed = seed
-        self._own = slice(first_query, first_query + len(query_boundaries) - 1)
-        self._n_queries = self._own.stop if n_queries is None else n_queries
+        self._shard_queries = slice(first_query, first_query + len(query_boundaries) - 1)
+        self._n_queries = self._shard_queries.stop if n_queries is None else n_queries
 
     def __call__(
         self, gradient: Float32Array, hessian: Float32Array, iteration: int
     ) -> tuple[Float32Array, Float32Array]:
         """Return the gradients and hessians for the tree of an iteration; the arguments are not changed."""
-        asked = self._asked
-        if asked.query_fraction < 1.0:
-            is_drawn = self._of_drawn_queries(iteration)
+        hyperparameters = self._hyperparameters
+        if hyperparameters.query_fraction < 1.0:
+            is_drawn = self._in_drawn_queries(iteration)
             gradient, hessian = gradient * is_drawn, hessian * is_drawn
-        if asked.data_sample_strategy == "goss" and iteration >= int(1.0 / asked.learning_rate):
-            factors = self._of_sampled_documents(gradient, hessian, iteration)
+        if hyperparameters.data_sample_strategy == "goss" and iteration >= int(
+            1.0 / hyperparameters.learning_rate
+        ):
+            factors = self._sampling_factors(gradient, hessian, iteration)
             gradient, hessian = gradient * factors, hessian * factors
-        if asked.use_quantized_grad:
+        if hyperparameters.use_quantized_grad:
             return self._quantisable(gradient, hessian, iteration)
         return gradient, hessian
 
-    def _of_drawn_queries(self, iteration: int) -> npt.NDArray[np.bool_]:
+    def _in_drawn_queries(self, iteration: int) -> npt.NDArray[np.bool_]:
+        """Return for each document whether its query is drawn."""
         # Draw from all queries, so that all shards together draw the same queries as one process does.
-        drawn = drawn_queries(self._asked.query_fraction, self._n_queries, self._seed, iteration)
-        return np.repeat(drawn[self._own], np.diff(self._query_boundaries))
+        drawn = drawn_queries(self._hyperparameters.query_fraction, self._n_queries, self._seed, iteration)
+        return np.repeat(drawn[self._shard_queries], np.diff(self._query_boundaries))
 
-    def _of_sampled_documents(
+    def _sampling_factors(
         self, gradient: Float32Array, hessian: Float32Array, iteration: int
     ) -> Float32Array:
         key = derived_seed(self._seed, DOCUMENTS, iteration)
         return sampled_documents(
-            np.abs(gradient * hessian), self._asked.top_rate, self._asked.other_rate, key
+            np.abs(gradient * hessian), self._hyperparameters.top_rate, self._hyperparameters.other_rate, key
         )
 
     def _quantisable(
         self, gradient: Float32Array, hessian: Float32Array, iteration: int
     ) -> tuple[Float32Array, Float32Array]:
-        asked, seed = self._asked, self._seed
-        if asked.quant_train_renew_leaf:
+        """Round derivatives such that LightGBM's quantisation does not depend on the number of threads."""
+        hyperparameters, seed = self._hyperparameters, self._seed
+        if hyperparameters.quant_train_renew_leaf:
             return on_common_grid(gradient), on_common_grid(hessian)
-        if not asked.stochastic_rounding:
+        if not hyperparameters.stochastic_rounding:
             return gradient, hessian
-        steps = asked.num_grad_quant_bins
+        steps = hyperparameters.num_grad_quant_bins
         keys = [np.uint64(derived_seed(seed, purpose, iteration)) for purpose in (GRADIENTS, HESSIANS)]
         return rounded_at_random(gradient, steps // 2, keys[0]), rounded_at_random(hessian, steps, keys[1])
 
@@ -99,7 +103,7 @@ def sampled_documents(sizes: Float32Array, top_rate: float, other_rate: float, k
     Args:
         sizes: (n_documents,) |gradient · hessian|.
         top_rate: Share of documents that are kept for their size.
-        other_rate: Share of documents drawn of the rest.
+        other_rate: Share of all documents that is drawn from the rest.
         key: Seed of the draw.
     """
     n = len(sizes)

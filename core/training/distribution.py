@@ -25,8 +25,8 @@ class Ranks:
     """Bounds of the number of ranks.
 
     Attributes:
-        at_least: Ranks that a training needs to start or to continue, from 2 to 64.
-        at_most: Ranks at most, from `at_least` to 64.
+        at_least: Minimum number of ranks to start or continue a training, from 2 to 64.
+        at_most: Maximum number of ranks, from `at_least` to 64.
 
     Raises:
         InvalidInput: With a pointer for each number out of bounds.
@@ -67,7 +67,7 @@ class Distribution:
             raise InvalidInput(*problems)
 
 
-def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
+def distribution_problems(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem]:
     """Return a problem for each part of a specification that several ranks cannot train reproducibly.
 
     Args:
@@ -108,12 +108,12 @@ def undistributable(spec: TrainingSpec, *, has_folds: bool) -> list[InputProblem
 
 
 def check_distribution(spec: TrainingSpec, *, has_folds: bool) -> None:
-    """Raise the problems that `undistributable` returns, if any.
+    """Raise the problems that `distribution_problems` returns, if any.
 
     Raises:
         InvalidInput: With a pointer for each problem.
     """
-    if problems := undistributable(spec, has_folds=has_folds):
+    if problems := distribution_problems(spec, has_folds=has_folds):
         raise InvalidInput(*problems)
 
 

@@ -19,7 +19,7 @@ class Growth:
         trees: Number of kept trees.
         single_leaf_trees: Number of those with one leaf, which score all documents equally.
         iterations: Requested iterations.
-        ended: The reason why no more trees were kept, as a sentence without a full stop.
+        end_reason: The reason why no more trees were kept, as a sentence without a full stop.
         mean_hessian_sum: Mean over queries of the sum of the hessians of a query's documents, before the
             first tree.
         queries: Number of training queries.
@@ -28,7 +28,7 @@ class Growth:
     trees: int
     single_leaf_trees: int
     iterations: int
-    ended: str
+    end_reason: str
     mean_hessian_sum: float
     queries: int
 
@@ -49,7 +49,7 @@ def growth_finding(growth: Growth) -> Finding:
     return Finding(
         code=code,
         severity="warning",
-        title=f"{title}: {growth.ended}",
+        title=f"{title}: {growth.end_reason}",
         advice=hessians,
         count=count,
         total=growth.trees if growth.single_leaf_trees else growth.iterations,

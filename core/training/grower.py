@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 import lightgbm
 import numpy as np
 
-from core.clicks.binding import LossBinding, Observed
+from core.clicks.binding import LossBinding, ObservingObjective
 from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.scoring.categories import category_lists
@@ -17,7 +17,7 @@ from core.training.binning import Bins
 from core.training.by_feature import by_column
 from core.training.checkpoint import Checkpoint, prepend_trees
 from core.training.derivatives import TreeDerivatives, on_common_grid
-from core.training.measure import present_scores
+from core.training.measure import current_scores
 from core.training.sampling import Sampling, drop_seed, fixed_seeds
 from core.training.spec import TrainingSpec
 from core.training.stopwatch import DIAGNOSTICS, OBJECTIVE, TREE, Stopwatch
@@ -94,7 +94,8 @@ class Grower:
     Attributes:
         grown: Iterations done, including those before a resumption.
         base_trees: Trees of the initial model.
-        is_exhausted: Whether no split had a gain at the end.
+        is_exhausted: Whether the last update found no split with a gain.
+        diagnosed: Diagnostics of the gradient of the last tree, or None.
         stopwatch: Times by part.
     """
 
@@ -152,7 +153,7 @@ class Grower:
         if validation is not None:
             booster.add_valid(binned["validation"], "validation")
         if self._drops_trees:
-            booster.add_valid(binned["train"], "train")  # see `present_scores`
+            booster.add_valid(binned["train"], "train")  # see `current_scores`
             _start_drops(booster, drop_seed(self._spec.seed))
         if start is not None:
             prepend_trees(booster, start.model_text)
@@ -171,7 +172,7 @@ class Grower:
 
     def scores(self, name: str) -> Float64Array:
         """Return the current scores of "train" or "validation", in an array that the next call reuses."""
-        return present_scores(self._booster, name)
+        return current_scores(self._booster, name)
 
     def losses(self, scores: Float64Array) -> Float64Array:
         """Return the loss of each training query, (n_queries,), and keep the derivatives for the next tree.
@@ -232,15 +233,15 @@ class Grower:
             gradient, hessian = self._tree_derivatives(gradient, hessian, self.grown)
             if self._shard is not None:
                 gradient, hessian = _rounded(self._shard, gradient, hessian)
-            self._follow_bias()
+            self._update_bias()
         self._next_derivatives = None
         self.diagnosed = self._diagnose(scores, gradient)
         return gradient, hessian
 
-    def _follow_bias(self) -> None:
+    def _update_bias(self) -> None:
         """Update the position bias from the derivatives of the next tree, as LightGBM and XGBoost do."""
         if self._binding.bias is not None:
-            cast("Observed", self._objective).observe()
+            cast("ObservingObjective", self._objective).observe()
             self._binding.bias.update()
 
     @property

@@ -7,11 +7,11 @@ from core.training.findings import MIN_IMPROVEMENTS, Growth
 from core.training.spec import TrainingSpec
 
 
-class Ended(Protocol):
+class FinishedTraining(Protocol):
     """A finished training.
 
     Attributes:
-        is_exhausted: Whether no split had a gain at the end.
+        is_exhausted: Whether the last update found no split with a gain.
     """
 
     is_exhausted: bool
@@ -29,7 +29,9 @@ class Ended(Protocol):
         ...
 
 
-def growth_of(spec: TrainingSpec, model_text: str, trees: int, n_queries: int, ended: Ended) -> Growth | None:
+def growth_of(
+    spec: TrainingSpec, model_text: str, trees: int, n_queries: int, training: FinishedTraining
+) -> Growth | None:
     """Return the growth of a training if it ended suspiciously early, else None.
 
     Args:
@@ -37,24 +39,26 @@ def growth_of(spec: TrainingSpec, model_text: str, trees: int, n_queries: int, e
         model_text: The model.
         trees: Kept trees of this training.
         n_queries: Number of training queries.
-        ended: The training.
+        training: The finished training.
     """
     total = spec.hyperparameters.num_iterations
     single_leaf_trees = len(re.findall(r"^num_leaves=1$", model_text, re.MULTILINE))
-    is_short = trees < min(MIN_IMPROVEMENTS, total) and (ended.is_exhausted or total >= 2 * MIN_IMPROVEMENTS)
+    is_short = trees < min(MIN_IMPROVEMENTS, total) and (
+        training.is_exhausted or total >= 2 * MIN_IMPROVEMENTS
+    )
     if not single_leaf_trees and not is_short:
         return None
-    mean_hessian_sum = ended.first_hessian_sum() / n_queries
-    why = _ending(spec, trees, ended)
-    return Growth(trees, single_leaf_trees, total, why, mean_hessian_sum, n_queries)
+    mean_hessian_sum = training.first_hessian_sum() / n_queries
+    reason = _end_reason(spec, trees, training)
+    return Growth(trees, single_leaf_trees, total, reason, mean_hessian_sum, n_queries)
 
 
-def _ending(spec: TrainingSpec, trees: int, ended: Ended) -> str:
+def _end_reason(spec: TrainingSpec, trees: int, training: FinishedTraining) -> str:
     """Return the reason why no more trees were kept."""
-    if not ended.is_exhausted:
+    if not training.is_exhausted:
         return f"{spec.selection_metric} on the validation data was best after {trees:,}"
-    if not ended.has_gradient():
+    if not training.has_gradient():
         return "the loss is at its minimum: the gradient is 0 for every document"
-    if bound := ended.decisive_bound():
+    if bound := training.decisive_bound():
         return f"{bound} = {getattr(spec.hyperparameters, bound):g} allows no split"
     return "no split has a positive gain"

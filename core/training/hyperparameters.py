@@ -27,7 +27,7 @@ _NOT_FOR_LIGHTGBM = frozenset(
 )
 
 
-# LightGBM parameters that are other fields of a job, with the field.
+# LightGBM parameters that a job sets in another field, by that field.
 _ELSEWHERE = {
     "loss of the job": ("objective", "objective_type", "app", "application"),
     "truncation_level of the loss": ("lambdarank_truncation_level",),
@@ -351,8 +351,8 @@ class Hyperparameters:
         """Return the parameters for LightGBM that make training repeatable on any number of threads.
 
         Parameters by feature name are left out; `core.training.by_feature` returns them by column. One thread
-        sums each column-wise histogram. Row-wise histograms and the sums of linear leaves are split by
-        thread: the former are turned off, the latter run on one thread.
+        sums each column-wise histogram. Threads would split the sums of row-wise histograms, which are turned
+        off, and the sums of linear leaves, for which LightGBM has only one thread.
         """
         return {
             **{name: value for name, value in values_of(self).items() if name not in _NOT_FOR_LIGHTGBM},

@@ -55,12 +55,13 @@ def leaf_counts(model_text: str, features: Rows, threads: int) -> Int64Array:
     blocks = (features[first : first + step] for first in range(0, len(features), step))
     trees = _numbered(text.trees)
     flat = flatten(trees)
-    if flat is None:
+    if flat is None:  # `flatten` does not support every forest
         return _counted_by_lightgbm(replace(text, trees=trees), blocks, threads)
     use_threads(threads)
     arrivals = np.zeros((threads, len(flat.nodes)), np.int64)
     for block in blocks:
         count_arrivals(read_only(np.ascontiguousarray(block)), flat, arrivals)
+    # `_numbered` counts leaves from 1; splits and padding trees have the value 0.
     is_leaf = flat.values > 0.0
     counts = np.zeros(np.count_nonzero(is_leaf), np.int64)
     counts[flat.values[is_leaf].astype(np.int64) - 1] = arrivals.sum(axis=0)[is_leaf]
@@ -88,9 +89,9 @@ def with_counts(model_text: str, counts: Int64Array, first_tree: int = 0) -> str
     if len(counts) != (ends[-1] if len(ends) else 0):
         raise ValueError(f"the number of counts, {len(counts)}, differs from the number of leaves")
     for index in range(first_tree, len(blocks)):
-        of_leaves = counts[ends[index] - len(trees[index].leaf_values) : ends[index]]
-        block = _with_line(blocks[index], "leaf_count", of_leaves)
-        blocks[index] = _with_line(block, "internal_count", _of_splits(trees[index], of_leaves))
+        counts_of_leaves = counts[ends[index] - len(trees[index].leaf_values) : ends[index]]
+        block = _with_line(blocks[index], "leaf_count", counts_of_leaves)
+        blocks[index] = _with_line(block, "internal_count", _split_counts(trees[index], counts_of_leaves))
     # LightGBM reads each tree from the position that these sizes give.
     sizes = " ".join(str(len(f"Tree={block}\n".encode())) for block in blocks)
     head = re.sub(r"(?m)^tree_sizes=.*$", f"tree_sizes={sizes}", head)
@@ -101,12 +102,12 @@ def _with_line(block: str, name: str, counts: Int64Array) -> str:
     return re.sub(rf"(?m)^{name}=.*$", f"{name}={' '.join(map(str, counts.tolist()))}", block)
 
 
-def _of_splits(tree: Tree, of_leaves: Int64Array) -> Int64Array:
-    of_splits = np.zeros(len(tree.left), np.int64)
+def _split_counts(tree: Tree, counts_of_leaves: Int64Array) -> Int64Array:
+    counts_of_splits = np.zeros(len(tree.left), np.int64)
     for split in reversed(range(len(tree.left))):  # a child has a greater number than its parent
         for child in (tree.left[split], tree.right[split]):
-            of_splits[split] += of_splits[child] if child >= 0 else of_leaves[-child - 1]
-    return of_splits
+            counts_of_splits[split] += counts_of_splits[child] if child >= 0 else counts_of_leaves[-child - 1]
+    return counts_of_splits
 
 
 def _numbered(trees: Sequence[Tree]) -> tuple[Tree, ...]:
@@ -125,6 +126,6 @@ def _counted_by_lightgbm(text: ModelText, blocks: Iterator[Float32Array], thread
     firsts = np.cumsum(sizes) - sizes
     counts = np.zeros(sum(sizes), np.int64)
     for block in blocks:
-        ends: Any = booster.predict(block, pred_leaf=True, num_threads=threads)
-        counts += np.bincount((ends.astype(np.int64) + firsts).ravel(), minlength=len(counts))
+        leaves: Any = booster.predict(block, pred_leaf=True, num_threads=threads)
+        counts += np.bincount((leaves.astype(np.int64) + firsts).ravel(), minlength=len(counts))
     return counts

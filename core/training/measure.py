@@ -8,7 +8,7 @@ from core.training.spec import TrainingSpec
 from core.types import Float64Array
 
 
-def present_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
+def current_scores(booster: lightgbm.Booster, name: str) -> Float64Array:
     """Return a booster's current scores of the training ("train") or validation ("validation") data.
 
     LightGBM reuses the array for the next call. Its evaluation hook is the only public access to the scores.

@@ -11,10 +11,10 @@ from core.data.features import IN_MEMORY_BYTES
 from core.scorers import NetworkScorer
 from core.training.spec import TrainingSpec
 
-# Measured with LightGBM 4.7: scores, derivatives, rows of leaves, and the layout of the loss.
-_LEARNT_DOCUMENT_BYTES = 56
-_MEASURED_DOCUMENT_BYTES = 24
-_HISTOGRAM_BIN_BYTES = 16
+# Determined with LightGBM 4.7: scores, derivatives, rows of leaves, and the layout of the loss.
+_BYTES_PER_TRAINING_DOCUMENT = 56
+_BYTES_PER_SCORED_DOCUMENT = 24
+_BYTES_PER_HISTOGRAM_BIN = 16
 _ONE_BYTE_BINS = 256
 _SAMPLE_BYTES = 2**25
 # Measured with JAX 0.10, see the test: simultaneous copies of each weight and of each unit of a batch, and
@@ -53,29 +53,29 @@ def memory_need(
 ) -> MemoryNeed:
     """Estimate the peak memory of a training, in addition to the current memory of the process."""
     parts = [training] if validation is None else [training, validation]
-    measured = sum(part.n_documents for part in parts) * _MEASURED_DOCUMENT_BYTES
+    measured = sum(part.n_documents for part in parts) * _BYTES_PER_SCORED_DOCUMENT
     if not spec.learns:
         return MemoryNeed({"scores": measured})
-    learnt = {"scores and derivatives": measured + training.n_documents * _LEARNT_DOCUMENT_BYTES}
+    learnt = {"scores and derivatives": measured + training.n_documents * _BYTES_PER_TRAINING_DOCUMENT}
     if isinstance(spec.scorer, NetworkScorer):
-        return MemoryNeed(learnt | _of_network(spec.scorer, parts))
-    return MemoryNeed(learnt | _of_trees(spec, parts))
+        return MemoryNeed(learnt | _network_bytes(spec.scorer, parts))
+    return MemoryNeed(learnt | _tree_bytes(spec, parts))
 
 
-def _of_trees(spec: TrainingSpec, parts: list[RankingDataset]) -> dict[str, int]:
+def _tree_bytes(spec: TrainingSpec, parts: list[RankingDataset]) -> dict[str, int]:
     hyperparameters, training = spec.hyperparameters, parts[0]
     bin_bytes = 1 if hyperparameters.max_bin < _ONE_BYTE_BINS else 2
-    of_a_leaf = training.n_features * min(hyperparameters.max_bin, training.n_documents)
+    leaf_bins = training.n_features * min(hyperparameters.max_bin, training.n_documents)
     linear = sum(part.features.nbytes for part in parts) if hyperparameters.linear_tree else 0
     return {
         "features in bins": sum(part.n_documents * part.n_features for part in parts) * bin_bytes,
-        "histograms": hyperparameters.num_leaves * of_a_leaf * _HISTOGRAM_BIN_BYTES,
+        "histograms": hyperparameters.num_leaves * leaf_bins * _BYTES_PER_HISTOGRAM_BIN,
         "features of linear leaves": linear,
-        "the sample that bins are found from": _SAMPLE_BYTES,
+        "the sample for bin edges": _SAMPLE_BYTES,
     }
 
 
-def _of_network(scorer: NetworkScorer, parts: list[RankingDataset]) -> dict[str, int]:
+def _network_bytes(scorer: NetworkScorer, parts: list[RankingDataset]) -> dict[str, int]:
     training = parts[0]
     n_inputs = training.n_features * (2 if scorer.missing_indicators else 1)
     inputs = [4 * part.n_documents * n_inputs for part in parts]

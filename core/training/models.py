@@ -45,7 +45,7 @@ class TrainedModel(Protocol):
 
     @property
     def kept_iterations(self) -> int:
-        """Return the same including the trees of the initial model."""
+        """Return `best_iteration` plus the number of trees of the initial model."""
 
     @property
     def feature_names(self) -> tuple[str, ...]:

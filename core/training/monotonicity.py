@@ -1,8 +1,8 @@
 """Check the trees of a model against monotone constraints.
 
 A tree breaks a constraint if two documents that differ in the constrained feature alone can reach leaves
-whose values break it. The paths to two such leaves part at a split on that feature. `falls` compares exactly
-these pairs of leaves, over all combinations of values of the other features, missing values included.
+whose values break it. The paths to two such leaves diverge at a split on that feature. `falls` compares
+exactly these pairs of leaves, over all combinations of values of the other features, missing values included.
 
 A sum of trees that all keep a constraint keeps it, also after rounding. The converse does not hold: one tree
 may compensate for the fall of another. The sum of the falls of all trees is an upper bound on the fall of a
@@ -38,7 +38,7 @@ class Fall:
     Attributes:
         tree: Number of the tree in the model, from 0.
         feature: Column of the constrained feature.
-        threshold: Threshold of the split at which the paths to the two leaves part.
+        threshold: Threshold of the split at which the paths to the two leaves diverge.
         size: Amount by which the value falls as the feature rises past the threshold; where scores may not
             rise, amount by which it rises.
     """
@@ -95,9 +95,7 @@ class _Comparison:
         self._tree, self._constrained = tree, (feature, False)
         self._children = list(zip(tree.left.tolist(), tree.right.tolist(), strict=True))
         categorical = (tree.decisions & CATEGORICAL).astype(bool)
-        self._questions: list[_SplitTest] = list(
-            zip(tree.features.tolist(), categorical.tolist(), strict=True)
-        )
+        self._tests: list[_SplitTest] = list(zip(tree.features.tolist(), categorical.tolist(), strict=True))
         self._cells: dict[_SplitTest, _Cells] = {}
         # Indexed by the number of a split, or by -k - 1 for leaf k.
         values: list[float] = (direction * tree.leaf_values).tolist()
@@ -111,8 +109,8 @@ class _Comparison:
     def largest_fall(self) -> tuple[float, float]:
         """Return the size of the largest fall and the threshold of its split; 0 and NaN without a fall."""
         largest, threshold = 0.0, np.nan
-        for split, question in enumerate(self._questions):
-            if question == self._constrained:
+        for split, test in enumerate(self._tests):
+            if test == self._constrained:
                 size = self._largest_fall_across(split, largest)
                 if size > largest:
                     largest, threshold = size, float(self._tree.thresholds[split])
@@ -140,13 +138,13 @@ class _Comparison:
         """Yield the pair with one node replaced by each of its children, where the region allows it."""
         narrows_lower = lower >= 0 and (upper < 0 or self._spread(lower) >= self._spread(upper))
         parent = lower if narrows_lower else upper
-        question = self._questions[parent]
-        if question == self._constrained:
-            question = _LOWER if narrows_lower else _UPPER
+        test = self._tests[parent]
+        if test == self._constrained:
+            test = _LOWER if narrows_lower else _UPPER
         for child, cells in zip(self._children[parent], self._sides(parent), strict=True):
-            if both := region.get(question, cells) & cells:
+            if both := region.get(test, cells) & cells:
                 nodes = (child, upper) if narrows_lower else (lower, child)
-                yield (*nodes, {**region, question: both})
+                yield (*nodes, {**region, test: both})
 
     def _spread(self, node: int) -> float:
         return self._highest[node] - self._lowest[node]
@@ -158,8 +156,8 @@ class _Comparison:
         node = split
         while node:
             parent, side = self._parents[node]
-            question, cells = self._questions[parent], self._sides(parent)[side]
-            region[question] = region.get(question, cells) & cells
+            test, cells = self._tests[parent], self._sides(parent)[side]
+            region[test] = region.get(test, cells) & cells
             node = parent
         own = region.pop(self._constrained)
         left, right = self._sides(split)
@@ -174,14 +172,14 @@ class _Comparison:
         }
 
     def _sides(self, split: int) -> tuple[int, int]:
-        return self._cells_of(self._questions[split]).sides[split]
+        return self._cells_of(self._tests[split]).sides[split]
 
-    def _cells_of(self, question: _SplitTest) -> "_Cells":
-        if question not in self._cells:
-            asking = [split for split, other in enumerate(self._questions) if other == question]
-            make = _category_cells if question[1] else _numeric_cells
-            self._cells[question] = make(self._tree, asking)
-        return self._cells[question]
+    def _cells_of(self, test: _SplitTest) -> "_Cells":
+        if test not in self._cells:
+            splits = [split for split, other in enumerate(self._tests) if other == test]
+            make = _category_cells if test[1] else _numeric_cells
+            self._cells[test] = make(self._tree, splits)
+        return self._cells[test]
 
 
 @dataclass(frozen=True)
@@ -199,23 +197,25 @@ class _Cells:
 
 def _numeric_cells(tree: Tree, splits: list[int]) -> _Cells:
     """Cut the real numbers at all thresholds; the last bit is NaN."""
-    thresholds, ways = tree.thresholds[splits], tree.decisions[splits] >> 2
+    thresholds, missing_types = tree.thresholds[splits], tree.decisions[splits] >> 2
     near_zero = (thresholds >= -_ZERO) & (thresholds <= _ZERO)
     thresholds = np.where(near_zero, np.where(thresholds < 0.0, _BELOW_ZERO, _ZERO), thresholds)
     cuts = thresholds[(thresholds >= -_MAX_FLOAT32) & (thresholds < _MAX_FLOAT32)]
-    if takes_zero := bool((ways == _ZERO_MISSING).any()):
+    if zero_is_missing := bool((missing_types == _ZERO_MISSING).any()):
         cuts = np.append(cuts, [_BELOW_ZERO, _ZERO])
     cuts = np.unique(cuts)
     real, nan = (1 << len(cuts) + 1) - 1, 1 << len(cuts) + 1
-    zeros = _up_to(_ZERO, cuts) & ~_up_to(_BELOW_ZERO, cuts) if takes_zero else 0
+    zeros = _up_to(_ZERO, cuts) & ~_up_to(_BELOW_ZERO, cuts) if zero_is_missing else 0
     of_zero = 1 << int(np.searchsorted(cuts, 0.0))
     sides = {}
-    for split, threshold, way in zip(splits, thresholds.tolist(), ways.tolist(), strict=True):
+    for split, threshold, missing_type in zip(
+        splits, thresholds.tolist(), missing_types.tolist(), strict=True
+    ):
         left = _up_to(threshold, cuts)
-        if way == _NONE_MISSING:
+        if missing_type == _NONE_MISSING:
             left |= nan if left & of_zero else 0
         else:
-            missing = zeros | nan if way == _ZERO_MISSING else nan
+            missing = zeros | nan if missing_type == _ZERO_MISSING else nan
             left = left | missing if tree.decisions[split] & _MISSING_LEFT else left & ~missing
         sides[split] = left, (real | nan) & ~left
     return _Cells(sides, real & ~zeros)

@@ -49,8 +49,8 @@ def drawn_queries(fraction: float, n_queries: int, seed: int, iteration: int) ->
 def uniform_numbers(key: int, n: int) -> Float64Array:
     """Draw a number from (0, 1) for each position."""
     numbers = np.empty(n)
-    for query in range(n):
-        numbers[query] = uniform(key, query)
+    for position in range(n):
+        numbers[position] = uniform(key, position)
     return numbers
 
 
@@ -74,8 +74,8 @@ class Sampling:
     def restart(self, booster: lightgbm.Booster, iteration: int) -> None:
         """Reseed the generators for the next tree; call this from the objective function.
 
-        Before it calls the objective, `Booster.update` may set parameters, which makes LightGBM draw
-        features.
+        An earlier call would not suffice: `Booster.update` may set parameters before it calls the objective,
+        which makes LightGBM draw features.
 
         Args:
             booster: The booster that is about to grow the tree.

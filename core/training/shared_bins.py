@@ -1,4 +1,4 @@
-"""Serialize bin edges: computed once from a sample of all documents and shared by all ranks."""
+"""Serialize the bin edges of a distributed training: computed once, and shared by all ranks."""
 
 import ctypes
 from collections.abc import Mapping

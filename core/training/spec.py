@@ -240,7 +240,7 @@ def _names(values: Any) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _not_positive(pointer: str, value: Any) -> list[InputProblem]:
+def _positive_problems(pointer: str, value: Any) -> list[InputProblem]:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return []
     return [InputProblem(pointer, "must be a whole number, at least 1")]
@@ -250,7 +250,7 @@ def _diagnostics(values: Any) -> DiagnosticsPlan | None:
     if values is None:
         return None
     interval, cutoff = values.get("interval"), values.get("cutoff", 10)
-    if problems := _not_positive("/interval", interval) + _not_positive("/cutoff", cutoff):
+    if problems := _positive_problems("/interval", interval) + _positive_problems("/cutoff", cutoff):
         raise InvalidInput(*problems)
     return DiagnosticsPlan(interval, cutoff)
 

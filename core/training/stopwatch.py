@@ -31,7 +31,7 @@ class Stopwatch:
             self._switch(outer)
 
     def lap(self) -> dict[str, float]:
-        """Return the milliseconds of each part since the last lap, outside of any part."""
+        """Return the milliseconds of each part since the last lap; call this outside of `timing`."""
         found = {part: round(1e3 * seconds, 3) for part, seconds in self._seconds.items() if part is not None}
         self._seconds.clear()
         return found

@@ -21,8 +21,8 @@ def tree_findings(
     Args:
         hyperparameters: The hyperparameters of the training.
         model: The trained model: trees, or the sum of a model and of trees on its residuals.
-        feature_names: Its features, by the names of the training data.
-        base_trees: Number of its first trees that belong to the initial model.
+        feature_names: Names of the model's features in the training data.
+        base_trees: Number of the model's first trees that belong to the initial model.
     """
     parts = _parts(model, feature_names)
     yield from _order_findings(hyperparameters, parts, base_trees)

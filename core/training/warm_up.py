@@ -1,4 +1,4 @@
-"""Compile the training kernels of no loss or metric, or load them from the disk cache."""
+"""Compile the training kernels that belong to no loss or metric, or load them from the disk cache."""
 
 import numpy as np
 

@@ -46,7 +46,7 @@ def fit_weights(
     search for the best weights fits noise, and equal weights of scaled scores are hard to beat (Dawes 1979).
     Weights are therefore fitted by coordinate ascent from equal weights, once without each of five folds of
     the queries. The mean of these fits is mixed with equal weights. The share of equal weights is the best
-    one on the held-out folds; it is 1 unless a paired t-test over their queries shows that the mixture is
+    one on the held-out folds; it is 1 unless a paired t-test over all queries shows that the mixture is
     better. The result is deterministic.
 
     Args:
@@ -64,13 +64,13 @@ def fit_weights(
     fits = []
     held_out = np.empty((len(_EQUAL_SHARES), n_queries))
     for fold in range(1, folds + 1):
-        held = fold_of == fold
-        fitted = _climbed(equal, partial(search.value, queries=~held))
+        is_held_out = fold_of == fold
+        fitted = _coordinate_ascent(equal, partial(search.value, queries=~is_held_out))
         fits.append(fitted / fitted.sum())
         for place, share in enumerate(_EQUAL_SHARES):
-            held_out[place, held] = search.per_query(_mixed(fits[-1], equal, share))[held]
+            held_out[place, is_held_out] = search.per_query(_mixed(fits[-1], equal, share))[is_held_out]
     defined = held_out[:, ~np.isnan(held_out).any(axis=0)]
-    share = _share(defined)
+    share = _best_equal_share(defined)
     return FittedWeights(
         search.unscaled(_mixed(np.mean(fits, axis=0), equal, share)), share, defined.shape[1]
     )
@@ -88,7 +88,9 @@ def best_weights(
     count = len(scores)
     starts = [*np.eye(count), np.full(count, 1.0 / count)]
     # Single models are first, so that a sum must be better to replace them.
-    return search.unscaled(max((_climbed(start, search.value) for start in starts), key=search.value))
+    return search.unscaled(
+        max((_coordinate_ascent(start, search.value) for start in starts), key=search.value)
+    )
 
 
 class _Search:
@@ -141,8 +143,8 @@ def _mixed(fitted: Float64Array, equal: Float64Array, share: float) -> Float64Ar
     return (1.0 - share) * fitted + share * equal
 
 
-def _share(values: Float64Array) -> float:
-    """Return the best share of equal weights, 1 unless a t-test shows that it is better.
+def _best_equal_share(values: Float64Array) -> float:
+    """Return the best share of equal weights, or 1 unless a t-test shows that the best share is better.
 
     Args:
         values: (n_shares, n_queries) values of each of `_EQUAL_SHARES`, all weights equal first.
@@ -157,7 +159,8 @@ def _share(values: Float64Array) -> float:
     return _EQUAL_SHARES[best] if is_shown else 1.0
 
 
-def _climbed(weights: Float64Array, value: Callable[[Float64Array], float]) -> Float64Array:
+def _coordinate_ascent(weights: Float64Array, value: Callable[[Float64Array], float]) -> Float64Array:
+    """Return weights that no change of a single weight improves, or those after the maximum of rounds."""
     reached = value(weights)
     for _ in range(_MAX_ROUNDS):
         before = reached

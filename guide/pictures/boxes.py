@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from guide.pictures.drawing import text
 
 Box = tuple[float, float, float, float, str, str]
-"""Left, top, width, height, its name, and what it is."""
+"""Left, top, width, height, name and description of a box."""
 Arrow = tuple[str, float, float, str]
-"""The path as SVG has it, and the place of some words."""
+"""SVG path of an arrow, position (x, y) of its label, and the label."""
 
 
 def boxes_and_arrows(boxes: Iterable[Box], arrows: Iterable[Arrow]) -> list[str]:

@@ -55,20 +55,20 @@ class Axes:
         up = (y - self.y[0]) / (self.y[1] - self.y[0])
         return self.left + across * self.width, self.top + (1.0 - up) * self.height
 
-    def ticks(self, across: Mapping[float, str], up: Mapping[float, str]) -> list[str]:
-        """Draw grid lines and tick labels."""
+    def ticks(self, x_labels: Mapping[float, str], y_labels: Mapping[float, str]) -> list[str]:
+        """Draw horizontal grid lines, and tick labels by value."""
         parts = []
-        for value, words in up.items():
+        for value, words in y_labels.items():
             x, y = self.at(self.x[0], value)
             parts.append(f'<path class="grid" d="M{x:.1f} {y:.1f}H{self.left + self.width:.1f}"/>')
             parts.append(text(x - 8, y + 4, words, "tick", "end"))
-        for value, words in across.items():
+        for value, words in x_labels.items():
             x, y = self.at(value, self.y[0])
             parts.append(text(x, y + 18, words, "tick", "middle"))
         return parts
 
     def line(self, x: Float64Array, y: Float64Array, style: str) -> str:
-        """Draw a line through pairs of values, as far as they are within the frame."""
+        """Draw a line through pairs of values; values outside the y axis are left out."""
         inside = (y >= self.y[0]) & (y <= self.y[1])
         places = [self.at(a, b) for a, b in zip(x[inside], y[inside], strict=True)]
         path = "L".join(f"{a:.1f} {b:.1f}" for a, b in places)
@@ -76,7 +76,7 @@ class Axes:
 
 
 def squares(left: float, top: float, size: float, shares: Float64Array) -> list[str]:
-    """Draw a matrix of shares from 0 to 1 as squares, darker for larger values and empty for NaN."""
+    """Draw a matrix of shares from 0 to 1 as squares, darker for larger values; NaN is not drawn."""
     return [
         f'<rect class="{"empty" if share == 0.0 else "share"}" x="{left + column * size:.1f}"'
         f' y="{top + row * size:.1f}" width="{size - 1:.1f}" height="{size - 1:.1f}"'

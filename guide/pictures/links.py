@@ -6,8 +6,8 @@ from core.losses import make_loss
 from core.types import Float64Array
 from guide.pictures.drawing import Axes, figure, text
 
-_LOSSES = {"ranknet": "one", "ranksvm": "two", "rankboost": "three"}
-_SHAPES = {
+_STYLES = {"ranknet": "one", "ranksvm": "two", "rankboost": "three"}
+_LABELS = {
     "ranknet": "logistic: ranknet and most others",
     "ranksvm": "hinge: ranksvm",
     "rankboost": "exponential: rankboost",
@@ -19,10 +19,10 @@ def links() -> str:
     margins = np.linspace(-3.0, 3.0, 121)
     axes = Axes(40, 16, 560, 220, (-3.0, 3.0), (0.0, 4.2))
     parts = axes.ticks({float(x): f"{x}" for x in range(-3, 4)}, {float(y): str(y) for y in range(5)})
-    for name, style in _LOSSES.items():
+    for name, style in _STYLES.items():
         parts.append(axes.line(margins, costs(name, margins), style))
-    for row, (name, style) in enumerate(_LOSSES.items()):
-        parts.append(text(352, 40 + 20 * row, _SHAPES[name], f"label {style}"))
+    for row, (name, style) in enumerate(_STYLES.items()):
+        parts.append(text(352, 40 + 20 * row, _LABELS[name], f"label {style}"))
     parts.append(text(320, 274, "σ(s_i − s_j): how far the better document is ahead", "tick", "middle"))
     return figure(
         620,

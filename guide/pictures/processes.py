@@ -7,9 +7,9 @@ _BOXES = (
     (20, 20, 200, 56, "browser, curl", "rankery.Client, command line"),
     (20, 130, 200, 56, "API, app/", "answers, never trains"),
     (300, 130, 140, 56, "Redis", "notifies workers"),
-    (520, 130, 200, 56, "worker, worker/", "one job a process"),
-    (20, 250, 330, 56, "database", "SQLite or PostgreSQL: every row"),
-    (390, 250, 330, 56, "artifacts", "a folder or S3: every byte"),
+    (520, 130, 200, 56, "worker, worker/", "one job per process"),
+    (20, 250, 330, 56, "database", "SQLite or PostgreSQL: all records"),
+    (390, 250, 330, 56, "artifacts", "a folder or S3: all files"),
 )
 _ARROWS = (
     ("M120 76V124", 128, 104, "HTTP"),

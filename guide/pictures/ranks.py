@@ -5,7 +5,7 @@ from guide.pictures.drawing import figure
 
 _BOXES = (
     (20.0, 20.0, 200.0, 56.0, "database", "lease, checkpoints, result"),
-    (280.0, 20.0, 240.0, 56.0, "driver, the job's worker", "shares out, decides, keeps"),
+    (280.0, 20.0, 240.0, 56.0, "driver, the job's worker", "assigns queries, decides, stores"),
     (580.0, 20.0, 160.0, 56.0, "artifacts", "features as Parquet"),
     (60.0, 190.0, 180.0, 56.0, "rank 0", "first queries, in bins"),
     (310.0, 190.0, 180.0, 56.0, "rank 1", "next queries, in bins"),
@@ -34,5 +34,6 @@ def ranks() -> str:
         "The driver reads and writes the database. It gives judgments and bins to each rank, asks for a tree"
         " and gets the metrics of each query. Ranks read features from the artifacts, and exchange histograms"
         " and best splits with each other.",
-        "A training on three ranks. Ranks reach neither the database nor anything that they are not given.",
+        "A training on three ranks. Ranks have no access to the database, only to features and to data from"
+        " the driver.",
     )

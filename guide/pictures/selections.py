@@ -46,12 +46,12 @@ def kept(**options: object) -> Float64Array:
     pairs = np.full((n, n), np.nan)
     for above in range(n):
         for below in range(above + 1, n):
-            pairs[above, below] = float(LABELS[above] != LABELS[below] and _pulls(above, below, **options))
+            pairs[above, below] = float(LABELS[above] != LABELS[below] and _is_pair(above, below, **options))
     return pairs
 
 
-def _pulls(above: int, below: int, **options: object) -> bool:
-    """Return whether two documents form a pair: one gradient changes with the other score."""
+def _is_pair(above: int, below: int, **options: object) -> bool:
+    """Return whether two documents form a pair: the gradient of one changes with the score of the other."""
     n = len(LABELS)
     scores = -np.arange(n, dtype=np.float64)
     moved = scores.copy()

@@ -46,7 +46,7 @@ def pair_weights(name: str) -> Float64Array:
     for rank in range(_DOCUMENTS):
         labels = np.zeros(_DOCUMENTS)
         labels[rank] = 1.0
-        pushes = loss(scores, labels, np.array([0, _DOCUMENTS])).gradient
-        shares[rank] = np.where(labels > 0.0, np.nan, pushes)
+        gradient = loss(scores, labels, np.array([0, _DOCUMENTS])).gradient
+        shares[rank] = np.where(labels > 0.0, np.nan, gradient)
     whole: Float64Array = shares / np.nanmax(shares)
     return whole

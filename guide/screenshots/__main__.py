@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     program = shutil.which(os.environ.get("RANKERY_TEST_CHROMIUM", "/usr/bin/chromium"))
     if program is None:
         sys.stderr.write(
-            "no Chromium here, so the guide has no screenshots; RANKERY_TEST_CHROMIUM names one\n"
+            "no Chromium was found, so the guide has no screenshots; set RANKERY_TEST_CHROMIUM to its path\n"
         )
         return 0
     with (

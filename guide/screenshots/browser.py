@@ -22,8 +22,8 @@ _FLAGS = (
     "--disable-background-networking",
 )
 _QUALITY = 82
-_PATIENCE_MILLISECONDS = 200_000
-# A page marks pending requests; charts are drawn in later frames.
+_TIMEOUT_MILLISECONDS = 200_000
+# No visible part of the page is marked as busy. Charts are drawn in later frames.
 _SETTLED = """() => ![...document.querySelectorAll("main, main [aria-busy]")].some(
   (part) => part.ariaBusy === "true" && part.checkVisibility(),
 )"""
@@ -54,7 +54,7 @@ def photograph(browser: Browser, url: str, names: Mapping[str, str], folder: Pat
             device_scale_factor=SCALE,
             reduced_motion="reduce",
         )
-        context.set_default_timeout(_PATIENCE_MILLISECONDS)
+        context.set_default_timeout(_TIMEOUT_MILLISECONDS)
         page = context.new_page()
         for name, shot in SCREENSHOTS.items():
             picture = _picture_of(page, url + shot.path.format(**quoted))

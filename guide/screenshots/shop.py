@@ -30,7 +30,7 @@ _FEATURES = (
 # Shift of each feature per label, in standard deviations of its noise.
 _SIGNALS = (0.5, 0.3, 0.2, 0.4, -0.1, -0.15, 0.05, 0.25)
 _DOCUMENTS = 20
-_EMPTY_RATINGS = 0.1
+_EMPTY_RATINGS_SHARE = 0.1
 
 
 def judged_searches(attributes: Sequence[str], seed: int) -> Iterator[str]:
@@ -42,15 +42,15 @@ def judged_searches(attributes: Sequence[str], seed: int) -> Iterator[str]:
         for document in range(_DOCUMENTS):
             label = draw.choice((0, 0, 0, 0, 1, 1, 2, 3))
             values = [f"{5 + draw.gauss(signal * label, 1):.2f}" for signal in _SIGNALS]
-            if draw.random() < _EMPTY_RATINGS:
+            if draw.random() < _EMPTY_RATINGS_SHARE:
                 values[_FEATURES.index("rating")] = ""
             title = f"{draw.choice(_MAKERS)} {attribute if label else draw.choice(attributes)} {thing}"
-            held = (f"q{number}", f"{attribute} {thing}", f"sku-{document}", title, str(label), shop)
-            yield ",".join((*held, *values)) + "\n"
+            identity = (f"q{number}", f"{attribute} {thing}", f"sku-{document}", title, str(label), shop)
+            yield ",".join((*identity, *values)) + "\n"
 
 
 def fill(client: Client, folder: Path) -> dict[str, str]:
-    """Upload, train, inspect and compare; return the ids for page addresses."""
+    """Upload, train, inspect and compare; return the values of the placeholders in page paths."""
     train = _upload(client, folder / "shop train.csv", judged_searches(_TRAINING_ATTRIBUTES, 1))
     test = _upload(client, folder / "shop test.csv", judged_searches(_TEST_ATTRIBUTES, 2))
     grid = [

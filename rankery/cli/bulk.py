@@ -174,7 +174,7 @@ def delete_confirmed(
 
 
 def kinds(counts: Mapping[str, int]) -> str:
-    """Format the number of objects of each kind: "2 models, 1 job"."""
+    """Format the number of objects by kind: "2 models, 1 job"."""
     return ", ".join(f"{number:,} {kind}" for kind, number in counts.items())
 
 
@@ -203,12 +203,12 @@ def _deletion_tables(found: "Deletion") -> list[RenderableType]:
     if found.missing:
         shown.append(f"not found: {plain(', '.join(found.missing))}")
     if found.refused:
-        held = table("not deleted", "name", "needed by", wrap=("needed by",))
+        refused = table("not deleted", "name", "needed by", wrap=("needed by",))
         for one in found.refused:
             holders = "; ".join(f"{by.kind} {by.name or by.id} ({by.reason})" for by in one.holders)
-            held.add_row(one.id, plain(one.name or ""), plain(holders))
+            refused.add_row(one.id, plain(one.name or ""), plain(holders))
         shown += [
-            held,
+            refused,
             "Objects that others need are not deleted; --with-results also deletes their results.",
         ]
         if found.refused_count > len(found.refused):

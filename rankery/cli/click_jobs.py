@@ -33,7 +33,7 @@ def estimate_propensities(
         ),
     ] = None,
 ) -> None:
-    """Estimate how often each rank is examined, relative to rank 1.
+    """Estimate how often users examine each rank, relative to rank 1.
 
     Example: `rankery click-logs propensities clicks.csv --method pivot`
     """

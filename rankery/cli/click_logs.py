@@ -14,7 +14,7 @@ from rankery.cli.findings import findings_table
 from rankery.cli.options import Limit, OfProject, Permanently
 from rankery.cli.printing import age, facts, moment, plain, say, table
 from rankery.cli.references import NameUnclear
-from rankery.cli.served_events import EventsFile, batches, counts_of_events, read_events
+from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import json_object
 
@@ -121,7 +121,7 @@ def make_interleaved_log(
     session: ServiceConnection,
     interleaving: Annotated[str, typer.Argument(help="Id of the interleaving.")],
     name: Annotated[
-        str | None, typer.Option(help="Name of the log.", show_default="that of the interleaving")
+        str | None, typer.Option(help="Name of the log.", show_default="the interleaving's")
     ] = None,
     project: Annotated[str | None, typer.Option(help="Project of the log.")] = None,
 ) -> None:
@@ -149,7 +149,7 @@ def send_events(session: ServiceConnection, file: EventsFile) -> None:
         for name in ("recorded", "repeated"):
             total[name] += found[name]
         total["unknown"] += len(found["unknown"])
-    session.show(total, counts_of_events(total))
+    session.show(total, format_event_counts(total))
 
 
 @click_logs.command("list")

@@ -93,7 +93,7 @@ def judge_by_clicks(
                 ("judged pairs", counts["judged"]),
                 ("with too few impressions", counts["left_out"]),
                 ("by grade", ", ".join(map(str, counts["by_grade"]))),
-                ("certain", number(counts["certain_share"])),
+                ("share of certain grades", number(counts["certain_share"])),
                 ("kappa", number(agreement.get("kappa")) if agreement else None),
                 ("Kendall's tau", number(agreement.get("kendall_tau")) if agreement else None),
             ]
@@ -102,7 +102,7 @@ def judge_by_clicks(
 
 
 def _comparison(result: dict[str, Any]) -> Table:
-    numbers = ("log-likelihood", "perplexity", "conditional")
+    numbers = ("log-likelihood", "perplexity", "conditional perplexity")
     shown = table("model", *numbers, right=numbers)
     for row in result["comparison"]["models"]:
         values = (row["log_likelihood"], row["perplexity"], row["conditional_perplexity"])

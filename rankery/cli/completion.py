@@ -53,7 +53,7 @@ def _newest(given: dict[str, Any], method: str) -> Iterable[Any]:
     from rankery.embedded.lock import DataFolderLock
 
     folder = given.get("data_dir") or os.environ.get("RANKERY_DATA_DIR") or "rankery-data"
-    url = given.get("url") or os.environ.get("RANKERY_URL") or DataFolderLock(Path(folder)).address()
+    url = given.get("url") or os.environ.get("RANKERY_URL") or DataFolderLock(Path(folder)).read_url()
     if url is None:
         return []
     with Client(url, api_key=given.get("api_key"), timeout_seconds=_TIMEOUT_SECONDS, retries=0) as client:

@@ -104,13 +104,13 @@ class ServiceConnection:
         """True if the command started an embedded service, which stops with the command."""
         return self._stack is not None
 
-    def show(self, document: Any, *pictures: RenderableType) -> None:
+    def show(self, document: Any, *renderables: RenderableType) -> None:
         """Print a result: the document as JSON with --json, else the tables and sentences."""
         self._has_shown = True
         if self.json:
             show_json(document)
         else:
-            show(*pictures)
+            show(*renderables)
 
     def items(self, path: str, limit: int, **parameters: Any) -> list[dict[str, Any]]:
         """Return the first items of a paginated list of the service.
@@ -193,9 +193,9 @@ class ServiceConnection:
         """
         import httpx
 
-        from rankery.client.reading import address
+        from rankery.client.reading import service_url
 
-        url = address(url)
+        url = service_url(url)
         try:
             httpx.get(f"{url.rstrip('/')}/healthz", timeout=_CONNECT_TIMEOUT_SECONDS)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
@@ -252,7 +252,7 @@ class ServiceConnection:
 
         lock = DataFolderLock(self._data_dir)
         deadline = time.monotonic() + _START_SECONDS
-        while (address := lock.address()) is None:
+        while (address := lock.read_url()) is None:
             if time.monotonic() > deadline:
                 raise StackError(
                     f"the service of {self._data_dir} has published no address within {_START_SECONDS:g} s;"

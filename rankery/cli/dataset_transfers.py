@@ -63,7 +63,7 @@ def read_folder(
     folder: Annotated[
         str,
         typer.Argument(
-            help="Folder below RANKERY_DATA_ROOTS of the service, such as MSLR-WEB30K/Fold1 or s3://bucket/prefix."
+            help="Folder below the service's RANKERY_DATA_ROOTS, such as MSLR-WEB30K/Fold1 or s3://bucket/prefix."
         ),
     ],
     part: Annotated[
@@ -187,17 +187,20 @@ def generate_dataset(
         str | None, typer.Option(help="Name of the dataset.", show_default="from the seeds")
     ] = None,
     sparse: Annotated[
-        bool, typer.Option("--sparse", help="Generate long lists with few relevant documents, as Istella-X.")
+        bool,
+        typer.Option("--sparse", help="Generate long lists with few relevant documents, like Istella-X."),
     ] = False,
     documents_per_query: Annotated[
-        int | None, typer.Option(min=1, help="Documents per query.", show_default="50; 2,679 of sparse data")
+        int | None, typer.Option(min=1, help="Documents per query.", show_default="50; 2,679 with --sparse")
     ] = None,
     features: Annotated[
         int | None, typer.Option(min=1, help="Number of features.", show_default="50")
     ] = None,
     noise: Annotated[
         float | None,
-        typer.Option(min=0, help="Noise of the hidden value, in its standard deviations.", show_default="0"),
+        typer.Option(
+            min=0, help="Noise of the polynomial's value, in its standard deviations.", show_default="0"
+        ),
     ] = None,
     gains: Annotated[
         str | None,
@@ -205,7 +208,9 @@ def generate_dataset(
     ] = None,
     relevant_per_query: Annotated[
         float | None,
-        typer.Option(min=1, help="Relevant documents per query, with --sparse.", show_default="0.17%"),
+        typer.Option(
+            min=1, help="Relevant documents per query, with --sparse.", show_default="0.17% of the documents"
+        ),
     ] = None,
 ) -> None:
     """Make judged data from a random cubic polynomial, as in the 2006 LambdaRank paper.

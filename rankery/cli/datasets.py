@@ -69,7 +69,7 @@ def show_dataset(session: ServiceConnection, dataset: DatasetReference) -> None:
 @on_service
 def list_folders(
     session: ServiceConnection,
-    folder: Annotated[str, typer.Argument(help="Folder below RANKERY_DATA_ROOTS of the service.")] = ".",
+    folder: Annotated[str, typer.Argument(help="Folder below the service's RANKERY_DATA_ROOTS.")] = ".",
 ) -> None:
     """List the folders that the service reads in place, and the training, validation and test files in one.
 
@@ -189,7 +189,7 @@ def delete_datasets(
 
 
 def show_all(session: ServiceConnection, made: "list[Dataset]") -> None:
-    """Print new datasets."""
+    """Print the properties of new datasets."""
     blocks: list[Any] = []
     for dataset in made:
         blocks += [_properties(session, dataset), ""]

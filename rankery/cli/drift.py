@@ -14,7 +14,7 @@ from rankery.cli.printing import moment, number, p_value, plain, say, table
 from rankery.cli.service_options import on_service
 
 drift = typer.Typer(
-    help="Compare logged requests with the training data and with the requests of last week.",
+    help="Compare logged requests with the training data and with the requests of the period before.",
     no_args_is_help=True,
 )
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 gates = typer.Typer(help="List, set and delete promotion gates of aliases.", no_args_is_help=True)
 
-Guarded = Annotated[
+GuardedAlias = Annotated[
     str,
     typer.Argument(
         metavar="NAME@ALIAS",
@@ -48,7 +48,7 @@ def list_gates(
     Example: `rankery gates list --name web`
     """
     found = list(islice(session.client.gates(name), limit))
-    shown = table("alias", "require", "metric", "dataset", "p", "segments", "updated", wrap=("dataset",))
+    shown = table("alias", "require", "metric", "dataset", "p", "segment drop", "updated", wrap=("dataset",))
     for gate in found:
         shown.add_row(
             plain(f"{gate.name}@{gate.alias}"),
@@ -56,7 +56,7 @@ def list_gates(
             plain(gate.summary()["metric"]),
             plain(gate.dataset_id or ""),
             f"{gate.p:g}",
-            "any" if gate.max_slice_drop is None else f"lose at most {gate.max_slice_drop:g}",
+            "any" if gate.max_slice_drop is None else f"at most {gate.max_slice_drop:g}",
             moment(gate.updated_at),
         )
     session.show(found, shown)
@@ -64,12 +64,12 @@ def list_gates(
 
 @gates.command("show")
 @on_service
-def show_gate(session: ServiceConnection, alias: Guarded) -> None:
+def show_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     """Show the gate of an alias, the checks of a version before the alias moves to it.
 
     Example: `rankery gates show web@champion`
     """
-    gate = session.client.gate(*_parts(alias))
+    gate = session.client.gate(*_parts(reference))
     session.show(gate, facts((key.replace("_", " "), value) for key, value in _properties(gate).items()))
 
 
@@ -77,7 +77,7 @@ def show_gate(session: ServiceConnection, alias: Guarded) -> None:
 @on_service
 def set_gate(
     session: ServiceConnection,
-    alias: Guarded,
+    reference: GuardedAlias,
     dataset: Annotated[
         str | None,
         typer.Option(
@@ -91,8 +91,8 @@ def set_gate(
     interleaving: Annotated[
         Literal["better", "not_worse"] | None,
         typer.Option(
-            help="Require that users of an interleaving prefer the new version, or do not prefer the current"
-            " one; with or without --dataset."
+            help="Require an interleaving in which users prefer the new version (better), or do not prefer"
+            " the current one (not_worse); with or without --dataset."
         ),
     ] = None,
     counterfactual: Annotated[
@@ -118,11 +118,13 @@ def set_gate(
     max_segment_drop: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Largest loss allowed in a segment of the queries.", show_default="any amount"
+            min=0,
+            help="Largest drop of the metric allowed in a segment of the queries.",
+            show_default="any amount",
         ),
     ] = None,
     min_segment_queries: Annotated[
-        int | None, typer.Option(min=1, help="Smallest number of queries of a segment that is checked.")
+        int | None, typer.Option(min=1, help="Check only segments with at least this many queries.")
     ] = None,
     better_than_baselines: Annotated[
         bool,
@@ -139,7 +141,7 @@ def set_gate(
 
     Example: `rankery gates set web@champion --dataset test.txt --metric ndcg@10 --require better`
     """
-    name, of = _parts(alias)
+    name, alias = _parts(reference)
     chosen = columns_of(columns)
     if dataset is None and interleaving is None and counterfactual is None:
         raise WrongUsage("give --dataset, --interleaving or --counterfactual")
@@ -160,28 +162,28 @@ def set_gate(
         "contract": cast("Contract | None", preset),
     }
     rule = {key: value for key, value in given.items() if value is not None}
-    gate = session.client.set_gate(name, of, cast("GateRequest", rule))
+    gate = session.client.set_gate(name, alias, cast("GateRequest", rule))
     also = ", and better than baselines" if better_than_baselines else ""
     rules = [] if dataset is None else [f"are {require.replace('_', ' ')} by {metric}{also}"]
     if interleaving is not None:
         rules.append(f"are {interleaving.replace('_', ' ')} by an interleaving")
     if counterfactual is not None:
         rules.append("pass an estimate from clicks")
-    say(f"{name}@{of} moves only to versions that {' and '.join(rules)}")
+    say(f"{name}@{alias} moves only to versions that {' and '.join(rules)}")
     session.show(gate)
 
 
 @gates.command("delete")
 @on_service
-def delete_gate(session: ServiceConnection, alias: Guarded) -> None:
+def delete_gate(session: ServiceConnection, reference: GuardedAlias) -> None:
     """Delete the gate of an alias; the alias then moves without checks.
 
     Example: `rankery gates delete web@champion`
     """
-    name, of = _parts(alias)
-    session.client.remove_gate(name, of)
-    say(f"{name}@{of} has no gate any more")
-    session.show({"name": name, "alias": of, "gate": None})
+    name, alias = _parts(reference)
+    session.client.remove_gate(name, alias)
+    say(f"{name}@{alias} has no gate any more")
+    session.show({"name": name, "alias": alias, "gate": None})
 
 
 def _parts(reference: str) -> tuple[str, str]:
@@ -202,8 +204,8 @@ def _properties(gate: "Gate") -> dict[str, Any]:
         "metric": gate.metric,
         "dataset": gate.dataset_id,
         "p": gate.p,
-        "largest loss of a segment": gate.max_slice_drop,
-        "smallest segment, in queries": gate.min_slice_queries,
+        "largest drop of a segment": gate.max_slice_drop,
+        "fewest queries of a checked segment": gate.min_slice_queries,
         "better than baselines": gate.better_than_baselines,
         "interleaving": gate.interleaving and gate.interleaving.replace("_", " "),
         "estimate from clicks": gate.counterfactual and _estimate(gate.counterfactual),

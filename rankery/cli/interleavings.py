@@ -9,7 +9,7 @@ from rankery.cli.connection import ServiceConnection
 from rankery.cli.endings import WrongUsage
 from rankery.cli.options import Limit
 from rankery.cli.printing import moment, number, p_value, plain, say, table
-from rankery.cli.served_events import EventsFile, batches, counts_of_events, read_events
+from rankery.cli.served_events import EventsFile, batches, format_event_counts, read_events
 from rankery.cli.service_options import on_service
 
 interleavings = typer.Typer(help="Compare rankers by clicks on interleaved lists.", no_args_is_help=True)
@@ -94,7 +94,7 @@ def send_clicks(session: ServiceConnection, interleaving: InterleavingId, file: 
         found = session.client.send_clicks(interleaving, batch).model_dump()
         for name in total:
             total[name] += found[name]
-    session.show(total, counts_of_events(total))
+    session.show(total, format_event_counts(total))
 
 
 @interleavings.command("verdict")

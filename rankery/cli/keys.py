@@ -59,13 +59,15 @@ def list_keys(data_dir: DataDir = DEFAULT_DATA_DIR, json: Json = False) -> None:
     if json:
         show_json(found)
         return
-    shown = table("id", "name", "secret", "scopes", "state", "created", "last used", wrap=("name", "scopes"))
+    columns = ("id", "name", "secret", "scopes", "projects", "state", "created", "last used")
+    shown = table(*columns, wrap=("name", "scopes", "projects"))
     for key in found:
         shown.add_row(
             key["id"],
             plain(key["name"]),
             f"{key['hint']}…",
             ", ".join(key["scopes"]),
+            "all" if key["projects"] is None else plain(", ".join(key["projects"])),
             key["state"],
             key["created_at"][:10],
             key["last_used_at"][:16].replace("T", " ") if key["last_used_at"] else "never",

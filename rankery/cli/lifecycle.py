@@ -15,6 +15,19 @@ from rankery.cli.service_options import on_service
 if TYPE_CHECKING:
     from rankery.client.schemas.answers import Deletion
 
+TrashKind = Literal[
+    "job",
+    "model",
+    "evaluation",
+    "comparison",
+    "ranking",
+    "inspection",
+    "experiment",
+    "study",
+    "dataset",
+    "click-log",
+]
+
 trash = typer.Typer(help="List and restore deleted objects, or purge them immediately.", no_args_is_help=True)
 storage = typer.Typer(help="Show the storage that the service uses.", no_args_is_help=True)
 projects = typer.Typer(help="List projects.", no_args_is_help=True)
@@ -24,21 +37,7 @@ projects = typer.Typer(help="List projects.", no_args_is_help=True)
 @on_service
 def list_trash(
     session: ServiceConnection,
-    kind: Annotated[
-        Literal[
-            "job",
-            "model",
-            "evaluation",
-            "comparison",
-            "ranking",
-            "inspection",
-            "experiment",
-            "study",
-            "dataset",
-        ]
-        | None,
-        typer.Option(help="Show only objects of this kind."),
-    ] = None,
+    kind: Annotated[TrashKind | None, typer.Option(help="Show only objects of this kind.")] = None,
     limit: Limit = 50,
 ) -> None:
     """List deleted objects in the trash, latest first, with the time at which they are purged.
@@ -46,7 +45,9 @@ def list_trash(
     Example: `rankery trash list --kind model`
     """
     found = list(islice(session.client.trash(kind), limit))
-    shown = table("id", "kind", "name", "bytes", "deleted", "by", "purged", right=("bytes",), wrap=("name",))
+    shown = table(
+        "id", "kind", "name", "bytes", "deleted", "by", "purge at", right=("bytes",), wrap=("name",)
+    )
     for one in found:
         by = one.deleted_by or ""
         times = (moment(one.deleted_at), plain(by), moment(one.purge_at))

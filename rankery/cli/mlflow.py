@@ -88,7 +88,8 @@ def import_model(
 ) -> None:
     """Register the model of an MLflow directory: a LightGBM booster or an export of `rankery mlflow export`.
 
-    Metrics and parameters are added to the description, tags become tags. No code of the directory is run.
+    Without --description, its metrics and parameters become the description. Its tags become tags of the
+    version. No code of the directory is run.
 
     Example: `rankery mlflow import web-mlflow --name web --tag team=search`
     """

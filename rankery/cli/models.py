@@ -101,7 +101,7 @@ def list_aliases(session: ServiceConnection, name: _Name) -> None:
 @models.command("promote")
 @on_service
 def promote(session: ServiceConnection, model: Reference, alias: _Alias = _CHAMPION) -> None:
-    """Promote a version: point an alias at it, so that name@alias uses it from then on.
+    """Promote a version: point an alias at it, so that name@alias selects it from then on.
 
     If the alias has a gate, a job compares the two versions first; the command waits for the job and prints
     its result. The exit code is 3 if the gate refuses; the JSON then has the reason, with `promoted` false.

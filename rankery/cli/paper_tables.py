@@ -38,9 +38,9 @@ def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
     made = table("method", "loss", *numbers, "remark", right=numbers, wrap=("remark",))
     for each in estimate["measured"]:
         per_tree, other = each["seconds_per_tree"], each["other_seconds"]
-        look = each["seconds_per_look"]
+        per_evaluation = each["seconds_per_look"]
         remark = each["failure"] or (
-            "" if look is None else f"{look:.1f} s per evaluation of the diagnostics"
+            "" if per_evaluation is None else f"{per_evaluation:.1f} s per evaluation of the diagnostics"
         )
         made.add_row(
             plain(each["method"]),
@@ -54,19 +54,20 @@ def estimate_tables(estimate: Json) -> Iterator[RenderableType]:
     yield made
 
 
-def _numbers(each: Json) -> Any:
-    cells = {(cell["row"], cell["column"]): cell for cell in each["cells"]}
-    beside = {column: _extra_columns(each, column) for column in each["columns"]}
+def _numbers(paper_table: Json) -> Any:
+    """Return the numbers of a table, with footnotes for deviations and a row for each missing cell."""
+    cells = {(cell["row"], cell["column"]): cell for cell in paper_table["cells"]}
+    extra = {column: _extra_columns(paper_table, column) for column in paper_table["columns"]}
     headings: list[str] = []
-    for column, names in beside.items():
+    for column, names in extra.items():
         headings += [column, *(f"{column} printed" if name == "printed" else name for name in names)]
     made = table("", *map(plain, headings), right=tuple(map(plain, headings)), wrap=("",))
     missing = set()
-    for row in each["rows"]:
+    for row in paper_table["rows"]:
         texts: list[str] = []
-        for column in each["columns"]:
+        for column in paper_table["columns"]:
             cell = cells.get((row, column))
-            texts += _texts(cell, each["unit"], beside[column])
+            texts += _texts(cell, paper_table["unit"], extra[column])
             if cell is not None and cell["missing"] and cell["missing"] != "printed only":
                 missing.add((row, column, cell["missing"]))
         notes = sorted(
@@ -79,15 +80,15 @@ def _numbers(each: Json) -> Any:
     return made
 
 
-def _extra_columns(each: Json, column: str) -> list[str]:
+def _extra_columns(paper_table: Json, column: str) -> list[str]:
     """Return the extra columns beside our numbers: `printed` and `difference`, if any cell has them."""
-    cells = [cell for cell in each["cells"] if cell["column"] == column]
+    cells = [cell for cell in paper_table["cells"] if cell["column"] == column]
     return [name for name in ("printed", "difference") if any(cell[name] is not None for cell in cells)]
 
 
-def _texts(cell: Json | None, unit: str, beside: Sequence[str]) -> Sequence[str]:
+def _texts(cell: Json | None, unit: str, extra: Sequence[str]) -> Sequence[str]:
     if cell is None:
-        return [""] * (1 + len(beside))
+        return [""] * (1 + len(extra))
     half = "" if cell["lower"] is None else f" ±{_number((cell['upper'] - cell['lower']) / 2, unit)}"
     ours = f"{_number(cell['ours'], unit)}{plain(cell['mark'])}[dim]{half}[/dim]"
     known = cell["printed"] or {"value": None, "mark": ""}
@@ -96,7 +97,7 @@ def _texts(cell: Json | None, unit: str, beside: Sequence[str]) -> Sequence[str]
         "printed": _number(known["value"], unit) + plain(known["mark"]),
         "difference": difference if difference.startswith("-") or not difference else f"+{difference}",
     }
-    return [ours, *(shown[name] for name in beside)]
+    return [ours, *(shown[name] for name in extra)]
 
 
 def _claims(claims: Sequence[Json]) -> Any:

@@ -21,10 +21,10 @@ from rankery.control_characters import visible
 from rankery.verbosity import is_quiet
 
 # Width of a pipe: a program reads the output, so nothing is truncated or wrapped.
-_PIPE_COLUMNS = 1000
+_PIPE_WIDTH = 1000
 # Ids such as "job_" and twenty letters are never truncated, so that they can be copied.
-_ID_COLUMNS = 24
-_WRAPPED_COLUMNS = 10
+_ID_WIDTH = 24
+_MIN_WRAPPED_WIDTH = 10
 
 
 class _Console(Console):
@@ -37,7 +37,7 @@ class _Console(Console):
 def console(file: IO[str] | None = None) -> Console:
     """Return a console for a stream, by default standard output."""
     stream = file or sys.stdout
-    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_COLUMNS
+    width = None if stream.isatty() or "COLUMNS" in os.environ else _PIPE_WIDTH
     return _Console(file=stream, width=width, highlight=False, emoji=False)
 
 
@@ -56,15 +56,15 @@ def json_text(document: Any) -> str:
     return visible(json.dumps(plain_values(document), indent=2, ensure_ascii=False))
 
 
-def show(*pictures: RenderableType) -> None:
+def show(*renderables: RenderableType) -> None:
     """Print tables and sentences without trailing blanks."""
-    shown = console()
-    with shown.capture() as captured:
-        for picture in pictures:
-            if isinstance(picture, Table) and picture.columns and not picture.row_count:
-                shown.print("nothing to list")
+    output = console()
+    with output.capture() as captured:
+        for renderable in renderables:
+            if isinstance(renderable, Table) and renderable.columns and not renderable.row_count:
+                output.print("nothing to list")
             else:
-                shown.print(picture, soft_wrap=isinstance(picture, str))
+                output.print(renderable, soft_wrap=isinstance(renderable, str))
     for line in captured.get().split("\n")[:-1]:
         typer.echo(line.rstrip())
 
@@ -102,14 +102,14 @@ def table(*columns: str, right: Sequence[str] = (), wrap: Sequence[str] = ()) ->
             justify="right" if column in right else "left",
             no_wrap=not wraps,
             overflow="fold" if wraps else "ellipsis",
-            min_width=_ID_COLUMNS if column == "id" else _WRAPPED_COLUMNS if wraps else None,
+            min_width=_ID_WIDTH if column == "id" else _MIN_WRAPPED_WIDTH if wraps else None,
         )
     return made
 
 
-def titled(title: str, made: Table) -> Group:
+def titled(title: str, body: Table) -> Group:
     """Put a title above a table; the title may be wider than the table."""
-    return Group("", title, made)
+    return Group("", title, body)
 
 
 def facts(rows: Iterable[tuple[str, Any]]) -> Table:
@@ -139,9 +139,9 @@ def number(value: float | None, *, signed: bool = False) -> str:
 
 def size(n_bytes: int | None) -> str:
     """Format a number of bytes with a readable unit."""
-    from rankery.client.display.texts import size as shown
+    from rankery.client.display.texts import size as format_size
 
-    return shown(n_bytes)
+    return format_size(n_bytes)
 
 
 def p_value(value: float | None) -> str:
@@ -157,7 +157,9 @@ def moment(value: datetime | None) -> str:
 
 
 def age(value: datetime) -> str:
-    """Format the time since a moment in the largest unit of which at least two have passed.
+    """Format the time since a moment in the largest unit that gives at least 2: days, hours or minutes.
+
+    Below two minutes, the unit is seconds.
 
     Example:
         >>> from datetime import timedelta

@@ -46,7 +46,10 @@ def rank(
     ] = None,
     columns: ColumnsOption = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Store the configured share of the rankings, since users see them.")
+        bool,
+        typer.Option(
+            "--keep", help="Users see the rankings: store the share of them that the service keeps."
+        ),
     ] = False,
     user: Annotated[str | None, typer.Option(help="Identifier of the user; stored hashed.")] = None,
     visit: Annotated[
@@ -105,8 +108,8 @@ def _input_path(file: str) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="rankery-rank-") as folder:
         path = Path(folder) / "standard input"
-        with path.open("wb") as kept:
-            shutil.copyfileobj(sys.stdin.buffer, kept)
+        with path.open("wb") as copy:
+            shutil.copyfileobj(sys.stdin.buffer, copy)
         yield path
 
 

@@ -55,8 +55,8 @@ def renamed(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> 
         The new arguments and the notice; the same arguments and None if the spelling is current.
     """
     for old, new in _rows(arguments, commands):
-        first, *mark = old.split()
-        at = _place(arguments, mark[0], is_next=first in commands) if mark else 0
+        first, *selectors = old.split()
+        at = _place(arguments, selectors[0], is_next=first in commands) if selectors else 0
         if at is None:
             continue
         rest = [one for place, one in enumerate(arguments) if place and (place != at or "*" in old)]
@@ -80,9 +80,12 @@ def _rows(arguments: Sequence[str], commands: Mapping[str, Sequence[str]]) -> It
             yield old, new
 
 
-def _place(arguments: Sequence[str], mark: str, *, is_next: bool) -> int | None:
+def _place(arguments: Sequence[str], selector: str, *, is_next: bool) -> int | None:
+    """Return the position of the first argument that matches the second word of a row; None without one."""
     last = 2 if is_next else len(arguments)
-    return next((at for at in range(1, min(last, len(arguments))) if fnmatchcase(arguments[at], mark)), None)
+    return next(
+        (at for at in range(1, min(last, len(arguments))) if fnmatchcase(arguments[at], selector)), None
+    )
 
 
 def _option(argument: str) -> str:

@@ -144,7 +144,7 @@ def show_inspection(
     inspection: Annotated[str, typer.Argument(help="Id of the inspection, ins_…")],
     top: Top = 20,
 ) -> None:
-    """Show an inspection: how much of a metric is lost without each feature.
+    """Show an inspection: how much of a metric is lost when each feature is shuffled.
 
     Example: `rankery inspections show ins_01k9x2m4q7c8v5n3b6r9 --top 10`
     """

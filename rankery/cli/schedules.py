@@ -15,7 +15,7 @@ from rankery.cli.options import Limit, file_option
 from rankery.cli.printing import facts, moment, plain, say, table
 from rankery.cli.service_options import on_service
 from rankery.cli.texts import object_of_file, settings
-from rankery.cli.train_best import BestOption, BudgetOption, best_of, refuse_options
+from rankery.cli.train_best import BestOption, BudgetOption, automatic_training_fields, refuse_options
 from rankery.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ schedules = typer.Typer(help="Schedule trainings and drift checks.", no_args_is_
 _PREFIX = "sch_"
 _LOSS = "ndcg-loss2++"
 _HELD_OUT = "0.2"
-_TRAINING, _OTHER = "A training", "Another job instead"
+_TRAINING_PANEL, _OTHER_PANEL = "A training", "Another job instead"
 Reference = Annotated[
     str,
     typer.Argument(
@@ -35,8 +35,8 @@ Reference = Annotated[
 ]
 
 
-class NoSchedule(UserError):
-    """Raised when no schedule or several schedules have a name."""
+class ScheduleNotResolved(UserError):
+    """Raised when the given name belongs to no schedule, or to several."""
 
 
 @schedules.command("list")
@@ -49,9 +49,9 @@ def list_schedules(session: ServiceConnection, limit: Limit = 50) -> None:
     found = list(islice(session.client.schedules(), limit))
     shown = table("id", "name", "cron", "next run", "last run", wrap=("name", "last run"))
     for one in found:
-        coming = moment(one.next_run_at) if one.enabled else "paused"
+        next_run = moment(one.next_run_at) if one.enabled else "paused"
         last = "" if one.last_run is None else f"{one.last_run.status} {moment(one.last_run.due_at)}"
-        shown.add_row(one.id, plain(one.name), f"{one.cron} {one.timezone}", coming, last)
+        shown.add_row(one.id, plain(one.name), f"{one.cron} {one.timezone}", next_run, last)
     session.show(found, shown)
 
 
@@ -89,14 +89,14 @@ def create_schedule(
     timezone: Annotated[str, typer.Option(help="Time zone of --cron, such as Europe/Zurich.")] = "UTC",
     model: Annotated[
         str | None,
-        typer.Option(help="Model name; each run creates its next version.", rich_help_panel=_TRAINING),
+        typer.Option(help="Model name; each run creates its next version.", rich_help_panel=_TRAINING_PANEL),
     ] = None,
     dataset: Annotated[
         str | None,
         typer.Option(
             help="Name of the training datasets; each run uses the newest one.",
             autocompletion=complete_from_service("datasets"),
-            rich_help_panel=_TRAINING,
+            rich_help_panel=_TRAINING_PANEL,
         ),
     ] = None,
     loss: Annotated[
@@ -104,26 +104,29 @@ def create_schedule(
         typer.Option(
             help="Loss to minimise.",
             autocompletion=complete_from(LOSSES),
-            rich_help_panel=_TRAINING,
+            rich_help_panel=_TRAINING_PANEL,
             show_default=_LOSS,
         ),
     ] = None,
     set: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="Hyperparameter: num_leaves=63.", rich_help_panel=_TRAINING
+            "--set",
+            metavar="NAME=VALUE",
+            help="Hyperparameter: num_leaves=63.",
+            rich_help_panel=_TRAINING_PANEL,
         ),
     ] = None,
     validation: Annotated[
         str | None,
         typer.Option(
             help="Validation data: a share of the queries, or a dataset's name.",
-            rich_help_panel=_TRAINING,
+            rich_help_panel=_TRAINING_PANEL,
             show_default=_HELD_OUT,
         ),
     ] = None,
     test: Annotated[
-        str | None, typer.Option(help="Name of the test datasets.", rich_help_panel=_TRAINING)
+        str | None, typer.Option(help="Name of the test datasets.", rich_help_panel=_TRAINING_PANEL)
     ] = None,
     metric: Metrics = None,
     best: BestOption = False,
@@ -131,7 +134,7 @@ def create_schedule(
     promote: Annotated[
         str | None,
         typer.Option(
-            help="Alias to promote each new version to, if its gate passes.", rich_help_panel=_TRAINING
+            help="Alias to promote each new version to, if its gate passes.", rich_help_panel=_TRAINING_PANEL
         ),
     ] = None,
     only_new_data: Annotated[
@@ -140,13 +143,13 @@ def create_schedule(
     drift: Annotated[
         str | None,
         typer.Option(
-            metavar="MODEL", help="Check the requests of this model for drift.", rich_help_panel=_OTHER
+            metavar="MODEL", help="Check the requests of this model for drift.", rich_help_panel=_OTHER_PANEL
         ),
     ] = None,
     from_json: Annotated[
         Path | None,
         file_option(
-            "JSON of the job, as in POST /v1/schedules, with datasets by name.", rich_help_panel=_OTHER
+            "JSON of the job, as in POST /v1/schedules, with datasets by name.", rich_help_panel=_OTHER_PANEL
         ),
     ] = None,
 ) -> None:
@@ -176,7 +179,7 @@ def create_schedule(
     else:
         job = {"model_name": model, "dataset": dataset, "test_dataset": test}
         if best:
-            job |= best_of(budget, metric)
+            job |= automatic_training_fields(budget, metric)
         else:
             job |= {
                 "kind": "train",
@@ -257,8 +260,12 @@ def _schedule_of(session: ServiceConnection, reference: str) -> "Schedule":
         return found[0]
     if found:
         ids = ", ".join(one.id for one in found)
-        raise NoSchedule(f"{len(found)} schedules are named {reference!r}; give the id of one: {ids}")
-    raise NoSchedule(f"there is no schedule {reference!r}; see `{session.command('schedules list')}`")
+        raise ScheduleNotResolved(
+            f"{len(found)} schedules are named {reference!r}; give the id of one: {ids}"
+        )
+    raise ScheduleNotResolved(
+        f"there is no schedule {reference!r}; see `{session.command('schedules list')}`"
+    )
 
 
 def _held_out(text: str) -> dict[str, Any]:
@@ -276,7 +283,7 @@ def _properties(schedule: "Schedule") -> list[tuple[str, Any]]:
         ("job", schedule.job.get("kind")),
         ("model", schedule.job.get("model_name") or schedule.job.get("model")),
         ("dataset", schedule.job.get("dataset")),
-        ("promotes", (schedule.promote or {}).get("alias")),
+        ("promotes to", (schedule.promote or {}).get("alias")),
         ("only new data", "yes" if schedule.only_new_data else None),
         ("next runs", ", ".join(moment(at) for at in schedule.next_runs) if schedule.enabled else "paused"),
         ("problem", schedule.problem and (schedule.problem.detail or schedule.problem.title)),

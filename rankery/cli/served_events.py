@@ -29,7 +29,7 @@ def read_events(path: Path) -> list[dict[str, Any]]:
         FileUnusable: A line is not an event; the message has the line number.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise FileUnusable(f"{path} cannot be read: {error}") from None
     return [_event(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
@@ -41,8 +41,8 @@ def batches(events: Sequence[Event]) -> Iterator[Sequence[Event]]:
         yield events[first : first + _MAX_EVENTS_PER_REQUEST]
 
 
-def counts_of_events(counts: Mapping[str, int]) -> str:
-    """Format the numbers of events that were recorded, repeated, and so on."""
+def format_event_counts(counts: Mapping[str, int]) -> str:
+    """Format the number of events by outcome: "3 recorded, 1 repeated"."""
     return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 

@@ -9,7 +9,7 @@ import typer
 from rankery.cli.options import DEFAULT_DATA_DIR, DataDir, Host, Port, file_option
 from rankery.cli.printing import say
 
-health = typer.Typer(help="Check whether the API or the worker on this machine works, for probes.")
+health = typer.Typer(help="Check whether the API or the worker on this machine works, for health probes.")
 
 Live = Annotated[
     bool, typer.Option("--live", help="Check only that the process is alive, not that it is ready.")
@@ -152,10 +152,10 @@ def rank_worker(
 
 
 def warm_up() -> None:
-    """Compile the Numba kernels ahead of time, with one process for each processor, so that no start waits.
+    """Compile the Numba kernels ahead of time, so that the service starts without waiting for them.
 
-    The cache is NUMBA_CACHE_DIR, else a folder beside the installed package. Cached kernels are not compiled
-    again, and commands that run at the same time share the work.
+    One process runs on each processor. The cache is NUMBA_CACHE_DIR, else a folder beside the installed
+    package. Cached kernels are not compiled again, and commands that run at the same time share the work.
 
     Example: `NUMBA_CACHE_DIR=/var/cache/rankery rankery warm-up`
     """

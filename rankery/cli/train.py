@@ -107,7 +107,8 @@ def train(
         ),
     ] = None,
     use_feature: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Feature to use, and no others; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Feature to use, leaving out all others; may be repeated."),
     ] = None,
     leave_out_feature: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Feature to leave out; may be repeated.")
@@ -133,7 +134,8 @@ def train(
         typer.Option(
             min=2,
             max=100,
-            help="Cross-validate with this many folds instead; the model is trained on all queries.",
+            help="Number of cross-validation folds, instead of --validation; the final model is trained on"
+            " all queries.",
         ),
     ] = None,
     fold_column: Annotated[
@@ -174,7 +176,7 @@ def train(
         typer.Option(
             min=1,
             metavar="ITERATIONS",
-            help="Stop after this many without improvement of the first metric on --validation.",
+            help="Stop after this many iterations without a better first metric on --validation.",
         ),
     ] = None,
     seed: Annotated[
@@ -199,7 +201,7 @@ def train(
     repeat_by: Annotated[
         RepeatBy,
         typer.Option(
-            help="Effect of the seeds: bootstrap samples of the queries, or random choices of the settings.",
+            help="Effect of the seeds: train on bootstrap samples of the queries, or change only the seed.",
         ),
     ] = RepeatBy.BOOTSTRAP,
     ranks: RanksOption = None,
@@ -219,7 +221,8 @@ def train(
 ) -> None:
     """Train a model: upload the data, wait until they are read, train, and print the metrics.
 
-    If no service is running, a local file is trained on a service that the command starts and stops.
+    If no service is running and the data are a local file, the command starts a service and stops it at the
+    end.
 
     A fifth of the queries is held out to select the best iteration, unless --validation is given. With
     --no-watch the job is submitted and its id printed, which needs a running service. All points of a grid
@@ -229,7 +232,7 @@ def train(
     Example: `rankery train train.txt --loss ndcg-loss2++ --test test.txt --watch`
 
     With --folds each query is evaluated by a model that was not trained on it; the final model is trained on
-    all.
+    all queries.
 
     Example: `rankery train train.txt --validation vali.txt --early-stopping 30 --grid num_leaves=31,63`
 
@@ -246,7 +249,7 @@ def train(
 
     Example: `rankery train train.txt --best --budget 10m --metric ndcg@10`
     """
-    of_one = {
+    single_training = {
         "--loss": loss,
         "--loss-option": loss_option,
         "--scorer": scorer,
@@ -267,8 +270,10 @@ def train(
         "--threads-per-rank": threads_per_rank,
     }
     if best:
-        of_one |= {f"--{option.replace('_', '-')}": value for option, value in declared.items()}
-        refuse_options(of_one | {"--grid": grid, "--repeats": repeats, "--from-json": from_json}, best=True)
+        single_training |= {f"--{option.replace('_', '-')}": value for option, value in declared.items()}
+        refuse_options(
+            single_training | {"--grid": grid, "--repeats": repeats, "--from-json": from_json}, best=True
+        )
         train_best(
             session,
             data,
@@ -285,7 +290,7 @@ def train(
         )
         return
     refuse_options({"--budget": budget, "--prefer": prefer, "--candidate": candidate}, best=False)
-    options = (data, test, columns, name, metric, preset, seed, *of_one.values(), *declared.values())
+    options = (data, test, columns, name, metric, preset, seed, *single_training.values(), *declared.values())
     if from_json is not None:
         if any(option is not None for option in options):
             raise WrongUsage(
@@ -306,7 +311,7 @@ def train(
             "model_name": name or model_name_of(data),
             "loss": {"name": loss or _LOSS, **settings(loss_option, "--loss-option")},
             "scorer": choice.scorer,
-            "hyperparameters": _sizes(auto, choice) | choice.hyperparameters,
+            "hyperparameters": _automatic_choice(auto, choice) | choice.hyperparameters,
             "validation": cross_validation,
             "init_model": init_model,
             "features": _features(use_feature, leave_out_feature),
@@ -329,14 +334,14 @@ def train(
     check_losses(session, [body["loss"] for body in bodies])
     for body in bodies:
         check_hyperparameters(session, body.get("hyperparameters") or {}, body.get("scorer"))
-    again: RepeatsRequest | None = None
+    repeats_request: RepeatsRequest | None = None
     if repeats is not None:
-        again = {"count": repeats, "by": repeat_by.value}
-    jobs = _submitted(session, bodies, sources, again)
-    _run(session, jobs, list(values), watch=watch, repeated=again is not None)
+        repeats_request = {"count": repeats, "by": repeat_by.value}
+    jobs = _submitted(session, bodies, sources, repeats_request)
+    _run(session, jobs, list(values), watch=watch, repeated=repeats_request is not None)
 
 
-def _sizes(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
+def _automatic_choice(auto: bool | None, choice: ScorerChoice) -> dict[str, Any]:
     if choice.scorer is None:
         return {} if auto is False else {"auto": True}
     if auto:

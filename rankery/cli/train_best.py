@@ -72,11 +72,12 @@ def refuse_options(given: Mapping[str, Any], *, best: bool) -> None:
     """Refuse options that require `--best` without it, or that conflict with it.
 
     Args:
-        given: Options that require `--best`, or conflict with it if `best`, by name; None if left out.
+        given: Values by option name, None if left out: with `best`, options that conflict with `--best`, else
+            options that require it.
         best: Whether `--best` was given.
 
     Raises:
-        WrongUsage: An option is given; the message has a solution.
+        WrongUsage: One of the options is given; the message suggests a correction.
     """
     refused = [name for name, value in given.items() if value is not None]
     if not refused:
@@ -103,8 +104,8 @@ def seconds_of(text: str) -> float:
     return float(found[1]) * _UNITS[found[2] or "s"]
 
 
-def best_of(budget: str | None, metrics: Sequence[str] | None) -> dict[str, Any]:
-    """Return the fields of an automatic training that the options name.
+def automatic_training_fields(budget: str | None, metrics: Sequence[str] | None) -> dict[str, Any]:
+    """Return the fields of an automatic training that the options set.
 
     Raises:
         WrongUsage: There are several metrics.
@@ -142,7 +143,7 @@ def train_best(
     """
     if data is None:
         raise WrongUsage("give DATA, a judged file or a dataset")
-    asked = best_of(budget, metrics)
+    asked = automatic_training_fields(budget, metrics)
     if test is not None and _SHARE.fullmatch(test):
         raise NotUnderstood(
             "--best holds out queries itself; give --test a judged file or a dataset, not a share"

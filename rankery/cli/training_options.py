@@ -102,7 +102,7 @@ def distribution_of(ranks: str | None, threads_per_rank: int | None) -> dict[str
         threads_per_rank: `--threads-per-rank`.
 
     Raises:
-        NotUnderstood: `--ranks` is neither a number nor two.
+        NotUnderstood: `--ranks` is neither a number nor a range.
         WrongUsage: Threads are given without ranks.
 
     Example:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _NOT_FOUND = 404
 _AUTOMATIC = "auto-train"
 _BY_EPOCHS = frozenset({"linear", "mlp"})
-_DATA = ("train", "validation", "test")
+_DATASET_ROLES = ("train", "validation", "test")
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def show_grid(
     winner = None if repeated else _best(session, trained, metric)
     examined = _datasets(session, jobs)
     shown = [*varied, "seed"] if repeated and "seed" not in varied else varied
-    blocks = [*_findings(examined, jobs), _side_by_side(trained, shown)]
+    blocks = [*_findings(examined, trained), _side_by_side(trained, shown)]
     if repeated:
         blocks.append(_spread(trained, varied))
     elif winner is None:
@@ -157,7 +157,7 @@ def _training_report(
     session: ServiceConnection, trained: Trained, examined: "Sequence[Dataset]"
 ) -> Iterator[RenderableType]:
     job, model, evaluation = trained.job, trained.model, trained.evaluation
-    yield from _findings(examined, [job], () if evaluation is None else evaluation.findings or ())
+    yield from _findings(examined, [trained], () if evaluation is None else evaluation.findings or ())
     seconds = (
         ""
         if job.started_at is None or job.finished_at is None
@@ -241,30 +241,37 @@ def _serious_findings(examined: "Dataset | Job") -> list[dict[str, Any]]:
 
 
 def _findings(
-    datasets: "Sequence[Dataset]", jobs: "Sequence[Job]", of_evaluation: "Sequence[Finding]" = ()
+    datasets: "Sequence[Dataset]", trained: Sequence[Trained], of_evaluation: "Sequence[Finding]" = ()
 ) -> Iterator[RenderableType]:
-    """Yield the errors and warnings of each dataset and of the jobs, without duplicates.
+    """Yield the errors and warnings of each dataset, and of the trainings, which the headings name.
 
-    Findings of the evaluation are left out: they are shown below its numbers.
+    A finding of several trainings is shown once. Findings of the evaluation are left out: they are shown
+    below its numbers.
     """
     below = {finding.title for finding in of_evaluation}
     for dataset in datasets:
         if found := _serious_findings(dataset):
             yield from (f"[bold]{plain(dataset.name)}[/bold]:", findings_table(found))
-    together = {
-        found["title"]: found
-        for job in jobs
-        for found in _serious_findings(job)
-        if found["title"] not in below
-    }
-    if together:
-        yield from ("[bold]this training[/bold]:", findings_table(list(together.values())))
+    shown: dict[str, dict[str, Any]] = {}
+    names: dict[str, list[str]] = {}
+    for one in trained:
+        name = one.job.id if one.model is None else one.reference
+        for finding in _serious_findings(one.job):
+            if finding["title"] not in below:
+                shown.setdefault(finding["title"], finding)
+                names.setdefault(finding["title"], []).append(name)
+    together: dict[str, list[dict[str, Any]]] = {}
+    for title, having in names.items():
+        heading = f"training{'s' if len(having) > 1 else ''} {', '.join(having)}"
+        together.setdefault(heading, []).append(shown[title])
+    for heading, group in together.items():
+        yield from (f"[bold]{plain(heading)}[/bold]:", findings_table(group))
 
 
 def _best_iteration_table(job: "Job") -> RenderableType:
     """Return a table of the values of the best iteration, with one column for each dataset."""
     metrics: Mapping[str, Mapping[str, float | None]] = {
-        data: values for data, values in (job.metrics or {}).items() if data in _DATA
+        data: values for data, values in (job.metrics or {}).items() if data in _DATASET_ROLES
     }
     shown = table("metric", *metrics, right=list(metrics))
     for metric in dict.fromkeys(name for values in metrics.values() for name in values):
@@ -336,7 +343,7 @@ def _spread(trained: Sequence[Trained], varied: Sequence[str]) -> RenderableType
                 if len(known) > 1:
                     found = (fmean(known), stdev(known), min(known), max(known))
                     shown.add_row(*settings, data, plain(metric), str(len(known)), *map(number, found))
-    return titled("over repeated trainings; smaller differences are due to chance", shown)
+    return titled("over repeated trainings; differences below the standard deviation may be chance", shown)
 
 
 def _deciding_metric(jobs: "Sequence[Job]") -> str:

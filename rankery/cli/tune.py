@@ -63,7 +63,10 @@ def tune(
         int, typer.Option(min=1, help="Maximum number of trials, including the default hyperparameters.")
     ] = 50,
     loss: Annotated[
-        str, typer.Option(help="Loss of the default hyperparameters.", autocompletion=complete_from(LOSSES))
+        str,
+        typer.Option(
+            help="Loss of the trials, unless --space varies it.", autocompletion=complete_from(LOSSES)
+        ),
     ] = _LOSS,
     loss_option: Annotated[
         list[str] | None,
@@ -138,7 +141,7 @@ def tune(
             "early_stopping_rounds": early_stopping,
         },
         "search_space": dict(
-            searched(text, is_network=choice.scorer is not None)
+            search_dimension(text, is_network=choice.scorer is not None)
             for text in space or [f"{key}={value}" for key, value in default_space.items()]
         ),
         "objective": {"metric": metric, "validation": {"folds": folds}},
@@ -211,7 +214,7 @@ def _text(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
-def searched(text: str, *, is_network: bool = False) -> tuple[str, dict[str, Any]]:
+def search_dimension(text: str, *, is_network: bool = False) -> tuple[str, dict[str, Any]]:
     """Parse a search dimension such as `num_leaves=4..64:log` into a JSON pointer and a parameter.
 
     Args:

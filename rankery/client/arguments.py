@@ -102,15 +102,15 @@ class ExportOptions(TypedDict, total=False):
 DEFAULT_METRICS = ("ndcg@5", "ndcg@10")
 
 
-def spelled_loss(loss: "str | Loss") -> dict[str, Any] | None:
-    """Return a loss with its hyperparameters; a name means its defaults, None a sum of models."""
+def loss_field(loss: "str | Loss") -> dict[str, Any] | None:
+    """Return the `loss` of a request: a name selects its defaults; None for a sum of models."""
     if loss is None:
         return None
     return {"name": loss} if isinstance(loss, str) else mapping_of(loss, "the name of a loss or a dictionary")
 
 
-def spelled_scorer(scorer: "str | Scorer | None") -> dict[str, Any] | None:
-    """Return a scorer with its hyperparameters; a kind means its defaults."""
+def scorer_field(scorer: "str | Scorer | None") -> dict[str, Any] | None:
+    """Return the `scorer` of a request: a kind selects its defaults."""
     if scorer is None:
         return None
     return (
@@ -120,8 +120,8 @@ def spelled_scorer(scorer: "str | Scorer | None") -> dict[str, Any] | None:
     )
 
 
-def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") -> dict[str, Any] | None:
-    """Return the hold-out: a dataset, or a share of the queries where it is a number."""
+def hold_out_field(held: "str | HasId | float | Validation | HoldOut | None") -> dict[str, Any] | None:
+    """Return a hold-out of a request: a dataset, or a share of the queries if it is a number."""
     if held is None:
         return None
     if isinstance(held, Mapping):
@@ -131,38 +131,38 @@ def spelled_hold_out(held: "str | HasId | float | Validation | HoldOut | None") 
     return {"dataset_id": id_of(held)}
 
 
-def spelled_validation(
+def validation_field(
     validation: "str | HasId | float | Validation | None", folds: "int | str | None"
 ) -> dict[str, Any] | None:
-    """Return the validation: folds by their number or their column, or a hold-out.
+    """Return the `validation` of a request: folds by their number or their column, or a hold-out.
 
     Raises:
         InvalidArgument: Both are given.
     """
     if folds is None:
-        return spelled_hold_out(validation)
+        return hold_out_field(validation)
     if validation is not None:
         raise InvalidArgument("folds and validation exclude each other: each fold is held out once")
     return {"fold_column": folds} if isinstance(folds, str) else {"folds": folds}
 
 
-def spelled_test(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]:
-    """Return the test fields of a training."""
-    held = spelled_hold_out(test)
+def test_fields(test: "str | HasId | float | HoldOut | None") -> dict[str, Any]:
+    """Return the test fields of a training request."""
+    held = hold_out_field(test)
     if held is None:
         return {}
     return {"test_dataset_id": held["dataset_id"]} if "dataset_id" in held else {"test": held}
 
 
-def spelled_distribution(distribution: "int | DistributionRequest | None") -> dict[str, Any] | None:
-    """Return the distribution of a training; a number is the maximum of ranks."""
+def distribution_field(distribution: "int | DistributionRequest | None") -> dict[str, Any] | None:
+    """Return the `distribution` of a request; a number is the maximum number of ranks."""
     if distribution is None:
         return None
     return {"ranks": {"at_most": distribution}} if isinstance(distribution, int) else dict(distribution)
 
 
-def spelled_space(space: "Mapping[str, Any]", *, is_network: bool = False) -> dict[str, Any]:
-    """Return a search space with pointers and parameters spelled out.
+def search_space_field(space: "Mapping[str, Any]", *, is_network: bool = False) -> dict[str, Any]:
+    """Return the `search_space` of a request: parameters by JSON pointer.
 
     Args:
         space: By pointer, or by the name of a hyperparameter: `(low, high)`, `(low, high, "log")`, a list of
@@ -170,15 +170,15 @@ def spelled_space(space: "Mapping[str, Any]", *, is_network: bool = False) -> di
         is_network: Whether names are a network's hyperparameters.
 
     Raises:
-        InvalidArgument: A parameter is none of these.
+        InvalidArgument: A parameter has none of these forms.
 
     Example:
-        >>> spelled_space({"num_leaves": (4, 64, "log")})
+        >>> search_space_field({"num_leaves": (4, 64, "log")})
         {'/hyperparameters/num_leaves': {'type': 'int', 'low': 4, 'high': 64, 'log': True}}
     """
     parameters = mapping_of(space, "a search space, such as {'num_leaves': (4, 64)},")
     return {
-        _pointer(name, is_network): _spelled_parameter(name, parameter)
+        _pointer(name, is_network): _search_parameter(name, parameter)
         for name, parameter in parameters.items()
     }
 
@@ -189,7 +189,7 @@ def _pointer(name: str, is_network: bool) -> str:
     return f"/scorer/{name}" if is_network else f"/hyperparameters/{name}"
 
 
-def _spelled_parameter(name: str, parameter: Any) -> dict[str, Any]:
+def _search_parameter(name: str, parameter: Any) -> dict[str, Any]:
     if isinstance(parameter, Mapping):
         return dict(parameter)
     if isinstance(parameter, list):
@@ -201,10 +201,10 @@ def _spelled_parameter(name: str, parameter: Any) -> dict[str, Any]:
     raise InvalidArgument(f'{name}: must be (low, high), (low, high, "log"), a list of choices, or an object')
 
 
-def spelled_early_stopping(
+def early_stopping_field(
     early_stopping: "int | EarlyStoppingRequest | None", metrics: Sequence[str] | None
 ) -> dict[str, Any] | None:
-    """Return the early stopping of a training; a number counts iterations without a better first metric."""
+    """Return the `early_stopping` of a request; a number is the iterations without a better first metric."""
     if early_stopping is None:
         return None
     if isinstance(early_stopping, int):

@@ -1,4 +1,4 @@
-"""Candidate documents that are given as dictionaries."""
+"""Candidate documents in the form of dictionaries."""
 
 import math
 import re
@@ -16,7 +16,7 @@ _POINTER = re.compile(r"/queries/(\d+)/documents/(\d+)/features/(.+)")
 Query = dict[str, Any]
 
 
-def spelled_queries(candidates: Any) -> list[Query]:
+def scoring_queries(candidates: Any) -> list[Query]:
     """Return candidates as the queries of a scoring request.
 
     Args:
@@ -29,7 +29,7 @@ def spelled_queries(candidates: Any) -> list[Query]:
         WrongType: The candidates have another form.
 
     Example:
-        >>> spelled_queries({"bm25": 1.5})
+        >>> scoring_queries({"bm25": 1.5})
         [{'id': '0', 'documents': [{'id': '0', 'features': {'bm25': 1.5}}]}]
     """
     given = [candidates] if isinstance(candidates, Mapping) else candidates
@@ -48,10 +48,10 @@ def spelled_queries(candidates: Any) -> list[Query]:
     ]
 
 
-def with_places(
+def with_locations(
     error: RankeryApiError, queries: Sequence[Query], feature_names: Sequence[str]
 ) -> RankeryApiError:
-    """Return the refusal of candidates, with query, document and feature named.
+    """Return the refusal of candidates, with query, document and feature in the message.
 
     Args:
         error: Error of the service.
@@ -119,7 +119,7 @@ def _place(query: Mapping[str, Any], place: int, document: Mapping[str, Any]) ->
 
 
 def _value(value: Any, where: str) -> Any:
-    """Return a value of a feature as JSON has it: a number, a text, None, or a list of numbers."""
+    """Return the value of a feature in JSON: a number, a text, None, or a list of numbers."""
     if hasattr(value, "tolist"):
         value = value.tolist()  # of numpy
     if value is None or isinstance(value, str | int):

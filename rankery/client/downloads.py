@@ -15,7 +15,7 @@ import httpx
 
 from rankery.errors import FileUnusable, ServiceUnreachable, UserError
 
-_STRONG = re.compile(r'"([0-9a-f]{16,64})"')  # entity tags that the name of a file can hold
+_STRONG_ETAG = re.compile(r'"([0-9a-f]{16,64})"')  # entity tags that are valid in a file name
 _PART = r"\.{name}\.([0-9a-f]{{16,64}})\.part"
 
 
@@ -55,9 +55,9 @@ class PartialFile:
             self._path.unlink(missing_ok=True)
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that ask for the rest.
+        """Return the headers that request the remaining bytes.
 
-        The last byte is requested again: after a complete file no range is left.
+        The last byte is requested again: a range after the end of a complete file would be invalid.
         """
         if self._etag is None or not self.size_bytes:
             return {}
@@ -69,7 +69,7 @@ class PartialFile:
         return self._max_size_bytes > before
 
     def begin(self, response: httpx.Response) -> int | None:
-        """Keep the existing bytes where the response continues them, else drop them.
+        """Keep the existing bytes if the response continues them, else drop them.
 
         Returns:
             Size of the whole file in bytes, None if unknown.
@@ -86,7 +86,7 @@ class PartialFile:
                 raise httpx.RemoteProtocolError("the response has another byte range than requested")
         else:
             self._truncate(0)
-            strong = _STRONG.fullmatch(headers.get("ETag", ""))
+            strong = _STRONG_ETAG.fullmatch(headers.get("ETag", ""))
             self._etag = strong[1] if strong and "Content-Encoding" not in headers else None
             self._rename()
         return int(total) if total and total.isdecimal() else None
@@ -110,7 +110,7 @@ class PartialFile:
         with _convert_write_errors(self._target):
             for path, etag in self._parts():
                 file = path.open("r+b")
-                if _is_claimed(file, path):
+                if _claim(file, path):
                     self.size_bytes, self._etag = file.seek(0, os.SEEK_END), etag
                     return path, file
                 file.close()
@@ -118,7 +118,7 @@ class PartialFile:
             path = Path(name)
             path.chmod(0o666 & ~_umask())
             file = os.fdopen(handle, "r+b")
-            _is_claimed(file, path)
+            _claim(file, path)
             return path, file
 
     def _parts(self) -> Iterator[tuple[Path, str]]:
@@ -135,7 +135,7 @@ class PartialFile:
         self.size_bytes = size_bytes
 
     def _rename(self) -> None:
-        """Name the file by the tag; where that fails, only this process can resume it."""
+        """Name the file by the tag; if that fails, only this process can resume the download."""
         if self._etag is None:
             return
         path = self._path.with_name(f".{self._target.name}.{self._etag}.part")
@@ -145,7 +145,7 @@ class PartialFile:
                 self._path = path
 
 
-def _is_claimed(file: IO[bytes], path: Path) -> bool:
+def _claim(file: IO[bytes], path: Path) -> bool:
     """Lock a file for this process, and return whether it still has the path and no other lock."""
     if sys.platform == "win32":
         return False

@@ -22,10 +22,10 @@ class Listing(list[Item]):
         return _card(self).rendered()
 
 
-def shown(pages: Any) -> Card:
-    """Return the first items of a paginated list; not for an asynchronous one."""
+def pages_card(pages: Any) -> Card:
+    """Return a card of the first items of a paginated list; of an asynchronous list, a card with a hint."""
     if isinstance(pages, Iterable):
-        first: Iterable[Any] = pages.first()  # type: ignore[attr-defined] # it is the synchronous one
+        first: Iterable[Any] = pages.first()  # type: ignore[attr-defined] # the synchronous list
         return _card(first)
     return Card("", sentence=f"{pages!r}: iterate it with `async for`, or await its first()")
 

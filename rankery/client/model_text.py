@@ -16,7 +16,7 @@ def is_booster(model: Any) -> bool:
 
 
 def text_of(model: Any) -> str | None:
-    """Return a model as text, None where a path is given.
+    """Return a model as text; None for a path.
 
     Args:
         model: A `Booster`, an `LGBMRanker` or another model of its interface, a `RankeryRanker`, a text, or a
@@ -42,7 +42,7 @@ def text_of(model: Any) -> str | None:
     raise WrongType(f"{_ACCEPTED_TYPES} is expected here, not {described(model)}")
 
 
-def renamed(text: str, feature_names: Sequence[str]) -> str:
+def with_feature_names(text: str, feature_names: Sequence[str]) -> str:
     """Return the text of a model with other names of its features.
 
     Args:

@@ -47,7 +47,7 @@ def checked(response: httpx.Response, *, has_key: bool) -> httpx.Response:
 
 
 def document_of(response: httpx.Response) -> Document:
-    """Return the JSON of an answer.
+    """Return the JSON of a response.
 
     Raises:
         AnswerNotUnderstood: The response is not a JSON object; another server may use the URL.
@@ -72,7 +72,7 @@ def problem(response: httpx.Response) -> Document:
     return {"title": response.reason_phrase, "detail": f"{response.status_code} {response.reason_phrase}"}
 
 
-def address(base_url: str | None) -> str:
+def service_url(base_url: str | None) -> str:
     """Return the service URL: the argument, else RANKERY_URL, else port 8000 on localhost.
 
     Raises:

@@ -91,13 +91,13 @@ def described(value: Any) -> str:
     return f"{article} {name} of {len(value)}" if hasattr(value, "__len__") else f"{article} {name}"
 
 
-def address_of(thing: str | HasId) -> str:
-    """Return the reference, escaped for an address."""
+def escaped_reference(thing: str | HasId) -> str:
+    """Return the reference, escaped as a part of a URL path."""
     return quote(id_of(thing), safe="@:")
 
 
-def part_of_address(text: str) -> str:
-    """Escape a text as one part of an address; dots alone would mean another folder."""
+def escaped_path_segment(text: str) -> str:
+    """Escape a text as one part of a URL path; dots alone would select another folder."""
     return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
 
 

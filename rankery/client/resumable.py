@@ -22,7 +22,7 @@ BLOCK_BYTES = 2**20
 TUS: Mapping[str, str] = MappingProxyType({"Tus-Resumable": "1.0.0"})
 PIECE_TYPE = "application/offset+octet-stream"
 
-# A service restarts, and a laptop finds its network again, within minutes.
+# A service restarts within minutes, and a laptop reconnects to its network within minutes.
 _MAX_SECONDS_WITHOUT_PROGRESS = 300.0
 _FIRST_PAUSE_SECONDS = 0.5
 _MAX_PAUSE_SECONDS = 10.0
@@ -64,12 +64,12 @@ class UploadRetries:
         self.renew()
 
     def renew(self) -> None:
-        """Restart after progress."""
+        """Restart the time limit and the pauses after progress."""
         self._until = time.monotonic() + _MAX_SECONDS_WITHOUT_PROGRESS
         self._pause = _FIRST_PAUSE_SECONDS
 
     def pause(self) -> float | None:
-        """Return the seconds until the next attempt, None for no other."""
+        """Return the seconds until the next attempt; None if there is no further attempt."""
         if not self._is_enabled or time.monotonic() > self._until:
             return None
         # Jitter: clients that failed at the same time do not retry at the same time.
@@ -86,8 +86,8 @@ def metadata(path: Path) -> str:
 class RememberedUpload:
     """The id of an unfinished upload of a file, stored in the user's cache folder.
 
-    The file is identified by its path, size and time of change. Where the folder cannot be written, an upload
-    is resumed by the process that began it alone.
+    The file is identified by its path, size and time of change. If the folder cannot be written, only the
+    process that began an upload can resume it.
 
     Args:
         base_url: The service.
@@ -100,14 +100,14 @@ class RememberedUpload:
         self._file = _cache_folder() / hashlib.sha256(identity.encode()).hexdigest()[:32]
 
     def find(self) -> str | None:
-        """Return the id, None where there is none."""
+        """Return the id; None if none is stored."""
         try:
             return self._file.read_text().strip() or None
         except OSError:
             return None
 
     def keep(self, upload_id: str) -> None:
-        """Keep the id, and drop old ones."""
+        """Store the id, and delete ids that are older than a week."""
         with contextlib.suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             for other in self._file.parent.iterdir():
@@ -118,7 +118,7 @@ class RememberedUpload:
             temporary.replace(self._file)
 
     def forget(self) -> None:
-        """Forget the id."""
+        """Delete the id."""
         with contextlib.suppress(OSError):
             self._file.unlink(missing_ok=True)
 

@@ -29,33 +29,33 @@ class RetryPolicy:
     def __init__(self, retries: int, *, repeatable: bool) -> None:
         self._retries = retries
         self._repeatable = repeatable
-        self.made = 0
+        self._retries_made = 0
 
     def renew(self) -> None:
-        """Restart the count of attempts after progress."""
-        self.made = 0
+        """Restart the count of retries after progress."""
+        self._retries_made = 0
 
     def pause_after_error(self, error: httpx.TransportError) -> float | None:
-        """Return the seconds until the next attempt after a connection that failed, None for no other."""
+        """Return the seconds until the next attempt after a connection error; None if it is final."""
         return self._pause() if self._repeatable or isinstance(error, _NOT_SENT) else None
 
     def pause_after(self, response: httpx.Response) -> float | None:
-        """Return the seconds until the next attempt after a response, None where it is final."""
+        """Return the seconds until the next attempt after a response; None if it is final."""
         again = response.status_code in _NOT_EXECUTED_STATUSES or (
             self._repeatable
             and (
                 response.status_code in _LOST_RESPONSE_STATUSES
                 # The attempt whose response was lost is still running.
-                or (response.status_code == httpx.codes.CONFLICT and self.made > 0)
+                or (response.status_code == httpx.codes.CONFLICT and self._retries_made > 0)
             )
         )
         return self._pause(_retry_after_seconds(response)) if again else None
 
     def _pause(self, at_least: float = 0.0) -> float | None:
-        if self.made >= self._retries or at_least > _MAX_PAUSE_SECONDS:
+        if self._retries_made >= self._retries or at_least > _MAX_PAUSE_SECONDS:
             return None
-        longest = _FIRST_PAUSE_SECONDS * 2**self.made
-        self.made += 1
+        longest = _FIRST_PAUSE_SECONDS * 2**self._retries_made
+        self._retries_made += 1
         # Jitter: clients that failed at the same time do not retry at the same time.
         return at_least + random.uniform(longest / 2, longest)  # noqa: S311 - no secret
 

@@ -19,7 +19,7 @@ class Upload:
 
     Attributes:
         paths: Files by the names of their parts; streamed.
-        fields: Texts.
+        fields: Text fields by name.
         references: References to files that were uploaded before, by the names of their parts.
     """
 
@@ -47,7 +47,7 @@ class Upload:
             return {part: path for part, path in self.paths.items() if path.stat().st_size > size_bytes}
 
     def naming(self, references: Mapping[str, str]) -> "Upload":
-        """Return the body with some files referenced rather than sent."""
+        """Return the body with references in place of some files."""
         left = {part: path for part, path in self.paths.items() if part not in references}
         return Upload(left, self.fields, references)
 
@@ -71,7 +71,7 @@ class Upload:
                 part: (self.paths[part].name, file, "application/octet-stream")
                 for part, file in files.items()
             }
-            # A part without a filename, which the service takes for a text.
+            # A part without a filename, which the service reads as a text.
             yield sent | {part: (None, reference) for part, reference in self.references.items()}
 
 

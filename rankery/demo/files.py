@@ -31,7 +31,7 @@ def first_query(path: Path, n_features: int) -> FirstQuery:
 
     Args:
         path: Plain or gzip-compressed.
-        n_features: Number of features of the model; features above it are ignored, absent ones are 0.
+        n_features: Number of features of the model; higher features are ignored, absent ones are 0.
 
     Raises:
         UserError: The file has changed since it was uploaded.

@@ -58,7 +58,7 @@ class _Datasets:
     train_id: str
     validation_id: str | None
     test_id: str | None
-    judged_on: str
+    evaluated_on: str
 
 
 def run_demo(files: DemoFiles, queries: int) -> None:
@@ -97,9 +97,9 @@ class _Demo:
         datasets = self._synthetic(queries) if files.train is None else self._uploaded(files, files.train)
         jobs = {loss: self._train(loss, datasets) for loss in LOSSES}
         results: dict[str, Mapping[str, Mean]] = {
-            loss: self._judged(job, datasets) for loss, job in jobs.items()
+            loss: self._means(job, datasets) for loss, job in jobs.items()
         }
-        self._screen.compare(results, METRICS, datasets.judged_on)
+        self._screen.compare(results, METRICS, datasets.evaluated_on)
         self._compare([job.made("model_id") for job in jobs.values()], datasets)
         self._rank_live(jobs[LOSSES[-1]].made("model_id"), files)
 
@@ -110,7 +110,7 @@ class _Demo:
             self._client.synthetic_dataset(size, seed=seed, polynomial_seed=1, name=f"demo-{name}")
             for seed, (name, size) in enumerate(sizes.items(), start=1)
         ]
-        train, validation, test = (self._ready(dataset) for dataset in sent)
+        train, validation, test = (self._wait_for(dataset) for dataset in sent)
         return _Datasets(train, validation, test, f"{queries} test queries")
 
     def _uploaded(self, files: DemoFiles, train: Path) -> _Datasets:
@@ -118,17 +118,17 @@ class _Demo:
         ready = {}
         for path in dict.fromkeys(given):
             self._screen.say(f"uploading and reading {path.name}")
-            ready[path] = self._ready(self._client.upload_dataset(path))
+            ready[path] = self._wait_for(self._client.upload_dataset(path))
         validation_id = ready[files.validation] if files.validation else None
         if files.test is not None:
             return _Datasets(ready[train], validation_id, ready[files.test], files.test.name)
         if files.validation is not None:
-            judged_on = f"{files.validation.name} (no --test: it also selected the best iteration)"
-            return _Datasets(ready[train], validation_id, validation_id, judged_on)
-        judged_on = "a held-out fifth of the queries (no --test: it also selected the best iteration)"
-        return _Datasets(ready[train], None, None, judged_on)
+            evaluated_on = f"{files.validation.name} (no --test: it also selected the best iteration)"
+            return _Datasets(ready[train], validation_id, validation_id, evaluated_on)
+        evaluated_on = "a held-out fifth of the queries (no --test: it also selected the best iteration)"
+        return _Datasets(ready[train], None, None, evaluated_on)
 
-    def _ready(self, dataset: Dataset) -> str:
+    def _wait_for(self, dataset: Dataset) -> str:
         return dataset.wait(lambda _: self._stack.check(), progress=False).id
 
     def _train(self, loss: LossName, datasets: _Datasets) -> Job:
@@ -150,7 +150,7 @@ class _Demo:
 
             return job.wait(on_progress, progress=False)
 
-    def _judged(self, job: Job, datasets: _Datasets) -> Mapping[str, Mean]:
+    def _means(self, job: Job, datasets: _Datasets) -> Mapping[str, Mean]:
         if datasets.test_id is not None:
             return job.evaluation().metrics
         return {metric: Interval(mean=mean) for metric, mean in (job.metrics or {})["validation"].items()}

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from rankery.client.schemas.answers import Interval, Job, MetricSummary, ScoredDocument
 
-_PLAIN_SECONDS = 2.0
+_LINE_INTERVAL_SECONDS = 2.0
 _METRIC = "ndcg@10"
 
 Mean: TypeAlias = Interval | MetricSummary
@@ -41,10 +41,10 @@ class Screen:
         self,
         results: Mapping[str, Mapping[str, Interval | MetricSummary]],
         metrics: Sequence[str],
-        judged_on: str,
+        evaluated_on: str,
     ) -> None:
         """Show the losses' metrics side by side."""
-        self.say(f"mean NDCG with its 95% interval on {judged_on}:")
+        self.say(f"mean NDCG with its 95% interval on {evaluated_on}:")
         table = Table()
         table.add_column("metric")
         for loss in results:
@@ -87,7 +87,7 @@ class Screen:
             nonlocal shown_at
             ended = job.status == "succeeded"
             iteration, total = _counts(job)
-            if iteration and (ended or time.monotonic() - shown_at >= _PLAIN_SECONDS):
+            if iteration and (ended or time.monotonic() - shown_at >= _LINE_INTERVAL_SECONDS):
                 shown_at = time.monotonic()
                 self.say(f"{loss}: iteration {iteration} of {total}{_separated(_news(job))}")
 

@@ -47,7 +47,7 @@ class DataFolderLock:
         except OSError as error:
             raise StackError(f"cannot use the data folder {self._data_dir}: {error.strerror}") from error
         try:
-            _lock_soon(descriptor)
+            _lock_with_retries(descriptor)
         except OSError as error:
             os.close(descriptor)
             raise DataFolderInUse(
@@ -55,7 +55,7 @@ class DataFolderLock:
                 "choose another with --data-dir"
             ) from error
         self._descriptor = descriptor
-        self.tell("")
+        self.write_url("")
 
     def is_taken(self) -> bool:
         """Return whether a service, perhaps still starting, holds the lock; nothing is created."""
@@ -68,7 +68,7 @@ class DataFolderLock:
             return False
         return False
 
-    def tell(self, address: str) -> None:
+    def write_url(self, url: str) -> None:
         """Write the URL of the service into the lock file; an empty text clears it.
 
         Raises:
@@ -78,11 +78,11 @@ class DataFolderLock:
             return
         try:
             os.truncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, address.encode(), 0)
+            os.pwrite(self._descriptor, url.encode(), 0)
         except OSError as error:
             raise StackError(f"cannot write to the data folder {self._data_dir}: {error.strerror}") from error
 
-    def address(self) -> str | None:
+    def read_url(self) -> str | None:
         """Return the URL in the lock file; it is stale if no process holds the lock."""
         try:
             with (self._data_dir / LOCK_NAME).open("rb") as file:
@@ -93,12 +93,12 @@ class DataFolderLock:
     def release(self) -> None:
         """Release the lock; the file stays, since removing it would race with the next owner."""
         if self._descriptor is not None:
-            self.tell("")
+            self.write_url("")
             os.close(self._descriptor)
             self._descriptor = None
 
 
-def _lock_soon(descriptor: int) -> None:
+def _lock_with_retries(descriptor: int) -> None:
     """Acquire the exclusive lock with retries; raise `OSError` if another process keeps it."""
     deadline = time.monotonic() + _MAX_WAIT_SECONDS
     while True:

@@ -24,7 +24,7 @@ def serve(stack: EmbeddedStack, say: Callable[[str], None]) -> None:
     Raises:
         StackError: The service could not start, or a process ended repeatedly.
     """
-    with _signals_noted(stack) as signalled:
+    with _recorded_signals(stack) as signalled:
         try:
             stack.reserve()
             say(f"starting under {stack.data_dir}")
@@ -43,15 +43,15 @@ def serve(stack: EmbeddedStack, say: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def _signals_noted(stack: EmbeddedStack) -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether a termination signal was received; abort a start in progress."""
+def _recorded_signals(stack: EmbeddedStack) -> Iterator[Callable[[], bool]]:
+    """Yield a function that returns whether a signal was received; a signal also aborts a start."""
     received: list[int] = []
 
-    def note(number: int, _frame: FrameType | None) -> None:
+    def record(number: int, _frame: FrameType | None) -> None:
         received.append(number)
         stack.interrupt()
 
-    previous = {number: signal.signal(number, note) for number in _SIGNALS}
+    previous = {number: signal.signal(number, record) for number in _SIGNALS}
     try:
         yield lambda: bool(received)
     finally:

@@ -19,10 +19,10 @@ from rankery.embedded.broker import (
     find_broker,
 )
 from rankery.embedded.compilation_progress import compilation_progress
+from rankery.embedded.disk_space import disk_full_message
 from rankery.embedded.lock import DataFolderLock
 from rankery.embedded.ports import claim_port, free_port, reachable_host
 from rankery.embedded.process import ServiceProcess, module_command
-from rankery.embedded.room import shortage
 from rankery.errors import StackError, StackInterrupted
 from rankery.server_package import require_server_package
 
@@ -41,8 +41,8 @@ class EmbeddedStack:
     """A private Valkey, the API and a worker under one data folder.
 
     Use it as a context manager; the service is up inside the block. Start it from a thread that outlives it,
-    usually the main thread: on Linux its processes are killed when the thread that started them ends, which
-    is also why killing this process with SIGKILL leaves no process.
+    usually the main thread. On Linux the kernel kills its processes when the thread that started them ends,
+    even if this process is killed by SIGKILL.
 
     Example:
         ```python
@@ -95,7 +95,7 @@ class EmbeddedStack:
         """Check the packages, the port and the broker, and lock the data folder; start nothing.
 
         Raises:
-            PackageMissing, PackageShadowed: The server's packages are not Rankery's.
+            PackageMissing, PackageShadowed: A package of the server is missing, or shadowed by another.
             DataFolderInUse: The folder is taken.
             StackError: The port is taken, the disk is full, or no Valkey or Redis server was found.
         """
@@ -103,12 +103,12 @@ class EmbeddedStack:
         find_broker()
         self.port = claim_port(self.host, self.port)
         self._lock.acquire()
-        if (full := shortage(self.data_dir)) is not None:
+        if (full := disk_full_message(self.data_dir)) is not None:
             self._lock.release()
             raise StackError(full)
 
     def start(self) -> None:
-        """Start all processes and wait until models can be scored; the worker may still be starting.
+        """Start all processes and wait until the API can score; the worker may still be starting.
 
         Then write the URL into the lock file of the data folder, for other commands.
 
@@ -127,14 +127,14 @@ class EmbeddedStack:
             self._start("worker", module_command("rankery", "worker"))
             self._wait("api", lambda: self._api_answers("healthz"), API_START_SECONDS)
             self._wait_for_kernels()
-            self._lock.tell(self.url)
+            self._lock.write_url(self.url)
         except BaseException:
             self.stop()
             raise
 
     def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
         """Stop all processes in reverse order; idempotent."""
-        self._lock.tell("")
+        self._lock.write_url("")
         while self._processes:
             self._processes[-1].stop(grace_seconds)
             self._processes.pop()
@@ -161,11 +161,13 @@ class EmbeddedStack:
         return [process for process in self._processes if process.exit_code is not None]
 
     def unexpected_end(self, process: ServiceProcess) -> str:
-        """Return a message with the exit reason of a process, and its last log line unless it was killed."""
+        """Return a message with the exit reason of a process, and the full disk or the last log line."""
         # On a full disk the last line of the log is truncated: report the full disk instead.
-        last = shortage(self.data_dir) or (process.last_line() if (process.exit_code or 0) > 0 else "")
+        cause = disk_full_message(self.data_dir) or (
+            process.last_line() if (process.exit_code or 0) > 0 else ""
+        )
         end = f"the {process.name} process ended unexpectedly ({process.ending})"
-        return f"{end}: {last}" if last else end
+        return f"{end}: {cause}" if cause else end
 
     def restart(self, process: ServiceProcess) -> None:
         """Restart a process that has ended, at the same address."""
@@ -225,7 +227,7 @@ class EmbeddedStack:
         return WorkerHealthFile(self.data_dir, "training")
 
     def _wait_for_kernels(self) -> None:
-        """Wait until models can be scored; on the first start, show the progress of kernel compilation."""
+        """Wait until the API can score; on the first start, show the progress of kernel compilation."""
         with compilation_progress() as report:
 
             def are_compiled() -> bool:

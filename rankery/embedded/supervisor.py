@@ -26,7 +26,7 @@ class Supervisor:
     def __init__(self, stack: EmbeddedStack, say: Callable[[str], None]) -> None:
         self._stack = stack
         self._say = say
-        self._parts = {name: _Part() for name in stack.processes}
+        self._states = {name: _RestartState() for name in stack.processes}
 
     def check(self) -> None:
         """Restart dead processes whose delay is over.
@@ -35,26 +35,26 @@ class Supervisor:
             StackError: A process died repeatedly.
         """
         for process in self._stack.ended():
-            part = self._parts[process.name]
-            if part.restart_at is None:
-                self._schedule(process, part)
-            elif time.monotonic() >= part.restart_at:
-                part.started_at, part.restart_at = time.monotonic(), None
+            state = self._states[process.name]
+            if state.restart_at is None:
+                self._schedule(process, state)
+            elif time.monotonic() >= state.restart_at:
+                state.started_at, state.restart_at = time.monotonic(), None
                 self._stack.restart(process)
 
-    def _schedule(self, process: ServiceProcess, part: "_Part") -> None:
+    def _schedule(self, process: ServiceProcess, state: "_RestartState") -> None:
         now = time.monotonic()
-        part.deaths = part.deaths + 1 if now - part.started_at < STEADY_SECONDS else 1
+        state.deaths = state.deaths + 1 if now - state.started_at < STEADY_SECONDS else 1
         end, log = self._stack.unexpected_end(process), f"(log: {process.log_path})"
-        if part.deaths == MAX_DEATHS:
+        if state.deaths == MAX_DEATHS:
             raise StackError(f"{end}; it ended {MAX_DEATHS} times in a row {log}")
-        wait_seconds = _FIRST_WAIT_SECONDS * 2.0 ** (part.deaths - 1)
-        part.restart_at = now + wait_seconds
+        wait_seconds = _FIRST_WAIT_SECONDS * 2.0 ** (state.deaths - 1)
+        state.restart_at = now + wait_seconds
         self._say(f"{end}; it restarts in {wait_seconds:g} s {log}")
 
 
-class _Part:
-    """Deaths in a row, start time, and restart time (None while it runs) of a process."""
+class _RestartState:
+    """Deaths of a process in a row, time of its last start, and time of the next one (None while it runs)."""
 
     def __init__(self) -> None:
         self.deaths = 0

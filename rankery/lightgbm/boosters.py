@@ -14,7 +14,7 @@ class StateByBooster(Generic[State]):
     """States of boosters that are trained, perhaps alternating, with one objective or metric.
 
     LightGBM does not pass the booster to an objective or metric. It passes the scores of a booster on a
-    dataset in the same array for the lifetime of the booster, so the array identifies booster and dataset. A
+    dataset, in the same array for the lifetime of the booster. So the array identifies booster and dataset. A
     state is dropped with its array. Copies and pickles hold no states, so a training in another process or of
     a copied objective starts without state.
     """

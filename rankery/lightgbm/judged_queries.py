@@ -16,7 +16,7 @@ class JudgedQueries:
 
     Attributes:
         labels: (n_documents,).
-        sizes: (n_queries,) documents of each query.
+        sizes: (n_queries,) number of documents of each query.
         weights: (n_documents,), or None where all are 1.
     """
 

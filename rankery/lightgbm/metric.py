@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from rankery.invalid_arguments import invalid_arguments
+from rankery.invalid_arguments import convert_invalid_input
 from rankery.lightgbm.boosters import StateByBooster
 from rankery.lightgbm.judged_queries import JudgedQueries, LightGBMCall
 from rankery.server_package import require_server_package
@@ -32,12 +32,12 @@ def metric(name: str, contract: "Contract | None" = None) -> "RankingMetric":
     require_server_package()
     from core.metrics import metric_name, parse_metric
 
-    with invalid_arguments():
+    with convert_invalid_input():
         return RankingMetric(metric_name(name), parse_metric(name, contract))
 
 
 class RankingMetric:
-    """A metric that LightGBM calls; returns the unweighted mean over queries, as jobs report it.
+    """A metric that LightGBM calls for its unweighted mean over queries, as jobs report it.
 
     Args:
         name: Name in the output of LightGBM.
@@ -55,10 +55,10 @@ class RankingMetric:
         """Return name, mean and whether higher is better; the mean is NaN if no query defines the metric.
 
         Args:
-            first: The scores, as `lightgbm.train` calls; the labels, as `LGBMRanker` does.
-            second: The `lightgbm.Dataset`; or the scores.
+            first: The scores from `lightgbm.train`, or the labels from `LGBMRanker`.
+            second: The `lightgbm.Dataset` from `lightgbm.train`, or the scores from `LGBMRanker`.
             weight: Weights, which metrics do not use.
-            group: (n_queries,) documents of each query, of `LGBMRanker`.
+            group: (n_queries,) number of documents of each query, passed by `LGBMRanker` alone.
 
         Raises:
             InvalidArgument: Groups are missing or wrong, or the metric cannot use a label.
@@ -88,7 +88,7 @@ class _Judgments:
 
         if not self._queries.equals(call.queries):
             self._sort(call.queries)
-        with invalid_arguments():
+        with convert_invalid_input():
             values: Float64Array = measure_all(
                 {"": self._metric}, call.scores, self._ideal, self._document_ids
             )[""]
@@ -102,7 +102,7 @@ class _Judgments:
         from core.ranges import use_threads
 
         labels = LabelRange.of(queries.labels)
-        with invalid_arguments():
+        with convert_invalid_input():
             labels.check()
             self._metric.check_labels(labels.representatives())
         use_threads(available_cpus())

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import invalid_arguments
+from rankery.invalid_arguments import convert_invalid_input
 from rankery.lightgbm.boosters import StateByBooster
 from rankery.lightgbm.judged_queries import JudgedQueries, LightGBMCall
 from rankery.server_package import require_server_package
@@ -34,7 +34,7 @@ def objective(name: str, *, seed: int = 42, **hyperparameters: Any) -> "RankingO
     require_server_package()
     from core.losses import check_combination, make_loss, seeded
 
-    with invalid_arguments():
+    with convert_invalid_input():
         loss = seeded(make_loss(name, **hyperparameters), seed)
         check_combination(loss)
     return RankingObjective(loss)
@@ -58,10 +58,10 @@ class RankingObjective:
         """Return gradient and hessian for the current scores, (n_documents,) each.
 
         Args:
-            first: The scores, as `lightgbm.train` calls; the labels, as `LGBMRanker` does.
-            second: The `lightgbm.Dataset`; or the scores.
-            weight: (n_documents,) weights, of `LGBMRanker`.
-            group: (n_queries,) documents of each query, of `LGBMRanker`.
+            first: The scores from `lightgbm.train`, or the labels from `LGBMRanker`.
+            second: The `lightgbm.Dataset` from `lightgbm.train`, or the scores from `LGBMRanker`.
+            weight: (n_documents,) weights, passed by `LGBMRanker` alone.
+            group: (n_queries,) number of documents of each query, passed by `LGBMRanker` alone.
 
         Raises:
             InvalidArgument: Groups are missing or wrong, or the loss cannot use a label.
@@ -98,7 +98,7 @@ class _Training:
     def derivatives(self, call: LightGBMCall) -> Derivatives:
         if not self._queries.equals(call.queries):
             self._bind(call.queries)
-        with invalid_arguments():
+        with convert_invalid_input():
             gradient, hessian = self._objective(call.scores, self._iteration)
         self._iteration += 1
         return gradient.copy(), hessian.copy()  # the loss reuses its arrays in the next iteration
@@ -109,7 +109,7 @@ class _Training:
         from core.ranges import use_threads
         from core.training.labels import check_labels
 
-        with invalid_arguments():
+        with convert_invalid_input():
             check_labels(LabelRange.of(queries.labels), self._loss, ())
         use_threads(available_cpus())
         self._queries = queries.copied()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import invalid_arguments
+from rankery.invalid_arguments import convert_invalid_input
 from rankery.server_package import require_server_package
 
 _BY_FEATURE_NAME = ("monotone_constraints", "interaction_constraints", "feature_contri")
@@ -38,7 +38,7 @@ def parameters(*, seed: int = 42, **hyperparameters: Any) -> dict[str, Any]:
 
     if "num_iterations" in hyperparameters:
         raise InvalidArgument("num_iterations: give it to lightgbm.train as num_boost_round")
-    with invalid_arguments():
+    with convert_invalid_input():
         requested = build(Hyperparameters, hyperparameters)
     for name in _BY_FEATURE_NAME:
         if getattr(requested, name):

@@ -77,14 +77,14 @@ def export_model(client: "Client", reference: str, folder: Path) -> MlflowExport
     model = client.model(reference)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".rankery-mlflow-") as made:
-            data = Path(made) / "model"
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".rankery-mlflow-") as scratch:
+            data = Path(scratch) / "model"
             data.mkdir()
             categories = _write_data(client, model, data)
             golden = [json.loads(line) for line in (data / "golden.jsonl").read_text("utf-8").splitlines()]
             difference = _largest_difference(model, data, golden)
             requirements = _requirements(data)
-            target = Path(made) / "mlflow"
+            target = Path(scratch) / "mlflow"
             mlflow.pyfunc.save_model(
                 path=str(target),
                 loader_module=LOADER,
@@ -183,9 +183,9 @@ def _largest_difference(model: "Model", data: Path, golden: Sequence[Mapping[str
             f" {missing.name}: pip install 'rankery[mlflow]'"
         ) from missing
     rows = [[np.nan if value is None else value for value in one["features"].values()] for one in golden]
-    own = np.array([one.get("lightgbm", one.get("rankery")) for one in golden], np.float64)
+    service_scores = np.array([one.get("lightgbm", one.get("rankery")) for one in golden], np.float64)
     found = loaded.score(np.array(rows, np.float64))
-    difference = float(np.max(np.abs(found - own) / np.maximum(1.0, np.abs(own))))
+    difference = float(np.max(np.abs(found - service_scores) / np.maximum(1.0, np.abs(service_scores))))
     if not difference <= (_ROUNDING if model.kind in _NETWORKS else 0.0):
         raise NotReproduced(
             f"the exported model differs from {model.name}:{model.version} by {difference:g} on golden"

@@ -8,7 +8,7 @@ from typing import Any
 from rankery.errors import FileUnusable
 from rankery.mlflow.package import imported_mlflow
 
-_OURS = "rankery_pyfunc"
+_RANKERY_LOADER = "rankery_pyfunc"
 _FILES = ("model.safetensors", "model.txt")
 _SUFFIXES = (".lgb", ".txt", ".safetensors")
 _MAX_DESCRIPTION = 4000
@@ -65,9 +65,9 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _file(folder: Path, flavors: Mapping[str, Any]) -> Path:
-    ours = _mapping(flavors.get("python_function"))
-    if ours.get("loader_module") == _OURS:
-        candidates = [folder / str(ours.get("data")) / name for name in _FILES]
+    python_function = _mapping(flavors.get("python_function"))
+    if python_function.get("loader_module") == _RANKERY_LOADER:
+        candidates = [folder / str(python_function.get("data")) / name for name in _FILES]
     elif "lightgbm" in flavors:
         candidates = [folder / str(_mapping(flavors["lightgbm"]).get("data"))]
     else:

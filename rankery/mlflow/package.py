@@ -21,7 +21,7 @@ def imported_mlflow() -> Any:
         import mlflow
         import mlflow.pyfunc
         import mlflow.types.schema
-        import pandas  # noqa: F401 - MLflow can do without, in its small edition
+        import pandas  # noqa: F401 - mlflow-skinny is installed without it
     except ImportError as missing:
         raise PackageMissing(f"{missing.name} is not installed: pip install 'rankery[mlflow]'") from missing
     logging.getLogger("mlflow").setLevel(logging.ERROR)

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import invalid_arguments
+from rankery.invalid_arguments import convert_invalid_input
 from rankery.server_package import require_server_package
-from rankery.sklearn.estimator import Groups, RankingEstimator, plain
+from rankery.sklearn.estimator import Groups, RankingEstimator, python_number
 
 if TYPE_CHECKING:
     from core.autotrain import AutoSpec, AutoTrained
@@ -26,31 +26,31 @@ _PREFERENCES = ("simple", "best")
 class RankeryAutoRanker(RankingEstimator):
     """A ranker that selects the best model within a time budget by automatic training.
 
-    `fit` cross-validates a portfolio of trees, linear scorers and networks with several losses, selects one
-    or a weighted sum of them by their held-out scores, and trains the members again on all queries. It needs
-    no validation data. Linear scorers and networks are tried where `rankery-server[neural]` is installed.
+    `fit` cross-validates a portfolio of trees, linear scorers and networks with several losses. It selects
+    one or a weighted sum of them by their held-out scores, and trains the members again on all queries. It
+    needs no validation data. Linear scorers and networks are tried if `rankery-server[neural]` is installed.
 
-    The same data and arguments give the same model, provided that no candidate runs out of time; those that
-    do have the status `out-of-time` in `leaderboard_`.
+    The same data and arguments give the same model, provided that no candidate runs out of time. Candidates
+    that do have the status `out-of-time` in `leaderboard_`.
 
     Args:
         metric: Metric that selects candidates and that `score` returns.
         contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
         budget_seconds: Wall time that `fit` plans for, in seconds.
-        prefer: `simple` takes one candidate unless a sum is significantly better, and the simplest candidate
-            that is not significantly worse than the best; `best` takes the candidate or sum with the best
-            value.
+        prefer: `simple` takes the simplest candidate that is not significantly worse than the best, or a sum
+            if it is significantly better. `best` takes the candidate or sum with the best value.
         candidates: Names of the candidates to try, as `leaderboard_` has them; all when None.
         random_state: Seed of every random choice: a number, a `numpy.random.RandomState`, or None for a
             different seed in each `fit`.
         n_jobs: Threads; all available processors when None or below 1.
 
     Attributes:
-        leaderboard_: One dictionary for each candidate, the best first: `name`; `status`, which is
-            `complete`, `stopped`, `out-of-time` or `not-tried`; `reason`, why it was not tried; `value`, its
-            mean of the metric on held-out queries, with its 95% `interval`; `tied_with_best`, whether the
-            best candidate is not significantly better; `folds`, `iterations` and `seconds`; `weight` in
-            the model, 0 if not used. `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
+        leaderboard_: One dictionary for each candidate, the best first. `status` is `complete`, `stopped`,
+            `out-of-time` or `not-tried`, and `reason` is why the candidate `name` was not tried. `value` is
+            its mean of the metric on held-out queries, with its 95% `interval`. `tied_with_best` is whether
+            the best candidate is not significantly better. `folds`, `iterations` and `seconds` describe its
+            trainings, and `weight` is its weight in the model, 0 if not used.
+            `pandas.DataFrame(ranker.leaderboard_)` is a table of it.
         members_: Names of the candidates in the model, with their weights of scaled scores.
         sentence_: The conclusion: the model compared with LightGBM's defaults, the best single feature and a
             random order.
@@ -117,7 +117,7 @@ class RankeryAutoRanker(RankingEstimator):
         from core.autotrain.held_out import QueryQuality
         from core.metrics import conventions
 
-        with invalid_arguments():
+        with convert_invalid_input():
             spec = self._spec()
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
             candidates = portfolio(self.candidates)
@@ -129,7 +129,7 @@ class RankeryAutoRanker(RankingEstimator):
         from core.autotrain import AutoSpec
         from core.metrics import metric_name
 
-        seconds = plain(self.budget_seconds)
+        seconds = python_number(self.budget_seconds)
         if not isinstance(seconds, int | float) or not 0.0 < seconds < math.inf:
             raise InvalidArgument(f"budget_seconds: must be a number of seconds above 0, not {seconds!r}")
         if self.prefer not in _PREFERENCES:
@@ -174,7 +174,7 @@ def _leaderboard(
             "name": each.candidate.name,
             "status": each.status,
             "reason": None,
-            "value": quality.plain(each.mean) if each.folds else None,
+            "value": quality.in_metric_units(each.mean) if each.folds else None,
             "interval": quality.interval(each.values) if each.folds else None,
             "tied_with_best": tied.get(each.candidate.name),
             "folds": each.folds,

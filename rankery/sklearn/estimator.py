@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankery.client.frames.incoming import is_frame
 from rankery.client.frames.judged import declared_categories
 from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import invalid_arguments
-from rankery.query_groups import QueryGroups, check_one_a_document, group_by_ids, group_by_sizes
+from rankery.invalid_arguments import convert_invalid_input
+from rankery.query_groups import QueryGroups, check_one_per_document, group_by_ids, group_by_sizes
 
 if TYPE_CHECKING:
     from core.data import RankingDataset
@@ -71,7 +71,7 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
         from core.metrics import conventions, parse_metric
 
         check_is_fitted(self)
-        with invalid_arguments():
+        with convert_invalid_input():
             data = self._dataset(X, y, Groups(group, groups), None, reset=False)
             metric = parse_metric(self.metric, self.contract)
             scores = self._scores(data.matrix)
@@ -127,10 +127,10 @@ class RankingEstimator(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Groups:
-    """Query arguments of documents, as sizes or as ids.
+    """Arguments that group documents by query: sizes or ids.
 
     Attributes:
-        sizes: Documents of each query, or None.
+        sizes: Number of documents of each query, or None.
         ids: Query of each document, or None.
         prefix: Prefix of the names of the two arguments.
     """
@@ -143,7 +143,7 @@ class Groups:
         """Return the documents grouped by query.
 
         Raises:
-            InvalidArgument: Both forms are missing or given, or they do not match the documents.
+            InvalidArgument: Neither or both of sizes and ids are given, or they do not match the documents.
         """
         group, groups = f"{self.prefix}group", f"{self.prefix}groups"
         if (self.sizes is None) == (self.ids is None):
@@ -174,12 +174,12 @@ def _weights(given: Any, n_documents: int) -> "Float64Array":
     import numpy as np
 
     weights = np.asarray(given, np.float64)
-    check_one_a_document("sample_weight", weights, n_documents)
+    check_one_per_document("sample_weight", weights, n_documents)
     if not weights.any():
         raise InvalidArgument("sample_weight: is zero for every document, so there is nothing to learn")
     return weights
 
 
-def plain(value: Any) -> Any:
+def python_number(value: Any) -> Any:
     """Convert a numpy scalar, such as a hyperparameter of a search, to a Python number."""
     return value.item() if hasattr(value, "item") else value

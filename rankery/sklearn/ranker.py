@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from rankery.errors import InvalidArgument
-from rankery.invalid_arguments import invalid_arguments
+from rankery.invalid_arguments import convert_invalid_input
 from rankery.server_package import require_server_package
-from rankery.sklearn.estimator import Groups, RankingEstimator, plain
+from rankery.sklearn.estimator import Groups, RankingEstimator, python_number
 
 if TYPE_CHECKING:
     from core.data import RankingDataset
@@ -70,8 +70,8 @@ class RankeryRanker(RankingEstimator):
         booster_: The model as a `lightgbm.Booster`. LightGBM cannot hold every name;
             `booster_.feature_name()` has its spellings in the order of `feature_names_in_`.
         best_iteration_: Number of trees kept.
-        evals_result_: Values by data (`train`, `validation`), metric and iteration, of trainings with an
-            `eval_set`.
+        evals_result_: Values by dataset role (`train`, `validation`), metric and iteration, if the training
+            has an `eval_set`.
         feature_importances_: (n_features_in_,) shares of the features in the gains of all splits.
         n_features_in_: Features seen in `fit`.
         feature_names_in_: Names of the features, if `X` had names.
@@ -153,7 +153,7 @@ class RankeryRanker(RankingEstimator):
         from core.training import train
         from core.training.labels import check_labels
 
-        with invalid_arguments():
+        with convert_invalid_input():
             data = self._dataset(X, y, Groups(group, groups), sample_weight, reset=True)
             spec = self._spec(has_validation=eval_set is not None)
             check_combination(spec.loss)
@@ -178,7 +178,7 @@ class RankeryRanker(RankingEstimator):
         from core.metrics import metric_name
         from core.training import training_spec
 
-        own = {name: plain(getattr(self, name)) for name in _HYPERPARAMETERS}
+        own = {name: python_number(getattr(self, name)) for name in _HYPERPARAMETERS}
         others = dict(self.hyperparameters or {})
         if twice := sorted(own.keys() & others):
             raise InvalidArgument(f"hyperparameters: {twice[0]} is a separate argument; give it there")
@@ -191,8 +191,10 @@ class RankeryRanker(RankingEstimator):
                 "loss": {"name": self.loss} if isinstance(self.loss, str) else self.loss,
                 "hyperparameters": {**own, **others},
                 "metrics": [metric],
-                "early_stopping": None if rounds is None else {"metric": metric, "rounds": plain(rounds)},
-                "seed": plain(self.seed),
+                "early_stopping": None
+                if rounds is None
+                else {"metric": metric, "rounds": python_number(rounds)},
+                "seed": python_number(self.seed),
                 "contract": self.contract,
                 "metric_interval": 1 if has_validation else _EVALUATE_ONLY_AT_THE_END,
             }

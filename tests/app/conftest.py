@@ -16,7 +16,7 @@ import pytest
 import structlog
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from httpx2 import Response as Answer  # what the test client answers with
+from httpx2 import Response as Answer  # response type of the test client
 from starlette.testclient import TestClient
 
 from app import ApiSettings, create_app
@@ -54,7 +54,7 @@ def _shared_document() -> Iterator[None]:
 
 @pytest.fixture
 def settings(places: Places) -> ApiSettings:
-    """Settings of an API process with a store of its own and small limits."""
+    """Settings of an API process with a separate store and small limits."""
     return _settings(places)
 
 
@@ -66,7 +66,7 @@ def application(settings: ApiSettings) -> FastAPI:
 
 @pytest.fixture(scope="session")
 def openapi_document() -> dict[str, Any]:
-    """The document that every application makes, in a second; it needs no running service."""
+    """OpenAPI document of any application, generated once; it needs no running service."""
     return create_app(ApiSettings(broker_url=NO_BROKER)).openapi()
 
 
@@ -79,7 +79,7 @@ def client(application: FastAPI) -> Iterator[TestClient]:
 
 @pytest.fixture(scope="module")
 def refusing_client(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    """A client of an application that the tests of a file share: all that they send is refused."""
+    """A client of an application shared by the tests of a file; all of its requests are refused."""
     folder = tmp_path_factory.mktemp("refusing")
     shutil.copy(migrated_file, folder)
     no_limits = {"reads_per_second": 0.0, "writes_per_second": 0.0}
@@ -111,7 +111,7 @@ def ready_dataset(store: Store) -> Callable[[], str]:
 
 @pytest.fixture
 def add_model(store: Store, ready_dataset: Callable[[], str]) -> Callable[..., Model]:
-    """Record versions of a model, one whose score rises with `bm25` alone unless its text is given."""
+    """Record versions of a model; without a given text, the score rises with `bm25` alone."""
     model_text = _model_text()
 
     def add(
@@ -194,7 +194,7 @@ def _running(application: FastAPI) -> TestClient:
 
 @contextmanager
 def _usual_logging() -> Iterator[None]:
-    """Undo after the block how an application that starts within configures logging."""
+    """Restore the logging configuration after the block, which an application that starts changes."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     yield
@@ -212,7 +212,7 @@ def _model_text() -> str:
 
 
 def wait_for_probes() -> None:
-    """Wait until nothing is asked of servers any more, so that no connection outlives its store."""
+    """Wait until no probe of a server is running, so that no connection outlives its store."""
     for thread in threading.enumerate():
         if thread.name == "probe":
             thread.join()

@@ -1,4 +1,4 @@
-"""The guide as the service shows it."""
+"""The guide as the service serves it."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def of(site: Path) -> TestClient:
 
 
 def test_what_was_built_is_shown(tmp_path: Path) -> None:
-    """Pages are folders; the browser asks again each time; what is not there is a page of the guide's own."""
+    """Pages are folders and are revalidated by browsers; an unknown page is the guide's 404 page."""
     (tmp_path / "concepts").mkdir()
     (tmp_path / "index.html").write_text("first")
     (tmp_path / "404.html").write_text("nowhere")
@@ -32,8 +32,8 @@ def test_what_was_built_is_shown(tmp_path: Path) -> None:
     assert (missing.status_code, missing.text) == (404, "nowhere")
 
 
-def test_where_it_is_not_built_the_answer_says_how(tmp_path: Path) -> None:
-    """A source tree in which nobody ran make answers with a problem that names the command."""
+def test_a_missing_guide_names_the_command_to_build_it(tmp_path: Path) -> None:
+    """Without a built guide, the answer is a problem that names the command."""
     answer = of(tmp_path / "nothing").get("/guide/quick-start/")
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
@@ -41,7 +41,7 @@ def test_where_it_is_not_built_the_answer_says_how(tmp_path: Path) -> None:
 
 
 def test_headings_are_listed_for_the_search_of_the_dashboard(tmp_path: Path) -> None:
-    """Pages first, then headings with their page; the reference has pages alone, and no guide no headings."""
+    """Pages are listed before headings; the reference has pages only, and a missing guide has no entries."""
     client = of(tmp_path)
     assert client.get("/guide/headings.json").json() == []
     index = tmp_path / "search" / "search_index.json"

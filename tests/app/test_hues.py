@@ -57,8 +57,8 @@ def _oklab(linear: Any) -> Any:
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_ten_hues_are_told_apart(theme: int) -> None:
-    """From each other and from what they are drawn on."""
+def test_ten_hues_are_distinguishable(theme: int) -> None:
+    """Hues differ from each other, and have enough contrast with the surface."""
     tokens = _tokens()
     hues = [_linear(tokens[f"hue-{place}"][theme]) for place in range(1, 11)]
     surface = _LUMINANCE @ _linear(tokens["surface"][theme]) + 0.05

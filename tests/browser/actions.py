@@ -19,7 +19,7 @@ def make_dataset(visit: Visit, name: str, queries: int, seed: int = 0) -> None:
 
 
 def upload(visit: Visit, **files: tuple[str, str | bytes]) -> Page:
-    """Choose files, name and content by the part of the upload, and send them; their dataset's page opens."""
+    """Choose files by part of the upload, with name and content, and send them; the dataset's page opens."""
     page = visit.open("/datasets#add")
     choose_files(page, **files)
     return send_upload(page)
@@ -47,7 +47,7 @@ def send_upload(page: Page) -> Page:
 
 
 def wait_until_read(page: Page, status: str = "ready") -> str:
-    """Wait until the dataset whose page is open was read, and return its id."""
+    """Wait until the service has read the dataset whose page is open, and return its id."""
     place = page.locator("#dataset")
     expect(place).to_have_attribute("data-status", re.compile("ready|invalid"))
     assert place.get_attribute("data-status") == status, place.inner_text()
@@ -62,7 +62,7 @@ def dataset_row(page: Page, name: str) -> Locator:
 def fill_training(
     visit: Visit, *, dataset: str, model: str, iterations: int, test: str | None = None
 ) -> Page:
-    """Fill in the form for a training without submitting it."""
+    """Fill in the training form without submitting it."""
     page = open_training(visit)
     page.get_by_label("Train on").select_option(label=option_label(page, dataset))
     page.get_by_label("Model name").fill(model)
@@ -74,27 +74,27 @@ def fill_training(
 
 
 def open_training(visit: Visit, query: str = "goal=loss") -> Page:
-    """Open the form for trainings with all its options in sight."""
+    """Open the training form with all its options shown."""
     page = visit.open(f"/train?{query}")
     unfold(page)
     return page
 
 
 def unfold(page: Page) -> None:
-    """Wait until the form for trainings has its fields, and show all its options."""
+    """Wait until the training form has its fields, and show all its options."""
     page.locator("#train:not([aria-busy])").wait_for()
     page.get_by_role("button", name="Show all").click()
 
 
 def train_on_it(page: Page) -> None:
-    """Open the form that the page of a dataset leads to, and choose to train with one loss."""
+    """Open the training form from the page of a dataset, and choose to train with one loss."""
     page.get_by_role("link", name="Train on this dataset").click()
     unfold(page)
     page.get_by_label("Train with one loss").check()
 
 
 def option_label(page: Page, dataset: str) -> str:
-    """Return the dataset's option, which also tells the number of queries."""
+    """Return the label of the dataset's option, which includes the number of queries."""
     options = page.get_by_label("Train on").locator("option").all_inner_texts()
     return next(text for text in options if text.startswith(f"{dataset} ("))
 

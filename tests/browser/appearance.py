@@ -1,8 +1,8 @@
-"""Pages looked at in light and dark, on a desk and on a phone, with and without eyes.
+"""Check pages in light and dark, in desktop and phone widths, by pixels and by axe-core.
 
-With RANKERY_TEST_SCREENSHOTS, a folder for pictures, each colour scheme is shown in both widths, else in one.
-Axe then looks at every page in each, and at every text, else at one page in light on a desk and at the next
-one dark on a phone.
+With RANKERY_TEST_SCREENSHOTS, a folder for screenshots, each colour scheme is tested in both widths.
+Axe then checks every text of every page in each look. Without the variable, light is tested
+in the desktop width and dark in the phone width. Axe checks each page in one of these looks.
 """
 
 import os
@@ -18,12 +18,12 @@ if EVERY_LOOK:
 
 
 def check_pages(visit: Visit, paths: Mapping[str, str], parts: Mapping[str, Sequence[str]]) -> None:
-    """Open pages: each has the preferred colours, no sideways scrolling and no barrier.
+    """Open pages and check their colours, their width without sideways scrolling, and their accessibility.
 
     Args:
-        visit: The page that they are opened in.
+        visit: The page to open them in.
         paths: Their paths by name.
-        parts: Selectors of what stands on a page only after the page itself, by name; it is waited for.
+        parts: Selectors of parts that a page adds after loading, by page name; the check waits for them.
     """
     barriers: dict[str, list[str]] = {}
     for number, (name, path) in enumerate(paths.items()):
@@ -34,7 +34,7 @@ def check_pages(visit: Visit, paths: Mapping[str, str], parts: Mapping[str, Sequ
         for place, (scheme, width) in enumerate(LOOKS):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
-            # Charts follow the window a moment later.
+            # Charts resize shortly after the window.
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
             assert (_luminance(visit) < DARK_LUMINANCE) == (scheme == "dark"), name
             visit.photograph(f"{name}-{scheme}-{width}")

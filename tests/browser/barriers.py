@@ -1,12 +1,12 @@
-"""What axe-core finds that keeps people out of a page."""
+"""Accessibility violations that axe-core finds in a page."""
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
 _SERIOUS = {"serious", "critical"}
 
-# Contrast takes axe five times as long as all its other rules, mostly for texts that look the same. It
-# depends on the colour, size and weight of the text, and on what fills it and the elements around it.
+# Axe takes five times as long for contrast as for all its other rules, mostly for texts that look the same.
+# Contrast depends on the text's colour, size and weight, on its background, and on the elements around it.
 _PASS_EACH_LOOK_ONCE = """() => {
   const fills = new Map([[null, ""]]);
   const fill = (element) => {
@@ -36,17 +36,17 @@ _PASS_EACH_LOOK_ONCE = """() => {
 
 
 def barriers(page: Page, within: str | None = None, *, every_text: bool = False) -> list[str]:
-    """List the rules of axe-core that a page breaks, and where.
+    """List the rules of axe-core that a page violates, and the elements that violate them.
 
     Args:
         page: The page.
-        within: The selector of the part to look at; the whole page without.
-        every_text: Whether to measure the contrast of texts that look like one that has passed, too.
+        within: Selector of the part to check; None checks the whole page.
+        every_text: Whether to measure the contrast of a text that looks like another one that has passed.
     """
     page.evaluate(Axe().axe_script)
     if not every_text:
         page.evaluate(_PASS_EACH_LOOK_ONCE)
-    # Axe is asked for nothing else: it looks for the nodes of passed rules as long as for violations.
+    # Request violations alone: axe takes as long to list the nodes of passed rules.
     results = page.evaluate("within => axe.run(within ?? document, { resultTypes: ['violations'] })", within)
     return [
         f"{rule['id']}: {', '.join(str(node['target']) for node in rule['nodes'])}"

@@ -35,7 +35,7 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def shared_page(browser: Browser) -> Page:
-    """Return the page that tests use one after the other.
+    """Return the page that tests use one after another.
 
     The first page of a new context costs two seconds of processor time, the next address on the same page a
     third of one: Chromium keeps its process and the compiled scripts.
@@ -45,19 +45,19 @@ def shared_page(browser: Browser) -> Page:
 
 @pytest.fixture(scope="package")
 def service_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that holds everything of the service."""
+    """The data folder of the service."""
     return tmp_path_factory.mktemp("service")
 
 
 @pytest.fixture(scope="package")
 def data_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder below which the service reads judged files in place."""
+    """The folder that the service may read judged files from."""
     return tmp_path_factory.mktemp("corpora")
 
 
 @pytest.fixture(scope="package")
 def live_url(chromium_path: str, service_folder: Path, data_root: Path) -> Iterator[str]:
-    """Start a service once for its tests; it reads files, samples scores and sends to this machine."""
+    """Start a service once for its tests, with local files, sampled scores and webhooks to this machine."""
     environment = {
         "RANKERY_DATA_ROOTS": str(data_root),
         "RANKERY_SCORE_LOG_SHARE": "1",
@@ -84,7 +84,7 @@ def store(live_url: str, service_folder: Path) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def screenshots() -> Path | None:
-    """Name the folder for pictures, RANKERY_TEST_SCREENSHOTS; none are taken without."""
+    """The folder for screenshots, RANKERY_TEST_SCREENSHOTS; None takes no screenshots."""
     wanted = os.environ.get("RANKERY_TEST_SCREENSHOTS")
     if not wanted:
         return None
@@ -95,13 +95,13 @@ def screenshots() -> Path | None:
 
 @pytest.fixture
 def look() -> Look:
-    """Choose the colour scheme and the width of the window; parametrised where it matters."""
+    """The colour scheme and the width of the window; some tests parametrise it."""
     return "light", DESK
 
 
 @pytest.fixture
 def own_page() -> bool:
-    """Whether the test has a page to itself: those that change its clock or its network."""
+    """Whether the test has a separate page, since it changes the page's clock or network."""
     return False
 
 
@@ -109,7 +109,7 @@ def own_page() -> bool:
 def visit(
     request: pytest.FixtureRequest, service_url: str, screenshots: Path | None, look: Look, own_page: bool
 ) -> Iterator[Visit]:
-    """Open a page under watch; at the end nothing may have gone wrong in it or left this machine."""
+    """Open a watched page; at the end, require that it had no errors and no requests to other machines."""
     scheme, width = look
     if own_page:
         page = new_page(request.getfixturevalue("browser"))
@@ -128,9 +128,9 @@ def visit(
 
 
 def _forget(page: Page, url: str) -> None:
-    """Leave a page as it was before anything was opened in it.
+    """Reset a page after a test.
 
-    Another site, as `about:blank` is one, would cost it its process.
+    Another site, such as `about:blank`, would end the page's process.
     """
     page.goto(f"{url}/healthz")
     page.evaluate("localStorage.clear()")
@@ -140,7 +140,7 @@ def _forget(page: Page, url: str) -> None:
 
 @pytest.fixture(scope="package")
 def prepared(service_url: str) -> Iterator[Prepared]:
-    """Have models, runs, evaluations and comparisons made by the service, once for all tests."""
+    """Let the service make models, runs, evaluations and comparisons, once for all tests."""
     prepared = Prepared(service_url)
     yield prepared
     prepared.close()

@@ -1,4 +1,4 @@
-"""Jobs with a past, put on record as workers would have: each in one transaction, so that none takes them."""
+"""Jobs with earlier attempts, recorded in one transaction each, so that no worker claims them."""
 
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ _LEASE_SECONDS = 3600.0
 
 
 def lost_for_good(store: Store) -> str:
-    """Record a job that took every worker with it."""
+    """Record a job that failed because each of its attempts lost its worker."""
     with store.begin() as tx:
         job_id = _training(tx, "poison")
         for number in range(1, ATTEMPTS + 1):
@@ -22,7 +22,7 @@ def lost_for_good(store: Store) -> str:
 
 
 def resumed(store: Store, spec: dict[str, Any] | None = None) -> str:
-    """Record a training that runs again: handed back once, lost once, and gone on with from a checkpoint."""
+    """Record a training that was returned once, lost its worker once, and resumed from a checkpoint."""
     with store.begin() as tx:
         job_id = _training(tx, "nightly", spec)
         first = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
@@ -51,7 +51,7 @@ def failed(store: Store, title: str, detail: str, limits: dict[str, Any]) -> str
 
 
 def timed(store: Store) -> str:
-    """Record a training that ended, with the times of its iterations and phases."""
+    """Record a finished training, with the times of its iterations and phases."""
     with store.begin() as tx:
         job_id = _training(tx, "timed", {"hyperparameters": {"num_iterations": 9}})
         claimed = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
@@ -92,15 +92,15 @@ def binning(store: Store) -> str:
 
 
 def distributed(store: Store, ranks: list[dict[str, Any]], *, restarts: int) -> Job:
-    """Record a training that several ranks are at."""
+    """Record a training that runs on several ranks."""
     distribution = {"ranks": {"at_least": 2, "at_most": 4}, "threads_per_rank": 4}
     with store.begin() as tx:
         job_id = _training(tx, "over-ranks", {"distribution": distribution})
         claimed = tx.jobs.claim(job_id, "trainer-1:41/57", _LEASE_SECONDS)
         assert claimed is not None
         progress = {"phase": "training", "iteration": 180, "total": 500, "eta_seconds": 75.0}
-        told = {"ranks": ranks, "restarts": restarts}
-        tx.jobs.record(job_id, claimed.token, progress=progress | told)
+        details = {"ranks": ranks, "restarts": restarts}
+        tx.jobs.record(job_id, claimed.token, progress=progress | details)
     return claimed
 
 

@@ -1,4 +1,4 @@
-"""Small judged files with something to find in them."""
+"""Small judged files whose findings and faults the tests expect."""
 
 import random
 
@@ -12,7 +12,7 @@ ODD_QUERY = "a/b <b>c</b> ü"
 
 
 def letor_text(queries: int = QUERIES, seed: int = 0) -> str:
-    """Write LETOR text whose f2 is the label, f3 always 7, and f4 absent from first documents."""
+    """Write LETOR text; f2 equals the label, f3 is always 7, and the first document of a query has no f4."""
     draw = random.Random(seed)
     lines = []
     for query in range(1, queries + 1):
@@ -42,5 +42,5 @@ def table_text(seed: int = 0) -> str:
 
 
 def broken_text(faults: int) -> str:
-    """Write LETOR text with so many rows that cannot be read, each second one."""
+    """Write LETOR text with this number of unreadable rows, every second one."""
     return "".join(f"1 qid:1 1:0.5\n<b>fine</b>{row} qid:1 1:0.5\n" for row in range(faults))

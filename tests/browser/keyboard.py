@@ -1,4 +1,4 @@
-"""A person who uses the keyboard alone."""
+"""A user who uses the keyboard alone."""
 
 from dataclasses import dataclass
 
@@ -6,14 +6,14 @@ from playwright.sync_api import Locator, Page
 from playwright.sync_api import TimeoutError as TooLate
 
 MAX_STOPS = 400
-# On a busy machine Chromium may take a press for older than a user's activation lasts, and opens no dialog.
+# On a busy machine, the user activation of a key press may expire before Chromium opens the dialog.
 MAX_PRESSES = 5
 DIALOG_MILLISECONDS = 15_000
 
 
 @dataclass(frozen=True)
 class Keyboard:
-    """Reaches controls with the Tab key and works them with the keys that a person would press.
+    """Reaches controls with the Tab key and operates them with the keys that a user would press.
 
     Attributes:
         page: The page that has the focus; never clicked.
@@ -36,7 +36,7 @@ class Keyboard:
         self.page.keyboard.press(key)
 
     def choose(self, radio: Locator) -> None:
-        """Choose one of several radio buttons: Tab reaches the chosen one, arrows move the choice."""
+        """Choose a radio button: Tab reaches the checked one, and arrow keys change the choice."""
         group = radio.locator("xpath=ancestor::form").locator(f'[name="{radio.get_attribute("name")}"]')
         self.reach(group.and_(self.page.locator(":checked")))
         for _ in range(group.count()):
@@ -46,20 +46,20 @@ class Keyboard:
         raise AssertionError(f"the arrows do not choose {radio}")
 
     def write(self, field: Locator, text: str) -> None:
-        """Replace what a field holds."""
+        """Replace the text of a field."""
         self.reach(field)
         self.page.keyboard.press("Control+A")
         self.page.keyboard.type(text)
 
     def select(self, choice: Locator, option: str) -> None:
-        """Select the option that begins so, as a list box does for what is typed."""
+        """Select the option with this prefix, as a list box does for typed text."""
         self.reach(choice)
         self.page.keyboard.type(option)
         chosen = choice.locator("option:checked").inner_text()
         assert chosen.startswith(option), f"typing {option!r} selected {chosen!r}"
 
     def choose_files(self, field: Locator, *paths: str) -> None:
-        """Open the dialog of a file field and choose files; press again where none opens."""
+        """Open the dialog of a file field and choose files; press the key again if no dialog opens."""
         for attempt in range(1, MAX_PRESSES + 1):
             self.reach(field)
             try:

@@ -1,4 +1,4 @@
-"""Data of the service for the pages: models, an uploaded run, evaluations, comparisons."""
+"""Data of the service for tests of pages: models, an uploaded run, evaluations and comparisons."""
 
 import random
 import time
@@ -19,7 +19,7 @@ _FEATURES = 6
 
 
 def judged_table(seed: int) -> str:
-    """Write judged queries of two countries; the features say the more of the label the later they stand."""
+    """Write judged queries of two countries; features with higher numbers correlate more with the label."""
     draw = random.Random(seed)
     names = [f"f{j}" for j in range(1, _FEATURES + 1)]
     lines = [",".join(["query_id", "document_id", "label", "country", *names])]
@@ -33,7 +33,7 @@ def judged_table(seed: int) -> str:
 
 
 def run_text(table: str) -> str:
-    """Write a run that orders each query by a poor feature and leaves one document of each out."""
+    """Write a run that orders each query by a weak feature and omits one document of each query."""
     rows = [line.split(",") for line in table.splitlines()[1:]]
     kept = [(query, name, float(values[0])) for query, name, _, _, *values in rows]
     return "".join(
@@ -43,11 +43,11 @@ def run_text(table: str) -> str:
 
 @dataclass
 class Prepared:
-    """Results by what they are called in the tests, each made once.
+    """Results by their names in the tests, each made once.
 
     Attributes:
         url: URL of the service that makes them.
-        ids: What it has made so far, by name.
+        ids: Ids of the results so far, by name.
     """
 
     url: str
@@ -59,7 +59,7 @@ class Prepared:
         self._client.close()
 
     def synthetic(self, name: str, queries: int, seed: int = 0) -> str:
-        """Have a dataset generated and return its id."""
+        """Generate a dataset and return its id."""
         if name not in self.ids:
             created = self.post(
                 "/v1/datasets/synthetic", json={"name": name, "queries": queries, "seed": seed}
@@ -68,11 +68,11 @@ class Prepared:
         return self.ids[name]
 
     def dataset(self, name: str, seed: int) -> str:
-        """Have judged queries uploaded and return the dataset's id."""
+        """Upload judged queries and return the dataset's id."""
         return self.uploaded(name, judged_table(seed).encode())
 
     def uploaded(self, name: str, content: bytes) -> str:
-        """Have judged data uploaded once and return the dataset's id."""
+        """Upload judged data once and return the dataset's id."""
         if name not in self.ids:
             self.ids[name] = self.upload(name, content)
         return self.ids[name]
@@ -84,7 +84,7 @@ class Prepared:
         return str(self.result_of(created["job_id"])["dataset_id"])
 
     def broken(self, name: str, content: bytes) -> str:
-        """Have a file uploaded that cannot be read and return its dataset's id."""
+        """Upload a file that cannot be read and return its dataset's id."""
         if name not in self.ids:
             created = self.post("/v1/datasets", files={"file": (name, content, "text/plain")})
             assert self.ended(created["job_id"])["status"] == "failed"
@@ -92,11 +92,11 @@ class Prepared:
         return self.ids[name]
 
     def test_data(self) -> str:
-        """Return the id of the dataset that everything is measured on."""
+        """Return the id of the dataset that all evaluations and comparisons use."""
         return self.dataset("measured.csv", 2)
 
     def model(self, version: int) -> str:
-        """Train versions of a model, each of more trees than the one before, and return a reference."""
+        """Train versions of a model, each with more trees than the one before, and return a reference."""
         key = f"compared:{version}"
         if key not in self.ids:
             if version > 1:
@@ -114,7 +114,7 @@ class Prepared:
         return key
 
     def run(self) -> str:
-        """Have a run of the test data uploaded and return the ranking's id."""
+        """Upload a run of the test data and return the ranking's id."""
         if "run" not in self.ids:
             self.ids["run"] = self.upload_run("poor", self.test_data(), run_text(judged_table(2)))
         return self.ids["run"]
@@ -148,7 +148,7 @@ class Prepared:
         return self.ids[key]
 
     def experiment(self) -> str:
-        """Have two tables of a paper trained on small data and return the experiment's id."""
+        """Train two tables of a paper on small data and return the experiment's id."""
         if "experiment" not in self.ids:
             parts = {
                 "train": self.dataset("learnt from.csv", 1),
@@ -177,7 +177,7 @@ class Prepared:
         raise AssertionError(f"{experiment_id} does not end")
 
     def study(self, name: str, trials: int) -> str:
-        """Return a new study that is under way."""
+        """Return a new study that is running."""
         body = {
             "name": name,
             "model_name": name,
@@ -192,17 +192,17 @@ class Prepared:
         return str(self.post("/v1/studies", json=body)["id"])
 
     def job(self, **request: Any) -> Json:
-        """Submit a job and return what it made."""
+        """Submit a job, wait for it and return its result."""
         return self.result_of(self.post("/v1/jobs", json=request)["id"])
 
     def training(self, **request: Any) -> str:
-        """Have a model trained and return the id of the job."""
+        """Train a model and return the id of the job."""
         job_id = str(self.post("/v1/jobs", json={"kind": "train", **request})["id"])
         self.result_of(job_id)
         return job_id
 
     def result_of(self, job_id: str) -> Json:
-        """Wait for a job and return what it made."""
+        """Wait for a job and return its result."""
         job = self.ended(job_id)
         assert job["status"] == "succeeded", job["problem"]
         result: Json = job["result"]
@@ -219,7 +219,7 @@ class Prepared:
         raise AssertionError(f"{job_id} does not end")
 
     def wait_until_idle(self) -> None:
-        """Wait until no job is queued or running, those of earlier tests neither."""
+        """Wait until no job is queued or running, including jobs of earlier tests."""
         while moving := [
             job["id"]
             for status in ("queued", "running")
@@ -229,11 +229,11 @@ class Prepared:
                 self.ended(job_id)
 
     def get(self, path: str) -> Json:
-        """Ask the API."""
+        """Send a GET request to the API."""
         return self._ask(path)
 
     def post(self, path: str, **body: Any) -> Json:
-        """Have the API make something."""
+        """Send a POST request to the API."""
         return self._answer(self._client.post(self.url + path, **body))
 
     def _ask(self, path: str) -> Json:

@@ -1,4 +1,4 @@
-"""Automatic trainings put on record as workers would have, each in one transaction: none takes them."""
+"""Automatic trainings in states that workers produce, recorded in one transaction each, unclaimed."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _FOLDS = 10
 
 
 def searching(store: Store) -> str:
-    """Record an automatic training that tries its candidates."""
+    """Record an automatic training that measures its candidates."""
     with store.begin() as tx:
         claimed = _search(tx, _candidates())
         progress = {"phase": "trying linear by ranknet", "iteration": 34, "total": 60, "eta_seconds": 140.0}
@@ -24,7 +24,7 @@ def searching(store: Store) -> str:
 
 
 def search_failed(store: Store) -> str:
-    """Record an automatic training that failed while it tried its candidates."""
+    """Record an automatic training that failed while it measured its candidates."""
     with store.begin() as tx:
         claimed = _search(tx, _candidates())
         tx.jobs.fail(claimed.id, claimed.token, {"title": "Memory limit", "detail": "It took over 2.0 GB."})
@@ -32,7 +32,7 @@ def search_failed(store: Store) -> str:
 
 
 def search_waiting(store: Store) -> str:
-    """Record an automatic training that was cancelled before it began."""
+    """Record an automatic training that was cancelled before it started."""
     with store.begin() as tx:
         job_id = tx.jobs.add("auto-train", AUTO_TRAIN).id
         tx.jobs.request_cancel(job_id)
@@ -40,7 +40,7 @@ def search_waiting(store: Store) -> str:
 
 
 def searched(store: Store) -> str:
-    """Record an automatic training that found a sum, and its model."""
+    """Record an automatic training that chose a sum, with its model."""
     members = {"trees by lambdarank": 0.6, "linear by lambdarank": 0.4}
     with store.begin() as tx:
         claimed = _search(tx, _candidates(ended=True))
@@ -91,7 +91,7 @@ def _search(tx: Transaction, candidates: list[dict[str, Any]]) -> Job:
 
 
 def _candidates(*, ended: bool = False) -> list[dict[str, Any]]:
-    """Return candidates of every status; those that are still to be tried are not in a search that ended."""
+    """Return candidates of every status; a search that ended has no pending candidates."""
     measured = [
         _candidate("trees", "lambdarank", 0.4512, tied_with_best=True),
         _candidate("linear", "lambdarank", 0.4602, tied_with_best=True),

@@ -1,4 +1,4 @@
-"""The pages in light and dark, on a desk and on a phone, by pointer and by keyboard."""
+"""Pages in light and dark, in desktop and phone widths, by pointer and by keyboard."""
 
 import pytest
 from playwright.sync_api import expect
@@ -46,7 +46,7 @@ PARTS_TO_SEE = {
 
 @pytest.fixture(scope="module")
 def job_page(prepared: Prepared) -> str:
-    """Have a finished, tested training to look at and return the address of its page."""
+    """Train a model with test data and return the address of the job's page."""
     job_id = prepared.training(
         model_name="looks",
         dataset_id=prepared.dataset("learnt from.csv", 1),
@@ -58,15 +58,15 @@ def job_page(prepared: Prepared) -> str:
     return f"/jobs/{job_id}"
 
 
-def test_every_page_is_for_everybody(visit: Visit, prepared: Prepared, job_page: str) -> None:
-    """By the preferred colours, without sideways scrolling on a desk or a phone, and without a barrier."""
+def test_every_page_is_accessible_in_every_look(visit: Visit, prepared: Prepared, job_page: str) -> None:
+    """Pages follow the preferred colour scheme, do not scroll sideways, and pass axe-core."""
     prepared.model(2)
     job = {"job": job_page, "compare": job_page.replace("jobs/", "jobs/compare?job=")}
     check_pages(visit, PAGES | job, PARTS_TO_SEE)
 
 
 def test_a_row_opens_by_keyboard(visit: Visit, job_page: str) -> None:
-    """The button of a job opens its row with Enter, which shows its curve, and closes it again."""
+    """Enter on a job's button opens its row, which shows the curve, and closes it again."""
     job_id = job_page.rsplit("/", 1)[1]
     page = visit.open("/jobs")
     row = page.locator(f'[data-job="{job_id}"]')
@@ -81,7 +81,7 @@ def test_a_row_opens_by_keyboard(visit: Visit, job_page: str) -> None:
 
 
 def test_the_first_tab_stop_skips_to_the_content(visit: Visit) -> None:
-    """Keyboard users reach the content without walking through the navigation."""
+    """The first tab stop is a link to the content, past the navigation."""
     page = visit.open("/")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -89,8 +89,8 @@ def test_the_first_tab_stop_skips_to_the_content(visit: Visit) -> None:
     expect(page.locator("main")).to_be_focused()
 
 
-def test_results_lead_on_to_the_model_and_the_ranking(visit: Visit, job_page: str) -> None:
-    """A finished job links to its model, and its model file and ranking can be downloaded."""
+def test_results_link_to_the_model_and_the_ranking(visit: Visit, job_page: str) -> None:
+    """A finished job links to its model, and offers downloads of the model file and the ranking."""
     page = visit.open(job_page)
     with page.expect_download() as ranking:
         page.get_by_role("link", name="Ranking (TREC)").click()

@@ -1,4 +1,4 @@
-"""Static files of the pages, without a browser."""
+"""Static files of the pages, tested without a browser."""
 
 import asyncio
 import re
@@ -11,7 +11,7 @@ import pytest
 from fastapi import FastAPI
 
 from app import dashboard
-from app.dashboard import own_files
+from app.dashboard import versioned_files
 
 FOLDER = Path(dashboard.__file__).parent
 MOST_BYTES = 130_000
@@ -42,7 +42,7 @@ PAGES = [
 
 
 class Pages:
-    """The dashboard alone, without API, store or worker."""
+    """A client of the dashboard alone, without API, store or worker."""
 
     def __init__(self) -> None:
         self.application = FastAPI()
@@ -51,7 +51,7 @@ class Pages:
         dashboard.mount_static(self.application)
 
     def get(self, path: str, headers: dict[str, str] | None = None) -> httpx.Response:
-        """Ask for one file, in a thread of its own: playwright's event loop may be running in this one."""
+        """Request one file in a separate thread, since playwright's event loop may be running in this one."""
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, self._get(path, headers)).result()
 
@@ -69,7 +69,7 @@ def client() -> Pages:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_everything_a_page_names_is_served(client: Pages, path: str) -> None:
-    """Each page's styles, scripts and icon exist here; none of them is asked from elsewhere."""
+    """The service has the styles, scripts and icon of each page, and no page loads files of another host."""
     page = client.get(path)
     assert page.headers["content-type"].startswith("text/html")
     named = re.findall(r'(?:src|href)="(/static/[^"]+)"', page.text)
@@ -81,32 +81,32 @@ def test_everything_a_page_names_is_served(client: Pages, path: str) -> None:
 
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_hold_no_inline_code_or_style(client: Pages, path: str) -> None:
-    """A content security policy of `script-src 'self'` costs the pages nothing."""
+    """Pages work under a content security policy of `script-src 'self'`."""
     text = client.get(path).text
     assert re.findall(r"<script(?![^>]*\bsrc=)", text) == []
     assert re.findall(r"<style|\sstyle=|\son[a-z]+=", text) == []
 
 
-def test_old_addresses_of_lists_of_jobs_lead_on(client: Pages) -> None:
-    """The jobs were at the root; what was kept of them, a kind and a place, still leads there."""
+def test_old_addresses_of_lists_of_jobs_redirect(client: Pages) -> None:
+    """The list of jobs was at the root; its old address redirects to the new one with the query string."""
     answer = client.get("/?kind=train&cursor=job_1")
     assert (answer.status_code, answer.headers["location"]) == (307, "/jobs?kind=train&cursor=job_1")
 
 
 def test_the_pages_have_every_style_sheet(client: Pages) -> None:
-    """All sheets come in one answer but those of pages without the header, and compressed where accepted."""
-    answer = client.get(f"{own_files.files_url()}/styles.css", headers={"accept-encoding": "gzip"})
+    """One response has all style sheets of pages with a header, compressed if the client accepts it."""
+    answer = client.get(f"{versioned_files.files_url()}/styles.css", headers={"accept-encoding": "gzip"})
     assert answer.headers["content-encoding"] == "gzip"
     for sheet in (FOLDER / "static/styles").glob("*.css"):
         alone = sheet.name in {"docs.css", "sign_in.css"}
         assert (sheet.read_text() in answer.text) != alone, sheet.name
-    plain = client.get(f"{own_files.files_url()}/styles.css", headers={"accept-encoding": "identity"})
+    plain = client.get(f"{versioned_files.files_url()}/styles.css", headers={"accept-encoding": "identity"})
     assert "content-encoding" not in plain.headers
     assert plain.text == answer.text
 
 
 def test_no_two_style_rules_have_the_same_declarations() -> None:
-    """Selectors that share two or more declarations share a rule, in each media query."""
+    """Selectors with two or more equal declarations share a rule, in each media query."""
     selectors: dict[tuple[tuple[str, ...], frozenset[str]], list[str]] = {}
     for sheet in (FOLDER / "static/styles").glob("*.css"):
         for queries, selector, declarations in _style_rules(sheet.read_text()):
@@ -133,9 +133,9 @@ def _style_rules(sheet: str) -> Iterator[tuple[tuple[str, ...], str, frozenset[s
 
 
 def test_pages_name_files_of_their_version(client: Pages) -> None:
-    """What a page loads may be kept for good, as its address changes with any of the files."""
+    """Browsers may cache the files of a page for ever, since their address changes with their content."""
     named = re.findall(r'(?:src|href)="(/static/[^"]+)"', client.get("/models").text)
-    assert {name.split("/")[2] for name in named} == {own_files.files_url().split("/")[2]}
+    assert {name.split("/")[2] for name in named} == {versioned_files.files_url().split("/")[2]}
     for name in named:
         assert "immutable" in client.get(name).headers["cache-control"]
     assert client.get(f"/static/{'0' * 16}/page/api.js").status_code == 404
@@ -143,7 +143,7 @@ def test_pages_name_files_of_their_version(client: Pages) -> None:
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
 def test_pages_name_every_script_beforehand(page: str) -> None:
-    """A browser need not read a script to learn of the next: all that are imported are named in the frame."""
+    """The page names all imported scripts, so a browser loads them without reading the scripts first."""
     found, waiting = set(), [FOLDER / "static/page/header.js", FOLDER / f"static/views/{page}.js"]
     while waiting:
         script = waiting.pop()
@@ -152,31 +152,37 @@ def test_pages_name_every_script_beforehand(page: str) -> None:
             if path not in found:
                 found.add(path)
                 waiting.append(path)
-    assert {FOLDER / "static" / name for name in own_files.modules_of(page)} == found
+    assert {FOLDER / "static" / name for name in versioned_files.modules_of(page)} == found
 
 
 @pytest.mark.parametrize("page", sorted(path.stem for path in (FOLDER / "static/views").glob("*.js")))
 def test_a_first_visit_is_light(client: Pages, page: str) -> None:
-    """Scripts and styles are at most 115 kB as they are sent: a page with its answers is below 150."""
-    names = {"page/header.js", "page/theme.js", f"views/{page}.js", "styles.css", *own_files.modules_of(page)}
+    """Scripts and styles have at most 115 kB compressed, so a page with its responses stays below 150 kB."""
+    names = {
+        "page/header.js",
+        "page/theme.js",
+        f"views/{page}.js",
+        "styles.css",
+        *versioned_files.modules_of(page),
+    }
     packed = {"accept-encoding": "gzip"}
-    answers = [client.get(f"{own_files.files_url()}/{name}", headers=packed) for name in names]
+    answers = [client.get(f"{versioned_files.files_url()}/{name}", headers=packed) for name in names]
     bytes_sent = sum(int(answer.headers["content-length"]) + HEADER_BYTES for answer in answers)
     assert bytes_sent <= MOST_BYTES, f"{bytes_sent} bytes"
 
 
 @pytest.mark.parametrize("script", sorted((FOLDER / "static").rglob("*.js")), ids=lambda path: path.stem)
 def test_only_comments_are_left_out_of_scripts(script: Path) -> None:
-    """The lines of JSDoc comments are sent empty, every other line as it is."""
+    """Scripts are sent with empty lines for JSDoc comments, and with all other lines unchanged."""
     own = script.read_text().split("\n")
-    sent = own_files.without_jsdoc(script.read_text()).split("\n")
+    sent = versioned_files.without_jsdoc(script.read_text()).split("\n")
     assert len(sent) == len(own)
     for line, original in zip(sent, own, strict=True):
         assert line == original or (not line and original.strip().startswith(("/**", "*")))
 
 
 def test_plain_names_are_asked_for_again(client: Pages) -> None:
-    """Under its plain name a script is revalidated each time, so that an upgrade never mixes versions."""
+    """Scripts at addresses without a version are revalidated each time; an upgrade never mixes versions."""
     first = client.get("/static/page/api.js")
     assert first.headers["cache-control"] == "no-cache"
     again = client.get("/static/page/api.js", headers={"if-none-match": first.headers["etag"]})

@@ -1,4 +1,4 @@
-"""The best model by one request, in the browser."""
+"""Automatic training in the browser, from a dataset to an exported model."""
 
 import re
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_best_model_is_found_exported_and_scheduled(visit: Visit, prepared: Prepared) -> None:
-    """From the page of a dataset: ask, watch, read the sentence, clone, export and schedule."""
+    """Start from the page of a dataset, watch, read the conclusion, clone, export and schedule."""
     page = visit.open(f"/datasets/{prepared.synthetic('searched', queries=24, seed=7)}")
     page.get_by_role("link", name="Train on this dataset").click()
     page.locator("#train:not([aria-busy])").wait_for()

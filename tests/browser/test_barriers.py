@@ -1,4 +1,4 @@
-"""Contrast is measured once for each look of a text, and nothing is overlooked."""
+"""Contrast is measured once for texts that look the same, and no violation is missed."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.browser
 
-# Each text has the colour and the size of one before it that can be read.
+# Each text has the colour and the size of an earlier, readable text.
 TEXTS = """
 <main style="background: white; color: #666">
   <h1>Readable</h1> <p>readable</p> <p>readable, too</p>
@@ -24,7 +24,7 @@ TEXTS = """
 
 @pytest.mark.parametrize("every_text", [False, True])
 def test_each_text_of_too_little_contrast_is_found(visit: Visit, every_text: bool) -> None:
-    """By its background, one around it, opacity, colour and size, in both ways of measuring."""
+    """Violations by background, opacity, colour and size are found in both ways of measuring."""
     page = visit.open("/healthz")
     page.evaluate(
         "([title, texts]) => { document.title = title; document.body.innerHTML = texts; }", ["Texts", TEXTS]

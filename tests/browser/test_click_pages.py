@@ -1,4 +1,4 @@
-"""Click logs and interleavings: forms, findings, results of jobs, and the story from a log to a promotion."""
+"""Click logs and interleavings: forms, findings, results of jobs, and the workflow from log to promotion."""
 
 import re
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 
 def click_table(lists: int) -> str:
-    """Write a table of three queries with odd names of columns; `b` is clicked twice as often as `a`."""
+    """Write a table of three queries with unusual column names; `b` has twice the clicks of `a`."""
     rows = ["search;terms;sku;place;event;visitor"]
     for number in range(lists):
         order = ["a", "b", "c"] if number % 2 else ["b", "a", "c"]
@@ -26,7 +26,7 @@ def click_table(lists: int) -> str:
 
 
 def upload_log(visit: Visit, name: str, lists: int) -> Page:
-    """Upload a log by the form, with the columns that its header has."""
+    """Upload a log with the form, with the columns of its header."""
     page = visit.open("/click-logs#add")
     form = page.locator("#upload")
     form.locator('input[name="file"]').set_input_files(
@@ -45,14 +45,14 @@ def upload_log(visit: Visit, name: str, lists: int) -> Page:
 
 
 def few_resamples(page: Page, step: str) -> None:
-    """Ask for quick intervals in the form that is open."""
+    """Choose few resamples in the open form, so that intervals are fast."""
     dialog = page.get_by_role("dialog", name=step)
     dialog.get_by_text("More", exact=True).click()
     dialog.get_by_label("Resamples for intervals").fill("5")
 
 
 def start(page: Page, step: str, button: str) -> None:
-    """Send the form that is open, and wait for the job to succeed."""
+    """Send the open form, and wait until the job succeeds."""
     dialog = page.get_by_role("dialog", name=step)
     dialog.locator("form:not([aria-busy])").wait_for()
     dialog.get_by_role("button", name=button, exact=True).click()
@@ -61,7 +61,7 @@ def start(page: Page, step: str, button: str) -> None:
 
 
 def test_a_log_is_uploaded_and_learnt_from(visit: Visit) -> None:
-    """Columns are chosen from the header; findings have examples, and models are compared in a sentence."""
+    """Columns are chosen from the header, findings have examples, and a sentence compares the models."""
     page = upload_log(visit, "May", 120)
     log = page.url.removeprefix(visit.url)
     expect(page.locator(".tile").first).to_contain_text("120")
@@ -90,7 +90,7 @@ def test_a_log_is_uploaded_and_learnt_from(visit: Visit) -> None:
 
 
 def test_a_wrong_log_is_refused_with_its_place(visit: Visit) -> None:
-    """The weights of actions are numbers; a table without documents is invalid."""
+    """Weights of actions must be numbers, and a table without documents is invalid."""
     visit.refusals_expected = True
     page = visit.open("/click-logs#add")
     form = page.locator("#upload")
@@ -109,7 +109,7 @@ def test_a_wrong_log_is_refused_with_its_place(visit: Visit) -> None:
 
 
 def interleave(page: Page, visit: Visit, prepared: Prepared) -> str:
-    """Create an interleaving of two engines by the form, and let users click; return its path."""
+    """Create an interleaving of two engines with the form, simulate clicks, and return its path."""
     page = visit.open("/interleavings#create")
     form = page.locator("#create-form")
     expect(page.locator("#sample-size")).to_contain_text("785 decided users")
@@ -133,7 +133,7 @@ def interleave(page: Page, visit: Visit, prepared: Prepared) -> str:
 
 
 def test_an_interleaving_reaches_a_verdict(visit: Visit, prepared: Prepared) -> None:
-    """The form shows the sample size ahead; the page has verdict and credit, and makes a click log."""
+    """The form shows the sample size; the page has verdict and credit, and creates a click log."""
     page = visit.page
     path = interleave(page, visit, prepared)
     visit.open(path)
@@ -154,7 +154,7 @@ def test_an_interleaving_reaches_a_verdict(visit: Visit, prepared: Prepared) -> 
 
 
 def test_estimates_from_clicks_are_on_the_page_of_a_model(visit: Visit, prepared: Prepared) -> None:
-    """With the name of the log; a request that fails is shown with a button that tries again."""
+    """Estimates have the name of the log, and a failed request has a button to try again."""
     data = prepared.test_data()
     model = prepared.model(1)
     log = prepared.job(
@@ -190,7 +190,7 @@ def test_estimates_from_clicks_are_on_the_page_of_a_model(visit: Visit, prepared
 
 @pytest.mark.slow
 def test_the_story_of_clicks(visit: Visit, prepared: Prepared) -> None:
-    """From a log by its doctor, a model, judgments, a training and estimates to a promotion."""
+    """The doctor, a model, judgments, a training, estimates and a promotion follow from a log."""
     judged = prepared.synthetic("clicks judged", queries=60, seed=3)
     prepared.synthetic("clicks tested", queries=60, seed=4)
     page = _simulate(visit, judged)

@@ -1,4 +1,4 @@
-"""From models and runs to a comparison without leaving the dashboard."""
+"""Comparisons of models and runs on the dashboard."""
 
 import re
 
@@ -16,7 +16,7 @@ INTERVAL = 5
 
 
 def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
-    """Two models are ticked, a dataset and metrics chosen, and the comparison opens when it is there."""
+    """Select two models, a dataset and metrics; the comparison opens when it is finished."""
     dataset_id = prepared.test_data()
     prepared.model(2)
     page = visit.open("/models?name=compared")
@@ -56,7 +56,7 @@ def test_ticked_models_are_compared(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
-    """A run from elsewhere is uploaded, it leads to the form, and there it is chosen already."""
+    """The page of an uploaded run links to the comparison form, where the run is selected."""
     dataset_id = prepared.test_data()
     reference = prepared.model(1)
     page = visit.open("/comparisons#run")
@@ -88,7 +88,7 @@ def test_an_uploaded_run_is_compared(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_too_few_systems_are_refused_at_their_field(visit: Visit, prepared: Prepared) -> None:
-    """What the server refuses of the systems and the metrics is said where they are chosen."""
+    """The form shows refusals of the systems and the metrics at their fields."""
     visit.refusals_expected = True
     reference = prepared.model(1)
     page = visit.open(f"/comparisons?system={reference}#compare")
@@ -107,7 +107,7 @@ def test_too_few_systems_are_refused_at_their_field(visit: Visit, prepared: Prep
 
 
 def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prepared) -> None:
-    """A dataset with labels below 0 asks what they count as, and the comparison is told."""
+    """The form requests replacements of labels below 0, and the job has them."""
     content = table_text().encode()
     dataset_id = prepared.upload("unusable.csv", content)
     runs = [prepared.upload_run(name, dataset_id, "q1 Q0 d0 1 1.0 x\n") for name in ("one", "other")]
@@ -124,7 +124,7 @@ def test_labels_that_no_metric_can_use_are_replaced(visit: Visit, prepared: Prep
 
 @pytest.mark.slow
 def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared: Prepared) -> None:
-    """Conventions and diagnostics of the form reach the job, and what was found is drawn, overlaid, too."""
+    """The job has the conventions and diagnostics of the form, and its page shows both curves in one plot."""
     prepared.model(1)
     page = fill_training(visit, dataset="learnt from.csv", model="diagnosed", iterations=20)
     page.get_by_label("Conventions").select_option("lightgbm")
@@ -163,7 +163,7 @@ def test_a_training_keeps_to_a_contract_and_is_diagnosed(visit: Visit, prepared:
 
 
 def test_sizes_are_chosen_and_repeats_have_a_spread(visit: Visit, prepared: Prepared) -> None:
-    """The form asks for automatic sizes first; repeats become trainings whose spread is shown."""
+    """The form uses automatic sizes by default, and the page of repeats shows their spread."""
     prepared.model(1)
     page = fill_training(visit, dataset="learnt from.csv", model="repeated", iterations=4)
     sizes = page.get_by_role("group", name="Sizes")

@@ -1,4 +1,4 @@
-"""Distributed trainings: the form that asks for ranks, and the page that shows them."""
+"""Distributed trainings: the form with the number of ranks, and the page that shows the ranks."""
 
 import json
 import re
@@ -34,29 +34,29 @@ RANKS: list[dict[str, Any]] = [
 
 @pytest.fixture
 def running(store: Store) -> Iterator[Job]:
-    """A training that three ranks are at, until the test ends."""
+    """A training that runs on three ranks until the test ends."""
     job = histories.distributed(store, RANKS, restarts=1)
     yield job
     with store.begin() as tx:
         if tx.jobs.get(job.id).status == "running":
-            tx.jobs.cancelled(job.id, job.token)
+            tx.jobs.end_cancelled(job.id, job.token)
 
 
 def filled(visit: Visit, prepared: Prepared) -> Page:
-    """Fill in the form for a training."""
+    """Fill in the training form."""
     prepared.dataset(DATA, 11)
     return fill_training(visit, dataset=DATA, model=MODEL, iterations=3)
 
 
 def cancelled(visit: Visit, job_id: str) -> dict[str, Any]:
-    """Return what a job was asked for, and let it go."""
+    """Return the specification of a job, and cancel the job."""
     spec: dict[str, Any] = visit.page.request.get(f"{visit.url}/v1/jobs/{job_id}").json()["spec"]
     visit.page.request.post(f"{visit.url}/v1/jobs/{job_id}/cancel")
     return spec
 
 
 def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared) -> None:
-    """It is off at first; the numbers are sent as typed, and an earlier job fills them in again."""
+    """The option is off by default; the numbers are sent as typed, and a cloned form has them again."""
     page = filled(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     box = part.get_by_role("checkbox")
@@ -81,7 +81,7 @@ def test_a_training_is_distributed_by_the_form(visit: Visit, prepared: Prepared)
 
 
 def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> None:
-    """The training is distributed all the same, also when its page submits it again."""
+    """A training without numbers is distributed with the defaults, also when its page submits it again."""
     page = filled(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
@@ -102,7 +102,7 @@ def test_empty_numbers_are_the_defaults(visit: Visit, prepared: Prepared) -> Non
 
 
 def test_one_process_is_the_default(visit: Visit, prepared: Prepared) -> None:
-    """Nothing is sent where the box is not ticked, nor where its tick was taken away."""
+    """The form sends no distribution when the box is unticked, even after it was ticked."""
     page = filled(visit, prepared)
     box = page.get_by_role("group", name="Distribution").get_by_role("checkbox")
     box.check()
@@ -111,7 +111,7 @@ def test_one_process_is_the_default(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_networks_are_not_distributed(visit: Visit, prepared: Prepared) -> None:
-    """Networks have no such option; it comes back with trees as it was."""
+    """The form hides the option for networks, and keeps its values for trees."""
     page = filled(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
@@ -122,8 +122,8 @@ def test_networks_are_not_distributed(visit: Visit, prepared: Prepared) -> None:
     expect(part.get_by_label("Ranks, at most")).to_be_visible()
 
 
-def test_what_cannot_be_distributed_stands_at_its_field(visit: Visit, prepared: Prepared) -> None:
-    """The service refuses it, and the form shows the reason where it is changed."""
+def test_a_refused_distribution_is_explained_at_its_field(visit: Visit, prepared: Prepared) -> None:
+    """The service refuses the value, and the form shows the reason at the field."""
     visit.refusals_expected = True
     page = filled(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
@@ -139,7 +139,7 @@ def test_what_cannot_be_distributed_stands_at_its_field(visit: Visit, prepared: 
 
 
 def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Store) -> None:
-    """A row each; the specification has what was asked for, and the last values stay when the job ends."""
+    """The page has a row per rank, the specification, and the last values after the job has ended."""
     page = visit.open(f"/jobs/{running.id}")
     panel = page.locator(".ranks")
     rows = panel.locator("tbody tr")
@@ -154,15 +154,15 @@ def test_ranks_are_shown_while_they_train(visit: Visit, running: Job, store: Sto
     visit.fit("distribution-job")
 
     with store.begin() as tx:
-        tx.jobs.cancelled(running.id, running.token)
+        tx.jobs.end_cancelled(running.id, running.token)
     expect(page.locator(".job-heading .status")).to_have_text("cancelled")
     expect(panel.locator(".hint")).to_contain_text("These are the last values before the end.")
     expect(rows.first.locator(".stage")).to_have_text("ended")
 
 
-@pytest.mark.slow  # ranks have tests of their own, and their table one above
+@pytest.mark.slow  # tests of ranks and of their table run otherwise
 def test_a_distributed_training_ends_in_a_model(visit: Visit, prepared: Prepared) -> None:
-    """Its page lists two ranks, which hold all training queries between them."""
+    """The page lists two ranks, which together have all training queries."""
     page = filled(visit, prepared)
     part = page.get_by_role("group", name="Distribution")
     part.get_by_role("checkbox").check()
@@ -178,7 +178,7 @@ def test_a_distributed_training_ends_in_a_model(visit: Visit, prepared: Prepared
 
 
 def test_other_jobs_show_no_ranks(visit: Visit, store: Store) -> None:
-    """One process has none."""
+    """A training in one process has no list of ranks."""
     page = visit.open(f"/jobs/{histories.timed(store)}")
     expect(page.locator(".phases")).to_be_visible()
     expect(page.locator(".ranks")).to_be_hidden()

@@ -1,6 +1,7 @@
-"""Drift: looked for on the page of a model, and the report."""
+"""Drift checks on the page of a model, and the drift report."""
 
 import random
+import re
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -18,7 +19,7 @@ REQUESTS = 20
 
 @LOOKS
 def test_drift_is_found_and_shown(visit: Visit, prepared: Prepared, store: Store, look: Look) -> None:
-    """Features that moved stand first in the report, with their distributions before and now."""
+    """The report lists drifted features first, with their distributions in training and in requests."""
     name = f"drifting-{look[0]}"
     prepared.training(
         model_name=name,
@@ -37,6 +38,9 @@ def test_drift_is_found_and_shown(visit: Visit, prepared: Prepared, store: Store
     report.get_by_role("link").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text(f"Drift of {reference}")
     expect(page.locator("figure.profiles").first).to_be_visible()
+    expect(page.locator("figure.profiles title").first).to_have_text(
+        re.compile("^missing: Training data .*, Now ")
+    )
     row = page.get_by_role("row").filter(has=page.get_by_role("button", name="Show f1", exact=True)).first
     expect(row.locator(".status")).to_have_text("drift")
     page.get_by_role("button", name="Show f2", exact=True).first.click()
@@ -60,7 +64,7 @@ def _wait_until_sampled(store: Store, name: str) -> None:
 
 
 def _score_shifted(visit: Visit, reference: str) -> None:
-    """Score queries whose first feature is far from what it was in the training data."""
+    """Score queries whose first feature differs strongly from the training data."""
     draw = random.Random(5)
     for request in range(REQUESTS):
         queries = [

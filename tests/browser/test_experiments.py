@@ -1,4 +1,4 @@
-"""Running an experiment of a paper."""
+"""Experiments of papers: the form, cancellation and deletion."""
 
 import pytest
 from playwright.sync_api import expect
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_form_offers_the_tables_of_a_paper(visit: Visit) -> None:
-    """Another paper brings its own tables, and the server's refusal is shown at the field."""
+    """The form offers the tables of the chosen paper, and shows the server's refusal at the field."""
     page = visit.open("/experiments#run")
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("form")).not_to_have_attribute("aria-busy", "true")
@@ -23,7 +23,7 @@ def test_the_form_offers_the_tables_of_a_paper(visit: Visit) -> None:
 
 
 def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) -> None:
-    """The form leads to the page of the new experiment, whose buttons stop it and let it continue."""
+    """The form opens the page of the new experiment, which has buttons to cancel and to resume it."""
     page = visit.open("/experiments#run")
     dialog = page.get_by_role("dialog")
     expect(dialog.locator("form")).not_to_have_attribute("aria-busy", "true")
@@ -40,7 +40,7 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
     dialog = page.get_by_role("dialog", name="Delete 1 experiment?")
     expect(dialog.locator(".deletion")).to_contain_text("1 experiment will be deleted")
     assert visit.barriers() == []
-    visit.refusals_expected = True  # the page asks for what is gone until it is left
+    visit.refusals_expected = True  # the page polls the deleted experiment until it is left
     dialog.get_by_role("button", name="Delete", exact=True).click()
     page.wait_for_url("**/experiments")
     page.goto(address)
@@ -48,12 +48,14 @@ def test_an_experiment_is_run_cancelled_and_offered_to_be_resumed(visit: Visit) 
 
 
 def test_the_list_is_narrowed_by_project(visit: Visit) -> None:
-    """As other lists are."""
+    """The filter by project works as in other lists."""
     paper = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse", "dry_run": True}
     made = {}
     for project in ("papers", None):
         answer = visit.page.request.post(f"{visit.url}/v1/experiments", data={**paper, "project": project})
         made[project] = answer.json()["id"]
+        # Only the list is looked at: the trainings would keep the worker busy for minutes.
+        visit.page.request.post(f"{visit.url}/v1/experiments/{made[project]}/cancel")
     page = visit.open("/experiments")
     page.get_by_label("Filter by project").select_option("papers")
     page.wait_for_url("**/experiments?project=papers")

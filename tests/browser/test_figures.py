@@ -1,4 +1,4 @@
-"""A figure of the pages: read by pointer and keys, enlarged, its series hidden, in each theme and width."""
+"""Figures of the pages: values by pointer and keys, zoom, hidden series, themes and widths."""
 
 import re
 
@@ -37,7 +37,7 @@ def figure(visit: Visit) -> Locator:
 
 
 def test_values_are_read_by_the_arrow_keys(figure: Locator) -> None:
-    """Each stop shows all series with a value there, and tells screen readers."""
+    """Each stop shows the values of all series, and announces them to screen readers."""
     plot = figure.get_by_role("img", name="Two curves.")
     announced = figure.page.locator("#announcer")
     plot.press("Home")
@@ -52,7 +52,7 @@ def test_values_are_read_by_the_arrow_keys(figure: Locator) -> None:
 
 
 def test_values_are_read_under_the_pointer(figure: Locator) -> None:
-    """The nearest iteration; nothing when the pointer has left."""
+    """The figure shows the values of the nearest iteration until the pointer leaves."""
     box = figure.locator(".plot").bounding_box()
     assert box
     figure.page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + 100)
@@ -62,7 +62,7 @@ def test_values_are_read_under_the_pointer(figure: Locator) -> None:
 
 
 def test_a_series_is_hidden_and_shown_alone(figure: Locator) -> None:
-    """By its entry in the legend, which keeps the focus; pressed twice, it is shown alone, then with all."""
+    """A legend entry hides its series; pressed twice, it shows this series alone, then all series."""
     train = figure.get_by_role("button", name="train")
     train.press("Enter")
     expect(train).to_have_attribute("aria-pressed", "false")
@@ -75,7 +75,7 @@ def test_a_series_is_hidden_and_shown_alone(figure: Locator) -> None:
 
 
 def test_a_part_is_enlarged(figure: Locator) -> None:
-    """By dragging over it, or by the plus key around what is read; a double click shows the whole again."""
+    """Dragging or the plus key enlarges a part, and a double click shows the whole figure again."""
     box = figure.locator(".plot").bounding_box()
     assert box
     mouse = figure.page.mouse
@@ -96,7 +96,7 @@ def test_a_part_is_enlarged(figure: Locator) -> None:
 
 
 def test_a_figure_follows_theme_and_width(visit: Visit, figure: Locator) -> None:
-    """Colours are those of the theme without another drawing; a phone has fewer ticks and no barrier."""
+    """Colours follow the theme without a redraw; a phone has fewer ticks, and axe-core finds no violation."""
     line = figure.locator(".area .line").last
     stroke = "line => getComputedStyle(line).stroke"
     light = line.evaluate(stroke)

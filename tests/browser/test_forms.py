@@ -1,4 +1,4 @@
-"""Problems of the server are shown at their fields."""
+"""The form shows problems of the server at their fields."""
 
 import re
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_refusals_are_shown_at_their_fields(visit: Visit, prepared: Prepared) -> None:
-    """A value out of bounds, a word for a number and an unknown metric are each explained at their field."""
+    """Values out of bounds, a word instead of a number, and unknown metrics are explained at their fields."""
     visit.refusals_expected = True
     prepared.synthetic("refused", queries=20)
     page = fill_training(visit, dataset="refused", model="refused", iterations=5)
@@ -42,7 +42,7 @@ def test_refusals_are_shown_at_their_fields(visit: Visit, prepared: Prepared) ->
 
 
 def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Prepared) -> None:
-    """Of a gain list with a word in it only the word is spoken of, not that the list is none of the names."""
+    """The error of a gain list names the word in it, not the list of valid names."""
     visit.refusals_expected = True
     prepared.synthetic("worded", queries=20)
     page = fill_training(visit, dataset="worded", model="worded", iterations=5)
@@ -56,7 +56,7 @@ def test_a_list_that_is_not_numbers_is_explained_once(visit: Visit, prepared: Pr
 
 
 def test_losses_come_with_their_fields(visit: Visit, prepared: Prepared) -> None:
-    """Each listed loss shows its formula and its own fields, and belongs to a family."""
+    """Each loss shows its formula and its fields, and belongs to a family."""
     prepared.synthetic("browsed", queries=5)
     page = open_training(visit)
     losses = page.locator("#loss option").all_inner_texts()
@@ -75,7 +75,7 @@ def test_losses_come_with_their_fields(visit: Visit, prepared: Prepared) -> None
 
 
 def test_markup_in_names_is_text(visit: Visit) -> None:
-    """A name that looks like markup is shown letter by letter and never becomes an element."""
+    """A name that looks like markup is shown as text and never becomes an element."""
     name = "<img src=x onerror=alert(1)>"
     make_dataset(visit, name, queries=5)
     expect(dataset_row(visit.page, name)).to_be_visible()
@@ -83,7 +83,7 @@ def test_markup_in_names_is_text(visit: Visit) -> None:
 
 
 def test_priority_and_limits_are_set_in_the_form(visit: Visit, prepared: Prepared) -> None:
-    """Minutes and gigabytes reach the API as seconds and bytes, and the job says both."""
+    """Minutes and gigabytes are sent as seconds and bytes, and the job shows both."""
     prepared.synthetic("with limits", queries=60, seed=4)
     page = fill_training(visit, dataset="with limits", model="limited", iterations=5)
     page.get_by_label("Priority").select_option("high")
@@ -99,7 +99,7 @@ def test_priority_and_limits_are_set_in_the_form(visit: Visit, prepared: Prepare
 
 
 def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: Prepared) -> None:
-    """The server's answer finds the field, whatever unit it was typed in."""
+    """The server's error is shown at the field, whatever its unit."""
     visit.refusals_expected = True
     prepared.synthetic("refused limits", queries=60, seed=5)
     page = fill_training(visit, dataset="refused limits", model="limited", iterations=5)
@@ -110,7 +110,7 @@ def test_a_limit_that_is_refused_is_shown_at_its_field(visit: Visit, prepared: P
 
 
 def test_a_dataset_that_becomes_ready_is_offered(visit: Visit, prepared: Prepared) -> None:
-    """A form that is open offers it without being loaded again."""
+    """An open form offers the new dataset without a reload."""
     prepared.synthetic("offered at first", 5)
     page = open_training(visit)
     prepared.synthetic("offered later", 5)

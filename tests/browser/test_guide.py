@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visit import Visit
 
-# Cards, tabs of code, formulas with pictures, and what is made from the code.
+# Cards, tabs of code, formulas with pictures, and generated pages.
 FEW_PAGES = ("", "quick-start/", "concepts/losses/", "reference/http/jobs/")
 # A page of each kind.
 PAGES = (
@@ -33,8 +33,8 @@ pytestmark = pytest.mark.usefixtures("built_guide")
 @pytest.mark.parametrize(
     "path", [path if path in FEW_PAGES else pytest.param(path, marks=pytest.mark.slow) for path in PAGES]
 )
-def test_the_guide_is_for_everybody(visit: Visit, look: tuple[str, int], path: str) -> None:
-    """Without sideways scrolling on a desk or a phone, and without a barrier."""
+def test_the_guide_is_accessible_in_every_look(visit: Visit, look: tuple[str, int], path: str) -> None:
+    """The guide does not scroll sideways in desktop or phone width, and passes axe-core."""
     scheme, width = look
     page = visit.open(f"/guide/{path}")
     page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
@@ -45,9 +45,9 @@ def test_the_guide_is_for_everybody(visit: Visit, look: tuple[str, int], path: s
 @pytest.mark.slow
 @pytest.mark.timeout(1200)  # some sixty pages
 def test_no_page_of_the_guide_has_a_barrier(visit: Visit, built_guide: Path) -> None:
-    """Axe finds nothing serious in the text of any page.
+    """Axe-core finds no serious violation in the text of any page.
 
-    What surrounds the text is the same everywhere: it is looked at with a page of each kind.
+    The header and navigation are the same on all pages; the test above checks them on a page of each kind.
     """
     folders = (page.parent.relative_to(built_guide) for page in built_guide.rglob("index.html"))
     pages = {f"{folder}/".removeprefix("./") for folder in folders}
@@ -61,7 +61,7 @@ def test_no_page_of_the_guide_has_a_barrier(visit: Visit, built_guide: Path) -> 
 
 @LOOKS
 def test_formulas_are_drawn_within_the_page(visit: Visit, look: tuple[str, int]) -> None:
-    """The browser lays out MathML: fractions are high, and no formula is wider than the page."""
+    """The browser renders MathML: fractions have their height, and no formula is wider than the page."""
     page = visit.open("/guide/concepts/losses/")
     formulas = page.locator(".formula")
     expect(formulas.first).to_be_visible()
@@ -78,7 +78,7 @@ def test_formulas_are_drawn_within_the_page(visit: Visit, look: tuple[str, int])
 
 @LOOKS
 def test_the_guide_is_searched_and_keeps_what_was_chosen(visit: Visit) -> None:
-    """Search works offline; tabs and colours stay from page to page; the dashboard is one click away."""
+    """Search works offline, tabs and colours are kept between pages, and a link opens the dashboard."""
     page = visit.open("/guide")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Rankery")
     dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")

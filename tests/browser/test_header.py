@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 @LOOKS
 def test_everything_is_found_by_keyboard(visit: Visit, prepared: Prepared, look: tuple[str, int]) -> None:
-    """Ctrl+K, a part of a name, Enter; Escape leaves, and the focus is where it was."""
+    """Ctrl+K, part of a name and Enter open an object; Escape closes the search and restores the focus."""
     name = f"looked for {look[1]}"
     prepared.synthetic(name, queries=5)
     page = visit.open("/models")
@@ -42,9 +42,9 @@ def test_everything_is_found_by_keyboard(visit: Visit, prepared: Prepared, look:
 
 
 def test_pages_and_actions_are_found(visit: Visit) -> None:
-    """By the beginnings of their words; what is nowhere is said to be nowhere."""
+    """The search matches pages and actions by prefixes of their words, and reports when nothing matches."""
     page = visit.open("/jobs")
-    page.get_by_role("button", name="Search").click()
+    page.get_by_role("banner").get_by_role("button", name="Search").click()
     dialog = page.get_by_role("dialog", name="Search")
     page.keyboard.type("no such thing")
     expect(dialog.get_by_role("status")).to_have_text("No results for “no such thing”.")
@@ -55,7 +55,7 @@ def test_pages_and_actions_are_found(visit: Visit) -> None:
 
 
 def test_the_guide_is_found(visit: Visit, built_guide: Path) -> None:
-    """Headings are beside the objects; Enter opens the page of the guide at the heading."""
+    """The search lists headings of the guide, and Enter opens the guide at the heading."""
     assert (built_guide / "how-to" / "clicks").is_dir()
     page = visit.open("/jobs")
     page.keyboard.press("Control+k")
@@ -67,7 +67,7 @@ def test_the_guide_is_found(visit: Visit, built_guide: Path) -> None:
 
 
 def test_the_theme_stays_from_page_to_page(visit: Visit) -> None:
-    """Light, dark, or as the system has it; before anything is drawn."""
+    """The theme is light, dark, or that of the system, and applies before the page is drawn."""
     page = visit.open("/jobs")
     background = "() => getComputedStyle(document.body).backgroundColor"
     light = page.evaluate(background)
@@ -91,7 +91,7 @@ def test_the_theme_stays_from_page_to_page(visit: Visit) -> None:
 
 
 def test_a_table_is_saved_as_csv(visit: Visit) -> None:
-    """By its button, as it is sorted; by the search, any table of the page."""
+    """The button of a table saves its sorted rows; the search offers a download of each table of the page."""
     page = visit.open("/settings")
     page.get_by_label("Find a setting").fill("max_rank")
     with page.expect_download() as saved:
@@ -110,7 +110,7 @@ def test_a_table_is_saved_as_csv(visit: Visit) -> None:
 
 
 def test_an_unknown_address_is_a_page(visit: Visit) -> None:
-    """With the way back."""
+    """The page of an unknown address has a link to the overview."""
     visit.refusals_expected = True
     page = visit.open("/nowhere")
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
@@ -118,8 +118,8 @@ def test_an_unknown_address_is_a_page(visit: Visit) -> None:
     page.wait_for_url(f"{visit.url}/")
 
 
-def test_a_fault_of_a_page_is_told_and_polling_goes_on(visit: Visit) -> None:
-    """What nobody expected shows the banner; the next good answer takes it away."""
+def test_an_error_of_a_page_is_shown_and_polling_continues(visit: Visit) -> None:
+    """An unexpected error shows the banner, and the next valid answer hides it."""
     page = visit.page
     broken = True
 
@@ -141,7 +141,7 @@ def test_a_fault_of_a_page_is_told_and_polling_goes_on(visit: Visit) -> None:
 
 
 def test_sections_have_menus(visit: Visit) -> None:
-    """They open under the pointer or by the arrow keys; the tabs lead to the same pages."""
+    """Menus open under the pointer or by the arrow keys, and the tabs link to the same pages."""
     page = visit.open("/jobs")
     main = page.get_by_role("navigation", name="Main")
     data = main.get_by_role("link", name="Data", exact=True)
@@ -164,7 +164,7 @@ def test_sections_have_menus(visit: Visit) -> None:
 
 
 def test_the_first_row_is_few_stops_away(visit: Visit, prepared: Prepared) -> None:
-    """From the address bar: the second stop skips to it."""
+    """The second tab stop of the page skips to the first row."""
     prepared.synthetic("skipped to", queries=5)
     page = visit.open("/datasets")
     page.locator("#datasets tbody a").first.wait_for()
@@ -177,7 +177,7 @@ def test_the_first_row_is_few_stops_away(visit: Visit, prepared: Prepared) -> No
 
 
 def test_shortcuts_are_listed_and_open_pages(visit: Visit) -> None:
-    """`?` lists them, G and a letter open a page; in a field they are text."""
+    """`?` lists the shortcuts, and G with a letter opens a page; in a field both keys type text."""
     page = visit.open("/models")
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
@@ -196,7 +196,7 @@ def test_shortcuts_are_listed_and_open_pages(visit: Visit) -> None:
 
 
 def test_the_content_is_few_stops_away(visit: Visit) -> None:
-    """The first stop skips the header, which has nine others; arrow keys move between its tools."""
+    """The first tab stop skips the header, which has nine more; arrow keys move between its tools."""
     page = visit.open("/datasets")
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
@@ -222,7 +222,7 @@ def test_the_content_is_few_stops_away(visit: Visit) -> None:
 
 @pytest.mark.parametrize("path", ["/jobs", "/aliases", "/settings"])
 def test_a_zoomed_page_fits_and_its_header_scrolls_away(visit: Visit, path: str) -> None:
-    """At 400% a window of 1280 by 1600 pixels has 320 by 400."""
+    """A page at 400% zoom in a window of 1280 by 1600 pixels has 320 by 400 pixels."""
     page = visit.page
     page.set_viewport_size({"width": 320, "height": 400})
     visit.open(path)
@@ -232,7 +232,7 @@ def test_a_zoomed_page_fits_and_its_header_scrolls_away(visit: Visit, path: str)
 
 
 def test_a_slow_form_shows_what_it_asks_for_alone(visit: Visit, prepared: Prepared) -> None:
-    """Fields of other choices are hidden before the answers of the API are there."""
+    """The form hides the fields of other choices before the API has answered."""
     prepared.synthetic("skipped to", queries=5)
     page = visit.page
     held: list[Route] = []
@@ -261,9 +261,9 @@ def test_a_slow_form_shows_what_it_asks_for_alone(visit: Visit, prepared: Prepar
     ],
 )
 def test_an_action_opens_its_form(visit: Visit, action: str, opened: str) -> None:
-    """From any page."""
+    """The search opens the form of an action from any page."""
     page = visit.open("/jobs")
-    page.get_by_role("button", name="Search").click()
+    page.get_by_role("banner").get_by_role("button", name="Search").click()
     page.keyboard.type(action.lower())
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name=opened)).to_be_visible()

@@ -1,4 +1,4 @@
-"""Validation and test data in the form of a training."""
+"""Validation and test data in the training form."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def _submitted(visit: Visit, page: Page) -> dict[str, Any]:
 
 @pytest.mark.slow
 def test_parts_of_one_upload_choose_each_other(visit: Visit, prepared: Prepared) -> None:
-    """Training on the train part validates and tests on the others; another dataset undoes it."""
+    """The train part selects the other parts for validation and test; another dataset resets them."""
     prepared.synthetic("no parts", queries=10)
     page = upload(
         visit,
@@ -65,7 +65,7 @@ def test_parts_of_one_upload_choose_each_other(visit: Visit, prepared: Prepared)
 
 
 def test_folds_are_submitted(visit: Visit, prepared: Prepared) -> None:
-    """A fold for validation and a fraction for the test reach the job as typed; the job runs."""
+    """A validation fold and a test fraction reach the job as typed, and the job runs."""
     prepared.synthetic("folded", queries=30)
     page = fill_training(visit, dataset="folded", model="folded", iterations=3)
     validation = page.get_by_role("group", name="Validate on")
@@ -84,7 +84,7 @@ def test_folds_are_submitted(visit: Visit, prepared: Prepared) -> None:
 
 @pytest.mark.slow
 def test_every_fold_is_held_out_and_shown(visit: Visit, prepared: Prepared) -> None:
-    """A cross-validation is chosen on the form; the page of the job has a row a fold and the pooled means."""
+    """The form selects cross-validation; the job's page has a row per fold and the pooled means."""
     prepared.synthetic("crossed", queries=30)
     page = fill_training(visit, dataset="crossed", model="crossed", iterations=3)
     validation = page.get_by_role("group", name="Validate on")
@@ -103,7 +103,7 @@ def test_every_fold_is_held_out_and_shown(visit: Visit, prepared: Prepared) -> N
 
 
 def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit, prepared: Prepared) -> None:
-    """Values of a column are ticked and unusable labels replaced; both reach the job, which runs."""
+    """Chosen values of a column and replaced labels reach the job, which runs."""
     prepared.uploaded("columns.csv", table_text().encode())
     page = fill_training(visit, dataset="columns.csv", model="columns", iterations=3)
     labels = page.get_by_role("group", name="Labels to replace")
@@ -126,7 +126,7 @@ def test_a_column_parts_the_queries_and_labels_are_replaced(visit: Visit, prepar
 
 
 def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit, prepared: Prepared) -> None:
-    """Without columns there is nothing to choose by column; without odd labels nothing to replace."""
+    """A dataset without columns has no hold-out by column; without unusable labels it has no replacement."""
     prepared.synthetic("plain", queries=10)
     page = fill_training(visit, dataset="plain", model="plain", iterations=3)
     expect(page.get_by_label("queries by a column", exact=True)).to_be_hidden()
@@ -136,7 +136,7 @@ def test_ways_that_a_dataset_does_not_offer_are_not_shown(visit: Visit, prepared
 
 
 def test_what_cannot_be_held_out_is_explained(visit: Visit, prepared: Prepared) -> None:
-    """A column without a ticked value, and a fold beyond the folds, are explained where they are."""
+    """A column without a chosen value, and a fold out of range, are explained at their fields."""
     visit.refusals_expected = True
     prepared.uploaded("columns.csv", table_text().encode())
     page = fill_training(visit, dataset="columns.csv", model="refused", iterations=3)
@@ -151,7 +151,7 @@ def test_what_cannot_be_held_out_is_explained(visit: Visit, prepared: Prepared) 
 
 
 def test_a_specification_folds_what_is_usual(visit: Visit, prepared: Prepared) -> None:
-    """The job page shows what differs from the defaults, and the rest on demand."""
+    """The job's page shows settings that differ from the defaults, and the others on request."""
     prepared.synthetic("usual", queries=10)
     page = fill_training(visit, dataset="usual", model="usual", iterations=3)
     start_training(page)

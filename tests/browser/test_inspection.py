@@ -1,4 +1,4 @@
-"""A model is inspected on its page: importance of features and partial dependence."""
+"""Inspection of a model on its page: feature importance and partial dependence."""
 
 import re
 
@@ -16,7 +16,7 @@ def _rows(page: Page) -> list[str]:
 
 
 def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> None:
-    """From the list to the page and its form, to what each feature is worth and how scores follow it."""
+    """The model's page opens the inspection form, and shows the importance and dependence of each feature."""
     reference, dataset_id = prepared.model(1), prepared.test_data()
     page = visit.open(f"/models/{reference}")
     expect(page.get_by_role("heading", level=1)).to_contain_text(reference)  # perhaps with an alias
@@ -41,7 +41,7 @@ def test_a_model_is_inspected_on_its_page(visit: Visit, prepared: Prepared) -> N
     found = prepared.get(f"/v1/inspections/{_address(page)['inspection']}")
     assert (found["metric"], found["within"], found["dataset_id"]) == ("map", "query", dataset_id)
     used = [each["feature"] for each in found["importance"] if each["mean"]]
-    assert _rows(page) == used  # a tree looks at them; the others are told in a sentence
+    assert _rows(page) == used  # only features that the trees use
     first = found["importance"][0]
     expect(page.locator("#importance tbody tr").first).to_contain_text(f"{first['mean']:.4f}")
     visit.photograph("model")

@@ -1,4 +1,4 @@
-"""The reference of the interface, drawn by Swagger UI with the colours of this project."""
+"""The API reference, rendered by Swagger UI in the colours of the dashboard."""
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 @pytest.mark.slow
 @LOOKS
 def test_the_reference_has_no_barrier(visit: Visit) -> None:
-    """Its list of operations has none, an opened operation is readable; links lead to dashboard and guide."""
+    """The list of operations passes axe-core, an open operation is readable, and the header has two links."""
     page = visit.open("/docs")
     expect(page.get_by_role("navigation", name="Main").get_by_role("link")).to_have_count(2)
     expect(page.locator(".opblock")).not_to_have_count(0)

@@ -1,4 +1,4 @@
-"""The way from a file to a model in use, with the keyboard alone: no pointer is ever moved."""
+"""The workflow from a file to a model in use with the keyboard alone, without a pointer."""
 
 import re
 from pathlib import Path
@@ -11,12 +11,12 @@ from tests.browser.keyboard import Keyboard
 from tests.browser.prepared import judged_table
 from tests.browser.visit import Visit
 
-# Single pages are used by keyboard in `test_appearance` and `test_header`.
+# `test_appearance` and `test_header` test the keyboard on single pages.
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 def test_the_story_by_keyboard(visit: Visit, tmp_path: Path) -> None:
-    """Upload, train, train with another loss, compare, look at a query, promote, export."""
+    """Upload, train, train with another loss, compare, open a query, promote, export."""
     page = visit.open("/")
     keys = Keyboard(page)
     keys.press(_menu(page, "Data"))

@@ -1,4 +1,4 @@
-"""Deletion, the trash and the page of storage."""
+"""Deletion, the trash and the storage page."""
 
 import re
 
@@ -24,7 +24,7 @@ def _trained(prepared: Prepared, name: str) -> None:
 
 @LOOKS
 def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prepared, look: Look) -> None:
-    """The dialog says what goes before it goes; the trash gives it back."""
+    """The dialog shows what will be deleted, and the trash restores the model."""
     name = f"thrown-away-{look[0]}"
     _trained(prepared, name)
     page = visit.open(f"/models?prefix={name}")
@@ -61,7 +61,7 @@ def test_a_deleted_model_is_restored_from_the_trash(visit: Visit, prepared: Prep
 def test_all_that_match_the_filters_of_a_list_are_deleted(
     visit: Visit, prepared: Prepared, look: Look
 ) -> None:
-    """The dialog counts them, with what stays and why, before they go; rows that were not ticked go too."""
+    """The dialog counts the objects, including unselected rows, and the objects that stay with the reason."""
     name = f"swept-out-{look[0]}"
     for _ in range(3):
         _trained(prepared, name)
@@ -94,7 +94,7 @@ def test_all_that_match_the_filters_of_a_list_are_deleted(
 def test_all_that_match_the_filters_of_a_list_are_labelled(
     visit: Visit, prepared: Prepared, look: Look
 ) -> None:
-    """After a preview: tags, and a project to which all versions of a name move."""
+    """A preview comes before tags are set, and before all versions of a name move to a project."""
     name = f"relabelled-{look[0]}"
     for _ in range(2):
         _trained(prepared, name)
@@ -122,7 +122,7 @@ def test_all_that_match_the_filters_of_a_list_are_labelled(
 
 @pytest.mark.slow
 def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: Prepared) -> None:
-    """A job stays while its model does; together they go, and the page leads to the list."""
+    """A job cannot be deleted without its model; after both are deleted, the list of jobs opens."""
     _trained(prepared, "gone-with-its-job")
     page = visit.open("/jobs?text=gone-with-its-job")
     page.get_by_role("link", name="gone-with-its-job").first.click()
@@ -151,7 +151,7 @@ def test_a_job_with_its_model_is_deleted_from_its_page(visit: Visit, prepared: P
     ],
 )
 def test_a_deletion_is_taken_back(visit: Visit, prepared: Prepared, kind: str) -> None:
-    """The page that follows tells what was deleted, and undoes it."""
+    """The list that opens reports the deletion, and its Undo button restores the object."""
     name = f"taken-back-{kind}"
     path = _made(prepared, kind, name)
     page = visit.open(path)
@@ -202,7 +202,7 @@ def _made(prepared: Prepared, kind: str, name: str) -> str:
 
 
 def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) -> None:
-    """What holds it is named and linked."""
+    """The dialog names the alias that prevents the deletion, with a link."""
     _trained(prepared, "held-by-alias")
     put = visit.page.request.put(f"{visit.url}/v1/models/held-by-alias/aliases/champion", data={"version": 1})
     assert put.ok, put.text()
@@ -216,7 +216,7 @@ def test_a_model_with_an_alias_is_not_deleted(visit: Visit, prepared: Prepared) 
 
 @pytest.mark.slow
 def test_labels_of_a_job_are_edited_and_found(visit: Visit, prepared: Prepared) -> None:
-    """A name, notes, tags and a project are written on the job's page; the list is narrowed by them."""
+    """Name, notes, tags and project are edited on the job's page, and the list filters by them."""
     _trained(prepared, "to-be-labelled")
     page = visit.open("/jobs?text=to-be-labelled")
     page.get_by_role("link", name="to-be-labelled").first.click()

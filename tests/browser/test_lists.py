@@ -1,4 +1,4 @@
-"""Lists as tables: sorted, searched, with columns and rows to choose, and forms in dialogs."""
+"""Lists as tables: sorting, search, columns, selected rows, and forms in dialogs."""
 
 import csv
 import re
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 
 def _trainings(store: Store, *names: str, ended: bool = False) -> list[str]:
-    """Record trainings that a worker has begun, or that have ended."""
+    """Record trainings that a worker has started, or that have ended."""
     ids = []
     for place, name in enumerate(names):
         with store.begin() as tx:
@@ -43,7 +43,7 @@ def _names(page: Page) -> list[str]:
 
 @contextmanager
 def _scripts_held_back(visit: Visit, path: str) -> Iterator[None]:
-    """Open a list whose scripts come only after what is done meanwhile."""
+    """Open a list and delay its scripts until the end of the block."""
     held: list[Route] = []
     visit.page.route("**/tables/paged_list.js*", lambda route: held.append(route))
     visit.page.goto(f"{visit.url}{path}", wait_until="commit")
@@ -53,7 +53,7 @@ def _scripts_held_back(visit: Visit, path: str) -> Iterator[None]:
 
 
 def test_what_is_typed_while_the_page_loads_narrows_the_list(visit: Visit, store: Store) -> None:
-    """The scripts come late; neither what was typed nor a choice of the address is lost."""
+    """The list keeps text that was typed before the scripts loaded, and a filter from the URL."""
     _trainings(store, "early-bird", "late-riser", ended=True)
     page = visit.page
     with _scripts_held_back(visit, "/jobs?status=succeeded"):
@@ -65,7 +65,7 @@ def test_what_is_typed_while_the_page_loads_narrows_the_list(visit: Visit, store
 
 
 def test_what_is_chosen_while_the_page_loads_narrows_the_list(visit: Visit, store: Store) -> None:
-    """Neither late scripts nor choices of another filter that come late take a choice back."""
+    """The list keeps a filter that was chosen before the scripts and the options of another filter loaded."""
     _trainings(store, "chosen-early", ended=True)
     page = visit.page
     datasets: list[Route] = []
@@ -88,7 +88,7 @@ def test_what_is_chosen_while_the_page_loads_narrows_the_list(visit: Visit, stor
 
 
 def test_a_success_with_warnings_is_marked_in_lists(visit: Visit, store: Store) -> None:
-    """Errors and warnings change the status's colour in the list and beside other trainings, notes do not."""
+    """Errors and warnings change the status colour in the list and beside other trainings; notes do not."""
     severities = ["info", "warning", "error"]
     ids = _trainings(store, *(f"doubtful-{severity}" for severity in severities))
     for job_id, severity in zip(ids, severities, strict=True):
@@ -107,7 +107,7 @@ def test_a_success_with_warnings_is_marked_in_lists(visit: Visit, store: Store) 
             expect(row.locator(".status")).to_have_attribute("title", f"1 {severity}")
 
 
-def test_order_and_columns_stand_in_the_address(visit: Visit, store: Store) -> None:
+def test_order_and_columns_are_in_the_url(visit: Visit, store: Store) -> None:
     """The service sorts; a reload, a link and a file have the same rows and columns in the same order."""
     _trainings(store, "sorted-b", "sorted-c", "sorted-a", ended=True)
     page = visit.open("/jobs?prefix=sorted-")
@@ -141,7 +141,7 @@ def test_order_and_columns_stand_in_the_address(visit: Visit, store: Store) -> N
 
 
 def test_a_running_row_moves_and_keeps_its_place(visit: Visit, store: Store) -> None:
-    """A look that brings nothing but progress changes that cell alone: focus and ticks stay."""
+    """A poll with new progress changes only that cell, so focus and selection stay."""
     (job_id,) = _trainings(store, "live-row")
     page = visit.open("/jobs?prefix=live-row")
     row = page.locator(f'[data-job="{job_id}"]')
@@ -156,8 +156,8 @@ def test_a_running_row_moves_and_keeps_its_place(visit: Visit, store: Store) -> 
     expect(row.get_by_role("checkbox")).to_be_checked()
 
 
-def test_several_jobs_are_cancelled_at_once(visit: Visit, store: Store) -> None:
-    """Those ticked, which the address remembers; the others continue."""
+def test_several_jobs_are_cancelled_together(visit: Visit, store: Store) -> None:
+    """The selected jobs, which the URL keeps, are cancelled; the others continue."""
     stopped, going, also = _trainings(store, "bulk-1", "bulk-2", "bulk-3")
     page = visit.open("/jobs?prefix=bulk-")
     page.get_by_label("Select all on this page").check()
@@ -175,7 +175,7 @@ def test_several_jobs_are_cancelled_at_once(visit: Visit, store: Store) -> None:
 
 
 def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
-    """A dialog asks for the tag; a wrong one is told, and the rows show what they have."""
+    """The dialog requests the tag and refuses an invalid one, and the rows show their tags."""
     visit.refusals_expected = True
     with store.begin() as tx:
         job = tx.jobs.add("train", {"model_name": "tagged"})
@@ -212,7 +212,7 @@ def test_several_models_are_tagged(visit: Visit, store: Store) -> None:
 
 
 def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared) -> None:
-    """Several at once, when that was confirmed; they come back as long as the trash has them."""
+    """Several datasets are deleted together after confirmation, and Undo restores them from the trash."""
     made = [prepared.synthetic(f"to delete {number}", queries=3, seed=number) for number in (1, 2)]
     page = visit.open("/datasets?prefix=to+delete")
     page.get_by_label("Select all on this page").check()
@@ -239,7 +239,7 @@ def test_datasets_are_deleted_after_a_question(visit: Visit, prepared: Prepared)
 
 @pytest.mark.parametrize("look", [("light", 390)])
 def test_a_form_opens_in_a_dialog(visit: Visit) -> None:
-    """By its link or by the address; focus goes to its first field and comes back; nothing is too wide."""
+    """A link or the URL opens the form; focus moves to its first field and back, and nothing is too wide."""
     page = visit.open("/rankings")
     page.locator("#rankings:not([aria-busy])").wait_for()
     opener = page.get_by_role("link", name="Rank a dataset").first

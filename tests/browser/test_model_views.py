@@ -1,4 +1,4 @@
-"""Actions on a model: describe, reproduce, move aliases, export, try, import."""
+"""Views and actions of a model: description, reproduction, aliases, exports, scoring and import."""
 
 import json
 import random
@@ -25,22 +25,22 @@ def _signed(text: str) -> float:
 
 
 def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepared) -> None:
-    """Tags come and go by lines, a wrong one is told at its field; a tag leads to all models that have it."""
+    """The form has one tag per line and refuses an invalid one; a tag links to all models with it."""
     visit.refusals_expected = True
     prepared.model(2)
     latest = prepared.get("/v1/models/compared")
     page = visit.open(f"/models/{latest['id']}")
-    said = page.locator(".panel").filter(has=page.get_by_role("heading", name="Description"))
-    said.get_by_role("button", name="Edit").click()
-    said.get_by_label("Description").fill("for the start page")
-    said.get_by_label("Tags").fill("Team: search")
-    said.get_by_role("button", name="Save").click()
-    expect(said.locator(".problem, .field-error").first).to_be_visible()
-    said.get_by_label("Tags").fill("team: search\ndraft")
-    said.get_by_role("button", name="Save").click()
-    expect(said.locator(".description")).to_have_text("for the start page")
+    description = page.locator(".panel").filter(has=page.get_by_role("heading", name="Description"))
+    description.get_by_role("button", name="Edit").click()
+    description.get_by_label("Description").fill("for the start page")
+    description.get_by_label("Tags").fill("Team: search")
+    description.get_by_role("button", name="Save").click()
+    expect(description.locator(".problem, .field-error").first).to_be_visible()
+    description.get_by_label("Tags").fill("team: search\ndraft")
+    description.get_by_role("button", name="Save").click()
+    expect(description.locator(".description")).to_have_text("for the start page")
     assert prepared.get(f"/v1/models/{latest['id']}")["tags"] == {"team": "search", "draft": ""}
-    said.get_by_role("link", name="team: search").click()
+    description.get_by_role("link", name="team: search").click()
     page.wait_for_url(f"{visit.url}/models?tag=team%3Asearch")
     expect(page.locator("[data-model]")).to_have_count(1)
     expect(page.locator("[data-model]")).to_contain_text("draft")
@@ -60,7 +60,7 @@ def test_a_model_is_described_and_found_by_its_tag(visit: Visit, prepared: Prepa
 
 
 def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
-    """Its lineage names its data; trained again, the same bytes come out, and that is said."""
+    """Lineage links to the training data, and a second training reports an identical model file."""
     page = visit.open(f"/models/{prepared.model(1)}")
     lineage = page.locator(".lineage")
     expect(lineage.get_by_role("link", name="learnt from.csv")).to_be_visible()
@@ -69,7 +69,7 @@ def test_a_model_is_made_again(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_the_open_view_is_in_sight_on_a_phone(visit: Visit, prepared: Prepared) -> None:
-    """The views are more than fit, and the address of the last one is opened."""
+    """The URL of the last view shows its tab, although a phone is too narrow for all tabs."""
     visit.page.set_viewport_size({"width": 390, "height": 900})
     page = visit.open(f"/models/{prepared.model(1)}#view=try")
     expect(page.locator('#views [aria-current="page"]')).to_have_text("Try it")
@@ -77,7 +77,7 @@ def test_the_open_view_is_in_sight_on_a_phone(visit: Visit, prepared: Prepared) 
 
 
 def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepared) -> None:
-    """Set, gated, moved by a job whose numbers stand in the history, and rolled back once confirmed."""
+    """An alias is set, gets a gate, moves by a job whose numbers the history shows, and is rolled back."""
     prepared.model(2)
     dataset_id = prepared.test_data()
     page = _view(visit, "compared:1", "Aliases")
@@ -93,7 +93,7 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
     card.get_by_role("button", name="Set gate").click()
     expect(card.locator(".gate")).to_contain_text("not significantly worse by ndcg@10")
     expect(card.locator(".gate")).to_contain_text("significantly better than the baselines")
-    # Sent before the datasets to choose from have arrived.
+    # The form is sent before the list of datasets has loaded.
     late: list[Route] = []
     page.route("**/v1/datasets?*", lambda route: late.append(route), times=1)
     with page.expect_request("**/v1/datasets?*"):
@@ -125,7 +125,7 @@ def test_an_alias_moves_through_its_gate_and_back(visit: Visit, prepared: Prepar
 
 
 def _delete_and_undo(page: Page, prepared: Prepared) -> None:
-    """Delete a gate and an alias; Undo makes each again with its fields."""
+    """Delete a gate and an alias; Undo restores each with its fields."""
     card = page.locator('.alias[data-alias="trusted"]')
     path = "/v1/models/compared/aliases/trusted/gate"
     given = {**prepared.get(path), "updated_at": None}
@@ -143,7 +143,7 @@ def _delete_and_undo(page: Page, prepared: Prepared) -> None:
 
 
 def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared) -> None:
-    """The format's options make the form; what is refused is told, what is proven has numbers and files."""
+    """The form has the format's options and shows a refusal; a proven export has metrics and downloads."""
     visit.refusals_expected = True
     reference = prepared.model(1)
     page = visit.open(f"/models/{reference}#view=exports&format=solr")
@@ -157,7 +157,7 @@ def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared
     form.get_by_role("button", name="Export and compare").click()
     report = page.locator(".parity")
     expect(report.get_by_role("heading", name="The export decides as the model does")).to_be_visible()
-    expect(report).to_contain_text("neighbours swapped0 of")
+    expect(report).to_contain_text("adjacent documents swapped0 of")
     visit.photograph("model-export")
     with page.expect_download() as file:
         report.get_by_role("button", name="Download model.json").click()
@@ -169,7 +169,7 @@ def test_an_export_is_proven_before_it_is_taken(visit: Visit, prepared: Prepared
 
 
 def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
-    """A value is changed and the documents move; the reasons add up; documents are pasted as JSON."""
+    """A changed value moves documents, the contributions add up, and documents can be pasted as JSON."""
     reference, dataset_id = prepared.model(2), prepared.test_data()
     page = visit.open(f"/models/{reference}#view=try&dataset={dataset_id}&query=q1")
     rows = page.locator(".candidates tbody tr[data-document]")
@@ -205,7 +205,7 @@ def test_a_model_is_tried(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_a_query_is_tried_by_its_text(visit: Visit, prepared: Prepared) -> None:
-    """The query has its text, documents have titles, and labels the colours of the data's other pages."""
+    """A query is found by its text, documents have titles, and labels have the dataset's colours."""
     lines = ["query_id,query_text,document_id,title,label,bm25"]
     for query in range(20):
         largest = 4 if query else 2  # the first query lacks the best label of the data
@@ -233,7 +233,7 @@ def test_a_query_is_tried_by_its_text(visit: Visit, prepared: Prepared) -> None:
 
 
 def _many_features() -> bytes:
-    """Write judged documents of twelve features that say the same of the label, each with its own noise."""
+    """Write judged documents of twelve features that all depend on the label, with independent noise."""
     draw = random.Random(5)
     names = [f"f{j}" for j in range(1, 13)]
     lines = [",".join(["query_id", "document_id", "label", *names])]
@@ -245,7 +245,7 @@ def _many_features() -> bytes:
 
 
 def test_the_bars_of_an_explanation_share_one_scale(visit: Visit, prepared: Prepared) -> None:
-    """The folded features and the base score, too: a bar is as long as the number beside it says."""
+    """Bars of folded features and of the base score have lengths proportional to the numbers beside them."""
     prepared.job(
         kind="train",
         model_name="explained",
@@ -273,7 +273,7 @@ def test_the_bars_of_an_explanation_share_one_scale(visit: Visit, prepared: Prep
 
 @pytest.mark.slow
 def test_a_model_is_imported(visit: Visit, prepared: Prepared) -> None:
-    """What is not a model is refused with the reason and the form stays; a model's page opens."""
+    """The form shows why a file is not a model; after a valid import the model's page opens."""
     text = visit.page.request.get(f"{visit.url}/v1/models/{prepared.model(1)}/export").body()
     page = visit.open("/models#import")
     form = page.locator("#import-form")

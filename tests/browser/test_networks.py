@@ -1,4 +1,4 @@
-"""Linear scorers and networks beside trees: the form, the pages of jobs and models, and the comparison."""
+"""Linear scorers and networks: the form, the pages of jobs and models, and the comparison with trees."""
 
 import re
 
@@ -17,13 +17,13 @@ HIDDEN = [16, 8]
 
 @pytest.fixture(scope="module")
 def trained() -> dict[str, str]:
-    """Remember the trainings of this module by the kind of their scorer."""
+    """Keep the trainings of this module by the kind of their scorer."""
     return {}
 
 
 @pytest.fixture
 def jobs(visit: Visit, prepared: Prepared, trained: dict[str, str]) -> dict[str, str]:
-    """Train a network through the form, and trees on the same data, and return the jobs by kind."""
+    """Train a network through the form and trees on the same data, and return the jobs by kind."""
     if not trained:
         prepared.dataset("learnt from.csv", 1)
         prepared.test_data()
@@ -55,7 +55,7 @@ def fill_network(visit: Visit) -> Page:
 
 
 def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Prepared) -> None:
-    """Trees have the fields of boosting, networks those of their kind; the others are not to be seen."""
+    """The form shows the fields of boosting for trees and the fields of each network for networks."""
     prepared.dataset("learnt from.csv", 1)
     page = open_training(visit)
     leaves = page.get_by_label("Leaves per tree")
@@ -81,7 +81,7 @@ def test_the_form_has_the_fields_of_the_chosen_scorer(visit: Visit, prepared: Pr
 
 
 def test_a_network_is_watched_and_tested(visit: Visit, jobs: dict[str, str]) -> None:
-    """The job has the scorer as typed, and its page counts epochs and shows the time of the network."""
+    """The job has the scorer as typed, and its page counts epochs and shows the times of the network."""
     spec = visit.page.request.get(f"{visit.url}/v1/jobs/{jobs['mlp']}").json()["spec"]
     chosen = {"kind": "mlp", "hidden": HIDDEN, "dropout": 0.1, "epochs": EPOCHS, "batch_documents": 512}
     assert chosen.items() <= spec["scorer"].items()
@@ -99,13 +99,13 @@ def test_a_network_is_watched_and_tested(visit: Visit, jobs: dict[str, str]) -> 
 
 @pytest.mark.slow
 def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) -> None:
-    """The page of trainings names the scorers and their settings; the comparison ends in a verdict."""
+    """The page of trainings lists the scorers and their settings, and the comparison ends in a verdict."""
     page = visit.open(f"/jobs/compare?job={jobs['trees']}&job={jobs['mlp']}")
     heads = page.locator(".compared thead")
     expect(heads).to_contain_text("scorer hidden")
     columns = [each.strip() for each in heads.locator("th").all_inner_texts()]
     assert "scorer" in columns
-    assert "boosting" not in columns, "what trees have at its default says nothing"
+    assert "boosting" not in columns, "settings at their defaults have no column"
     rows = page.locator(".compared tbody tr")
     expect(rows.filter(has_text="trees")).to_have_count(1)
     expect(rows.filter(has_text="mlp")).to_contain_text("16, 8")
@@ -125,7 +125,7 @@ def test_trees_and_a_network_are_compared(visit: Visit, jobs: dict[str, str]) ->
 
 
 def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, str]) -> None:
-    """Kind, parameters, epochs and layers; nothing of trees, whose views make no sense here."""
+    """The page shows kind, parameters, epochs and layers, and no views of trees."""
     page = visit.open(f"/models/{_model(visit, jobs['mlp'])}")
     tiles = page.locator("#model .tiles")
     parameters = 6 * 16 + 16 + 16 * 8 + 8 + 8 + 1
@@ -144,7 +144,7 @@ def test_the_page_of_a_network_shows_its_layers(visit: Visit, jobs: dict[str, st
 def test_a_network_is_inspected_instead_of_its_trees(
     visit: Visit, jobs: dict[str, str], prepared: Prepared
 ) -> None:
-    """Permutation importance and partial dependence stand where those of trees have gains and trees."""
+    """A network has permutation importance and partial dependence, and neither gains nor trees."""
     model = _model(visit, jobs["mlp"])
     page = visit.open(f"/models/{model}#view=inside")
     expect(page.locator("#importance .nothing")).to_be_visible()
@@ -159,7 +159,7 @@ def test_a_network_is_inspected_instead_of_its_trees(
 
 
 def test_the_list_of_models_names_the_kinds(visit: Visit, jobs: dict[str, str]) -> None:
-    """It tells networks from trees."""
+    """The list shows which models are networks and which are trees."""
     model = _model(visit, jobs["mlp"])
     page = visit.open("/models?name=of-both-kinds")
     row = page.locator("tbody tr").filter(has=page.get_by_role("link", name=model, exact=True))
@@ -167,7 +167,7 @@ def test_the_list_of_models_names_the_kinds(visit: Visit, jobs: dict[str, str]) 
 
 
 def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> None:
-    """An earlier network is changed and sent again, as a grid over its layers and its learning rate."""
+    """A clone of a network can be changed and submitted as a grid of layers and learning rates."""
     page = open_training(visit, f"from={jobs['mlp']}")
     expect(page.locator("#scorer")).to_have_value("mlp")
     expect(page.get_by_label("Train with one loss")).to_be_checked()
@@ -198,7 +198,7 @@ def test_the_form_begins_from_a_network(visit: Visit, jobs: dict[str, str]) -> N
 
 
 def test_a_refusal_is_shown_at_the_field_of_the_network(visit: Visit, prepared: Prepared) -> None:
-    """A share of dropout above its bound is explained at its field."""
+    """A dropout rate above its maximum is refused at its field."""
     visit.refusals_expected = True
     prepared.dataset("learnt from.csv", 1)
     prepared.test_data()
@@ -218,7 +218,7 @@ def _model(visit: Visit, job_id: str) -> str:
 
 
 def test_scores_of_a_network_are_explained(visit: Visit, jobs: dict[str, str]) -> None:
-    """Documents are ranked by the network, each with what its features add."""
+    """Documents are ranked by the network, each with the contributions of its features."""
     page = visit.open(f"/models/{_model(visit, jobs['mlp'])}#view=try")
     page.locator("#try .candidates tbody tr").first.wait_for()
     expect(page.locator("#try .hint").first).to_contain_text("other features keep their values from the data")

@@ -1,4 +1,4 @@
-"""The form for trainings: what is in sight, what is folded, and what it sends."""
+"""The training form: visible fields, collapsed groups of options, and the request that it sends."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def _spec(visit: Visit, job_id: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("own_page", [True])
 def test_a_training_is_started_without_scrolling(visit: Visit, prepared: Prepared) -> None:
-    """At 1440 × 900 data, test, goal and Start are in sight for both goals; options are folded."""
+    """At 1440 × 900, data, test, goal and Start are visible for both goals, and other options collapsed."""
     prepared.dataset(DATA, 1)
     page = visit.page
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -44,8 +44,8 @@ def test_a_training_is_started_without_scrolling(visit: Visit, prepared: Prepare
     visit.fit("train-folded", (1440, PHONE))
 
 
-def test_the_old_address_leads_to_the_goal(visit: Visit, prepared: Prepared) -> None:
-    """The page of one loss is the same page with that goal, for the dataset that was asked for."""
+def test_the_old_address_redirects_to_the_goal(visit: Visit, prepared: Prepared) -> None:
+    """The old address of a training with one loss redirects to the form with this goal and dataset."""
     dataset = prepared.dataset(DATA, 1)
     page = visit.open(f"/train/one-loss?dataset={dataset}")
     page.locator("#train:not([aria-busy])").wait_for()
@@ -54,8 +54,8 @@ def test_the_old_address_leads_to_the_goal(visit: Visit, prepared: Prepared) -> 
     expect(page.get_by_label("Train on")).to_have_value(dataset)
 
 
-def test_topics_show_what_was_changed(visit: Visit, prepared: Prepared) -> None:
-    """A folded topic names the values that differ from the defaults, also those of an earlier training."""
+def test_groups_of_options_show_what_was_changed(visit: Visit, prepared: Prepared) -> None:
+    """A collapsed group lists the values that differ from the defaults, also in a clone of a training."""
     prepared.dataset(DATA, 1)
     page = fill_training(visit, dataset=DATA, model="changed", iterations=3)
     page.get_by_label("Learning rate").fill("0.05")
@@ -77,7 +77,7 @@ def test_topics_show_what_was_changed(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_clicks_and_scores_of_models_are_learnt(visit: Visit, prepared: Prepared) -> None:
-    """A correction of clicks, and the model whose scores are learnt, reach the job as chosen."""
+    """The job has the chosen click correction, and the chosen model whose scores are learnt."""
     model = prepared.model(1)
     page = fill_training(visit, dataset=DATA, model="of-clicks", iterations=3)
     page.get_by_label("Learn the scores of").fill(model)
@@ -94,7 +94,7 @@ def test_clicks_and_scores_of_models_are_learnt(visit: Visit, prepared: Prepared
 
 
 def test_a_sum_of_models_is_trained(visit: Visit, prepared: Prepared) -> None:
-    """A sum names its models, and neither a loss nor boosting is sent."""
+    """The form sends the models of a sum, without a loss and boosting settings."""
     first, second = prepared.model(1), prepared.model(2)
     page = open_training(visit)
     page.locator("#scorer").select_option("sum")
@@ -110,7 +110,7 @@ def test_a_sum_of_models_is_trained(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_the_cost_is_shown_before_the_start(visit: Visit, prepared: Prepared) -> None:
-    """From an earlier training of the same kind: its time, its memory, and which it was."""
+    """The form shows time and memory of an earlier training of the same kind, with a link to it."""
     prepared.model(2)
     page = open_training(visit)
     _choose_data(page, prepared)

@@ -1,4 +1,4 @@
-"""The first visit on the dashboard, following the first steps that the overview of an empty service shows."""
+"""The first visit to the dashboard, by the first steps on the overview of an empty service."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from tests.browser.actions import choose_files, send_upload, wait_until_read
 from tests.browser.prepared import judged_table
 from tests.browser.visit import PHONE, Visit
 
-# `test_overview_and_jobs`, `test_uploads` and `test_automatic_training` look at the single steps.
+# `test_overview_and_jobs`, `test_uploads` and `test_automatic_training` test the single steps.
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 WIDTHS = (1440, PHONE)
@@ -20,13 +20,13 @@ MISTAKE = 40
 
 @pytest.fixture(scope="module")
 def service_url(chromium_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a service that holds nothing."""
+    """Start an empty service."""
     with EmbeddedStack(tmp_path_factory.mktemp("empty"), host="127.0.0.1", port=0) as stack:
         yield stack.url
 
 
 def test_a_newcomer_gets_from_a_file_to_a_model_in_use(visit: Visit) -> None:
-    """Add data with a mistake, mend it, find the best model, read the conclusion, promote, try."""
+    """Add data with a mistake, correct it, find the best model, read the conclusion, promote, try."""
     page = visit.open("/")
     _follow_first_step(visit, page, "Add a dataset")
     _upload_and_mend(visit, page)
@@ -44,7 +44,7 @@ def test_a_newcomer_gets_from_a_file_to_a_model_in_use(visit: Visit) -> None:
 
 
 def _follow_first_step(visit: Visit, page: Page, name: str) -> None:
-    """Follow the step that the overview emphasises."""
+    """Open the step that the overview highlights."""
     link = page.locator(".step").first.get_by_role("link")
     expect(link).to_have_text(name)
     visit.fit(f"newcomer-{name}", WIDTHS)

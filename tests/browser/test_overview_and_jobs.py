@@ -1,4 +1,4 @@
-"""The overview; jobs found and compared; a training submitted again, or as a grid."""
+"""The overview, filters and comparisons of jobs, and trainings submitted again or as a grid."""
 
 import os
 import re
@@ -36,8 +36,8 @@ def _names(page: Page) -> list[str]:
     return page.locator("[data-job] th").all_inner_texts()
 
 
-def test_the_overview_tells_what_goes_on(visit: Visit, prepared: Prepared) -> None:
-    """What runs and since when, on which worker, what failed and why, and which model is champion."""
+def test_the_overview_shows_current_jobs_and_failures(visit: Visit, prepared: Prepared) -> None:
+    """The overview shows running jobs, their workers, failures with their reason, and champions."""
     prepared.model(1)
     page = visit.page
     page.request.put(f"{visit.url}/v1/models/compared/aliases/champion", data={"version": 1})
@@ -66,22 +66,26 @@ def test_the_overview_tells_what_goes_on(visit: Visit, prepared: Prepared) -> No
     expect(page.locator(f'[data-job="{job_id}"]'), "only what runs is asked for").to_have_count(0)
 
 
-def test_a_newcomer_is_told_the_first_steps(visit: Visit) -> None:
-    """An empty service says what to do first, and shows nothing half empty; no worker is said, too."""
-    empty = {
+def _answer_as_empty(page: Page, *, datasets: int = 0, click_logs: int = 0) -> None:
+    nothing: dict[str, Any] = {"items": [], "next_cursor": None}
+    answers = {
         "counts": {
             "jobs": dict.fromkeys(("queued", "running", "succeeded", "refused", "failed", "cancelled"), 0),
             "waiting": {"training": 1, "quick": 0},
             "refused_promotions": 0,
-            **dict.fromkeys(("datasets", "models", "evaluations", "comparisons", "rankings"), 0),
+            **dict.fromkeys(("models", "evaluations", "comparisons", "rankings"), 0),
+            "datasets": datasets,
         },
-        "jobs": {"items": [], "next_cursor": None},
-        "workers": {"items": []},
-        "aliases": {"items": []},
-        "comparisons": {"items": [], "next_cursor": None},
+        **dict.fromkeys(("jobs", "workers", "aliases", "comparisons"), nothing),
+        "click-logs": {**nothing, "items": [{"id": f"clk_{number}"} for number in range(click_logs)]},
     }
-    for name, answer in empty.items():
-        visit.page.route(re.compile(rf"/v1/{name}\b"), _answering(answer))
+    for name, answer in answers.items():
+        page.route(re.compile(rf"/v1/{name}\b"), _answering(answer))
+
+
+def test_an_empty_service_shows_the_first_steps(visit: Visit) -> None:
+    """The overview of an empty service lists the first steps without empty panels, and reports no worker."""
+    _answer_as_empty(visit.page)
     page = visit.open("/")
     steps = page.locator(".step")
     expect(steps.get_by_role("link")).to_have_text(
@@ -98,8 +102,18 @@ def test_a_newcomer_is_told_the_first_steps(visit: Visit) -> None:
     visit.photograph("overview-empty")
 
 
+@pytest.mark.parametrize(("of", "open_step"), [("datasets", "Learn from clicks"), ("click_logs", "Add data")])
+def test_a_step_is_done_by_its_own_data(visit: Visit, of: str, open_step: str) -> None:
+    """A dataset ends the step that adds data, a click log ends the step of clicks, and neither ends both."""
+    _answer_as_empty(visit.page, **{of: 1})
+    page = visit.open("/")
+    steps = page.locator(".step").get_by_role("heading")
+    expect(steps).to_have_count(4)
+    expect(steps.filter(has_text=open_step)).to_be_visible()
+
+
 def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit, prepared: Prepared) -> None:
-    """Filters and ticks stand in the address; the page they lead to tells what differs, and which is best."""
+    """The URL keeps filters and selection; the comparison shows differences and the best training."""
     prepared.synthetic("side by side", queries=120, seed=4)
     page = fill_training(visit, dataset="side by side", model="beside", iterations=FEW_ITERATIONS)
     visit.refusals_expected = True
@@ -172,9 +186,9 @@ def test_jobs_are_found_sorted_and_laid_side_by_side(visit: Visit, prepared: Pre
     expect(page.get_by_text("Nothing to compare")).to_be_visible()
 
 
-@pytest.mark.slow  # `test_story` clones and edits one
+@pytest.mark.slow  # `test_story` clones and edits a training
 def test_a_training_is_submitted_again(visit: Visit, prepared: Prepared) -> None:
-    """From its form, filled as it was; from a shell and from Python, by what its page shows."""
+    """The form is filled with the earlier values; the page shows commands for the shell and for Python."""
     prepared.synthetic("again", queries=60, seed=5)
     prepared.synthetic("again test", queries=30, seed=6)
     page = fill_training(visit, dataset="again", model="again", iterations=FEW_ITERATIONS, test="again test")
@@ -204,12 +218,12 @@ def test_a_training_is_submitted_again(visit: Visit, prepared: Prepared) -> None
     expect(page.locator(".job-heading .status")).to_have_text("succeeded")
     jobs = page.request.get(f"{visit.url}/v1/jobs?kind=train&text=again").json()["items"]
     spec = _spec(visit, first)
-    assert spec.pop("automatic")  # the numbers that were chosen for the dataset are asked for again
+    assert spec.pop("automatic")  # the clone uses automatic sizes, too
     assert [job["spec"] for job in jobs] == [*[spec] * 3, _spec(visit, first)]
 
 
 def test_a_new_hyperparameter_has_its_field(visit: Visit, prepared: Prepared) -> None:
-    """What the schemas of jobs declare is asked for, with its meaning and bounds."""
+    """The form has a field for each declared hyperparameter, with its description and bounds."""
 
     def declare(route: Route) -> None:
         document = route.fetch().json()

@@ -1,4 +1,4 @@
-"""Polling of the pages, also without an API."""
+"""Polling of the pages, with and without an API."""
 
 import time
 
@@ -14,7 +14,7 @@ NOT_MODIFIED = 304
 
 
 def test_an_unchanged_list_costs_a_304(visit: Visit, prepared: Prepared) -> None:
-    """The list is asked for with If-None-Match, so that nothing is sent when nothing has changed."""
+    """The list sends If-None-Match, so an unchanged list has a response without a body."""
     prepared.synthetic("unchanged", queries=5)
     page = visit.open("/jobs")
     page.locator("[data-job]").first.wait_for()
@@ -29,12 +29,12 @@ def _is_unmodified_list(response: Response) -> bool:
 
 @pytest.mark.parametrize("own_page", [True])
 def test_a_hidden_tab_asks_nothing(visit: Visit) -> None:
-    """Polling pauses while the tab is hidden, however long, and continues as soon as it is seen again."""
+    """Polling pauses while the tab is hidden and continues when the tab is visible again."""
     visit.page.clock.install()
     page = visit.open("/jobs")
     page.locator("#jobs:not([aria-busy])").wait_for()
     with page.expect_request("**/v1/jobs?**"):
-        page.clock.run_for(20_000)  # longer than the slowest poll: it asks while it is seen
+        page.clock.run_for(20_000)  # longer than the slowest poll of a visible tab
     _set_hidden(visit, "true")
     page.wait_for_load_state("networkidle")
     before = len(visit.requests)
@@ -51,8 +51,8 @@ def _set_hidden(visit: Visit, value: str) -> None:
     )
 
 
-def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit, prepared: Prepared) -> None:
-    """When the API goes away the list stays readable, with a notice and a button, until the API is back."""
+def test_an_absent_api_and_its_return_are_shown(visit: Visit, prepared: Prepared) -> None:
+    """A list stays readable while the API does not answer, with a notice and a button to try again."""
     visit.refusals_expected = True
     prepared.synthetic("present", queries=5)
     page = visit.open("/jobs")
@@ -69,8 +69,8 @@ def test_an_absent_api_is_told_and_its_return_noticed(visit: Visit, prepared: Pr
     expect(notice).to_be_hidden()
 
 
-def test_an_unknown_job_is_told(visit: Visit) -> None:
-    """The page of a job that does not exist says so and leads back to the list."""
+def test_an_unknown_job_has_a_message(visit: Visit) -> None:
+    """The page of an unknown job has a message and a link to all jobs."""
     visit.refusals_expected = True
     page = visit.open("/jobs/job_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such job")).to_be_visible()
@@ -79,7 +79,7 @@ def test_an_unknown_job_is_told(visit: Visit) -> None:
 
 @pytest.mark.parametrize("own_page", [True])
 def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
-    """A list follows the stream of events, also where no timer fires."""
+    """A list follows the event stream, even when no timer fires."""
     page = visit.page
     page.clock.install()
     with page.expect_response("**/v1/events") as stream:
@@ -96,7 +96,7 @@ def test_the_stream_brings_what_has_ended(visit: Visit) -> None:
 
 @pytest.mark.parametrize("own_page", [True])
 def test_an_idle_overview_asks_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
-    """While nothing changes only the workers are asked for, whose leases end without a change."""
+    """While nothing changes, the page requests only the workers, whose leases end without an event."""
     prepared.wait_until_idle()
     _count_signals(visit)
     with visit.page.expect_response("**/v1/events"):
@@ -115,7 +115,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("own_page", [True])
 def test_every_idle_page_asks_at_most_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
-    """One request each 15 s confirms that nothing has changed; hidden, it asks for nothing."""
+    """A page sends one request each 15 s while nothing changes, and no request while it is hidden."""
     dataset_id = prepared.synthetic("idle", queries=5)
     job_id = prepared.get("/v1/jobs?limit=1")["items"][0]["id"]
     prepared.wait_until_idle()
@@ -125,7 +125,7 @@ def test_every_idle_page_asks_at_most_four_times_a_minute(visit: Visit, prepared
 @pytest.mark.slow
 @pytest.mark.parametrize("own_page", [True])
 def test_other_idle_pages_ask_at_most_four_times_a_minute(visit: Visit, prepared: Prepared) -> None:
-    """Trials are read when their study has changed."""
+    """A page requests trials only when their study has changed."""
     study_id = prepared.study("idle", trials=1)
     while prepared.get(f"/v1/studies/{study_id}")["status"] in {"running", "concluding"}:
         time.sleep(0.2)
@@ -147,7 +147,7 @@ def _check_idle(visit: Visit, paths: list[str]) -> None:
 
 
 def _count_signals(visit: Visit) -> None:
-    """Have the test move the clock, and count what the stream tells the page."""
+    """Let the test control the page's clock, and count the events that the stream sends."""
     visit.page.clock.install()
     visit.page.add_init_script("""
         window.signals = 0;
@@ -160,7 +160,7 @@ def _count_signals(visit: Visit) -> None:
 
 
 def _asked_within_a_minute(visit: Visit) -> list[str]:
-    """Return what the page asks for in a minute without changes; those of earlier tests are read before."""
+    """Return the page's requests in a minute without changes, after it has read earlier changes."""
     while True:
         signals = visit.page.evaluate("signals")
         _pass_time(visit, quarters=3)
@@ -171,7 +171,7 @@ def _asked_within_a_minute(visit: Visit) -> list[str]:
 
 
 def _pass_time(visit: Visit, quarters: int) -> None:
-    """Let quarters of a minute pass for the page, and all answers arrive in each."""
+    """Advance the page's clock by quarters of a minute, and wait for all responses in each."""
     for _ in range(quarters):
         before = len(visit.requests)
         visit.page.clock.run_for(15_000)
@@ -179,7 +179,7 @@ def _pass_time(visit: Visit, quarters: int) -> None:
 
 
 def _wait_for_answers(visit: Visit, since: int = 0) -> None:
-    """Wait until all that was asked for is answered, but the stream."""
+    """Wait until all requests but the stream have a response."""
     for request in visit.requests[since:]:
         if not request.url.endswith("/v1/events"):
             response = request.response()
@@ -188,7 +188,7 @@ def _wait_for_answers(visit: Visit, since: int = 0) -> None:
 
 
 def test_a_list_is_polled_where_there_is_no_stream(visit: Visit) -> None:
-    """A proxy that lets no stream through takes nothing but time."""
+    """A proxy that blocks the event stream delays updates, but loses none."""
     visit.refusals_expected = True
     page = visit.page
     page.route("**/v1/events", lambda route: route.fulfill(status=502, body="no streams here"))

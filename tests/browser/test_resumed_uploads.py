@@ -1,4 +1,4 @@
-"""Large files of the dashboard, sent in pieces: after an interruption an upload continues where it stood."""
+"""Large files that the dashboard uploads in pieces, and that resume after an interruption."""
 
 import hashlib
 import re
@@ -18,20 +18,20 @@ pytestmark = pytest.mark.browser
 QUERIES = 3000
 DOCUMENTS_PER_QUERY = 12
 PIECE_BYTES = 512 * 2**10
-# Slow enough to strike between two pieces.
+# Slow enough to interrupt the upload between two pieces.
 BYTES_PER_SECOND = 1_500_000
 MODULE = re.compile(r"/forms/resumable\.js")
 
 
 @pytest.fixture
 def own_page() -> bool:
-    """Change the network of a page that no other test sees."""
+    """Use a separate page, since the tests change its network."""
     return True
 
 
 @pytest.fixture
 def in_pieces(visit: Visit) -> Page:
-    """The page, which sends files in pieces that are smaller than usual."""
+    """The page, which sends files in smaller pieces than usual."""
 
     def with_small_pieces(route: Route) -> None:
         answer = route.fetch()
@@ -41,13 +41,13 @@ def in_pieces(visit: Visit) -> Page:
         route.fulfill(response=answer, body=text)
 
     visit.page.route(MODULE, with_small_pieces)
-    visit.page.on("dialog", lambda dialog: dialog.accept())  # the page may be left
+    visit.page.on("dialog", lambda dialog: dialog.accept())  # allow the page to be left
     return visit.page
 
 
 @pytest.fixture
 def judged(tmp_path: Path) -> Path:
-    """A file of several pieces."""
+    """The path of a file with several pieces."""
     path = tmp_path / "large.txt"
     path.write_text(letor_text(QUERIES))
     assert path.stat().st_size > 4 * PIECE_BYTES
@@ -58,7 +58,7 @@ def judged(tmp_path: Path) -> Path:
 def test_an_upload_goes_on_after_the_connection_was_lost(
     visit: Visit, in_pieces: Page, judged: Path, look: Look
 ) -> None:
-    """The page says that it waits, and continues by itself where the API stands."""
+    """The page shows that it waits, and resumes by itself from the last received byte."""
     set_network = _choose(visit, judged)
     _send_until_half(in_pieces)
     set_network(offline=True)
@@ -75,7 +75,7 @@ def test_an_upload_goes_on_after_the_connection_was_lost(
 def test_the_same_file_goes_on_where_its_upload_stood(
     visit: Visit, in_pieces: Page, judged: Path, interrupted: str
 ) -> None:
-    """Chosen again, in a page that is opened anew or after Stop, which ends the upload at once."""
+    """The same file resumes its upload after a reload of the page, or after Stop ended it immediately."""
     set_network = _choose(visit, judged)
     _send_until_half(in_pieces)
     if interrupted == "by a reload":
@@ -93,7 +93,7 @@ def test_the_same_file_goes_on_where_its_upload_stood(
 
 
 def test_a_form_that_is_refused_has_its_file_sent_once(visit: Visit, in_pieces: Page, tmp_path: Path) -> None:
-    """What has arrived stays when an option is wrong or an answer is lost; only the form is sent again."""
+    """A refused option or a lost response sends only the form again, not the file."""
     visit.refusals_expected = True
     table = tmp_path / "table.csv"
     header, *rows = table_text().splitlines()
@@ -113,7 +113,7 @@ def test_a_form_that_is_refused_has_its_file_sent_once(visit: Visit, in_pieces: 
             route.continue_()
             return
         lost.append(route)
-        route.fetch()  # it becomes a dataset, of which the page hears nothing
+        route.fetch()  # the service creates the dataset, and the page gets no response
         route.abort()
 
     in_pieces.route("**/v1/datasets", lose_once)
@@ -124,7 +124,7 @@ def test_a_form_that_is_refused_has_its_file_sent_once(visit: Visit, in_pieces: 
 
 
 def _choose(visit: Visit, path: Path) -> Callable[..., None]:
-    """Open the form and choose a file; return what changes the network of the page."""
+    """Open the form, choose a file, and return a function that changes the network of the page."""
     visit.refusals_expected = True
     page = visit.open("/datasets#add")
     page.locator('#upload input[name="file"]').set_input_files(path)
@@ -140,7 +140,7 @@ def _choose(visit: Visit, path: Path) -> Callable[..., None]:
 
 
 def _send_until_half(page: Page) -> None:
-    """Press Upload, and come back while the third piece is on its way."""
+    """Press Upload, and return while the page sends the third piece."""
     with page.expect_request(lambda request: _offset(request) == 2 * PIECE_BYTES):
         page.locator("#upload").get_by_role("button", name="Upload").click()
 
@@ -150,7 +150,7 @@ def _offset(request: Request) -> int | None:
 
 
 def _expect_each_byte_once(visit: Visit, path: Path, interruptions: int) -> None:
-    """Look at the requests so far and at the dataset whose page is open."""
+    """Check the requests so far and the dataset whose page is open."""
     size_bytes = path.stat().st_size
     offsets = [offset for request in visit.requests if (offset := _offset(request)) is not None]
     sent_bytes = sum(min(PIECE_BYTES, size_bytes - offset) for offset in offsets)

@@ -1,4 +1,4 @@
-"""Schedules: a repeated training, its runs, and their outcomes."""
+"""Schedules: a repeated training, its runs and their outcomes."""
 
 import pytest
 from playwright.sync_api import expect
@@ -21,7 +21,7 @@ def test_a_training_is_scheduled_and_runs_on_request(visit: Visit, prepared: Pre
         hyperparameters={"num_iterations": 2, "num_leaves": 4},
         metrics=["ndcg@10"],
     )
-    visit.refusals_expected = True  # of an expression that is none
+    visit.refusals_expected = True  # an invalid cron expression
     page = visit.open(f"/jobs?text={name}")
     page.get_by_role("link", name=name).first.click()
     page.get_by_role("link", name="Schedule", exact=True).click()

@@ -1,4 +1,4 @@
-"""The whole way on the dashboard: from files of judgments to a model in use, and never the API by hand."""
+"""The whole workflow on the dashboard, from files of judgments to a model in use, without API calls."""
 
 import re
 
@@ -54,7 +54,7 @@ def upload_and_read_the_doctor(visit: Visit, page: Page) -> None:
 
 
 def train_and_watch(visit: Visit, page: Page) -> None:
-    """Train from the form that the dataset's page leads to, and watch until the job has ended."""
+    """Train from the form that opened from the dataset's page, and watch until the job has ended."""
     expect(page.get_by_label("Train on").locator("option:checked")).to_contain_text("story train")
     page.get_by_label("Model name").fill("story")
     page.locator("#loss").select_option("ndcg-loss2++")
@@ -131,7 +131,7 @@ def _export(visit: Visit, page: Page) -> None:
 
 
 def test_the_story_goes_on(visit: Visit) -> None:
-    """A grid judged by validation, its worst queries, a refused promotion, the search, a bulk cancel."""
+    """A grid judged by validation, its worst queries, a refused promotion, search, and bulk cancellation."""
     page = upload(visit, file=("team.csv", judged_table(21)))
     wait_until_read(page)
     train_on_it(page)
@@ -182,7 +182,7 @@ def _find_the_worst_queries(visit: Visit, page: Page, best: str) -> None:
 
 
 def _be_refused(visit: Visit, page: Page, best: str) -> None:
-    """The champion's gate compares on data that lacks what a newer version reads."""
+    """Compare on data without a feature of the newer version, so that the champion's gate refuses it."""
     _search(page, best)
     page.locator("#views").get_by_role("link", name="Aliases").click()
     page.locator(".alias-form").get_by_role("textbox", name="Name").fill("champion")
@@ -227,7 +227,7 @@ def _cancel_the_rest(visit: Visit, page: Page) -> None:
 
 
 def _search(page: Page, text: str) -> None:
-    """Open what is called so by keyboard."""
+    """Find an object by its name and open it by keyboard."""
     page.keyboard.press("Control+k")
     page.get_by_role("combobox", name="Search").fill(text)
     found = page.get_by_role("group", name="Models").get_by_role("option", name=text).first
@@ -239,7 +239,7 @@ def _search(page: Page, text: str) -> None:
 
 
 def _choose(page: Page, label: str, dataset: str) -> None:
-    """Choose a dataset, whose option also tells the number of queries, as soon as it is offered."""
+    """Choose a dataset as soon as it is offered; its option includes the number of queries."""
     option = page.get_by_label(label).locator("option", has_text=re.compile(f"^{re.escape(dataset)}")).first
     option.wait_for(state="attached")
     page.get_by_label(label).select_option(value=option.get_attribute("value"))

@@ -19,7 +19,7 @@ TRIALS = 5
 
 
 def test_a_network_is_studied(visit: Visit, prepared: Prepared) -> None:
-    """The form proposes the parameters of a network, whole lists of layers among them, and sends them."""
+    """The form proposes and sends the parameters of a network, including lists of layers."""
     dataset_id = prepared.dataset("learnt from.csv", 1)
     page = visit.open(f"/studies/new?dataset={dataset_id}")
     form = page.locator("#new-study:not([aria-busy])")
@@ -46,7 +46,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
     dataset_id = prepared.dataset("learnt from.csv", 1)
     page = visit.open(f"/studies/new?dataset={dataset_id}")
     form = page.locator("#new-study:not([aria-busy])")
-    form.get_by_label("Study", exact=True).fill("small")
+    form.get_by_label("Study name", exact=True).fill("small")
     form.get_by_label("Model name").fill("studied")
     form.get_by_label("Iterations", exact=True).fill("4")
     form.get_by_label("Leaves per tree, to").fill("12")
@@ -90,7 +90,7 @@ def test_a_study_is_submitted_and_concludes(visit: Visit, prepared: Prepared) ->
 
 
 def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepared) -> None:
-    """The buttons do what they say: nothing new is tried while it pauses, or after it is cancelled."""
+    """A study starts no new trial while it is paused or after it is cancelled."""
     study = prepared.study("long", trials=1_000)
     page = visit.open(f"/studies/{study}")
     status = page.locator(".job-heading .status")
@@ -117,18 +117,18 @@ def test_a_study_is_paused_extended_and_cancelled(visit: Visit, prepared: Prepar
     page.route("**/studies", lambda route: held.append(route))
     asked: list[Route] = []
     page.route("**/trials?*", lambda route: asked.append(route))
-    # Playwright evaluates nothing in a page that is being left.
+    # Playwright cannot evaluate scripts during a navigation.
     with page.expect_request("**/trials?*"):
         page.evaluate(_SEEN_AGAIN)
     before = len(visit.requests)
     page.get_by_role("button", name="Delete the study").click()
-    # Nor may an answer that is under way find the study gone.
+    # A pending request must not find the study deleted either.
     for _ in range(2):
         page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))
     assert [request.method for request in visit.requests[before:] if study in request.url] == []
     with page.expect_request(f"{visit.url}/studies"):
         asked[0].continue_()
-    # The page that is about to be left must not ask for a study that is gone, also when it is seen again.
+    # The page must not request the deleted study before the navigation, also when it becomes visible.
     before = len(visit.requests)
     for _ in range(2):
         page.wait_for_event("request", lambda request: request.url.endswith("/healthz"))

@@ -1,4 +1,4 @@
-"""From nothing to a tested model without leaving the dashboard."""
+"""Trainings on the dashboard, from synthetic data to a tested model."""
 
 import re
 
@@ -17,9 +17,9 @@ METRIC_INTERVAL = 2
 TRUNCATION_LEVEL = 5
 
 
-@pytest.mark.slow  # `test_story` watches one, and `test_polling` how pages follow
+@pytest.mark.slow  # `test_story` watches a training, and `test_polling` tests updates
 def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit, prepared: Prepared) -> None:
-    """A user makes data, submits a training, and sees progress, curve and tested metrics live."""
+    """The user creates data and starts a training; the page shows progress, curve and test metrics."""
     make_dataset(visit, "watched", queries=400, seed=1)
     prepared.synthetic("held back", queries=100, seed=2)
     page = fill_training(visit, dataset="watched", model="watched", iterations=ITERATIONS, test="held back")
@@ -50,7 +50,7 @@ def test_a_training_is_watched_from_the_form_to_its_metrics(visit: Visit, prepar
 
 @pytest.mark.slow
 def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit, prepared: Prepared) -> None:
-    """Choices and a gain list reach the job as typed; the loss has a curve, which is never the first."""
+    """Options and a gain list reach the job as typed, and the curve of the loss is not the first."""
     prepared.synthetic("in detail", queries=100, seed=3)
     page = fill_training(visit, dataset="in detail", model="in-detail", iterations=SHORT_ITERATIONS)
     page.locator("#loss").select_option("ndcg-loss2++")
@@ -93,7 +93,7 @@ def test_a_loss_is_set_up_in_detail_and_its_curve_seen(visit: Visit, prepared: P
 
 
 def _distinct_bar_values(page: Page, job_id: str, wanted: int) -> list[int]:
-    """Wait until the job's bar has shown that many different counts, and return them as seen."""
+    """Wait until the job's bar has shown this number of different values, and return them."""
     counts = page.evaluate(
         """async ([id, wanted]) => {
             const seen = [];
@@ -113,7 +113,7 @@ def _distinct_bar_values(page: Page, job_id: str, wanted: int) -> list[int]:
 
 
 def test_a_running_job_is_cancelled_from_its_page(visit: Visit, prepared: Prepared) -> None:
-    """Pressing Cancel ends a running job; its curve so far stays, and the button goes."""
+    """Cancel ends a running job; its curve stays, and the button disappears."""
     prepared.synthetic("cancelled", queries=400)
     page = fill_training(visit, dataset="cancelled", model="cancelled", iterations=20_000)
     start_training(page)

@@ -27,7 +27,7 @@ DROP = """([names]) => {
 
 
 def test_an_uploaded_file_is_followed_to_its_statistics(visit: Visit) -> None:
-    """Sending a file opens its page, which shows how the reading goes and then what is in it."""
+    """The upload opens the dataset's page, which shows progress and then the statistics."""
     page = upload(visit, file=("good.txt.gz", gzip.compress(letor_text(8).encode())))
     wait_until_read(page)
     expect(page.get_by_role("heading", name="good.txt.gz")).to_be_visible()
@@ -35,8 +35,8 @@ def test_an_uploaded_file_is_followed_to_its_statistics(visit: Visit) -> None:
     expect(page.locator(".job-meta")).to_contain_text("LETOR text")
 
 
-def test_a_broken_file_is_told_by_lines_and_columns(visit: Visit) -> None:
-    """Every mistake stands in a table with line, column, what was expected and what was found, as text."""
+def test_a_broken_file_has_problems_by_line_and_column(visit: Visit) -> None:
+    """Every mistake has a row with line, column, the expected and the found value, as text."""
     page = upload(visit, file=("broken.txt", broken_text(FAULTS)))
     wait_until_read(page, "invalid")
     table = page.get_by_role("region", name="Problems by place")
@@ -52,8 +52,8 @@ def test_a_broken_file_is_told_by_lines_and_columns(visit: Visit) -> None:
     expect(page.locator(".more-faults")).to_have_count(0)
 
 
-def test_of_very_many_mistakes_the_first_are_told(visit: Visit) -> None:
-    """A hundred mistakes are listed, with a word that there are more; the list of datasets leads to them."""
+def test_the_first_of_very_many_mistakes_are_listed(visit: Visit) -> None:
+    """The page lists a hundred mistakes and mentions more; the list of datasets links to the page."""
     page = upload(visit, file=("very broken.txt", broken_text(TOO_MANY_FAULTS)))
     dataset_id = wait_until_read(page, "invalid")
     expect(page.locator(".faults tbody tr")).to_have_count(MOST_FAULTS)
@@ -65,7 +65,7 @@ def test_of_very_many_mistakes_the_first_are_told(visit: Visit) -> None:
 
 
 def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
-    """Three files become three datasets, whose pages lead to each other."""
+    """Three files become three datasets, whose pages link to each other."""
     page = visit.open("/datasets#add")
     choose_files(
         page,
@@ -86,7 +86,7 @@ def test_parts_of_a_split_come_in_one_upload(visit: Visit) -> None:
 
 
 def test_dropped_files_go_where_their_names_say(visit: Visit) -> None:
-    """Files dropped together are parted by their names, LightGBM's query files included, and can be sent."""
+    """Files dropped together are assigned to fields by name, including LightGBM's query files, and sent."""
     page = visit.open("/datasets#add")
     rows = "1 0:0.5 1:2\n0 0:0.25 1:3\n"
     dropped = {"rank.test": rows, "rank.train.query": "1\n1\n", "rank.train": rows, "rank.test.query": "2\n"}
@@ -103,7 +103,7 @@ def test_dropped_files_go_where_their_names_say(visit: Visit) -> None:
 
 
 def test_options_of_reading_are_sent(visit: Visit) -> None:
-    """Format, treatment of scattered queries and the meaning of columns reach the reader."""
+    """The reader gets the format, the treatment of scattered queries and the roles of columns."""
     page = visit.open("/datasets#add")
     table = table_text().replace("label", "verdict", 1).replace("query_id", "asked", 1)
     choose_files(page, file=("odd names.csv", table))
@@ -137,7 +137,7 @@ def test_options_of_reading_are_sent(visit: Visit) -> None:
 
 
 def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
-    """A missing file, and one column with two meanings, are each explained at their field."""
+    """A missing file, and one column with two roles, are explained at their fields."""
     visit.refusals_expected = True
     page = visit.open("/datasets#add")
     page.get_by_role("button", name="Upload").click()
@@ -155,7 +155,7 @@ def test_what_the_server_refuses_is_shown_at_the_field(visit: Visit) -> None:
 
 @pytest.mark.parametrize("own_page", [True])
 def test_an_upload_is_stopped(visit: Visit) -> None:
-    """An upload shows how far it is, and ends when told to, leaving the form as it was."""
+    """An upload shows its progress; Stop ends it and keeps the form's values."""
     page = visit.open("/datasets#add")
     choose_files(page, file=("large.txt", b"0 qid:1 1:0\n" * 400_000))
     page.context.new_cdp_session(page).send(
@@ -172,7 +172,7 @@ def test_an_upload_is_stopped(visit: Visit) -> None:
 
 
 def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path) -> None:
-    """Its parts become datasets; a folder that may not be read is refused beside the field."""
+    """The parts of a folder become datasets; a folder without permission is refused beside the field."""
     fold = data_root / "web" / "Fold1"
     fold.mkdir(parents=True)
     for seed, name in enumerate(("train.txt", "vali.txt")):
@@ -191,7 +191,7 @@ def test_a_folder_of_the_service_is_read_in_place(visit: Visit, data_root: Path)
 
 
 def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
-    """Mistakes stand by cause and the name of their column; ignoring it makes the dataset ready."""
+    """Problems are listed by cause and column; without the column, the dataset becomes ready."""
     rows = "".join(f"q{row // 3},{row % 2},{row}.5,{'free' if row % 4 == 0 else row}\n" for row in range(60))
     page = upload(visit, file=("prices.csv", f"query_id,label,bm25,price\n{rows}"))
     wait_until_read(page, "invalid")
@@ -214,7 +214,7 @@ def test_a_table_is_read_again_without_a_column(visit: Visit) -> None:
 
 
 def test_judgments_alone_are_not_trained_on(visit: Visit) -> None:
-    """Qrels have no features: no link to train on them, and no number beside the view of features."""
+    """Qrels have no features, so the page has no link to train and no number of features."""
     page = upload(visit, file=("judged.qrels", "q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 1\n"))
     wait_until_read(page)
     expect(page.get_by_role("link", name="Rankings of this dataset")).to_be_visible()
@@ -226,7 +226,7 @@ MISTAKE = 12
 
 
 def _odd_table(width: int) -> str:
-    """Write judgments under unusual names; a line has another number of cells than the header's seven."""
+    """Write judgments with unusual column names; one line has a different number of cells than the header."""
     lines = ["grade,search,sku,bm25,price,clicks,market"]
     for row in range(60):
         cells = [
@@ -243,7 +243,7 @@ def _odd_table(width: int) -> str:
 
 
 def test_roles_are_guessed_before_the_upload(visit: Visit) -> None:
-    """Ten rows are shown with a select a column; what was guessed is read without a word from the user."""
+    """The form shows ten rows and a select per column, and the guessed roles apply without a change."""
     page = visit.open("/datasets#add")
     choose_files(page, file=("odd.csv", _odd_table(7)))
     guessed = {"grade": "label", "search": "query", "sku": "document", "bm25": "features"}
@@ -268,7 +268,7 @@ def test_roles_are_guessed_before_the_upload(visit: Visit) -> None:
 
 
 def test_a_broken_file_is_mended_in_place(visit: Visit) -> None:
-    """The broken line is shown before and after the upload; the corrected file takes its dataset's place."""
+    """The broken line is shown before and after the upload; the corrected file replaces its dataset."""
     page = visit.open("/datasets#add")
     choose_files(page, file=("mended.csv", _odd_table(6)))
     expect(page.locator("#roles")).to_contain_text(f"Line {MISTAKE} has 6 columns, 7 expected")
@@ -300,7 +300,7 @@ def test_a_broken_file_is_mended_in_place(visit: Visit) -> None:
 
 
 def test_json_lines_are_refused_before_the_upload(visit: Visit) -> None:
-    """A format that the service does not read is named when the file is chosen."""
+    """The form names the unsupported format as soon as the file is chosen."""
     page = visit.open("/datasets#add")
     choose_files(page, file=("rows.jsonl", '{"query_id": "q1", "label": 1}\n'))
     expect(page.locator("#roles")).to_contain_text("JSON lines cannot be read")

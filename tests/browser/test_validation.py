@@ -1,6 +1,6 @@
-"""A grid judged by its validation data; datasets proposed for what is measured; results on the overview.
+"""Grids compared by validation data, proposed test datasets, and results on the overview.
 
-The grids stay on record: tests of short lists come before.
+The grids remain in the store; tests of short lists run before these.
 """
 
 import re
@@ -33,7 +33,7 @@ def _compare(visit: Visit, grid: Grid, after: str = "") -> Page:
 
 @pytest.mark.slow
 def test_a_grid_of_60_is_judged_by_validation(visit: Visit, grid: Grid) -> None:
-    """The best first, in the table and the figure; those that cannot be told from it are grey."""
+    """Table and figure list the best first; trainings without a significant difference are grey."""
     page = _compare(visit, grid)
     rows = page.locator(".compared tbody tr")
     expect(rows).to_have_count(60)
@@ -51,8 +51,8 @@ def test_a_grid_of_60_is_judged_by_validation(visit: Visit, grid: Grid) -> None:
     visit.photograph("grid-by-validation")
 
 
-def test_lines_are_told_apart(visit: Visit, grid: Grid) -> None:
-    """Names lose what all begin with; a row under the pointer highlights its line; smoothing is kept."""
+def test_lines_are_distinguishable(visit: Visit, grid: Grid) -> None:
+    """Names omit their common prefix, a row under the pointer highlights its line, and smoothing is kept."""
     page = _compare(visit, grid)
     names = page.locator(".line-chips li a").all_inner_texts()
     assert len(set(names)) == 20
@@ -80,7 +80,7 @@ def test_lines_are_told_apart(visit: Visit, grid: Grid) -> None:
 
 
 def test_the_best_is_compared_with_the_champion(visit: Visit, grid: Grid, store: Store) -> None:
-    """With one click, on the data that both were tested on; without a champion that is said."""
+    """One click compares on the data that both were tested on; without a champion the page explains it."""
     other = finished_grid(store, name="unled", size=3)
     page = _compare(visit, other)
     expect(page.get_by_text("unled has no champion yet")).to_be_visible()
@@ -101,13 +101,13 @@ def test_the_best_is_compared_with_the_champion(visit: Visit, grid: Grid, store:
 @pytest.mark.parametrize("look", [("dark", PHONE)])
 def test_phones_scroll_in_one_direction(visit: Visit, grid: Grid, store: Store, look: Look) -> None:
     """Neither the grid nor an overview with long names is wider than the page."""
-    finished_grid(store, name="a-name-of-a-model-that-somebody-thought-about-for-a-long-while", size=2)
+    finished_grid(store, name="a-name-of-a-model-that-someone-thought-about-for-a-long-while", size=2)
     with store.begin() as tx:
-        tx.aliases.move("a-name-of-a-model-that-somebody-thought-about-for-a-long-while", "champion", 1)
+        tx.aliases.move("a-name-of-a-model-that-someone-thought-about-for-a-long-while", "champion", 1)
     page = _compare(visit, grid)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE
     page = visit.open("/")
-    expect(page.locator("#champions")).to_contain_text("somebody")
+    expect(page.locator("#champions")).to_contain_text("someone")
     visit.settle()
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE
 
@@ -115,7 +115,7 @@ def test_phones_scroll_in_one_direction(visit: Visit, grid: Grid, store: Store, 
 def test_the_overview_tells_verdicts_and_trends(
     visit: Visit, prepared: Prepared, grid: Grid, store: Store
 ) -> None:
-    """What was compared and promoted last, and how the champion's metric went over its versions."""
+    """The overview shows the last comparison and promotion, and the champion's metric by version."""
     sentence = "judged:2 is worse than judged:1 by ndcg@10"
     with store.begin() as tx:
         tx.aliases.move("judged", "champion", 60)
@@ -146,7 +146,7 @@ def test_the_overview_tells_verdicts_and_trends(
 
 
 def test_failures_are_dismissed_in_this_browser(visit: Visit, store: Store) -> None:
-    """They are gone after a reload, too, until another job fails."""
+    """Dismissed failures stay hidden after a reload, until another job fails."""
     job_id = histories.failed(store, "Time limit", "It ran for its limit of 60 s.", {"seconds": 60})
     page = visit.open("/")
     line = page.locator("#failures")
@@ -164,7 +164,7 @@ def test_failures_are_dismissed_in_this_browser(visit: Visit, store: Store) -> N
 
 
 def test_forms_propose_the_test_data(visit: Visit, prepared: Prepared, grid: Grid, store: Store) -> None:
-    """Not the newest dataset; what does not fit is disabled with the reason, and stands last."""
+    """The form proposes the models' test data; unsuitable datasets come last, disabled and with a reason."""
     reference, test_id = prepared.model(1), prepared.test_data()
     newest = prepared.upload(
         "newer, without its features.csv", b"query_id,document_id,label,x\nq,d1,1,2\nq,d2,0,1\n"

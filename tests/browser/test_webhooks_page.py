@@ -1,4 +1,4 @@
-"""Webhooks: made, tested and followed on their page."""
+"""The page of webhooks: creation, tests, deliveries and deletion."""
 
 import threading
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class _Receiver(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def receiver() -> Iterator[str]:
-    """A receiver that takes whatever comes."""
+    """The URL of a receiver that accepts every request."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Receiver) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/hook"
@@ -34,8 +34,8 @@ def receiver() -> Iterator[str]:
 
 @LOOKS
 def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look: Look) -> None:
-    """Its secret is shown once, a test says what the receiver answered, and deliveries are listed."""
-    visit.refusals_expected = True  # of a webhook without a URL
+    """The secret is shown once, a test reports the receiver's answer, and deliveries are listed."""
+    visit.refusals_expected = True  # the form sends a webhook without a URL
     page = visit.open("/settings/webhooks")
     page.get_by_role("button", name="Add a webhook").click()
     dialog = page.get_by_role("dialog")
@@ -46,7 +46,9 @@ def test_a_webhook_is_made_tested_and_deleted(visit: Visit, receiver: str, look:
     assert visit.barriers() == []
     visit.photograph(f"webhook-form-{look[0]}-{look[1]}")
     dialog.get_by_role("button", name="Add", exact=True).click()
-    expect(page.get_by_role("region", name="Secret").locator("pre")).to_contain_text("whsec_")
+    secret = page.get_by_role("region", name="Secret")
+    expect(secret.locator("pre")).to_contain_text("whsec_")
+    expect(secret.get_by_role("button", name="Copy the secret", exact=True)).to_be_visible()
     card = page.locator("[data-webhook]").filter(has_text=f"-{look[0]}")
     card.get_by_role("button", name="Send a test").click()
     expect(card).to_contain_text("The receiver answered 200")

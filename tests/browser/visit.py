@@ -1,4 +1,4 @@
-"""A page under watch."""
+"""A page whose requests and errors a test watches."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, e
 
 from tests.browser.barriers import barriers
 
-# The first job waits for the worker to compile its kernels: 80 s on two busy cores.
+# The first job waits until the worker has compiled its kernels: 80 s on two busy cores.
 PATIENCE_MILLISECONDS = 200_000
 expect.set_options(timeout=PATIENCE_MILLISECONDS)
 
 Look = tuple[Literal["light", "dark"], int]
 DESK, PHONE = 1280, 390
-# For flows whose rule is the same in every look. A dark phone has the least room; `test_appearance` looks at
-# pages in light, on a desk, too.
+# For flows that are equal in every look. A phone has the least room; `test_appearance` tests pages in light
+# and in desktop width, too.
 LOOKS = pytest.mark.parametrize(
     "look", [("dark", PHONE), pytest.param(("light", DESK), marks=pytest.mark.slow)], ids=["dark", "light"]
 )
@@ -27,32 +27,32 @@ LOOKS = pytest.mark.parametrize(
 
 @dataclass
 class Visit:
-    """A page under watch: what it asked the network for and what it complained about."""
+    """A watched page: its requests and its complaints."""
 
     page: Page
     url: str
-    # The folder for pictures, which cost a third of a second each; None where nobody looks at them.
+    # The folder for screenshots, which take a third of a second each; None for no screenshots.
     screenshots: Path | None
     requests: list[Request] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-    # Chromium logs every refused fetch as an error; a test that provokes refusals says so.
+    # Chromium logs every refused fetch as an error; a test that provokes refusals sets this.
     refusals_expected: bool = False
 
     def open(self, path: str) -> Page:
-        """Go to a page of the dashboard."""
+        """Open a page of the dashboard."""
         self.page.goto(self.url + path)
         return self.page
 
     def settle(self) -> None:
-        """Wait until nothing that is to be seen is still being fetched."""
+        """Wait until all visible parts of the page have loaded."""
         self.page.wait_for_function(
             "() => ![...document.querySelectorAll('main [aria-busy]')].some((part) => part.checkVisibility())"
         )
 
     def photograph(self, name: str) -> None:
-        """Keep a picture of the whole page where pictures are wanted.
+        """Save a screenshot of the whole page if screenshots are requested.
 
-        It is taken from the top, because the bar of the page stays where the window is.
+        The screenshot starts at the top, because the bar of the page stays at the top of the window.
         """
         if self.screenshots is None:
             return
@@ -60,7 +60,7 @@ class Visit:
         self.page.screenshot(path=self.screenshots / f"{name}.png", full_page=True)
 
     def fit(self, name: str, widths: Sequence[int] = (DESK, PHONE)) -> None:
-        """Wait until the page fits each width without sideways scrolling; keep pictures in light and dark.
+        """Wait until the page fits each width without sideways scrolling; save screenshots in light and dark.
 
         Args:
             name: Name of the pictures.
@@ -71,40 +71,40 @@ class Visit:
         assert size is not None
         for width in widths:
             page.set_viewport_size({"width": width, "height": 900})
-            # Charts follow the window a moment later.
+            # Charts resize shortly after the window.
             page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
             for scheme in ("light", "dark") if self.screenshots else ():
                 page.emulate_media(color_scheme=scheme)
-                page.wait_for_timeout(800)  # charts follow the scheme, too
+                page.wait_for_timeout(800)  # charts change to the scheme, too
                 self.photograph(f"{name}-{scheme}-{width}")
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(size)
 
     def barriers(self, within: str | None = None, *, every_text: bool = False) -> list[str]:
-        """List what axe-core finds that keeps people out: the rule, and where it is broken.
+        """List the rules of axe-core that the page violates, and the elements that violate them.
 
         Args:
-            within: The selector of the part to look at; the whole page without.
-            every_text: Whether to measure the contrast of texts that look like one that has passed, too.
+            within: Selector of the part to check; None checks the whole page.
+            every_text: Whether to measure the contrast of a text that looks like another one that has passed.
         """
         return barriers(self.page, within, every_text=every_text)
 
     def watch_error(self, error: Error) -> None:
-        """Take note of what a script did not catch."""
+        """Record an error that a script did not catch."""
         self.complaints.append(str(error))
 
     def watch_request(self, request: Request) -> None:
-        """Take note of what is asked for."""
+        """Record a request."""
         self.requests.append(request)
 
     def watch_console(self, message: ConsoleMessage) -> None:
-        """Take note of errors and warnings."""
+        """Record errors and warnings."""
         refused = "Failed to load resource" in message.text
         if message.type in {"error", "warning"} and not (refused and self.refusals_expected):
             self.complaints.append(f"{message.type}: {message.text} ({message.location})")
 
     def foreign_requests(self) -> list[str]:
-        """List the requests that left this machine."""
+        """List the requests to other machines."""
         return [
             r.url
             for r in self.requests
@@ -114,7 +114,7 @@ class Visit:
 
 
 def new_page(browser: Browser, *, ignore_https_errors: bool = False) -> Page:
-    """Open a page that shares nothing with others; without animations, which redraw while a test waits."""
+    """Open a page with separate storage and without animations, which redraw while a test waits."""
     context = browser.new_context(reduced_motion="reduce", ignore_https_errors=ignore_https_errors)
     context.set_default_timeout(PATIENCE_MILLISECONDS)
     return context.new_page()
@@ -122,7 +122,7 @@ def new_page(browser: Browser, *, ignore_https_errors: bool = False) -> Page:
 
 @contextmanager
 def watched(page: Page, url: str, screenshots: Path | None) -> Iterator[Visit]:
-    """Watch a page; at the end nothing may have gone wrong in it or left this machine."""
+    """Watch a page; at the end, require that it had no errors and sent no request to other machines."""
     visit = Visit(page, url, screenshots)
     page.on("request", visit.watch_request)
     page.on("console", visit.watch_console)

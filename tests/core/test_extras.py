@@ -82,7 +82,7 @@ json.dump(errors, sys.stdout)
 
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What each case raises in a process that has none of the packages."""
+    """The errors of each case in a process that has none of the packages."""
     folder = str(tmp_path_factory.mktemp("data"))
     cases = [(package, code.format(folder=folder)) for package, code, _, _ in CASES]
     command = [sys.executable, "-c", _RUN]
@@ -96,7 +96,7 @@ def errors(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     "place", range(len(CASES)), ids=[f"{package}-{what}" for package, _, what, _ in CASES]
 )
 def test_an_absent_package_is_named_with_its_extra(errors: list[str], place: int) -> None:
-    """Everything else is imported without it, and the error says how to install it."""
+    """Everything else is imported without the package, and the error has the command that installs it."""
     _, _, what, extra = CASES[place]
     assert errors[place] == (
         f"ExtraMissing: {what} needs an optional package; install it with"

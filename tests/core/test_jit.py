@@ -25,7 +25,7 @@ print(whole(1))
 
 
 @pytest.mark.long
-def test_a_changed_callee_in_another_file_is_compiled_anew(
+def test_a_changed_callee_in_another_file_is_compiled_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numba itself would load the caller with the old callee merged into it."""
@@ -124,7 +124,7 @@ print(sum(dimensions.stats.cache_misses.values()))
 
 
 @pytest.mark.long
-def test_processes_that_compile_one_kernel_at_once_lose_none(
+def test_processes_that_compile_one_kernel_at_the_same_time_lose_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Numba alone would write an index that lacks some signatures, or gives two of them one file."""

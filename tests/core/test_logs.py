@@ -73,7 +73,7 @@ raise ValueError("raised")
 
 @pytest.mark.long
 def test_nothing_but_json_leaves_a_process() -> None:
-    """What is printed, warned of or raised is a message, and a traceback is within one."""
+    """Output, warnings and errors are log messages, and a traceback is within one."""
     done = subprocess.run(
         [sys.executable, "-P", "-c", SPEAKS],
         env=os.environ | {"RANKERY_LOG_FORMAT": "json"},
@@ -83,11 +83,11 @@ def test_nothing_but_json_leaves_a_process() -> None:
     assert (done.returncode, done.stdout) == (1, "")
     lines = [json.loads(line) for line in done.stderr.splitlines()]
     assert all({"event", "level", "logger", "timestamp"} <= line.keys() for line in lines)
-    said = {line["event"]: line for line in lines}
-    assert said["printed"]["logger"] == said["in two lines"]["logger"] == "stdout"
-    assert said["written in parts"]["level"] == "warning"
-    assert any("UserWarning: warned of" in event for event in said)
-    assert any(event.startswith("[LightGBM]") for event in said)
+    by_event = {line["event"]: line for line in lines}
+    assert by_event["printed"]["logger"] == by_event["in two lines"]["logger"] == "stdout"
+    assert by_event["written in parts"]["level"] == "warning"
+    assert any("UserWarning: warned of" in event for event in by_event)
+    assert any(event.startswith("[LightGBM]") for event in by_event)
     raised = [line["exception"] for line in lines if line["event"] == "unhandled exception"]
     assert "ZeroDivisionError" in raised[0]
     assert "ValueError: raised" in raised[1]
@@ -121,7 +121,7 @@ def test_no_value_begins_an_object(logged: Logged, line_break: str) -> None:
 
 
 def test_no_value_passes_for_another_field(logged: Logged) -> None:
-    """On a console a value with spaces or equals signs stands in quotes."""
+    """On a console a value with spaces or equals signs is quoted."""
     _, stream = logged("console")
     structlog.stdlib.get_logger("tests.logs").info("request", path="/x status=200", agent='"a')
     assert "path='/x status=200'" in stream.getvalue()
@@ -142,7 +142,7 @@ def test_a_traceback_forges_nothing(logged: Logged, log_format: LogFormat) -> No
 
 
 def test_local_variables_are_not_shown(logged: Logged) -> None:
-    """A traceback tells where, not what was in the variables there."""
+    """A traceback has places in the code, without values of variables."""
     logger, stream = logged("console")
     hidden = "".join(["rather ", "private"])
     try:
@@ -167,7 +167,7 @@ def test_local_variables_are_not_shown(logged: Logged) -> None:
     ],
 )
 def test_secrets_are_left_out(logged: Logged, log_format: LogFormat, text: str, hidden: str) -> None:
-    """Of whatever field, message or traceback they are part."""
+    """Secrets are left out of any field, message and traceback."""
     logger, stream = logged(log_format)
     ours = structlog.stdlib.get_logger("tests.logs")
     ours.info(text, reason=text, nested=[{"reason": text}])

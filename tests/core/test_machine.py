@@ -112,13 +112,13 @@ def _groups(folder: Path, membership: str, files: dict[str, str]) -> ControlGrou
 def test_limits_are_those_of_the_tightest_group(
     tmp_path: Path, membership: str, files: dict[str, str], cpus: float, memory_bytes: float
 ) -> None:
-    """Of both versions, with the groups above, whatever path the container knows itself by."""
+    """Limits of both versions and of parent groups count, whatever path the container has."""
     groups = _groups(tmp_path, membership, files)
     assert (groups.cpus(), groups.memory_bytes()) == (cpus, memory_bytes)
 
 
 def test_threads_come_from_the_quota_and_the_affinity(tmp_path: Path) -> None:
-    """Whichever is less; a part of a processor is a thread, and nobody gets none."""
+    """The smaller number applies; a part of a processor is a thread, and the minimum is one."""
     allowed = len(os.sched_getaffinity(0))
     for quota, threads in ((1, 1), (100_000, 1), (100_001, min(2, allowed)), (100_000 * 1_000, allowed)):
         groups = _groups(tmp_path, "0::/\n", {"cpu.max": f"{quota} 100000"})
@@ -127,7 +127,7 @@ def test_threads_come_from_the_quota_and_the_affinity(tmp_path: Path) -> None:
 
 
 def test_memory_is_that_of_the_machine_or_the_container(tmp_path: Path) -> None:
-    """Whichever is less."""
+    """The smaller size applies."""
     machine = available_memory_bytes(ControlGroups(tmp_path / "nowhere", tmp_path / "nowhere"))
     assert machine is not None
     assert machine % 1024 == 0
@@ -188,7 +188,7 @@ def test_a_container_of_one_processor_computes_in_one_thread(one_processor: Path
 
 
 def test_threads_that_were_chosen_stay() -> None:
-    """By the environment for one library, and by a user's setting for all."""
+    """A library's environment variable sets its threads, and a user's setting sets all."""
     environment = {"OMP_NUM_THREADS": "7"}
     limit_threads(environment, requested=1_000)
     assert environment == {"OMP_NUM_THREADS": "7", "OPENBLAS_NUM_THREADS": "1000"}

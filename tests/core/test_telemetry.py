@@ -60,7 +60,7 @@ def test_a_receiver_that_is_away_stops_nothing() -> None:
 
 @pytest.mark.long
 def test_an_absent_package_is_named() -> None:
-    """Where the extra is not installed, a line in the log says how to get it, and the process continues."""
+    """Without the extra, a line in the log has the command that installs it, and the process continues."""
     absent = "import sys; sys.modules['opentelemetry.sdk'] = None\nfrom core.telemetry import start_tracing\n"
     done = subprocess.run(
         [sys.executable, "-P", "-c", absent + "start_tracing('test')()"],

@@ -15,7 +15,7 @@ from core.warm_up import PARTS
 ROOT = Path(__file__).parents[2]
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
-# Two parts of few kernels and few imports; whoever loads them counts what was not in the cache.
+# Two parts of few kernels and few imports; a program that loads them counts what was not in the cache.
 BEGIN = """
 import gc, os, signal, sys, time
 from pathlib import Path
@@ -70,7 +70,7 @@ def run(program: str, cache: Path, **environment: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """A cache that holds the parts, and what the process that had them compiled printed; to be copied."""
+    """A cache that holds the parts, and the output of the process that compiled them; to be copied."""
     folder = tmp_path_factory.mktemp("compiled")
     return folder, run(COMPILE + LOAD, folder)
 
@@ -114,7 +114,7 @@ def test_the_process_that_asks_compiles_nothing_itself(compiled: tuple[Path, lis
 @pytest.mark.long
 @pytest.mark.slow  # tests/core/test_jit.py shows it of one kernel
 def test_two_services_share_the_work(tmp_path: Path) -> None:
-    """They start on one empty cache at once; each ends with all kernels, none of them lost."""
+    """Both services start on one empty cache at the same time; each ends with all kernels, none lost."""
     services = [start(COMPILE + LOAD, tmp_path) for _ in range(2)]
     assert [finish(service)[0] for service in services] == ["0", "0"]
 
@@ -122,7 +122,7 @@ def test_two_services_share_the_work(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.slow  # the test after it kills children, too
 def test_a_child_that_is_killed_is_replaced(tmp_path: Path) -> None:
-    """As the kernel kills it for lack of memory: a single one continues, and needs less of it."""
+    """The kernel kills children for lack of memory: a single child continues, and needs less of it."""
     program = """
 killed = []
 def report(progress):
@@ -163,7 +163,7 @@ def test_a_stop_leaves_no_child(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_a_read_only_cache_is_read(cache: Path, read_only: Callable[[Path], Path]) -> None:
-    """As in an image whose files nobody may write: what it holds is loaded."""
+    """Kernels of a cache without write permission are loaded, as in an image."""
     assert run(LOAD, read_only(cache)) == ["0", str(cache)]
 
 
@@ -200,7 +200,7 @@ def test_functions_that_run_uncompiled_mark_nothing(tmp_path: Path) -> None:
 def test_kernels_that_cannot_be_kept_run_all_the_same(
     tmp_path: Path, read_only: Callable[[Path], Path]
 ) -> None:
-    """Without any folder to write to, each process compiles for itself, and says what to do about it."""
+    """Without any folder to write to, each process compiles for itself, and logs a solution."""
     folder = read_only(tmp_path / "image")
     process = start("FEW = FEW[:1]\ncompile_kernels(FEW)\n" + LOAD, folder, XDG_CACHE_HOME=str(folder))
     printed, _ = process.communicate()
@@ -212,7 +212,7 @@ def test_kernels_that_cannot_be_kept_run_all_the_same(
 @pytest.mark.long
 @pytest.mark.slow  # the test before runs such kernels
 def test_kernels_that_are_not_kept_are_not_marked(cache: Path, read_only: Callable[[Path], Path]) -> None:
-    """As on a full disk: the next start would believe that they are there."""
+    """On a full disk, for example, a mark would make the next start expect kernels that are not there."""
     shutil.rmtree(next(cache.glob("warm-*")))
     (kernels,) = cache.glob("inspection-*")
     for index in kernels.rglob("*.nbi"):

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as addresses from "../../app/dashboard/static/page/addresses.js";
 
-test("paths are below the path of the service, other addresses stay", () => {
+test("paths get the root path of the service, and other addresses do not change", () => {
   assert.equal(addresses.urlOf("/jobs"), "/rankery/jobs");
   assert.equal(addresses.urlOf("//elsewhere.org"), "//elsewhere.org");
   assert.equal(addresses.urlOf("https://elsewhere.org"), "https://elsewhere.org");
@@ -10,7 +10,7 @@ test("paths are below the path of the service, other addresses stay", () => {
   assert.equal(addresses.serviceUrl(), "https://example.org/rankery");
 });
 
-test("names in an address are escaped, the colon of a version stays", () => {
+test("names in an address are escaped, except for the colon of a version", () => {
   assert.equal(addresses.modelPage("web:3"), "/models/web:3");
   assert.equal(addresses.modelPage("a/b?c"), "/models/a%2Fb%3Fc");
   assert.equal(addresses.queryPage("ds_1", "50% off/ü"), "/datasets/ds_1/queries/50%25%20off%2F%C3%BC");
@@ -18,7 +18,7 @@ test("names in an address are escaped, the colon of a version stays", () => {
   assert.equal(addresses.modelApi("web:3", "/trees"), "/v1/models/web%3A3/trees");
 });
 
-test("what is compared stands in the address, in its order", () => {
+test("an address lists the compared jobs or systems in order", () => {
   assert.equal(addresses.compareJobs(["job_2", "job_1"]), "/jobs/compare?job=job_2&job=job_1");
   assert.equal(
     addresses.compareWith(["web:1", "rnk_1"], "ds_1"),
@@ -27,13 +27,13 @@ test("what is compared stands in the address, in its order", () => {
   assert.equal(addresses.compareWith(["web:1"]), "/comparisons?system=web%3A1#compare");
 });
 
-test("the pageObject of a page is read as text, whatever was typed", () => {
-  assert.equal(addresses.pageObject(), "web:3");
+test("the id of the object of a page is decoded as text", () => {
+  assert.equal(addresses.pageObjectId(), "web:3");
   assert.equal(addresses.decoded("100%"), "100%");
   assert.equal(addresses.decoded("a%20b"), "a b");
 });
 
-test("the state of a page is kept behind its #, empty values are forgotten", () => {
+test("the state of a page is in the fragment of its address, without empty values", () => {
   assert.equal(addresses.hashValue("view"), "try");
   addresses.setHashValues({ view: "", tree: 7, query: "a&b" });
   assert.equal(addresses.hashValue("view"), null);
@@ -41,7 +41,7 @@ test("the state of a page is kept behind its #, empty values are forgotten", () 
   assert.equal(addresses.hashValue("query"), "a&b");
 });
 
-test("a training is begun again in the form of its kind, other jobs have none", () => {
+test("a training is repeated in the form of its kind, and other jobs have no form", () => {
   assert.equal(addresses.formFrom({ kind: "train", id: "job_1" }), "/train?from=job_1");
   assert.equal(addresses.formFrom({ kind: "auto-train", id: "job_1" }), "/train?from=job_1");
   assert.equal(addresses.formFrom({ kind: "evaluate", id: "job_1" }), null);

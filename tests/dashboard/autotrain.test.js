@@ -27,13 +27,13 @@ const CONCLUSION = {
 };
 const numbers = (candidates) => candidates.map(({ number }) => number);
 
-test("the best candidate comes first, whichever direction the metric has", () => {
+test("the best candidate is first, whichever direction the metric has", () => {
   const items = [{ value: 0.4 }, { value: 0.6 }, { value: 0.5 }];
   assert.deepEqual(numbers(labels.ranked(board(items))), [1, 2, 0]);
   assert.deepEqual(numbers(labels.ranked(board(items, { higher_is_better: false }))), [0, 2, 1]);
 });
 
-test("a candidate in training comes after those that are measured, and the others have no place", () => {
+test("a candidate in training is after the measured ones, and other candidates have no place", () => {
   const items = ["running", "stopped", "queued", "complete", "out-of-time", "not-tried"].map((status) => ({
     status,
     value: status === "complete" ? 0.4 : status === "stopped" ? 0.9 : null,
@@ -62,7 +62,7 @@ test("a sum has its row among the candidates that were measured on the same quer
   for (const conclusion of others) assert.deepEqual(numbers(labels.ranked(board(items, { conclusion }))), [0, 1, 2]);
 });
 
-test("a candidate that is tied with the best says so, and the best one does not", () => {
+test("the label of a candidate shows a tie with the best one", () => {
   const [best, tied, worse] = board([{ tied_with_best: true }, { tied_with_best: true }, {}]).items;
   assert.deepEqual(
     [best, tied, worse].map((each) => labels.positionLabel(each, best)),
@@ -79,7 +79,7 @@ test("lines are drawn for baselines of the same queries, but for random order", 
   assert.deepEqual(labels.baselineLines(null), []);
 });
 
-test("a candidate names all that decides it", () => {
+test("the description of a candidate has all of its settings", () => {
   const trees = { loss: { name: "lambdarank" }, scorer: null, hyperparameters: { num_leaves: 31 } };
   assert.equal(labels.settingsLabel(trees), "loss lambdarank, num leaves 31");
   assert.equal(labels.settingsLabel({ ...trees, hyperparameters: "auto" }), "loss lambdarank, hyperparameters auto");
@@ -87,7 +87,7 @@ test("a candidate names all that decides it", () => {
   assert.equal(labels.settingsLabel(linear), "loss ranknet, scorer linear, scorer learning rate 0.01");
 });
 
-test("folds that are to come are counted", () => {
+test("remaining folds are counted", () => {
   assert.equal(labels.foldsLabel({ folds: 4, planned_folds: 10 }), "4 of 10");
   assert.equal(labels.foldsLabel({ folds: 10, planned_folds: 10 }), "10");
   assert.equal(labels.foldsLabel({ folds: 0, planned_folds: 10 }), "–");

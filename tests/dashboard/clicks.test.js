@@ -1,7 +1,8 @@
-/** Headers of click logs, and the sample size of an interleaving. */
+/** Headers of click logs, propensities of the jobs on a log, and the sample size of an interleaving. */
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { propensityLines } from "../../app/dashboard/static/clicks/log_jobs.js";
 import { firstRecords } from "../../app/dashboard/static/forms/text_file.js";
 import { sampleSize } from "../../app/dashboard/static/interleavings/verdict.js";
 
@@ -27,4 +28,25 @@ test("The sample size is that of the service", () => {
   assert.equal(sampleSize(0.05, 0.2, 0.05), 785);
   assert.equal(sampleSize(0.05, 0.2, 0.1), 197);
   assert.equal(sampleSize(0.05, 0.2, 0.2), 50);
+});
+
+test("A training that learns propensities has a line with its title", () => {
+  const jobs = [
+    { kind: "train", title: "web", result: { propensities: [1, 0.5] } },
+    { kind: "train", title: "shop", result: { propensities: [1, 0.4] } },
+    { kind: "train", title: "uncorrected", result: {} },
+    { kind: "propensity", title: "June", result: { method: "harvesting", propensities: [1, 0.6], lower: [1, 0.5] } },
+    { kind: "propensity", title: "May", result: { method: "harvesting", propensities: [1, 0.7] } },
+    { kind: "simulate-clicks", title: "simulated", result: { truth: { propensities: [1, 0.3] } } },
+    { kind: "judge", title: "queued", result: null },
+  ];
+  assert.deepEqual(
+    propensityLines(jobs).map(({ name, kind, points }) => [name, kind, points[1].y, points[1].lower]),
+    [
+      ["dual (web)", "dots", 0.5, undefined],
+      ["dual (shop)", "dots", 0.4, undefined],
+      ["harvesting", "dots", 0.6, 0.5],
+      ["true propensities (simulation)", "reference", 0.3, undefined],
+    ],
+  );
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differingSettings, names, withoutPrefix } from "../../app/dashboard/static/jobs/compared_table.js";
+import { differingSettings, trainingLabels, withoutPrefix } from "../../app/dashboard/static/jobs/compared_table.js";
 
 const CATALOGUE = {
   losses: [{ name: "lambdarank", parameters: [{ name: "sigma", default: 1 }] }],
@@ -22,7 +22,7 @@ test("settings that are the same in all trainings are left out", () => {
   );
 });
 
-test("a default that one training names and another leaves out is no difference", () => {
+test("a default value is equal to an omitted one", () => {
   assert.deepEqual(settingsOf({ hyperparameters: { num_leaves: 31 } }, {}), []);
   assert.deepEqual(settingsOf({ hyperparameters: { num_leaves: 15 } }, {}), [["num_leaves", 15, undefined]]);
 });
@@ -46,35 +46,35 @@ test("seeds are no difference, of the training nor of its parts", () => {
   assert.deepEqual(settingsOf(spec(1), spec(2)), []);
 });
 
-test("a name given by hand comes first; trainings that differ by seed are told apart by it", () => {
+test("a name given by hand has precedence; trainings that differ only by seed are labelled with it", () => {
   const three = [
     job("job_1", { seed: 1 }),
     { ...job("job_2", { seed: 2 }), name: "by hand" },
     job("job_3", { seed: 3 }),
   ];
-  const called = names(three, differingSettings(three, CATALOGUE));
+  const called = trainingLabels(three, differingSettings(three, CATALOGUE));
   assert.deepEqual(Object.fromEntries(called), { job_1: "web, seed 1", job_2: "by hand", job_3: "web, seed 3" });
 });
 
 test("models of one name are labelled by their settings, others by their names", () => {
   const alike = [7, 15].map((leaves, index) => job(`job_${index}`, { hyperparameters: { num_leaves: leaves } }));
-  assert.deepEqual([...names(alike, differingSettings(alike, CATALOGUE)).values()], ["web: 7", "web: 15"]);
+  assert.deepEqual([...trainingLabels(alike, differingSettings(alike, CATALOGUE)).values()], ["web: 7", "web: 15"]);
   const others = [job("job_1", {}), job("job_2", { model_name: "shop" })];
-  assert.deepEqual([...names(others, []).values()], ["web", "shop"]);
+  assert.deepEqual([...trainingLabels(others, []).values()], ["web", "shop"]);
 });
 
 test("trainings that differ in nothing are numbered", () => {
   const same = [job("job_1", {}), job("job_2", {}), job("job_3", {})];
-  assert.deepEqual([...names(same, []).values()], ["web", "web (2)", "web (3)"]);
+  assert.deepEqual([...trainingLabels(same, []).values()], ["web", "web (2)", "web (3)"]);
 });
 
-test("names lose the words that all begin with, and no part of a word", () => {
+test("names lose their common first words, and no part of a word", () => {
   assert.deepEqual(shortened("shop: 0.05, 31", "shop: 0.1, 31"), ["0.05, 31", "0.1, 31"]);
   assert.deepEqual(shortened("shop", "shopping"), ["shop", "shopping"]);
   assert.deepEqual(shortened("web-small", "web-large"), ["small", "large"]);
 });
 
-test("a name that is all prefix, or alone, stays whole", () => {
+test("a name that is only the common prefix, or the only name, is not shortened", () => {
   assert.deepEqual(shortened("web: ", "web: a"), ["web: ", "a"]);
   assert.deepEqual(shortened("web: a"), ["web: a"]);
 });

@@ -22,7 +22,7 @@ const history = (iterations, train) => ({
   milliseconds: {},
 });
 
-test("only iterations that are not yet known are requested for, and joined", async () => {
+test("only iterations that are not yet known are requested, and joined", async () => {
   const read = historyReader("job_1");
   answers = [history([1, 2], { loss: [0.9, 0.8] }), history([3], { loss: [0.7] })];
   await read(job);

@@ -9,7 +9,7 @@ test("tables are named as in the papers", () => {
   assert.equal(labels.tableName("figure-2"), "Figure 2");
 });
 
-test("progress counts what has succeeded, and names what failed", () => {
+test("progress counts successes and failures", () => {
   assert.equal(labels.progressLabel(COUNTS), "–");
   assert.equal(labels.progressLabel({ ...COUNTS, planned: 13, succeeded: 3 }), "3 of 16");
   assert.equal(labels.progressLabel({ ...COUNTS, running: 2, failed: 1 }), "0 of 3, 2 running, 1 failed");
@@ -30,7 +30,7 @@ test("a difference that rounds to zero has no sign, from either side", () => {
   assert.equal(labels.signedLabel(0, "fraction"), "0.0000");
 });
 
-test("a corpus of the data's own name is told once", () => {
+test("a corpus with the name of its data is shown once", () => {
   assert.equal(labels.dataLabel({ data: "mslr", corpus: "mslr", folds: [1, 2] }), "mslr · folds 1, 2");
   assert.equal(labels.dataLabel({ data: "folder", corpus: "mslr", folds: [] }), "folder · mslr");
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boxOf } from "../../app/dashboard/static/figures/dragging.js";
 import { frameOf } from "../../app/dashboard/static/figures/frame.js";
+import { pairLabel } from "../../app/dashboard/static/figures/profiles.js";
 import { nearestStop, stopsOf, wordsOf } from "../../app/dashboard/static/figures/reading.js";
 import { exactScale, extent, linearScale } from "../../app/dashboard/static/figures/scales.js";
 import { bandPath, isolated, linePath, thinned } from "../../app/dashboard/static/figures/shapes.js";
@@ -177,4 +178,12 @@ test("a thin box selects along one axis, a point selects nothing", () => {
   assert.deepEqual(boxOf([20, 20], [25, 70], area), { ...area, top: 20, bottom: 70 });
   assert.deepEqual(boxOf([0, 20], [60, 70], area), { left: 10, right: 60, top: 20, bottom: 70 });
   assert.equal(boxOf([20, 50], [22, 52], area), null);
+});
+
+test("a pair of columns is labelled by the names of both distributions", () => {
+  const shares = [
+    ["Training data", 0.064],
+    ["Now", 0],
+  ];
+  assert.equal(pairLabel("missing", shares), "missing: Training data 6.4%, Now 0%");
 });

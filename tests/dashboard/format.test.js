@@ -22,7 +22,7 @@ test("a metric has four decimals and a minus as wide as a plus", () => {
   assert.equal(format.metric(null), "–");
 });
 
-test("what rounds to zero has no sign", () => {
+test("a value that rounds to zero has no sign", () => {
   assert.equal(format.fixed(-0.00001, 4), "0.0000");
   assert.equal(format.metric(-0), "0.0000");
 });
@@ -42,7 +42,7 @@ test("a value of any kind is short", () => {
   assert.equal(format.short(null), "–");
 });
 
-test("a part is never nothing, and an incomplete one never all", () => {
+test("a positive share is never 0%, and an incomplete share is never 100%", () => {
   assert.equal(format.percent(0, 10), "0%");
   assert.equal(format.percent(1, 100_000), "<0.1%");
   assert.equal(format.percent(64, 1000), "6.4%");
@@ -50,7 +50,7 @@ test("a part is never nothing, and an incomplete one never all", () => {
   assert.equal(format.percent(10, 10), "100%");
 });
 
-test("an incomplete part that would round to all has a decimal", () => {
+test("an incomplete share that would round to 100% has a decimal", () => {
   assert.equal(format.percent(994, 1000), "99%");
   assert.equal(format.percent(996, 1000), "99.6%");
   assert.equal(format.percent(999, 1000), "99.9%");
@@ -65,7 +65,7 @@ test("sizes have the unit in which they read best", () => {
   assert.equal(format.size(5e15), "5000 TB");
 });
 
-test("what rounds up to the next unit is said in it", () => {
+test("a size that rounds up to the next unit is shown in that unit", () => {
   assert.equal(format.size(999_999), "1.0 MB");
   assert.equal(format.size(999_600), "1.0 MB");
   assert.equal(format.size(99_960), "100 kB");

@@ -5,18 +5,18 @@ import * as labels from "../../app/dashboard/static/jobs/labels.js";
 
 const TRAINING = { kind: "train", status: "running", attempt: 1, spec: {} };
 
-test("a running training tells phase, steps and time left", () => {
+test("the progress of a running training has phase, steps and remaining time", () => {
   const progress = { phase: "training", iteration: 120, total: 1500, eta_seconds: 14 };
   assert.equal(labels.progressLabel({ ...TRAINING, progress }), "training · 120 of 1,500 · 14 s left");
   assert.equal(labels.progressLabel({ ...TRAINING, progress: null }), "starting");
 });
 
-test("its last count is not told while it stores the model", () => {
+test("the progress has no steps while a training stores its model", () => {
   const progress = { phase: "storing", iteration: 1500, total: 1500 };
   assert.equal(labels.progressLabel({ ...TRAINING, progress }), "storing");
 });
 
-test("phases without steps of their own have a share", () => {
+test("the progress of a phase without iterations is a percentage", () => {
   const progress = { phase: "binning", iteration: 1, total: 3 };
   assert.equal(labels.progressLabel({ ...TRAINING, progress }), "binning · 33%");
 });
@@ -30,16 +30,18 @@ test("a network counts epochs and batches", () => {
   );
   assert.equal(labels.iterationWord({ spec }), "epoch");
   assert.equal(labels.iterationWord({}), "iteration");
+  assert.equal(labels.iterationsHeading({ spec }), "Epochs");
+  assert.equal(labels.iterationsHeading({}), "Trees");
 });
 
-test("a waiting job tells what it waits for", () => {
+test("the label of a waiting job has the reason", () => {
   const job = { ...TRAINING, status: "queued", attempt: 0 };
   assert.equal(labels.progressLabel(job), "waiting for a worker");
   assert.equal(labels.progressLabel({ ...job, attempt: 1 }), "waiting to restart");
   assert.equal(labels.progressLabel({ ...job, resumable_from: 1200 }), "waiting to resume from iteration 1,200");
 });
 
-test("a finished training tells where it stopped and how long all attempts took", () => {
+test("a finished training has its last iteration and the time of all attempts", () => {
   const job = {
     ...TRAINING,
     status: "succeeded",
@@ -54,20 +56,27 @@ test("a finished training tells where it stopped and how long all attempts took"
   assert.equal(labels.outcomeLabel({ ...job, progress: null, started_at: null }), "did not start");
 });
 
-test("a refused promotion has not failed, and a cancelled job is not yet gone", () => {
+test("a refused promotion is not failed, and a job to cancel is cancelling until it ends", () => {
   assert.equal(labels.statusWord({ ...TRAINING, kind: "promote", status: "refused" }), "refused");
   assert.equal(labels.statusWord({ ...TRAINING, cancel_requested: true }), "cancelling");
   assert.equal(labels.statusWord({ ...TRAINING, status: "cancelled", cancel_requested: true }), "cancelled");
 });
 
-test("marks tell what is unusual", () => {
+test("marks show an unusual priority, several attempts, and a resumption", () => {
   assert.deepEqual(labels.marks({ ...TRAINING, priority: "normal" }), []);
   assert.deepEqual(labels.marks({ ...TRAINING, priority: "high", attempt: 2 }), ["high priority", "attempt 2"]);
   assert.deepEqual(labels.marks({ ...TRAINING, status: "failed", attempt: 3 }), ["3 attempts"]);
   assert.deepEqual(labels.marks({ ...TRAINING, attempts: [{}, { resumed_from: 7 }] }), ["resumed"]);
 });
 
-test("limits are told where there are any", () => {
+test("trainings resume from a checkpoint, also those that reproduce a model or are trials", () => {
+  const resumable = ["train", "reproduce", "trial", "evaluate", "ingest"].filter((kind) =>
+    labels.hasCheckpoints({ ...TRAINING, kind }),
+  );
+  assert.deepEqual(resumable, ["train", "reproduce", "trial"]);
+});
+
+test("limits are shown where there are any", () => {
   assert.equal(labels.limitLabel(TRAINING), "");
   const limits = { seconds: 3600, memory_bytes: 2e9 };
   assert.equal(labels.limitLabel({ ...TRAINING, spec: { limits } }), "at most 1 h and 2.0 GB");
@@ -77,7 +86,7 @@ test("limits are told where there are any", () => {
   );
 });
 
-test("a job leads to its result", () => {
+test("a job links to its result", () => {
   const job = (result) => ({ ...TRAINING, spec: { model_id: "mdl_1" }, result });
   assert.equal(labels.resultLink(job(null)), null);
   assert.deepEqual(labels.resultLink(job({ evaluation_id: "evl_1", ranking_id: "rnk_1" })), {
@@ -87,7 +96,7 @@ test("a job leads to its result", () => {
   assert.match(labels.resultLink(job({ inspection_id: "ins_1" })).href, /^\/models\/mdl_1#.*inspection=ins_1$/);
 });
 
-test("a reproduction tells what differed", () => {
+test("the outcome of a reproduction names the differences", () => {
   const result = { equal: false, differences: [{ what: "lightgbm", then: "4.5", now: "4.6" }] };
   assert.equal(
     labels.outcomeDetail({ kind: "reproduce", result }),
@@ -97,8 +106,8 @@ test("a reproduction tells what differed", () => {
   assert.match(labels.outcomeDetail({ kind: "reproduce", result: changed }), /the stored model has changed since/);
 });
 
-test("the time of an iteration times their number is the time that they took", () => {
-  // Diagnosed is every fifth iteration; a row has the means since the one before.
+test("the mean time of an iteration times their number is the total time", () => {
+  // Every fifth iteration is diagnosed; a row has the means since the previous one.
   const iterations = Array.from({ length: 40 }, (_, index) => 5 * (index + 1));
   const tree = iterations.map((iteration) => (iteration === 5 ? 900 : 60));
   const diagnostics = iterations.map((_, index) => (index % 2 ? 800 / 5 : null));

@@ -6,7 +6,7 @@ import { newest } from "../../app/dashboard/static/models/champions.js";
 
 const at = (second) => `2026-01-01T00:00:0${second}.5Z`;
 
-test("failures are those after the dismissed ones, the latest first", () => {
+test("failures are later than the dismissed ones, the latest first", () => {
   const jobs = [
     { id: "early", created_at: at(1), finished_at: at(2) },
     { id: "late", created_at: at(0), finished_at: at(5) },
@@ -19,7 +19,7 @@ test("failures are those after the dismissed ones, the latest first", () => {
   assert.deepEqual(ids("what another version kept"), ["late", "never begun", "early"]);
 });
 
-test("an upload whose dataset was deleted is no failure to look at", () => {
+test("a failed upload is left out after its dataset was deleted", () => {
   const upload = { id: "job", kind: "ingest", created_at: at(1), finished_at: at(2), dataset_names: { ds_1: "web" } };
   assert.deepEqual(failedSince([upload], null), [upload]);
   assert.deepEqual(failedSince([{ ...upload, dataset_names: {} }], null), []);
@@ -44,7 +44,7 @@ test("verdicts are comparisons and decided promotions, the latest first", () => 
   );
 });
 
-test("the newest version stands beside the champion where it is newer", () => {
+test("the newest version is shown beside an older champion", () => {
   const trend = { metric: "ndcg@10", versions: [1, 2, 4], values: [0.1, 0.2, 0.3] };
   assert.deepEqual(newest(trend, 2), { version: 4, value: 0.3 });
   assert.equal(newest(trend, 4), null);

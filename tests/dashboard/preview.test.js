@@ -15,7 +15,7 @@ const USUAL = {
   document_url: ["url"],
 };
 
-test("the delimiter stands most often outside of quotes", () => {
+test("the delimiter is the most frequent one outside of quotes", () => {
   assert.equal(delimiterOf("a\tb,c\td"), "\t");
   assert.equal(delimiterOf('"a,b,c";d'), ";");
   assert.equal(delimiterOf("label"), null);
@@ -69,7 +69,7 @@ const ROWS = [
   ["1", "coat", "s1", "0.2", "de", "b", "2"],
 ];
 
-test("roles are guessed by usual names, by likely ones, and by values", () => {
+test("roles are guessed from usual names, likely names, and values", () => {
   assert.deepEqual(guess.guessedRoles(HEADER, ROWS, USUAL), [
     "label",
     "query",
@@ -81,13 +81,13 @@ test("roles are guessed by usual names, by likely ones, and by values", () => {
   ]);
 });
 
-test("a number called title is a feature, and a URL identifies a document only where nothing else does", () => {
+test("a numeric title is a feature, and a URL identifies a document only without another identifier", () => {
   const header = ["label", "query", "title", "url"];
   const rows = [["1", "a", "7", "https://a.example"]];
   assert.deepEqual(guess.automaticRoles(header, rows, USUAL), ["label", "query", "features", "document"]);
 });
 
-test("the request names only what the service would not find", () => {
+test("the request has only the roles that the service would not detect", () => {
   const automatic = guess.automaticRoles(HEADER, ROWS, USUAL);
   const roles = guess.guessedRoles(HEADER, ROWS, USUAL);
   assert.deepEqual(guess.columnsOf(HEADER, automatic, automatic), {});
@@ -101,7 +101,7 @@ test("the request names only what the service would not find", () => {
   assert.deepEqual(guess.columnsOf(HEADER, roles, automatic).features, ["bm25", "weight"]);
 });
 
-test("roles of an earlier upload are found again, whatever the order of the columns", () => {
+test("roles of an earlier upload are reused, whatever the order of the columns", () => {
   const header = [...HEADER].reverse();
   const rows = ROWS.map((row) => [...row].reverse());
   const columns = { label: "rating", query: "search", ignore: ["sku", "market"] };

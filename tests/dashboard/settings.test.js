@@ -28,7 +28,7 @@ const sentence = (method, path) => {
   return [verb, id].filter(Boolean).join(" ") + owners;
 };
 
-test("an entry of the audit log says what was changed", () => {
+test("an entry of the audit log describes the change", () => {
   assert.equal(sentence("POST", "/v1/jobs"), "Added a job");
   assert.equal(sentence("POST", "/v1/jobs/job_1/cancel"), "Cancelled the job job_1");
   assert.equal(sentence("DELETE", "/v1/models/web%3A3"), "Deleted the model web:3");
@@ -43,14 +43,14 @@ test("an entry of the audit log says what was changed", () => {
   assert.equal(sentence("DELETE", "/v1/keys/key_%zz"), "Deleted the key key_%zz");
 });
 
-test("what was changed has its page as long as it is there", () => {
+test("a change links to the page of an object that still exists", () => {
   assert.equal(change({ method: "PATCH", path: "/v1/models/web%3A3" }).href, "/models/web%3A3");
   assert.equal(change({ method: "DELETE", path: "/v1/models/web%3A3" }).href, null);
   assert.equal(change({ method: "PATCH", path: "/v1/keys/key_1" }).href, null);
   assert.deepEqual([204, 422, 503].map(outcome), ["Done", "Refused", "Failed"]);
 });
 
-test("each choice of the form is read from its expression again", () => {
+test("each choice of the form is recovered from its cron expression", () => {
   for (const [repeat] of CHOICES) {
     const time = repeat === "hour" ? "00:05" : "23:05";
     assert.deepEqual(choiceOf(cronOf(repeat, time)), { repeat, time });
@@ -59,7 +59,7 @@ test("each choice of the form is read from its expression again", () => {
   assert.deepEqual(choiceOf("0 3 * * 7"), choiceOf("0 3 * * 0"));
 });
 
-test("expressions have words, those of no choice stay as they are", () => {
+test("cron expressions of a choice are described, and others are shown unchanged", () => {
   assert.equal(cronWords("30 3 * * *"), "Every day at 03:30");
   assert.equal(cronWords("0 3 * * MON-FRI"), "Monday to Friday at 03:00");
   assert.equal(cronWords("15 * * * *"), "Every hour at minute 15");

@@ -18,11 +18,11 @@ test("values are short, and a whole loss is its name", () => {
 });
 
 test("the better of two values depends on the metric", () => {
-  assert.equal(labels.comparing({ higher_is_better: true })(0.5, 0.4), true);
-  assert.equal(labels.comparing({ higher_is_better: false })(0.5, 0.4), false);
+  assert.equal(labels.isBetterFor({ higher_is_better: true })(0.5, 0.4), true);
+  assert.equal(labels.isBetterFor({ higher_is_better: false })(0.5, 0.4), false);
 });
 
-test("what judges the trials is told", () => {
+test("the validation of the trials has a label", () => {
   const words = (validation) => labels.validationLabel({ objective: { validation } });
   assert.equal(words({ folds: 5 }), "5-fold cross-validation");
   assert.equal(words({ fold_column: "market" }), "cross-validation by market");

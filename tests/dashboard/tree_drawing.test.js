@@ -12,23 +12,23 @@ const TREE = {
 };
 
 test("missing values are named on the side to which they go", () => {
-  assert.equal(drawing.answer(SPLIT, "left"), "bm25 ≤ 12.5");
-  assert.equal(drawing.answer(SPLIT, "right"), "bm25 > 12.5 or missing");
+  assert.equal(drawing.sideCondition(SPLIT, "left"), "bm25 ≤ 12.5");
+  assert.equal(drawing.sideCondition(SPLIT, "right"), "bm25 > 12.5 or missing");
   const zero = { ...SPLIT, missing: "zero", missing_goes: "left" };
-  assert.equal(drawing.answer(zero, "left"), "bm25 ≤ 12.5 or 0 or missing");
+  assert.equal(drawing.sideCondition(zero, "left"), "bm25 ≤ 12.5 or 0 or missing");
 });
 
 test("a split without a threshold asks whether the value is present", () => {
   const split = { ...SPLIT, threshold: null, missing_goes: "left" };
   assert.equal(drawing.condition(split), "is missing");
-  assert.equal(drawing.answer(split, "left"), "bm25 is missing");
-  assert.equal(drawing.answer(split, "right"), "bm25 is present");
+  assert.equal(drawing.sideCondition(split, "left"), "bm25 is missing");
+  assert.equal(drawing.sideCondition(split, "right"), "bm25 is present");
 });
 
 test("categories are enumerated", () => {
   const split = { ...SPLIT, threshold: null, categories: [1, 4], missing_goes: null };
-  assert.equal(drawing.answer(split, "left"), "bm25 in 1, 4");
-  assert.equal(drawing.answer(split, "right"), "bm25 not in 1, 4");
+  assert.equal(drawing.sideCondition(split, "left"), "bm25 in 1, 4");
+  assert.equal(drawing.sideCondition(split, "right"), "bm25 not in 1, 4");
 });
 
 test("a threshold that LightGBM takes for zero is zero", () => {
@@ -38,9 +38,9 @@ test("a threshold that LightGBM takes for zero is zero", () => {
 });
 
 test("a leaf has four digits and a sign, zero has none", () => {
-  assert.equal(drawing.added({ value: 0.045123 }), "+0.04512");
-  assert.equal(drawing.added({ value: -3 }), "−3");
-  assert.equal(drawing.added({ value: -0 }), "0");
+  assert.equal(drawing.scoreLabel({ value: 0.045123 }), "+0.04512");
+  assert.equal(drawing.scoreLabel({ value: -3 }), "−3");
+  assert.equal(drawing.scoreLabel({ value: -0 }), "0");
 });
 
 test("the facts of a node have its share of the documents", () => {
@@ -54,7 +54,7 @@ test("the facts of a node have its share of the documents", () => {
 });
 
 test("folded splits hide what is below, and a split is amid its children", () => {
-  const folded = drawing.placed(TREE, new Set(["split-0"]), false);
+  const folded = drawing.treeLayout(TREE, new Set(["split-0"]), false);
   assert.deepEqual(
     folded.nodes.map(({ key, row, level }) => [key, row, level]),
     [
@@ -64,11 +64,11 @@ test("folded splits hide what is below, and a split is amid its children", () =>
     ],
   );
   assert.deepEqual([folded.rows, folded.levels], [2, 2]);
-  assert.equal(drawing.placed(TREE, drawing.openTo(TREE, 9), false).rows, 3);
+  assert.equal(drawing.treeLayout(TREE, drawing.openTo(TREE, 9), false).rows, 3);
 });
 
 test("an outline has a row for every node", () => {
-  const { outline, rows, nodes } = drawing.placed(TREE, drawing.openTo(TREE, 9), true);
+  const { outline, rows, nodes } = drawing.treeLayout(TREE, drawing.openTo(TREE, 9), true);
   assert.deepEqual([outline, rows], [true, 5]);
   assert.deepEqual(
     nodes.map(({ row }) => row),
@@ -83,6 +83,6 @@ test("splits are opened down to a level", () => {
 });
 
 test("the largest leaf counts without its sign", () => {
-  assert.equal(drawing.largest(TREE), 2);
-  assert.equal(drawing.largest(null), 0);
+  assert.equal(drawing.largestLeaf(TREE), 2);
+  assert.equal(drawing.largestLeaf(null), 0);
 });

@@ -1,4 +1,4 @@
-"""The guide's commands of backup and restore, run on both kinds of store beside a working service."""
+"""Run the backup and restore commands of the guide on both kinds of store, while a service runs."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ class Places(NamedTuple):
     environment: dict[str, str]
 
     def elsewhere(self, data_dir: Path, database_url: str) -> "Places":
-        """Return empty places of the same kind."""
+        """Return settings of empty stores of the same kind."""
         if self.section == "folder":
             return Places(self.section, data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
         named = {
@@ -46,7 +46,7 @@ class Places(NamedTuple):
 
 @pytest.fixture(params=["folder", "servers"])
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
-    """Where the service to back up is: on SQLite and a folder, or on PostgreSQL and S3."""
+    """Stores of the service to back up: SQLite and a folder, or PostgreSQL and S3."""
     data_dir = tmp_path / "data"
     if request.param == "folder":
         return Places("folder", data_dir, {"RANKERY_DATA_DIR": str(data_dir)})
@@ -64,14 +64,14 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> Places:
 
 @pytest.fixture
 def elsewhere(places: Places, tmp_path: Path, request: pytest.FixtureRequest) -> Places:
-    """Empty places of the same kind."""
+    """Settings of empty stores of the same kind."""
     if places.section == "folder":
         return places.elsewhere(tmp_path / "elsewhere", "")
     postgres: PostgresServer = request.getfixturevalue("postgres")
     return places.elsewhere(tmp_path / "elsewhere", postgres.new_database())
 
 
-def test_what_was_committed_is_restored_elsewhere(
+def test_committed_data_is_restored_to_other_stores(
     places: Places, elsewhere: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The restored service has the same lists and scores; uncommitted writes are absent."""
@@ -98,7 +98,7 @@ def _set(monkeypatch: pytest.MonkeyPatch, places: Places) -> None:
 
 
 def _answers(places: Places) -> list[object]:
-    """Return the lists, and scores that need the bytes of artifacts."""
+    """Return the listed objects, and scores that are computed from stored artifacts."""
     application = create_app(ApiSettings(data_dir=places.data_dir, broker_url=NO_BROKER))
     body = {"queries": [{"id": "q", "documents": DOCUMENTS}]}
     with TestClient(application, base_url="http://127.0.0.1") as client:
@@ -110,10 +110,10 @@ def _answers(places: Places) -> list[object]:
 
 
 @pytest.mark.slow
-def test_a_backup_of_a_running_service_is_restored_elsewhere(
+def test_a_backup_of_a_running_service_is_restored_to_other_stores(
     places: Places, elsewhere: Places, tmp_path: Path
 ) -> None:
-    """The restored service has the same lists and scores, and nothing of later changes."""
+    """The restored service has the same lists and scores, without changes after the backup."""
     with EmbeddedStack(places.data_dir, environment=places.environment) as stack, Client(stack.url) as client:
         dataset = client.synthetic_dataset(30, seed=1, name="train").wait()
         client.train("web", dataset, "lambdarank", hyperparameters={"num_iterations": 5}).wait()
@@ -132,7 +132,7 @@ def test_a_backup_of_a_running_service_is_restored_elsewhere(
 
 
 def lists_and_scores(client: Client) -> dict[str, object]:
-    """Return the lists, and scores that need the bytes of artifacts."""
+    """Return the listed objects, and scores that are computed from stored artifacts."""
     (query,) = client.rank("web", [{"id": "q", "documents": DOCUMENTS}]).queries
     return {
         "datasets": [dataset.id for dataset in client.datasets()],
@@ -143,7 +143,7 @@ def lists_and_scores(client: Client) -> dict[str, object]:
 
 
 def run(section: str, environment: Mapping[str, str], folder: Path) -> None:
-    """Run a section's commands as somebody at a shell would."""
+    """Run the commands of a section in a shell."""
     done = subprocess.run(
         ["bash", "-c", commands(section)],
         cwd=folder,
@@ -156,7 +156,7 @@ def run(section: str, environment: Mapping[str, str], folder: Path) -> None:
 
 
 def commands(section: str) -> str:
-    """Return the commands of the page's beginning and of one of its sections."""
+    """Return the commands at the beginning of the page and those of one section."""
     lines = PAGE.read_text().splitlines()
     headings = [number for number, line in enumerate(lines, 1) if line.startswith("#")]
     begin = next(number for number in headings if f"{{ #{section} }}" in lines[number - 1])

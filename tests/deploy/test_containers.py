@@ -1,4 +1,7 @@
-"""The Dockerfile and the compose file name only what exists; `make check-image` builds the image."""
+"""The Dockerfile and the compose file refer to existing files, commands and settings.
+
+`make check-image` builds the image.
+"""
 
 import functools
 import os
@@ -27,7 +30,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load(COMPOSE_TEXT)
 
 @pytest.mark.parametrize("text", [DOCKERFILE, COMPOSE_TEXT], ids=["Dockerfile", "docker-compose.yml"])
 def test_every_environment_variable_is_read_by_a_process(text: str) -> None:
-    """A misspelt variable would silently do nothing."""
+    """A misspelt variable would have no effect and cause no error."""
     named = set(re.findall(r"RANKERY_[A-Z_]+", text))
     assert named
     assert named <= settings_names()
@@ -43,7 +46,7 @@ def test_every_command_exists() -> None:
 
 
 def test_every_path_that_is_copied_exists() -> None:
-    """Paths copied from the build context exist and are let through by .dockerignore."""
+    """Paths copied from the build context exist and are not excluded by .dockerignore."""
     allowed = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     copied = [
         path
@@ -56,8 +59,8 @@ def test_every_path_that_is_copied_exists() -> None:
         assert path in allowed, path
 
 
-def test_the_image_runs_without_privileges_and_is_watched() -> None:
-    """A user by number, as Kubernetes asks for, and a health check for each process."""
+def test_the_image_runs_without_privileges_and_has_health_checks() -> None:
+    """The user is a number, as Kubernetes requires, and each process has a health check."""
     assert re.search(r"^USER 10001:10001$", DOCKERFILE, re.MULTILINE)
     assert "useradd --uid 10001 " in DOCKERFILE
     assert re.search(r'^HEALTHCHECK .* CMD \["rankery", "health", "api"\]$', DOCKERFILE, re.MULTILINE)
@@ -67,16 +70,16 @@ def test_the_image_runs_without_privileges_and_is_watched() -> None:
     assert COMPOSE["services"]["api"]["ports"] == [f"127.0.0.1:{port}:{port}"]
 
 
-def test_hadolint_has_nothing_to_complain_of() -> None:
-    """The Dockerfile parses, its shell commands too, and follows the linter's rules."""
+def test_hadolint_reports_no_problems() -> None:
+    """The Dockerfile and its shell commands parse, and follow the rules of the linter."""
     hadolint = Path(sys.executable).with_name("hadolint")
     linted = subprocess.run([hadolint, str(ROOT / "Dockerfile")], check=False, capture_output=True, text=True)
     assert linted.returncode == 0, linted.stdout + linted.stderr
 
 
 @pytest.mark.parametrize("architecture", ["amd64", "arm64"])
-def test_each_architecture_compiles_for_the_least_of_its_processors(architecture: str) -> None:
-    """Kernels of an image run wherever it does: a stage an architecture names the processor."""
+def test_each_architecture_compiles_for_its_oldest_supported_processor(architecture: str) -> None:
+    """A build stage for each architecture names the processor, so that kernels run on all its machines."""
     stage = re.search(
         rf"^FROM system AS system-{architecture}\n(?:#.*\n)?ENV (.+)$", DOCKERFILE, re.MULTILINE
     )
@@ -86,7 +89,7 @@ def test_each_architecture_compiles_for_the_least_of_its_processors(architecture
 
 
 def test_every_volume_is_declared_and_used() -> None:
-    """Named volumes hold what must outlive a container."""
+    """Named volumes hold the data that outlives a container."""
     used = {
         mount.split(":")[0]
         for service in COMPOSE["services"].values()
@@ -100,7 +103,7 @@ def test_every_volume_is_declared_and_used() -> None:
 
 
 def test_rank_workers_have_certificates_and_no_credentials() -> None:
-    """They read artifacts, and whoever breaks into one reaches neither database nor broker."""
+    """Rank workers read artifacts; an intruder in one has no access to the database or the broker."""
     service = COMPOSE["services"]["rank-worker"]
     assert "RANKERY_DATABASE_URL" not in service["environment"]
     assert "RANKERY_BROKER_URL" not in service["environment"]
@@ -114,7 +117,7 @@ def test_rank_workers_have_certificates_and_no_credentials() -> None:
 
 
 def test_dask_accepts_the_options_of_the_scheduler(tmp_path: Path) -> None:
-    """It starts with them, over TLS alone, and answers its health check."""
+    """The scheduler starts with these options, accepts only TLS connections, and answers its health check."""
     service = COMPOSE["services"]["dask-scheduler"]
     certificates = Certificates.made(tmp_path / "certificates")
     port, health_port = free_port(), free_port()
@@ -143,7 +146,7 @@ def test_dask_accepts_the_options_of_the_scheduler(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("profile", [[], ["--profile", "distributed"]], ids=["plain", "distributed"])
 def test_docker_compose_accepts_the_file(profile: list[str]) -> None:
-    """`docker-compose config` resolves it, and refuses to start without passwords."""
+    """`docker-compose config` resolves the file, and fails without passwords."""
     compose = require_program("docker-compose", "docker-compose")
     command = [compose, "--file", str(ROOT / "docker-compose.yml"), *profile, "config", "--quiet"]
     passwords = {"POSTGRES_PASSWORD": "p", "REDIS_PASSWORD": "r"}

@@ -1,4 +1,4 @@
-"""The Helm chart renders, by Helm's own library, to what Kubernetes accepts and the service understands."""
+"""The Helm chart, rendered by Helm's library, yields valid Kubernetes manifests and existing settings."""
 
 import re
 from pathlib import Path
@@ -55,13 +55,13 @@ EVERYTHING: Manifest = {
         "tolerations": [{"key": "training", "operator": "Exists"}],
     },
 }
-# They have neither the database nor the broker.
+# These components connect neither to the database nor to the broker.
 _DISTRIBUTED = ("dask-scheduler", "rank-worker")
 CASES = pytest.mark.parametrize("values", [LEAST, EVERYTHING], ids=["least", "everything"])
 
 
 def rendered(values: Manifest) -> dict[str, Manifest]:
-    """Return what Helm renders, by kind and name."""
+    """Return the manifests that Helm renders, by kind and name."""
     with helm_python.Chart.load(CHART) as chart:
         files = chart.render(values, name="ltr", namespace="search")
     documents = [
@@ -86,7 +86,7 @@ def containers(manifests: dict[str, Manifest]) -> list[Manifest]:
 
 @CASES
 def test_helm_lint_finds_nothing(values: Manifest) -> None:
-    """As `helm lint --strict`; the recommended icon is not a finding."""
+    """`helm lint --strict` finds no problem; the recommended icon is not a finding."""
     report = helm_python.lint(CHART, values, strict=True)
     assert report["errors"] == []
     assert [found for found in report["messages"] if found["severity"] > 1] == []
@@ -95,16 +95,16 @@ def test_helm_lint_finds_nothing(values: Manifest) -> None:
 @CASES
 @pytest.mark.parametrize("version", [all_versions()[0], all_versions()[-1]])
 def test_kubernetes_accepts_every_manifest(values: Manifest, version: str) -> None:
-    """Each fits the schema of its kind, in the oldest version and the newest, and has no other field."""
+    """Each manifest matches the schema of its kind in the oldest and newest version, without other fields."""
     for manifest in rendered(values).values():
         if not manifest["apiVersion"].startswith(
             "monitoring.coreos.com/"
-        ):  # the operator's, not Kubernetes's
+        ):  # a resource of the Prometheus operator
             validate(manifest, version, strict=True)
 
 
 def test_a_value_that_is_missing_is_named() -> None:
-    """Without a bucket nothing is rendered."""
+    """Without a bucket, rendering fails with the name of the missing value."""
     with pytest.raises(helm_python.HelmError, match=r"storage\.url is missing"):
         rendered({})
 
@@ -121,14 +121,14 @@ def test_a_value_that_is_missing_is_named() -> None:
     ],
 )
 def test_a_wrong_value_is_refused_by_its_name(wrong: Manifest, named: str) -> None:
-    """A misspelt value would silently do nothing."""
+    """A misspelt value would have no effect and cause no error."""
     with pytest.raises(helm_python.HelmError, match=named), helm_python.Chart.load(CHART) as chart:
         chart.validate_schema({**LEAST, **wrong})
 
 
 @CASES
 def test_every_environment_variable_is_read_by_a_process(values: Manifest) -> None:
-    """A misspelt variable would silently do nothing."""
+    """A misspelt variable would have no effect and cause no error."""
     for container in containers(rendered(values)):
         named = {entry["name"] for entry in container.get("env", ())}
         assert {name for name in named if name.startswith("RANKERY_")} <= settings_names()
@@ -138,7 +138,7 @@ def test_every_environment_variable_is_read_by_a_process(values: Manifest) -> No
 
 @CASES
 def test_no_secret_is_part_of_a_manifest(values: Manifest) -> None:
-    """Addresses with passwords come from secrets that the chart neither makes nor reads."""
+    """URLs with passwords come from secrets that the chart neither creates nor reads."""
     manifests = rendered(values)
     assert not any(name.startswith("Secret/") for name in manifests)
     for container in containers(manifests):
@@ -151,7 +151,7 @@ def test_no_secret_is_part_of_a_manifest(values: Manifest) -> None:
 
 @CASES
 def test_containers_run_without_privileges(values: Manifest) -> None:
-    """Not as root, on a root file system that is read only, and without any capability."""
+    """Containers run as a user other than root, with a read-only root file system and no capabilities."""
     manifests = rendered(values)
     deployments = [manifest for name, manifest in manifests.items() if name.startswith("Deployment/")]
     assert len(deployments) == (4 if "distributed" in values else 2)
@@ -168,7 +168,7 @@ def test_containers_run_without_privileges(values: Manifest) -> None:
 
 
 def test_probes_ask_for_paths_that_the_api_serves() -> None:
-    """Traffic depends on scoring alone, and a start on every part."""
+    """The readiness probe checks scoring only; the startup probe checks every component."""
     (api,) = rendered(LEAST)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
     probes = {kind: api[f"{kind}Probe"]["httpGet"]["path"] for kind in ("startup", "readiness", "liveness")}
     assert probes == {"startup": "/readyz", "readiness": "/readyz?for=scoring", "liveness": "/healthz"}
@@ -178,7 +178,7 @@ def test_probes_ask_for_paths_that_the_api_serves() -> None:
 
 
 def test_probes_of_a_worker_are_commands_that_exist() -> None:
-    """It may wait for its servers as long as its processes run."""
+    """The liveness probe succeeds while the processes run, even if a server is unavailable."""
     (worker,) = rendered(LEAST)["Deployment/ltr-rankery-worker"]["spec"]["template"]["spec"]["containers"]
     probes = {kind: worker[f"{kind}Probe"]["exec"] for kind in ("startup", "readiness", "liveness")}
     ready = ["rankery", "health", "worker"]
@@ -208,7 +208,7 @@ def test_selectors_find_the_pods() -> None:
 
 
 def test_the_service_answers_to_its_names_in_the_cluster() -> None:
-    """Requests for other hosts are refused, so that the chart names those of the service and the ingress."""
+    """Requests for other hosts are refused, so the chart allows the hosts of the service and the ingress."""
     (api,) = rendered(EVERYTHING)["Deployment/ltr-rankery-api"]["spec"]["template"]["spec"]["containers"]
     hosts = next(entry["value"] for entry in api["env"] if entry["name"] == "RANKERY_ALLOWED_HOSTS")
     assert hosts.split(",") == [
@@ -220,14 +220,14 @@ def test_the_service_answers_to_its_names_in_the_cluster() -> None:
     ]
 
 
-def test_distributed_trainings_are_off_unless_asked_for() -> None:
-    """Without a Dask cluster there is nothing of it."""
+def test_distributed_trainings_are_off_by_default() -> None:
+    """Without a Dask cluster, no manifest refers to Dask."""
     text = yaml.safe_dump(rendered(LEAST))
     assert "dask" not in text.lower()
 
 
 def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
-    """Workers and rank workers connect to the service, with the files of the secret; the API does not."""
+    """Workers and rank workers connect to the scheduler with the files of the secret; the API does not."""
     manifests = rendered(EVERYTHING)
     (port,) = manifests["Service/ltr-rankery-scheduler"]["spec"]["ports"]
     address = f"tls://ltr-rankery-scheduler:{port['port']}"
@@ -246,8 +246,8 @@ def test_workers_reach_the_dask_scheduler_with_certificates() -> None:
     assert service["spec"]["selector"].items() <= labels.items()
 
 
-def test_pods_are_reached_by_those_that_need_them() -> None:
-    """By the pods of the components that connect to them, and the API by its callers; off by default."""
+def test_network_policies_admit_only_the_components_that_connect() -> None:
+    """A policy admits the pods that connect to a component, and the API's callers; it is off by default."""
     assert not [name for name in rendered(LEAST) if name.startswith("NetworkPolicy/")]
     manifests = rendered(EVERYTHING)
     admitted = {
@@ -274,7 +274,7 @@ def test_pods_are_reached_by_those_that_need_them() -> None:
 
 
 def test_rank_workers_have_no_credentials_of_the_service() -> None:
-    """Neither the database, nor the broker, nor the keys with which artifacts are written."""
+    """Rank workers have no credentials of the database, of the broker, or to write artifacts."""
     manifests = rendered(EVERYTHING)
     for name in ("rank-worker", "scheduler"):
         (container,) = manifests[f"Deployment/ltr-rankery-{name}"]["spec"]["template"]["spec"]["containers"]
@@ -286,7 +286,7 @@ def test_rank_workers_have_no_credentials_of_the_service() -> None:
 
 
 def test_the_scheduler_is_started_as_by_compose() -> None:
-    """With the same options; a test of the compose file starts it."""
+    """Chart and compose file have the same command; a test of the compose file starts the scheduler."""
     compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
     (container,) = rendered(EVERYTHING)["Deployment/ltr-rankery-scheduler"]["spec"]["template"]["spec"][
         "containers"
@@ -298,7 +298,7 @@ def test_the_scheduler_is_started_as_by_compose() -> None:
 
 @pytest.mark.parametrize(("path", "root_path"), [("/", None), ("/rankery", "/rankery")])
 def test_the_ingress_may_have_a_path(path: str, root_path: str | None) -> None:
-    """The service is told of it."""
+    """`RANKERY_ROOT_PATH` is the path of the ingress."""
     manifests = rendered({**LEAST, "ingress": {"enabled": True, "path": path}})
     (rule,) = manifests["Ingress/ltr-rankery"]["spec"]["rules"]
     assert rule["http"]["paths"][0]["path"] == path
@@ -332,7 +332,7 @@ def test_the_chart_is_of_this_version() -> None:
 
 
 def test_every_value_is_used() -> None:
-    """A value that no template reads would silently do nothing."""
+    """A value that no template reads would have no effect and cause no error."""
     templates = "".join(path.read_text() for path in (CHART / "templates").iterdir())
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     for name, value in values.items():

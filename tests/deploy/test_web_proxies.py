@@ -1,4 +1,4 @@
-"""The service behind the real nginx and Caddy, as `deploy/` has them configured."""
+"""The service behind nginx and Caddy, with the configuration files in `deploy/`."""
 
 import threading
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ NAME, CLIENT = "ltr.example.org", "127.0.0.3"
 
 @pytest.fixture(scope="module")
 def settings(tmp_path_factory: pytest.TempPathFactory) -> ApiSettings:
-    """The settings that the examples name."""
+    """The settings that the example configurations need."""
     return ApiSettings(
         data_dir=tmp_path_factory.mktemp("data"),
         broker_url=NO_BROKER,
@@ -68,7 +68,7 @@ def proxy(
 
 @pytest.fixture
 def client(proxy: WebProxy, secret: str) -> Iterator[httpx.Client]:
-    """A client with the key, which asks from another address than the proxy's."""
+    """A client with the key, which sends requests from another address than the proxy's."""
     with httpx.Client(
         transport=httpx.HTTPTransport(local_address=CLIENT, verify=False),
         base_url=proxy.url,
@@ -79,14 +79,14 @@ def client(proxy: WebProxy, secret: str) -> Iterator[httpx.Client]:
 
 
 def test_the_audit_holds_the_clients_address(client: httpx.Client) -> None:
-    """Whatever address it invents; and the path as it was sent, encoded slashes included."""
+    """The audit ignores an invented address, and holds the path as sent, with encoded slashes."""
     client.delete("/v1/datasets/a%2Fb%20c", headers={"X-Forwarded-For": "203.0.113.9"})
     newest = client.get("/v1/audit", params={"limit": 1}).json()["items"][0]
     assert (newest["address"], newest["path"]) == (CLIENT, "/v1/datasets/a%2Fb%20c")
 
 
 def test_signing_in_stays_below_the_path_and_on_https(client: httpx.Client, secret: str) -> None:
-    """Redirects, the path of the cookie, `Secure`, and strict transport security."""
+    """Redirects and the cookie keep the path; the cookie is `Secure`, and HSTS is on."""
     del client.headers["Authorization"]
     page = client.get("/jobs", headers={"Accept": "text/html"})
     assert (page.status_code, page.headers["location"]) == (303, f"{ROOT_PATH}/sign-in?next=%2Fjobs")
@@ -106,14 +106,14 @@ def test_pages_of_other_sites_are_refused(client: httpx.Client) -> None:
 
 
 def test_a_name_that_is_not_allowed_is_refused(client: httpx.Client) -> None:
-    """The proxy passes the Host header on."""
+    """The proxy forwards the Host header."""
     refused = client.get("/v1/jobs", headers={"Host": "127.0.0.1.elsewhere.example"})
     # Caddy has no site of that name.
     assert refused.status_code == 421 or (refused.status_code == 200 and not refused.content)
 
 
 def test_large_uploads_pass(client: httpx.Client) -> None:
-    """Their size is the service's business; nginx by itself would refuse more than 1 MB."""
+    """The service limits the size of uploads; the default limit of nginx would be 1 MB."""
     line = f"2 qid:1 {' '.join(f'{index}:0.5' for index in range(1, 200))}\n"
     uploaded = client.post("/v1/datasets", files={"train": ("judged.txt", line * 2_000)})
     assert uploaded.status_code == 202
@@ -121,7 +121,7 @@ def test_large_uploads_pass(client: httpx.Client) -> None:
 
 
 def test_compression_and_etags_pass(client: httpx.Client) -> None:
-    """The proxy neither unpacks answers nor drops what makes polling cheap."""
+    """The proxy neither decompresses responses nor drops ETags, which make polling cheap."""
     first = client.get("/v1/losses", headers={"Accept-Encoding": "gzip"})
     assert first.headers["content-encoding"] == "gzip"
     again = client.get("/v1/losses", headers={"If-None-Match": first.headers["etag"]})
@@ -129,7 +129,7 @@ def test_compression_and_etags_pass(client: httpx.Client) -> None:
 
 
 def test_events_are_not_held_back(client: httpx.Client, settings: ApiSettings) -> None:
-    """The stream passes message by message, compressed or not, and ends when its client leaves."""
+    """The proxy forwards each message of the stream immediately, with and without compression."""
     headers = {"Accept": "text/event-stream", "Accept-Encoding": "gzip"}
     store = Store.open(settings)
     with client.stream("GET", "/v1/events", headers=headers) as answer:
@@ -141,15 +141,15 @@ def test_events_are_not_held_back(client: httpx.Client, settings: ApiSettings) -
     store.close()
 
 
-def test_the_path_without_its_slash_leads_to_the_first_page(client: httpx.Client) -> None:
-    """As a person types it."""
+def test_the_path_without_a_trailing_slash_redirects_to_the_first_page(client: httpx.Client) -> None:
+    """Users type the path without a trailing slash."""
     typed = client.get(client.base_url.copy_with(path=ROOT_PATH))
     assert (typed.status_code, typed.next_request.url.path) == (308, f"{ROOT_PATH}/")  # type: ignore[union-attr]
     assert client.get("/").status_code == 200
 
 
 def test_the_library_takes_the_whole_url(api_port: int, secret: str) -> None:
-    """A path in it is kept, in requests and in what they lead to."""
+    """The library keeps the path of its URL in all requests."""
     with rankery.Client(f"http://127.0.0.1:{api_port}{ROOT_PATH}", api_key=secret) as library:
         dataset = library.synthetic_dataset(3, name="below the path")
         assert library.dataset(dataset.id).name == "below the path"

@@ -1,4 +1,4 @@
-"""`make test-faults`: jobs under every fault, and a table; the exit code is 0 if all is well."""
+"""`make test-faults`: run jobs under every fault and print tables; the exit code is 0 without complaints."""
 
 import argparse
 import math
@@ -28,14 +28,14 @@ _SHORT_ITERATIONS = 40
 
 @dataclass
 class Run:
-    """Carries out what is wanted, part by part.
+    """Run the wanted parts, one after the other.
 
     Attributes:
-        folder: Where everything is kept.
+        folder: Folder of logs and data.
         wanted: Some of `PARTS`.
-        progress: Shows where it is.
+        progress: Progress bar.
         batch: Jobs under each fault.
-        seed: Decides about moments and victims.
+        seed: Seed of random moments and victims.
         mount: Whether a small disk may be mounted.
         kills: Trainings that are killed and resumed.
     """
@@ -51,8 +51,8 @@ class Run:
     recoveries: list[Recovery] = field(default_factory=list)
     killed: list[Killed] = field(default_factory=list)
 
-    def carry_out(self) -> None:
-        """Do everything."""
+    def execute(self) -> None:
+        """Run all wanted parts."""
         self._task, self._begun = self.progress.add_task("starting", total=len(self.wanted)), 0
         if set(self.wanted) - set(ON_ONE_DISK):
             with Servers.started(self.folder) as servers:
@@ -106,7 +106,7 @@ class Run:
 
 
 def main() -> int:
-    """Run what the arguments ask for."""
+    """Run the parts that the arguments select."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=120, help="jobs in all, shared among the faults")
     parser.add_argument("--only", default=",".join(PARTS), help=f"some of {', '.join(PARTS)}")
@@ -125,7 +125,7 @@ def main() -> int:
         batch = math.ceil(arguments.jobs / len((*ON_SERVERS, *ON_ONE_DISK)))
         folder = arguments.keep or Path(name)
         run = Run(folder, wanted, bar, batch, arguments.seed, not arguments.no_mount, arguments.kills)
-        run.carry_out()
+        run.execute()
     return 0 if _shown(console, run) else 1
 
 

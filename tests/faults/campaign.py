@@ -22,15 +22,15 @@ _WAIT_SECONDS = 300.0
 
 @dataclass
 class Campaign:
-    """What is done to one installation.
+    """Batches of jobs on one installation.
 
     Attributes:
-        installation: Started.
+        installation: A started installation.
         client: Client of the installation.
         records: Its database.
-        materials: What jobs work on.
-        seed: Decides about moments and victims.
-        reference: What undisturbed jobs made, by request.
+        materials: Datasets, models and files that jobs use.
+        seed: Seed of random moments and victims.
+        reference: Outcomes of undisturbed jobs, by request.
     """
 
     installation: Installation
@@ -43,7 +43,7 @@ class Campaign:
     @classmethod
     @contextmanager
     def on(cls, installation: Installation, seed: int) -> Iterator["Campaign"]:
-        """Have the installation make what jobs work on."""
+        """Create the datasets and models that jobs use."""
 
         def wait(job_id: str) -> Document:
             return wait_for_success(installation, client, job_id)
@@ -57,14 +57,14 @@ class Campaign:
                 records.close()
 
     def scene(self, name: str) -> Scene:
-        """Return an empty scene; the name decides about its random moments."""
+        """Return an empty scene; its random moments depend on the name."""
         chance = random.Random(f"{self.seed} {name}")
         return Scene(self.installation, self.client, self.materials, chance)
 
     def batch(self, fault: Fault, jobs: int, iterations: int = ITERATIONS) -> Row:
-        """Carry out a batch of jobs under a fault.
+        """Run a batch of jobs under a fault.
 
-        The outcomes of the first batch are what those of later ones are compared with.
+        The outcomes of later batches are compared with those of the first batch.
         """
         began_at = time.monotonic()
         known = self.records.job_ids()
@@ -86,7 +86,7 @@ class Campaign:
         return row
 
     def _forget_datasets(self, scene: Scene) -> None:
-        """Remove what was read, since a content that is there is not read again."""
+        """Remove the ingested datasets, since the same content is not read again while its dataset exists."""
         for job in scene.jobs():
             if job["kind"] == "ingest" and job["result"]:
                 self.client.delete(f"/v1/datasets/{job['result']['dataset_id']}")
@@ -96,7 +96,7 @@ def wait_for_success(installation: Installation, client: StubbornClient, job_id:
     """Wait for a job that must succeed.
 
     Raises:
-        RuntimeError: It did not.
+        RuntimeError: The job did not succeed.
     """
     address = f"/v1/jobs/{job_id}"
     installation.until(lambda: client.get(address)["status"] in ENDED, _WAIT_SECONDS, f"{job_id} has ended")

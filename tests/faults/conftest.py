@@ -1,4 +1,4 @@
-"""An installation on real servers, which the short forms of all fault tests share."""
+"""An installation on servers, which the short forms of all fault tests share."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.faults.resume import SETTINGS
 
 @pytest.fixture(scope="package")
 def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
-    """Two workers on hosts of their own, an API, PostgreSQL, an object store and a broker."""
+    """Two workers on separate hosts, an API, PostgreSQL, an object store and a broker."""
     folder = tmp_path_factory.mktemp("faults")
     with (
         Servers.started(folder) as servers,

@@ -1,4 +1,4 @@
-"""A disk small enough to be full."""
+"""A small disk that a test can fill."""
 
 import contextlib
 import errno
@@ -14,10 +14,10 @@ _BLOCK = bytes(2**20)
 
 
 class Disk(Protocol):
-    """A folder that can be made to take no more bytes.
+    """A folder in which writes can be made to fail.
 
     Attributes:
-        how: How that is done, for the report.
+        how: Method by which writes fail, for the report.
     """
 
     how: str
@@ -30,7 +30,7 @@ class Disk(Protocol):
 
 
 class MountedDisk:
-    """A file system of its own; a large file fills it."""
+    """A separate file system; a large file fills it."""
 
     how = "a mounted file system filled up"
 
@@ -53,10 +53,10 @@ class MountedDisk:
 
 
 class LimitedProcesses:
-    """Where nothing can be mounted: processes that may write no byte to any file (`RLIMIT_FSIZE`).
+    """Processes that cannot write to any file (`RLIMIT_FSIZE`), for machines that cannot mount a disk.
 
     Args:
-        processes: Names the processes at that moment.
+        processes: Returns the ids of the processes at that moment.
     """
 
     how = "RLIMIT_FSIZE of 0 on every process"
@@ -83,7 +83,7 @@ NOT_MOUNTED = "no small disk can be mounted: run as root with the capability SYS
 
 @contextlib.contextmanager
 def mounted(folder: Path, size: str = SIZE) -> Iterator[bool]:
-    """Mount a small file system on a folder where that is allowed; gives whether it was."""
+    """Mount a small file system on a folder if that is allowed; yield whether it was mounted."""
     folder.mkdir(parents=True, exist_ok=True)
     is_mounted = os.geteuid() == 0 and _runs(
         "mount", "-t", "tmpfs", "-o", f"size={size}", "rankery", str(folder)

@@ -1,4 +1,4 @@
-"""`make test-events`: events under restarts of the API and of the worker, for a webhook and for a stream."""
+"""`make test-events`: send events to a webhook and a stream while the API and the worker are restarted."""
 
 import argparse
 import itertools
@@ -27,7 +27,7 @@ SETTINGS = {
     **QUICK_RECOVERY,
     "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1",
     "RANKERY_WEBHOOK_TIMEOUT_SECONDS": "2",
-    # An API that is away for long must not use up all attempts of a receiver that fails now and then.
+    # A long outage of the API must not use up all attempts for a receiver that sometimes fails.
     "RANKERY_WEBHOOK_RETRY_SECONDS": ",".join(["0.2", "0.5", "1", "2", *["3"] * 16]),
 }
 ALIASES = 4
@@ -43,16 +43,16 @@ STRIKES: dict[str, Callable[[Installation], object]] = {
 
 @dataclass
 class Outcome:
-    """What came of a campaign.
+    """Result of a campaign.
 
     Attributes:
         events: Ids and objects of all events, in order.
         streamed: Ids that the stream sent, in order.
-        received: What the receiver got, in order.
+        received: Requests that the receiver got, in order.
         strikes: Faults that were injected.
-        connections: How often the client of the stream connected.
-        stopped_seconds: How long each orderly end of the API took, with its stream open.
-        seconds: From the first event to the last delivery.
+        connections: Number of connections of the stream's client.
+        stopped_seconds: Duration of each orderly stop of the API while its stream was open.
+        seconds: Time from the first event to the last delivery.
     """
 
     events: dict[int, str]
@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def complaints(self) -> list[str]:
-        """What is wrong, nothing where all is well."""
+        """The problems found, empty without any."""
         found = []
         if any(each.body is None for each in self.received):
             found.append("a delivery was not signed with the secret")
@@ -82,12 +82,12 @@ class Outcome:
 
     @property
     def repeats(self) -> int:
-        """Events that the receiver took more than once."""
+        """Number of repeated deliveries that the receiver accepted."""
         taken = [each.event["id"] for each in self.received if each.status < 300]
         return len(taken) - len(set(taken))
 
     def _out_of_order(self) -> list[str]:
-        """Return the objects of which an event was sent before an earlier one was taken."""
+        """Return complaints about events sent before an earlier event of the same object was accepted."""
         by_object: dict[str, list[Received]] = defaultdict(list)
         for each in self.received:
             by_object[each.event["object"]["id"]].append(each)
@@ -106,7 +106,7 @@ class Outcome:
 
 @dataclass
 class StreamClient:
-    """Follows the stream in a thread, and connects again with the last id, as an EventSource does."""
+    """A client that follows the stream in a thread and reconnects with the last id, like an EventSource."""
 
     url: str
     after: int
@@ -157,12 +157,12 @@ class StreamClient:
 
 
 class EventCampaign:
-    """Causes events in a running installation while its parts are struck.
+    """Cause events in a running installation while its parts are killed and restarted.
 
     Args:
-        installation: With `SETTINGS`.
-        receiver: What the webhook leads to.
-        seed: Decides about moments.
+        installation: An installation with `SETTINGS`.
+        receiver: Receiver of the webhook.
+        seed: Seed of random moments.
     """
 
     def __init__(self, installation: Installation, receiver: Receiver, seed: int) -> None:
@@ -180,7 +180,7 @@ class EventCampaign:
         self._http.close()
 
     def run(self, n_events: int, strikes: list[str], say: Callable[[str], None] = lambda _: None) -> Outcome:
-        """Cause at least so many events, and strike at random moments meanwhile."""
+        """Cause at least this number of events, and inject faults at random moments meanwhile."""
         self._make_models()
         webhook = self._ask("POST", "/v1/webhooks", {"url": self._receiver.url})
         self._receiver.tell_secret(webhook["secret"])
@@ -194,7 +194,7 @@ class EventCampaign:
             stopped = self._strike(strikes, causing, say)
             self._installation.until(lambda: not causing.is_alive(), LIMIT_SECONDS, "all was caused")
             self._installation.until(lambda: self._all_jobs_ended(), LIMIT_SECONDS, "all jobs have ended")
-            # A worker that was killed is reported when its lease has been over for a while.
+            # A killed worker is reported some time after its lease has expired.
             self._installation.attend(0 if "kill the worker" not in strikes else 10)
             events = self._events(first)
             say(f"{len(events)} events happened; waiting for their deliveries")
@@ -238,7 +238,7 @@ class EventCampaign:
         assert len(self._ask("GET", "/v1/models?name=web")["items"]) == 2
 
     def _cause(self, n_events: int) -> None:
-        """Make datasets, whose jobs end and which become ready, and move aliases."""
+        """Cause events: create datasets, whose jobs end and which become ready, and move aliases."""
         versions = itertools.cycle([1] * ALIASES + [2] * ALIASES)
         for number in range(0, n_events, 2):
             if number % 4:
@@ -281,7 +281,7 @@ class EventCampaign:
             cursor = f"&cursor={page['next_cursor']}"
 
     def _ask(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
-        """Send a request until it is answered."""
+        """Send a request again and again until it succeeds."""
         headers = {} if key is None else {"Idempotency-Key": key}
         deadline = time.monotonic() + LIMIT_SECONDS
         while True:
@@ -300,7 +300,7 @@ class EventCampaign:
 
 
 def main() -> int:
-    """Run the campaign on both kinds of store; the exit code tells whether all is well."""
+    """Run the campaign on both kinds of store; return 0 without complaints, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=500, help="events at least, on each kind of store")
     parser.add_argument("--strikes", type=int, default=8, help="kills and restarts")

@@ -1,4 +1,4 @@
-"""Faults: each strikes while jobs run, and measures the time until the service recovers."""
+"""Faults that are injected while jobs run, with the time until the service recovers."""
 
 import os
 import signal
@@ -24,15 +24,15 @@ _FULL = "Storage full"
 
 @dataclass(frozen=True)
 class Fault:
-    """One way in which things go wrong.
+    """A fault to inject.
 
     Attributes:
         name: Name in the table.
-        strike: Does it once, waits for the service to recover, and returns the seconds of each recovery.
-        strikes: How often it is done to one batch of jobs.
-        reasons: Titles of problems that a job may rightly end with.
-        pause_seconds: Mean time between two requests, where they are to be spread.
-        check: Says what is wrong after the last job has ended.
+        strike: Injects the fault once, waits for recovery, and returns the recovery times in seconds.
+        strikes: Number of injections during one batch of jobs.
+        reasons: Titles of problems with which a job may correctly end.
+        pause_seconds: Mean time between two requests, 0 to send all requests immediately.
+        check: Returns complaints after the last job has ended.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Fault:
 
 
 def kill_worker(scene: Scene) -> list[float]:
-    """Kill a whole worker that trains; its supervisor starts it again, another one stands by."""
+    """Kill a whole worker that runs a training; its supervisor restarts it, and another worker runs."""
     victim = _victim(scene)
     if victim is None:
         return []
@@ -55,7 +55,7 @@ def kill_worker(scene: Scene) -> list[float]:
 
 
 def kill_child(scene: Scene) -> list[float]:
-    """Kill the one process of a worker that carries out a training, as the kernel does without memory."""
+    """Kill the worker process that runs a training, as the kernel does when memory runs out."""
     victim = _victim(scene)
     if victim is None:
         return []
@@ -65,7 +65,7 @@ def kill_child(scene: Scene) -> list[float]:
 
 
 def stop_worker(scene: Scene) -> list[float]:
-    """Ask a worker that trains to end: it keeps what it has and hands its jobs back at once."""
+    """Stop a worker that runs a training: it keeps its checkpoint and hands its jobs back immediately."""
     victim = _victim(scene)
     if victim is None:
         return []
@@ -88,15 +88,15 @@ def _not_handed_back(scene: Scene, stopped: Running) -> list[str]:
         return [f"an attempt of a worker asked to stop ended {ended}"]
     iteration = (stopped.job["progress"] or {}).get("iteration") or 0
     if stopped.job["kind"] == "train" and following and iteration and not following[0]["resumed_from"]:
-        return [f"a training stopped at iteration {iteration} began anew"]
+        return [f"a training stopped at iteration {iteration} began from the start"]
     return []
 
 
 def kill_api(scene: Scene) -> list[float]:
-    """Kill the API while requests are on their way."""
+    """Kill the API while it handles requests."""
     if not _wait_for(scene, lambda: scene.client.is_submitting):
         return []
-    # Within the milliseconds that a request takes.
+    # A request takes a few milliseconds.
     scene.installation.attend(scene.random.uniform(0, 0.03))
     struck_at = now()
     scene.installation.api.kill()
@@ -104,7 +104,7 @@ def kill_api(scene: Scene) -> list[float]:
 
 
 def kill_broker(scene: Scene) -> list[float]:
-    """Kill the broker with all messages, and start it again after a moment."""
+    """Kill the broker, which loses all messages, and start it again after a moment."""
     _wait_for(scene, lambda: bool(scene.running()))
     struck_at = now()
     scene.installation.broker.process.kill()
@@ -114,7 +114,7 @@ def kill_broker(scene: Scene) -> list[float]:
 
 
 def flush_broker(scene: Scene) -> list[float]:
-    """Have the broker forget every message while jobs wait."""
+    """Delete all messages of the broker while jobs wait."""
     _wait_for(scene, lambda: any(job["status"] == "queued" for job in scene.jobs()))
     struck_at = now()
     scene.installation.broker.flush()
@@ -122,7 +122,7 @@ def flush_broker(scene: Scene) -> list[float]:
 
 
 def restart_database(scene: Scene) -> list[float]:
-    """Shut PostgreSQL down at once, without a word to its clients, and start it again after a moment."""
+    """Shut PostgreSQL down immediately, without notice to its clients, and start it again after a moment."""
     postgres = scene.installation.postgres
     assert postgres is not None
     assert postgres.process.pid is not None
@@ -135,7 +135,7 @@ def restart_database(scene: Scene) -> list[float]:
 
 
 def close_store(scene: Scene) -> list[float]:
-    """Have the object store answer 503 for ten seconds."""
+    """Make the object store answer 503 for ten seconds."""
     front = scene.installation.front
     assert front is not None
     _wait_for(scene, lambda: bool(scene.running("train")))
@@ -144,12 +144,12 @@ def close_store(scene: Scene) -> list[float]:
     scene.installation.attend(OUTAGE_SECONDS)
     front.open()
     if front.refused == refused:
-        scene.complaints.append("nobody asked the object store while it was away: nothing was shown")
+        scene.complaints.append("the object store received no request during the outage: nothing was tested")
     return _until_all_works(scene, struck_at)
 
 
 def fill_disk(scene: Scene) -> list[float]:
-    """Fill the disk with the database and the artifacts for ten seconds."""
+    """Fill the disk of the database and the artifacts for ten seconds."""
     disk = scene.installation.disk
     assert disk is not None
     _wait_for(scene, lambda: bool(scene.running("train")))
@@ -163,7 +163,7 @@ def fill_disk(scene: Scene) -> list[float]:
 
 
 def poison(scene: Scene) -> list[float]:
-    """Submit a training whose process is killed whenever it begins; the others continue meanwhile."""
+    """Submit a training whose process is killed at each attempt; other jobs continue meanwhile."""
     submission = scene.materials.submissions(1)[0]
     scene.submit([submission])
     scene.installation.until(
@@ -186,7 +186,7 @@ def poison(scene: Scene) -> list[float]:
 
 
 def running_again(scene: Scene, victim: Running, struck_at: datetime) -> list[float]:
-    """Wait until an interrupted job runs again; nothing where it had ended just before."""
+    """Wait until an interrupted job runs again; return the seconds, or nothing if it had already ended."""
     job_id = victim.job["id"]
     begun: list[float] = []
 
@@ -211,7 +211,7 @@ def _until_all_works(scene: Scene, struck_at: datetime) -> list[float]:
 
 
 def _victim(scene: Scene) -> Running | None:
-    """Wait a random while into a training that may still be interrupted, and choose it; None without any."""
+    """Wait for a random time and return an interruptible training, None without any."""
     if not _wait_for(scene, lambda: bool(_interruptible(scene))):
         return None
     scene.installation.attend(scene.random.uniform(0, _MAX_DELAY_SECONDS))
@@ -220,14 +220,14 @@ def _victim(scene: Scene) -> Running | None:
 
 
 def _interruptible(scene: Scene) -> list[Running]:
-    """Return the trainings that run on workers none of whose jobs would end by being lost once more."""
+    """Return the trainings on workers whose jobs all have an attempt left after another loss."""
     running = scene.running()
     tired = {id(one.worker) for one in running if one.job["attempt"] >= _ATTEMPTS}
     return [one for one in running if one.job["kind"] == "train" and id(one.worker) not in tired]
 
 
 def _wait_for(scene: Scene, condition: Callable[[], bool]) -> bool:
-    """Wait for a moment worth striking; False where everything ends before."""
+    """Wait until a condition is true; return False if all jobs end before."""
     found: list[bool] = []
 
     def over() -> bool:
@@ -259,12 +259,12 @@ def _complain_of_poison(scene: Scene, job_id: str, first_at: datetime) -> None:
 
 
 def _each_once_on_all_workers(scene: Scene) -> list[str]:
-    """Every job has one attempt, and no worker was left out."""
+    """Return complaints about jobs with more than one attempt, and about workers without a job."""
     found = []
     workers: Counter[str] = Counter()
     for job in scene.jobs():
         if [attempt["ending"] for attempt in job["attempts"]] != ["succeeded"]:
-            found.append(f"{job['id']} was not carried out once: {job['attempts']}")
+            found.append(f"{job['id']} was not run once: {job['attempts']}")
         worker = scene.installation.worker_of(pid_of(job))
         workers[worker.name if worker else "none of the workers"] += 1
     if set(workers) != {part.name for part in scene.installation.workers}:
@@ -275,7 +275,7 @@ def _each_once_on_all_workers(scene: Scene) -> list[str]:
 NOTHING = Fault("nothing (undisturbed)", lambda _: [], strikes=0)
 TWO_WORKERS = Fault("nothing; two workers", lambda _: [], strikes=0, check=_each_once_on_all_workers)
 
-# Each batch of jobs is struck in one of these ways, on PostgreSQL, Valkey and an object store …
+# Faults for batches of jobs on PostgreSQL, Valkey and an object store.
 ON_SERVERS: Mapping[str, Fault] = MappingProxyType(
     {
         "worker": Fault("SIGKILL of a worker", kill_worker, strikes=3),
@@ -289,7 +289,7 @@ ON_SERVERS: Mapping[str, Fault] = MappingProxyType(
         "poison": Fault("poison job", poison, reasons=frozenset({_WORKER_LOST})),
     }
 )
-# … or on one small disk.
+# Faults for batches of jobs on one small disk.
 ON_ONE_DISK: Mapping[str, Fault] = MappingProxyType(
     {"disk": Fault("full disk", fill_disk, reasons=frozenset({_STORAGE, _FULL}))}
 )

@@ -1,4 +1,4 @@
-"""The service of a team: API and workers on separate hosts, and servers that they share."""
+"""An installation for a team: API and workers on separate hosts, and shared servers."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -22,11 +22,11 @@ LOOK_SECONDS = 0.05
 
 @dataclass
 class Servers:
-    """What an installation's hosts share.
+    """Servers that the hosts of an installation share.
 
     Attributes:
-        folder: Where their data is, and the folders of all hosts.
-        front: The way to the object store.
+        folder: Folder of their data and of the folders of all hosts.
+        front: Proxy in front of the object store.
     """
 
     folder: Path
@@ -49,14 +49,14 @@ class Servers:
 
 
 class Installation:
-    """An API and workers, supervised.
+    """An API and workers with a supervisor.
 
-    Whoever waits for something calls `attend`, which also plays the supervisor.
+    A test calls `attend` to wait; `attend` also restarts parts that have ended, as a supervisor does.
 
     Args:
-        folder: Where each host gets a data folder and its logs.
+        folder: Folder of the hosts' data folders and logs.
         environment: Environment variables of all processes.
-        broker: What carries their wake-ups.
+        broker: Broker of the wake-up messages.
         workers: Number of hosts that run a worker.
 
     Attributes:
@@ -85,7 +85,7 @@ class Installation:
 
     @property
     def parts(self) -> list[Part]:
-        """All processes that are supervised."""
+        """The API and the workers."""
         return [self.api, *self.workers]
 
     def start(self) -> None:
@@ -95,7 +95,7 @@ class Installation:
         self.until_ready()
 
     def until_ready(self) -> None:
-        """Attend until the API answers for all it needs, and every lane of every worker can take a job."""
+        """Wait until the API can score and every lane of every supervised worker can take a job."""
         self.until(self.is_ready, READY_SECONDS, "the API is ready")
         workers = [worker for worker in self.workers if worker.is_supervised]
         self.until(
@@ -110,14 +110,14 @@ class Installation:
             part.stop()
 
     def is_ready(self) -> bool:
-        """Whether the API says that it can score; the workers are asked one by one."""
+        """Return whether the API reports that it can score; `until_ready` checks the workers."""
         try:
             return httpx.get(f"{self.url}/readyz?for=scoring", timeout=5, trust_env=False).is_success
         except httpx.HTTPError:
             return False
 
     def attend(self, seconds: float) -> None:
-        """Let time pass; what ends meanwhile is started again."""
+        """Wait for this time, and restart parts that end meanwhile."""
         deadline = time.monotonic() + seconds
         while True:
             for part in self.parts:
@@ -128,10 +128,10 @@ class Installation:
             time.sleep(min(LOOK_SECONDS, left))
 
     def until(self, condition: Callable[[], bool], limit_seconds: float, what: str) -> None:
-        """Attend until something has happened.
+        """Wait until a condition is true, and restart parts that end meanwhile.
 
         Raises:
-            TimeoutError: It did not.
+            TimeoutError: The condition was not true within the limit.
         """
         deadline = time.monotonic() + limit_seconds
         while not condition():
@@ -140,7 +140,7 @@ class Installation:
             self.attend(LOOK_SECONDS)
 
     def worker_of(self, pid: int) -> Part | None:
-        """Return the worker that a process belongs to."""
+        """Return the worker to which a process belongs, None if it belongs to none."""
         return next((part for part in self.workers if part.runs and pid in part.descendants()), None)
 
     def _part(self, name: str, arguments: list[str], environment: Mapping[str, str]) -> Part:
@@ -154,7 +154,7 @@ class Installation:
 def on_servers(
     servers: Servers, name: str, *, workers: int = 2, settings: Mapping[str, str] | None = None
 ) -> Iterator[Installation]:
-    """Run an installation on PostgreSQL, an object store and a broker, each worker on a host of its own."""
+    """Run an installation on PostgreSQL, an object store and a broker, each worker on a separate host."""
     storage_url, _ = servers.store.new_bucket()
     environment = {
         "RANKERY_DATABASE_URL": servers.postgres.new_database(),
@@ -175,9 +175,9 @@ def on_one_disk(
     """Run an installation on SQLite and a folder, both on one small disk.
 
     Args:
-        folder: Where everything is.
-        mount: Whether a file system may be mounted where the system lets us.
-        settings: Variables of all processes.
+        folder: Folder of all files.
+        mount: Whether to mount a file system if the system permits it.
+        settings: Environment variables of all processes.
     """
     disk = folder / "disk"
     disk.mkdir(parents=True)

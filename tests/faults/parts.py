@@ -1,4 +1,4 @@
-"""The processes of the service, each started again when it ends, as by a supervisor."""
+"""The processes of the service, each of which is restarted when it ends, as a supervisor does."""
 
 import os
 import re
@@ -17,15 +17,15 @@ _READY = re.compile(r"worker\.ready.*/(\d+)\b")
 
 
 class Part:
-    """`python -m rankery api` or `… worker`, run as a user runs it.
+    """A process that runs `python -m rankery api` or `python -m rankery worker`, as users do.
 
-    Start it from a thread that outlives it: it dies with that thread.
+    The thread that starts it must outlive it, because the process ends with that thread.
 
     Args:
-        name: Name in logs, `worker-1`.
-        arguments: What follows `rankery`.
-        environment: Its variables beside those of the tests.
-        folder: Where its log goes.
+        name: Name in logs, such as `worker-1`.
+        arguments: Arguments of `rankery`.
+        environment: Variables in addition to those of the tests.
+        folder: Folder of its log.
     """
 
     def __init__(self, name: str, arguments: list[str], environment: Mapping[str, str], folder: Path) -> None:
@@ -40,17 +40,17 @@ class Part:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         assert self._process is not None
         return self._process.popen.pid
 
     @property
     def runs(self) -> bool:
-        """Whether it lives."""
+        """Whether the process runs."""
         return self._process is not None and self._process.exit_code is None
 
     def start(self) -> None:
-        """Start it; it is not ready yet."""
+        """Start the process without waiting until it is ready."""
         self._ended_at = None
         self._log_start = self._log_path.stat().st_size if self._log_path.exists() else 0
         self._process = ServiceProcess.start(
@@ -58,13 +58,13 @@ class Part:
         )
 
     def ready_processes(self) -> set[int]:
-        """Return the ids of its pool processes that can take a job."""
+        """Return the ids of the worker's pool processes that can take a job."""
         log = self._log_path.read_bytes()[self._log_start :].decode(errors="replace")
-        said = {int(pid) for pid in _READY.findall(log)}
-        return said & self.descendants() if self.runs else set()
+        logged = {int(pid) for pid in _READY.findall(log)}
+        return logged & self.descendants() if self.runs else set()
 
     def revive(self) -> None:
-        """Start it again where it ended a moment ago."""
+        """Start the process again if it ended at least `RESTART_SECONDS` ago."""
         if not self.is_supervised or self.runs:
             return
         now = time.monotonic()
@@ -73,13 +73,13 @@ class Part:
             self.start()
 
     def kill(self) -> None:
-        """Kill it without warning; what it started is left to itself."""
+        """Kill the process; its child processes are not killed."""
         assert self._process is not None
         self._process.popen.kill()
         self._process.popen.wait()
 
     def terminate(self) -> tuple[int, float]:
-        """Ask it to end; return the exit code and the seconds it took."""
+        """Send SIGTERM; return the exit code and the seconds until the exit."""
         assert self._process is not None
         asked_at = time.monotonic()
         self._process.popen.terminate()
@@ -87,12 +87,12 @@ class Part:
         return code, time.monotonic() - asked_at
 
     def stop(self) -> None:
-        """End it with all that it started."""
+        """End the process and all its descendants."""
         if self._process is not None:
             self._process.stop(STOP_SECONDS)
 
     def descendants(self) -> set[int]:
-        """Return the ids of the processes below it."""
+        """Return the ids of all descendant processes."""
         found: set[int] = set()
         waiting = [self.pid]
         while waiting:

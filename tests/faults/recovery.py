@@ -1,4 +1,4 @@
-"""Interruption of a training after its worker was killed."""
+"""Measure how long a training is interrupted after its worker is killed."""
 
 from dataclasses import dataclass, field
 
@@ -14,11 +14,11 @@ _LONG = 20_000  # iterations: it outlasts the measurement and is cancelled
 
 @dataclass
 class Recovery:
-    """How long it took, several times.
+    """Recovery times in one situation.
 
     Attributes:
-        situation: Who was there to take the job over.
-        seconds: From the kill until the job ran again.
+        situation: Workers that could take the job over.
+        seconds: Times from the kill until the job ran again.
         complaints: Problems that were found.
     """
 
@@ -28,13 +28,13 @@ class Recovery:
 
     @property
     def is_good(self) -> bool:
-        """Whether each was short enough."""
+        """Whether each recovery was within the limit, without complaints."""
         return bool(self.seconds) and max(self.seconds) < LIMIT_SECONDS and not self.complaints
 
 
 def measure_recovery(campaign: Campaign, kills: int) -> list[Recovery]:
-    """Kill workers at random moments of a training: with another one idle, and with none but itself."""
-    standby = Recovery("another worker stands by")
+    """Kill workers at random moments of a training, first with a second, idle worker, then without it."""
+    standby = Recovery("another worker waits")
     for _ in range(kills):
         _measure(campaign, standby, is_restarted=False)
     others = campaign.installation.workers[1:]
@@ -68,7 +68,7 @@ def _measure(campaign: Campaign, recovery: Recovery, *, is_restarted: bool) -> N
 
 
 def _running(scene: Scene) -> Running:
-    """Wait a random while into a training."""
+    """Return a training at a random time after its first iterations."""
     scene.installation.until(lambda: bool(_iterating(scene)), LIMIT_SECONDS * 4, "a training runs")
     scene.installation.attend(scene.random.uniform(0, 2.5))
     return _iterating(scene)[0]

@@ -1,4 +1,4 @@
-"""Trainings killed at random iterations, and what the resumed ones make beside an undisturbed one."""
+"""Kill trainings at random iterations, and compare the resumed ones with an undisturbed one."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from tests.faults.parts import kill_process
 from tests.faults.scene import ENDED, Scene, pid_of
 from tests.faults.work import Submission, stopping_early
 
-# Every few iterations, so that most kills find a checkpoint; leases short, since equality is what is shown.
+# Checkpoints every few iterations, so that most kills find one; short leases, so that jobs resume soon.
 SETTINGS = {
     "RANKERY_CHECKPOINT_SECONDS": "0.2",
     "RANKERY_REPORT_SECONDS": "0.1",
@@ -19,7 +19,7 @@ SETTINGS = {
     "RANKERY_HEARTBEAT_SECONDS": "0.5",
     "RANKERY_SWEEP_SECONDS": "0.5",
 }
-_AT_ONCE = 2
+_PARALLEL = 2
 _START_SECONDS = 120.0
 _EACH_SECONDS = 30.0
 
@@ -29,12 +29,12 @@ class Killed:
     """A training that is killed once.
 
     Attributes:
-        aim: Iteration at which it is to be killed.
+        aim: First iteration at which to kill the training.
         job_id: The job.
-        killed_at: Iteration at which it was seen last.
-        resumed_from: Iteration that it continued from, None where it began anew.
+        killed_at: Last reported iteration before the kill.
+        resumed_from: Iteration of the checkpoint, None if the training began from the start.
         model_is_equal: Whether its model text is that of the undisturbed training.
-        results_are_equal: Whether its history, metrics, evaluation and ranking are, too.
+        results_are_equal: Whether its history, metrics, evaluation and ranking are also equal.
         complaints: Problems that were found.
     """
 
@@ -48,19 +48,19 @@ class Killed:
 
     @property
     def is_good(self) -> bool:
-        """Whether nothing tells it from the undisturbed training."""
+        """Whether the training was killed and its outcome equals that of the undisturbed training."""
         return self.killed_at is not None and self.model_is_equal and self.results_are_equal
 
 
 def kill_and_resume(
     campaign: Campaign, kills: int, make: Callable[[Mapping[str, str]], Document] = stopping_early
 ) -> list[Killed]:
-    """Kill trainings of one request at random, each once.
+    """Run trainings of one request and kill each once at a random iteration.
 
     Args:
-        campaign: Where they run.
+        campaign: Campaign on the installation that runs them.
         kills: Number of trainings.
-        make: Returns the request, by the ids of the datasets.
+        make: Returns the request for datasets that are given by name and id.
     """
     body = make(campaign.materials.datasets)
     with campaign.scene("resume") as scene:
@@ -75,7 +75,7 @@ def kill_and_resume(
         under_way: list[Killed] = []
         deadline = time.monotonic() + _START_SECONDS + _EACH_SECONDS * kills
         while (waiting or under_way) and time.monotonic() < deadline:
-            while waiting and len(under_way) < _AT_ONCE:
+            while waiting and len(under_way) < _PARALLEL:
                 under_way.append(waiting.pop())
                 under_way[-1].job_id = campaign.client.create("/v1/jobs", body)["id"]
             for one in list(under_way):
@@ -87,7 +87,7 @@ def kill_and_resume(
 
 
 def _follow(scene: Scene, one: Killed, reference: Outcome) -> bool:
-    """Kill the training when its moment has come; returns whether it has ended."""
+    """Kill the training when it reaches its iteration; return whether it has ended."""
     job = scene.job(one.job_id)
     if job["status"] == "running" and one.killed_at is None:
         iteration = (job["progress"] or {}).get("iteration") or 0

@@ -1,4 +1,4 @@
-"""A batch of jobs on its way through an installation, while faults strike."""
+"""A batch of jobs in an installation while faults are injected."""
 
 import random
 import threading
@@ -21,7 +21,7 @@ _END_SECONDS = 180.0
 
 @dataclass(frozen=True)
 class Running:
-    """A job at a moment at which a worker was carrying it out."""
+    """A job that a worker ran at some moment."""
 
     job: Document
     worker: Part
@@ -30,15 +30,15 @@ class Running:
 
 @dataclass
 class Scene:
-    """What a fault finds when it strikes.
+    """The service and the jobs under a fault.
 
     Attributes:
         installation: The service.
         client: Client of the service.
-        materials: What further jobs can work on.
-        random: Decides about moments and victims.
+        materials: Datasets, models and files for further jobs.
+        random: Source of random moments and victims.
         sent: The accepted jobs by id, with their requests.
-        refusals: Requests that were not accepted, and why.
+        refusals: Requests that were not accepted, with the reasons.
         complaints: Problems that were found.
     """
 
@@ -64,18 +64,18 @@ class Scene:
 
     @property
     def is_submitting(self) -> bool:
-        """Whether requests are still to be accepted."""
+        """Whether some requests are not yet accepted."""
         return any(not future.done() for future in self._waiting)
 
     def submit(self, submissions: Sequence[Submission], pause_seconds: float = 0.0) -> None:
-        """Send requests beside all else that happens, at random intervals of up to twice the pause."""
+        """Send requests in other threads, each after a random delay of up to twice the pause."""
         self._waiting += [
             self._pool.submit(self._send, submission, self.random.uniform(0, 2 * pause_seconds))
             for submission in submissions
         ]
 
     def job(self, job_id: str) -> Document:
-        """Return a job as it is now; one that has ended is not asked for again."""
+        """Return the current state of a job; a job that has ended is not requested again."""
         if job_id not in self._ended:
             job = self.client.get(f"/v1/jobs/{job_id}")
             if job["status"] not in ENDED:
@@ -90,7 +90,7 @@ class Scene:
         return [self.job(job_id) for job_id in ids]
 
     def running(self, kind: str | None = None) -> list[Running]:
-        """Return the jobs that workers are carrying out, of one kind where given."""
+        """Return the jobs that workers run, of one kind if given."""
         found = []
         for job in self.jobs():
             if job["status"] != "running" or kind not in (None, job["kind"]):
@@ -102,12 +102,12 @@ class Scene:
         return found
 
     def id_of(self, submission: Submission) -> str | None:
-        """Return the job that a request became, None where it was not accepted yet."""
+        """Return the job of a request, None if the request is not accepted yet."""
         with self._lock:
             return next((job_id for job_id, own in self.sent.items() if own is submission), None)
 
     def finish(self) -> None:
-        """Wait until every request is answered and every job has ended, or for so long that none will."""
+        """Wait until every request is accepted and every job has ended, up to a time limit."""
         deadline = time.monotonic() + _END_SECONDS
         while time.monotonic() < deadline:
             if not self.is_submitting and all(job["status"] in ENDED for job in self.jobs()):
@@ -115,7 +115,7 @@ class Scene:
             self.installation.attend(0.2)
 
     def run_soon(self, submission: Submission) -> Document | None:
-        """Have one job carried out and return it, or None where that takes for ever."""
+        """Submit one job and return it after its end, None if the request was not accepted."""
         self.submit([submission])
         sent = self._waiting[-1]
         self.installation.until(sent.done, _END_SECONDS, "a request is accepted")
@@ -140,15 +140,15 @@ class Scene:
 
 
 def pid_of(job: Document) -> int:
-    """Return the pool process that carries out a job."""
+    """Return the id of the pool process that runs a job."""
     return int(job["attempts"][-1]["worker"].rpartition("/")[2])
 
 
 def moment(text: str) -> datetime:
-    """Read a time of the interface."""
+    """Parse a time of an API response."""
     return datetime.fromisoformat(text)
 
 
 def now() -> datetime:
-    """Return the present, as the interface writes it."""
+    """Return the present in the time zone of the API."""
     return datetime.now(UTC)

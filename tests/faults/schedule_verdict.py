@@ -1,4 +1,4 @@
-"""Checks of a schedule's runs in the database: none is lost, doubled or against its gate."""
+"""Checks of a schedule's runs in the database: no run is lost, repeated or contrary to its gate."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from core.store.tables import AliasMove, Event, Job, Model, ModelAlias, Schedule
 
 
 def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> list[str]:
-    """Return what is wrong with a schedule that has come to rest, nothing where all is well.
+    """Return the problems of a schedule without an active run, empty without any.
 
     Args:
         engine: Engine of the database.
@@ -34,7 +34,7 @@ def complaints(engine: Engine, schedule_id: str, dues: Sequence[datetime]) -> li
 
 
 def _due_times(runs: Sequence[ScheduleRun], dues: Sequence[datetime]) -> list[str]:
-    """A due time has one run, or is one of those that a later run stands for."""
+    """Check that each due time has one run, which may be a later run that covers missed due times."""
     found = [f"run {run.id} is {run.status}" for run in runs if run.status in ACTIVE_RUNS]
     for due in dues:
         of_due = [run for run in runs if (run.missed_since or run.due_at) <= due <= run.due_at]
@@ -44,7 +44,7 @@ def _due_times(runs: Sequence[ScheduleRun], dues: Sequence[datetime]) -> list[st
 
 
 def _jobs(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
-    """All trainings and promotions since then are those of runs, and no run has a second one."""
+    """Check that the jobs since the creation of the schedule are those of its runs."""
     found = []
     for kind, ids in (
         ("train", [run.job_id for run in runs if run.job_id]),
@@ -58,7 +58,7 @@ def _jobs(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> 
 
 
 def _models(session: Session, runs: Sequence[ScheduleRun]) -> list[str]:
-    """Each training made one version, which is that of its run."""
+    """Check that each training made one version, which is recorded in its run."""
     by_job = Counter(session.scalars(select(Model.job_id)))
     found = [f"{count} models of {job_id}" for job_id, count in by_job.items() if count > 1]
     for run in runs:
@@ -69,7 +69,7 @@ def _models(session: Session, runs: Sequence[ScheduleRun]) -> list[str]:
 
 
 def _moves(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
-    """A promoted run has moved the alias once, a refused one has not, and others are not in its history."""
+    """Check that each promoted or refused run has one move in the alias history, and other runs none."""
     moves = session.scalars(select(AliasMove).order_by(AliasMove.id)).all()
     by_job = Counter((move.job_id, move.kind) for move in moves)
     found = [f"{count} times {kind} by {job}" for (job, kind), count in by_job.items() if job and count > 1]
@@ -87,9 +87,9 @@ def _moves(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) ->
 
 
 def _events(session: Session, schedule: Schedule, runs: Sequence[ScheduleRun]) -> list[str]:
-    """Each run that was not skipped is told of once."""
+    """Check that each run that was not skipped has one event."""
     kinds = (SCHEDULE_RAN, SCHEDULE_FAILED)
     rows = select(Event).where(Event.object_id == schedule.id, Event.kind.in_(kinds))
-    told = Counter(event.data["run_id"] for event in session.scalars(rows))
+    reported = Counter(event.data["run_id"] for event in session.scalars(rows))
     expected = Counter(run.id for run in runs if run.status != RunStatus.SKIPPED)
-    return [] if told == expected else [f"{told.total()} events of {expected.total()} runs"]
+    return [] if reported == expected else [f"{reported.total()} events of {expected.total()} runs"]

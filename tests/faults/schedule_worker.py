@@ -1,4 +1,4 @@
-"""A worker process with a clock that is set, which kills itself at a commit that leads a schedule on."""
+"""A worker process with a given time, which kills itself at a commit that advances a schedule."""
 
 import multiprocessing
 import os
@@ -27,12 +27,12 @@ _CHANGES = "changes"
 
 @dataclass(frozen=True)
 class Changes:
-    """What a transaction is about to commit.
+    """Changes that a transaction commits.
 
     Attributes:
         added: The classes of new rows.
         changed: The classes of changed rows.
-        written: The tables of statements that write many.
+        written: The tables of bulk statements.
     """
 
     added: frozenset[type]
@@ -40,7 +40,7 @@ class Changes:
     written: frozenset[str]
 
 
-# Each commit by which a schedule continues from a due time to a moved alias, in this order.
+# The commits that advance a schedule from a due time to a moved alias, in this order.
 MOMENTS: Mapping[str, Callable[[Changes], bool]] = MappingProxyType(
     {
         "the run and its job": lambda made: ScheduleRun in made.added,
@@ -56,11 +56,11 @@ MOMENTS: Mapping[str, Callable[[Changes], bool]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Strike:
-    """When a process is killed.
+    """Moment at which a process is killed.
 
     Attributes:
         moment: One of `MOMENTS`.
-        committed: Whether right after the commit, else right before it.
+        committed: Whether the kill follows the commit, else it precedes the commit.
     """
 
     moment: str
@@ -68,12 +68,12 @@ class Strike:
 
 
 def run_worker(places: Mapping[str, Any], now: datetime, strike: Strike | None = None) -> int:
-    """Have a new process work until nothing is left to do at a moment, or until it is struck.
+    """Run a new process until nothing is due at the given time, or until it is killed.
 
     Returns:
-        Its exit code, -9 where it was struck.
+        Its exit code, -9 if it was killed.
     """
-    # Its server imports everything once; it runs no kernel, so that what it forks may.
+    # The fork server imports everything once. It runs no kernel, so that forked processes can run kernels.
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.faults.unused_packages", __name__])
     process = context.Process(target=_work, args=(dict(places), dict(os.environ), now, strike))
@@ -87,7 +87,7 @@ def run_worker(places: Mapping[str, Any], now: datetime, strike: Strike | None =
 
 
 def settings_of(places: Mapping[str, Any]) -> WorkerSettings:
-    """Return the settings of a worker that reports each iteration and gives no job up."""
+    """Return the settings of a worker that reports each iteration and retries jobs many times."""
     return WorkerSettings(**places, broker_url="redis://127.0.0.1:1/0", report_seconds=0.0, attempts=50)
 
 
@@ -97,7 +97,7 @@ def _work(places: dict[str, Any], environment: dict[str, str], now: datetime, st
         _arm(strike)
     settings = settings_of(places)
     store = Store.open(settings)
-    with store.begin() as tx:  # as the sweeper does, here at once: whoever ran a job is dead
+    with store.begin() as tx:  # as the sweeper does later: the process of each running job has ended
         tx.jobs.take_back(tx.jobs.running_on(""), settings.attempts)
     advance_all(store, _MOST_JOBS, now)
     while _waiting(store):

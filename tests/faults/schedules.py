@@ -1,4 +1,4 @@
-"""`make test-schedules`: workers killed around the due minutes of a schedule, whose clock is set forward."""
+"""`make test-schedules`: kill workers around the due times of a schedule while the clock is set forward."""
 
 import argparse
 import itertools
@@ -39,12 +39,12 @@ _TRAINING: Document = {
 
 @dataclass
 class Outcome:
-    """What came of a campaign.
+    """Result of a campaign.
 
     Attributes:
         strikes: Moments at which the workers were killed.
-        statuses: How many runs ended how.
-        missed: Due times that a later run stands for.
+        statuses: Number of runs by status.
+        missed: Number of due times that a later run covers.
         complaints: Problems that were found.
     """
 
@@ -58,11 +58,11 @@ class ScheduleCampaign:
     """A schedule that is due each minute while the workers of an installation are killed.
 
     Args:
-        installation: With `SETTINGS` and the clock.
+        installation: An installation with `SETTINGS` and the clock.
         client: Client of the installation.
         clock: Clock of all processes of the installation.
-        seed: Decides about moments.
-        say: Is told of each strike.
+        seed: Seed of random moments.
+        say: Called with a description of each strike.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class ScheduleCampaign:
         self._schedule_id = ""
 
     def run(self, kills: int) -> Outcome:
-        """Kill all workers so many times, each in a minute of its own, and look at what came of it."""
+        """Kill all workers this number of times, each time in a separate minute, and check the runs."""
         first = self._begin()
         strikes = list(itertools.islice(itertools.cycle(_MOMENTS), kills))
         for name in strikes:
@@ -105,12 +105,12 @@ class ScheduleCampaign:
         return Outcome(strikes, Counter(run["status"] for run in runs), missed, found)
 
     def until_before_a_minute(self) -> None:
-        """Go to the second before a due time."""
+        """Set the clock to one second before a due time."""
         before = self._this_minute() + MINUTE - timedelta(seconds=1)
         self._clock.set(before if self._clock.now() < before else before + MINUTE)
 
     def until_run(self, *statuses: str) -> None:
-        """Let the last run end, go to the next due time, and wait for its run to have come so far."""
+        """Wait for the end of the last run, then for a status of the run at the next due time."""
         self._installation.until(self._is_idle, LIMIT_SECONDS, "a run has ended")
         known = {run["id"] for run in self._runs()}
         self._clock.set(self._this_minute() + MINUTE)
@@ -122,7 +122,7 @@ class ScheduleCampaign:
         self._installation.until(come, LIMIT_SECONDS, f"a run is {' or '.join(statuses)}")
 
     def _begin(self) -> datetime:
-        """Make data, a champion, its gate and the schedule; return when that is due first."""
+        """Create data, a champion, its gate and the schedule; return the first due time."""
         small = {"num_iterations": 5, "num_leaves": 7, "min_data_in_leaf": 5}
         clicks, judged = self._dataset("clicks", 1), self._dataset("judged", 2)
         job = self._client.create("/v1/jobs", {**_TRAINING, "dataset_id": clicks, "hyperparameters": small})
@@ -137,7 +137,7 @@ class ScheduleCampaign:
         return moment(schedule["next_run_at"])
 
     def _end(self) -> datetime:
-        """Let the last run end, disable the schedule and return the last due time that has come."""
+        """Wait for the end of the last run, disable the schedule and return the last due time."""
 
         def at_rest() -> bool:
             latest = self._runs()[0]
@@ -195,7 +195,7 @@ _MOMENTS: Mapping[str, Callable[[ScheduleCampaign], None]] = MappingProxyType(
 
 
 def main() -> int:
-    """Run the campaign on both kinds of store; the exit code tells whether all is well."""
+    """Run the campaign on both kinds of store; return 0 without complaints, else 1."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=15, help="on each kind of store")
     parser.add_argument("--seed", type=int, default=25)

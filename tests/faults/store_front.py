@@ -1,4 +1,4 @@
-"""A place between the service and its object store that can answer 503 in the store's stead."""
+"""A proxy between the service and its object store, which can answer 503 instead of the store."""
 
 import contextlib
 import socket
@@ -19,12 +19,12 @@ _QUIET_SECONDS = 0.2
 
 
 class StoreFront(TcpProxy):
-    """Passes connections on to the object store; once closed, answers every request with 503.
+    """Forward connections to the object store, or answer every request with 503 while closed.
 
-    What is under way when it closes is cut.
+    Open connections are cut when the proxy closes.
 
     Attributes:
-        refused: Requests that were answered with 503.
+        refused: Number of requests that were answered with 503.
     """
 
     def __init__(self, port: int) -> None:
@@ -34,7 +34,7 @@ class StoreFront(TcpProxy):
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """Address of the proxy."""
         return f"http://127.0.0.1:{self.port}"
 
     def close(self) -> None:
@@ -43,12 +43,12 @@ class StoreFront(TcpProxy):
         self.cut()
 
     def open(self) -> None:
-        """Serve (again)."""
+        """Forward connections (again)."""
         self._is_closed.clear()
         super().open()
 
     def serve(self, near: socket.socket) -> None:
-        """Lead one connection to the store, or refuse what comes on it."""
+        """Forward one connection to the store, or answer its request with 503."""
         if self._is_closed.is_set():
             self._refuse(near)
             return
@@ -57,7 +57,7 @@ class StoreFront(TcpProxy):
             self.cut()
 
     def _refuse(self, near: socket.socket) -> None:
-        """Read one request and say that there is no service now."""
+        """Read one request and answer it with 503."""
         with near, contextlib.suppress(OSError):
             received = b""
             while _HEAD_END not in received:
@@ -67,7 +67,7 @@ class StoreFront(TcpProxy):
                 received += block
             near.sendall(_UNAVAILABLE)
             self.refused += 1
-            # A connection closed over unread bytes is reset, and the answer is lost with it.
+            # If a connection is closed with unread bytes, it is reset and the answer is lost.
             near.settimeout(_QUIET_SECONDS)
             while near.recv(65536):
                 pass

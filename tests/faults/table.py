@@ -1,4 +1,4 @@
-"""The figures as tables; each says whether all is well."""
+"""Print the figures as tables; each function returns whether all of them are good."""
 
 import statistics
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _CAPTION = (
 
 
 def show_faults(console: Console, rows: Sequence[Row]) -> bool:
-    """Print a row for each fault and their sum, then all that is wrong."""
+    """Print a row for each fault and their sum, then all complaints."""
     table = Table(title="Jobs under faults", caption=_CAPTION, caption_justify="left", show_footer=True)
     table.add_column("fault", footer="all")
     for title, name in _NUMBERS.items():
@@ -46,7 +46,7 @@ def show_faults(console: Console, rows: Sequence[Row]) -> bool:
 
 
 def show_resumed(console: Console, killed: Sequence[Killed]) -> bool:
-    """Print at which iterations trainings were killed, where they continued, and how many came out equal."""
+    """Print the iterations of kills and resumptions, and the number of equal models."""
     table = Table(
         "killed at iteration", "went on from", "model equal", "all else equal", title="Resumed trainings"
     )
@@ -59,12 +59,12 @@ def show_resumed(console: Console, killed: Sequence[Killed]) -> bool:
     console.print(f"{len(killed)} kills: {resumed} resumed from a checkpoint, {equal} equal model texts")
     for one in killed:
         _complain(console, f"killed at {one.killed_at}", one.complaints)
-    # Were none resumed, equality would show nothing but that trainings repeat.
+    # Without resumed trainings, equality would show only that trainings are reproducible.
     return all(one.is_good for one in killed) and 2 * resumed >= len(killed)
 
 
 def show_recoveries(console: Console, recoveries: Sequence[Recovery]) -> bool:
-    """Print the distribution of the time until a job ran again."""
+    """Print the distribution of the times until a job ran again."""
     table = Table("who takes the job over", "kills", "shortest s", "median s", "longest s", "each s")
     table.title = (
         f"Running again after SIGKILL of the worker, at default settings (limit {LIMIT_SECONDS:g} s)"

@@ -18,17 +18,17 @@ class Row:
 
     Attributes:
         fault: Fault that was injected.
-        accepted: Jobs that the service had promised.
-        finished: Those that succeeded.
-        failed: Those that ended otherwise, and rightly so.
-        lost: Those that did not end, are unknown, or ended for a wrong reason.
-        twice: Effects that exist twice, and jobs that nobody sent.
-        models: Models made.
-        models_differ: Those whose text is not that of the undisturbed training.
-        results_differ: Jobs of which anything else differs.
-        attempts: Claims beyond the first.
-        recoveries: Seconds.
-        seconds: How long the batch took.
+        accepted: Number of accepted jobs.
+        finished: Number of jobs that succeeded.
+        failed: Number of jobs that failed for an expected reason.
+        lost: Number of jobs that did not end or ended for a wrong reason.
+        twice: Number of effects that exist twice, and of jobs without a request.
+        models: Number of models.
+        models_differ: Number of models whose text is not that of the undisturbed training.
+        results_differ: Number of jobs with another difference.
+        attempts: Number of claims beyond the first.
+        recoveries: Recovery times in seconds.
+        seconds: Duration of the batch.
         complaints: Problems that were found.
     """
 
@@ -48,7 +48,7 @@ class Row:
 
     @property
     def is_good(self) -> bool:
-        """Whether every number that must be 0 is 0, and nothing else was noticed."""
+        """Whether every number that must be 0 is 0, without complaints."""
         wrong = self.lost + self.twice + self.models_differ + self.results_differ
         return wrong == 0 and not self.complaints
 
@@ -68,15 +68,15 @@ def judge(
     known_before: set[str],
     recoveries: list[float],
 ) -> tuple[Row, dict[str, Outcome]]:
-    """Look at all jobs of a batch after the last one has ended.
+    """Check all jobs of a batch after the last one has ended.
 
     Args:
         scene: The batch.
         fault: Fault that was injected.
-        records: What the database says.
+        records: Records of the database.
         reference: Outcomes of undisturbed jobs by the name of the request.
-        known_before: Jobs that were there before the batch.
-        recoveries: What the fault measured.
+        known_before: Jobs that existed before the batch.
+        recoveries: Recovery times that the fault measured.
 
     Returns:
         The row, and the outcomes of this batch.
@@ -97,7 +97,7 @@ def judge(
             row.lost += 1
             row.complaints.append(_described(job))
     unknown = records.job_ids() - known_before - set(scene.sent)
-    twice = [*records.effects_twice(scene.sent), *(f"nobody sent {job_id}" for job_id in unknown)]
+    twice = [*records.effects_twice(scene.sent), *(f"no request for {job_id}" for job_id in unknown)]
     row.twice = len(twice)
     row.complaints += twice
     return row, outcomes

@@ -10,7 +10,7 @@ from core.data.letor_writer import write_letor
 from core.data.synthetic import synthetic_dataset
 from tests.faults.client import Document, StubbornClient
 
-# Documents and features are drawn for every tree.
+# Documents and features are sampled for every tree.
 SAMPLED = {
     "num_leaves": 15,
     "learning_rate": 0.05,
@@ -28,10 +28,10 @@ class Submission:
     """One request for a job.
 
     Attributes:
-        name: The same name has the same outcome, whatever happens meanwhile.
-        path: Where it is sent.
-        body: Body of the request.
-        file: Or the file that is sent.
+        name: Name; requests with the same name have the same outcome.
+        path: Path of the request.
+        body: Body of the request, None to send a file.
+        file: File to send, None to send a body.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class Materials:
-    """What the jobs work on: datasets by name, two models, and a file to upload."""
+    """Input of the jobs: datasets by name, two models, and a file to upload."""
 
     datasets: Mapping[str, str]
     models: tuple[str, str]
@@ -55,12 +55,12 @@ class Materials:
 
     @classmethod
     def make(cls, client: StubbornClient, wait: Callable[[str], Document], folder: Path) -> "Materials":
-        """Have the service read the datasets and train the models.
+        """Create the datasets and train the models in the service.
 
         Args:
             client: Client of the service.
             wait: Waits for a job.
-            folder: Where the file is written.
+            folder: Folder of the file to upload.
         """
         sent = {
             name: client.create(
@@ -83,7 +83,7 @@ class Materials:
         return cls(datasets, (first, second), file)
 
     def submissions(self, number: int, iterations: int = 120) -> list[Submission]:
-        """Return so many requests of all kinds, half of them trainings; each call gives the same ones."""
+        """Return the same requests at each call: this number of all kinds, half of them trainings."""
         kinds = islice(cycle(self._one_of_each(iterations)), number)
         return [
             Submission(f"{place} {one.name}", one.path, self._own(one.body, place), one.file)
@@ -91,7 +91,7 @@ class Materials:
         ]
 
     def probe(self) -> Submission:
-        """Return a request that is soon carried out and needs every server."""
+        """Return a request for a short job that needs every server."""
         return Submission("probe", "/v1/jobs", self._measuring("rank", "test"))
 
     def _one_of_each(self, iterations: int) -> list[Submission]:
@@ -123,7 +123,7 @@ class Materials:
 
     @staticmethod
     def _own(body: Document | None, place: int) -> Document | None:
-        """Let no two datasets have one content, which would be read once only."""
+        """Give each dataset different content, since the same content would be read only once."""
         return body if body is None or "queries" not in body else {**body, "seed": place}
 
 
@@ -133,7 +133,7 @@ _DIAGNOSED = {"loss": {"name": "lambdarank"}, "cutoff": 10}
 def training(
     datasets: Mapping[str, str], loss: str, *, iterations: int, seed: int = 42, **rest: Any
 ) -> Document:
-    """Return a training that draws documents and features at random, with validation and test data."""
+    """Return a training that samples documents and features, with validation and test data."""
     return {
         "kind": "train",
         "model_name": "faults",
@@ -157,7 +157,7 @@ def stopping_early(datasets: Mapping[str, str], *, iterations: int = 240) -> Doc
 
 
 def network_stopping_early(datasets: Mapping[str, str], *, iterations: int = 240) -> Document:
-    """Return a training of a network, with units left out at random, that stops early."""
+    """Return a training of a network with dropout that stops early."""
     body = training(datasets, "lambdarank", iterations=iterations)
     scorer = {"kind": "mlp", "hidden": [64, 32], "dropout": 0.1, "batch_documents": 64, "epochs": iterations}
     early_stopping = {"metric": "ndcg@10", "rounds": 40}
@@ -165,7 +165,7 @@ def network_stopping_early(datasets: Mapping[str, str], *, iterations: int = 240
 
 
 def automatic(datasets: Mapping[str, str]) -> Document:
-    """Return an automatic training whose budget decides nothing."""
+    """Return an automatic training whose time budget is never used up."""
     return {
         "kind": "auto-train",
         "model_name": "faults",

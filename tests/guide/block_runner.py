@@ -1,4 +1,4 @@
-"""A shell and an interpreter that run a page's blocks one after the other, as its reader would."""
+"""A shell and an interpreter that run a page's blocks one after another, as its reader does."""
 
 import subprocess
 import sys
@@ -30,7 +30,7 @@ COMMANDS = {
 
 
 class BlockRunner:
-    """One process that runs blocks of one language; what a block leaves behind is there for the next."""
+    """One process that runs blocks of one language; each block sees the variables of the blocks before it."""
 
     def __init__(self, language: str, folder: Path, environment: Mapping[str, str]) -> None:
         self._folder = folder
@@ -59,7 +59,7 @@ class BlockRunner:
         """Run a block's text and return what it prints.
 
         Raises:
-            AssertionError: When it fails, with what it printed.
+            AssertionError: The block failed; the message has its output.
         """
         script = self._folder / f".{block.page.stem}-{block.line}"
         script.write_text(text)

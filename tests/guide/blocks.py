@@ -1,4 +1,4 @@
-"""The fenced blocks of a page, in order, those within tabs and remarks included."""
+"""The fenced blocks of a page, in order, including blocks in tabs and admonitions."""
 
 import re
 import textwrap
@@ -16,11 +16,11 @@ class Block:
     """A fenced block.
 
     Attributes:
-        page: The file that it stands in.
-        line: Where its first line stands, counted from 1.
-        language: As the fence says.
-        title: Name of the file that it is, or is a part of; None for what is run or printed.
-        text: What it holds.
+        page: File that contains the block.
+        line: Line number of its first line, from 1.
+        language: Language of the fence.
+        title: Name of the file that the block is, or is a part of; None for commands, programs and output.
+        text: Content of the block.
     """
 
     page: Path
@@ -30,15 +30,15 @@ class Block:
     text: str
 
     def __str__(self) -> str:
-        """Say where it is."""
+        """Return the file and line number."""
         return f"{self.page}:{self.line}"
 
 
 def blocks(page: Path) -> Iterator[Block]:
-    """Walk the blocks of a page.
+    """Yield the blocks of a page.
 
     Raises:
-        ValueError: For a fence that does not end, or that says more than a language and a title.
+        ValueError: A fence has no end, or has more than a language and a title.
     """
     lines = enumerate(page.read_text().splitlines(), 1)
     for number, line in lines:

@@ -1,4 +1,4 @@
-"""One service for all pages, with what the quick start leaves behind: a dataset, another, a model."""
+"""One service for all pages, with the datasets and the model that the quick start creates."""
 
 import os
 import sys
@@ -19,7 +19,7 @@ COMMANDS = Path(__file__).parent / "commands"
 
 @pytest.fixture(scope="package")
 def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the service that the pages talk to, at another port than theirs."""
+    """Start the service for the pages, at another port than the pages use."""
     roots = tmp_path_factory.mktemp("corpora")
     _make_fold(roots / "MSLR-WEB30K" / "Fold1")
     _make_parts(roots / "clicks" / "2026-05")
@@ -30,7 +30,7 @@ def guide_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _make_fold(folder: Path) -> None:
-    """Write files in the shape of a fold of MSLR-WEB30K."""
+    """Write files with the layout of a fold of MSLR-WEB30K."""
     folder.mkdir(parents=True)
     for seed, name in enumerate(("train.txt", "vali.txt", "test.txt")):
         dataset = synthetic_dataset(9, seed=seed, documents_per_query=8, n_features=136)
@@ -54,7 +54,7 @@ def _make_parts(folder: Path) -> None:
 
 @pytest.fixture(scope="package")
 def prepared(guide_service: str) -> None:
-    """Make what pages speak of: two datasets, `web-train` and `web-test`, and two versions of `web`."""
+    """Make the objects that pages use: the datasets `web-train` and `web-test`, and two versions of `web`."""
     with Client(guide_service) as client:
         train = client.synthetic_dataset(60, seed=1, name="web-train").wait()
         test = client.synthetic_dataset(40, seed=2, name="web-test").wait()
@@ -70,7 +70,7 @@ def prepared(guide_service: str) -> None:
 
 @pytest.fixture(scope="package")
 def environment(guide_service: str) -> Mapping[str, str]:
-    """What commands of the pages find around them."""
+    """The environment variables for commands of the pages."""
     return {
         **os.environ,
         "NO_COLOR": "1",

@@ -1,4 +1,4 @@
-"""The decisions of `docs/adr`: numbered once, titled, in the index, linked to files that exist."""
+"""The decisions of `docs/adr`: unique numbers, titles, an index, and links to existing files."""
 
 import re
 
@@ -9,7 +9,7 @@ _LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<target>[^)#]+)(?:#[^)]*)?\)")
 
 
 def test_the_index_lists_every_decision_by_its_title() -> None:
-    """Each file is in `README.md` once, by the number and title of its first line; numbers are unique."""
+    """`README.md` lists each file once, by the number and title of its first line; numbers are unique."""
     decisions = sorted(_FOLDER.glob("0*.md"))
     listed = [
         (found["target"], found["text"]) for found in _LINK.finditer((_FOLDER / "README.md").read_text())
@@ -23,8 +23,8 @@ def test_the_index_lists_every_decision_by_its_title() -> None:
     assert len({name[:4] for name, _ in titles}) == len(titles)
 
 
-def test_links_of_decisions_lead_to_files() -> None:
-    """A link between decisions names a file beside it."""
+def test_links_of_decisions_name_existing_files() -> None:
+    """A link between decisions names a file in the same folder."""
     for path in _FOLDER.glob("*.md"):
         for found in _LINK.finditer(path.read_text()):
             assert (_FOLDER / found["target"]).is_file(), (path.name, found["target"])

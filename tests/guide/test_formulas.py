@@ -1,4 +1,4 @@
-"""Formulas of the guide: one for each loss and metric, drawn without a script."""
+"""Formulas of the guide: one for each loss and metric, rendered without a script."""
 
 from xml.etree import ElementTree
 
@@ -11,12 +11,12 @@ _MATHML = "{http://www.w3.org/1998/Math/MathML}math"
 
 
 def test_every_declared_formula_has_its_latex() -> None:
-    """The table has the formulas that losses and metrics declare now, and no other."""
+    """The table has exactly the formulas that losses and metrics declare."""
     assert set(_LATEX) == set(_DECLARED)
 
 
 def test_every_formula_becomes_mathml() -> None:
-    """Each part is a `math` element with its LaTeX as alternative text, and without Markdown's characters."""
+    """Each part is a `math` element with its LaTeX as alternative text, without Markdown characters."""
     for formula in _DECLARED:
         for drawn in (display(declared(formula)), in_cell(declared(formula))):
             parts = ElementTree.fromstring(drawn.replace("&", "&amp;"))
@@ -26,7 +26,7 @@ def test_every_formula_becomes_mathml() -> None:
 
 
 def test_formulas_of_pages_are_replaced_and_code_is_not() -> None:
-    """A formula within a line and one on its own become MathML; code that looks like one stays."""
+    """Inline and separate formulas become MathML, and code that looks like a formula is unchanged."""
     page = "So $`x_i | y`$ holds.\n\n```math\n\\frac{a}{b}\n```\n\n```bash\necho $`pwd`$\n```\n"
     replaced = replace_formulas(page)
     assert replaced.count("<math ") == 2

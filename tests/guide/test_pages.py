@@ -1,4 +1,4 @@
-"""The guide is true: every block of every page runs, and prints what the page says."""
+"""Every block of every page runs and prints the output that the page shows."""
 
 import re
 import subprocess
@@ -15,17 +15,17 @@ from tests.guide.conftest import ROOT
 from tests.requirements import require_program
 
 ADDRESS = "http://127.0.0.1:8000"
-# Run by `make test`, all others by `make test-all`, before it: it makes another version of their model.
+# `make test` runs it; `make test-all` runs all others first, since it makes a version of their model.
 README = ROOT / "README.md"
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]
-# Its commands need stores of their own: tests/deploy/test_backup.py runs them.
+# Its commands need separate stores: tests/deploy/test_backup.py runs them.
 RUN_ELSEWHERE = ROOT / "docs" / "how-to" / "backup.md"
 WITH_BLOCKS = [page for page in PAGES if page != RUN_ELSEWHERE and any(blocks(page))]
 # Its reader has downloaded files that are not part of the repository.
 ON_REAL_DATA = ROOT / "docs" / "tutorial.md"
-# Not run: formulas.
+# Formulas, which are not run.
 SHOWN = ("math",)
-# What a page may show of what the block before it has printed.
+# Output that a page may show of the block before it.
 PRINTED = ("text", "json")
 PARAMETERS = [
     pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.slow] if page != README else [])
@@ -37,7 +37,7 @@ Run = Callable[[Block, str], str]
 
 @pytest.fixture
 def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
-    """Run blocks in sessions that begin with the page and end with it."""
+    """Run blocks in sessions that start and end with the page."""
     with ExitStack() as stack:
         sessions: dict[str, BlockRunner] = {}
 
@@ -55,9 +55,9 @@ def run(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Run]:
 def test_a_page_is_true(
     page: Path, run: Run, tmp_path: Path, guide_service: str, request: pytest.FixtureRequest
 ) -> None:
-    """Commands and programs run as written; files are what they are; what is printed is what is shown."""
+    """Commands and programs run as written, excerpts match their files, and output matches the page."""
     require_program("curl", "curl")
-    if page != README:  # it makes all that it shows
+    if page != README:  # it makes all objects that it shows
         request.getfixturevalue("prepared")
     if page == ON_REAL_DATA:
         (tmp_path / "lambdarank").symlink_to(request.getfixturevalue("shared_data") / "lightgbm-rank")
@@ -79,7 +79,7 @@ def test_a_page_is_true(
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_can_be_run_or_compared(page: Path, tmp_path: Path) -> None:
-    """Commands and programs are valid syntax, excerpts are in their files, output follows a command."""
+    """Commands and programs have valid syntax, excerpts are in their files, and output follows a command."""
     is_printing = False
     for block in blocks(page):
         if block.language in SHOWN:
@@ -98,7 +98,7 @@ def test_every_block_can_be_run_or_compared(page: Path, tmp_path: Path) -> None:
 
 
 def _hold_file(block: Block, folder: Path) -> None:
-    """Compare an excerpt with the file of the repository, or write what the page's reader is to write."""
+    """Compare an excerpt with the file of the repository, or write the file that the page shows."""
     original = ROOT / str(block.title)
     if original.exists():
         lines = [line.strip() for line in original.read_text().splitlines()]
@@ -110,11 +110,11 @@ def _hold_file(block: Block, folder: Path) -> None:
 
 
 def _neat(text: str) -> str:
-    """Return text without what nobody sees: margins and empty lines."""
+    """Return text without margins, trailing spaces and empty lines."""
     lines = textwrap.dedent(text).splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def _pattern(shown: str) -> str:
-    """Return the regular expression of what is shown: `…` stands for anything."""
+    """Return the regular expression of the shown output, in which `…` matches any text."""
     return ".*?".join(re.escape(part) for part in _neat(shown).split("…")).join(("(?s:", ")"))

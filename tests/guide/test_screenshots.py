@@ -1,4 +1,4 @@
-"""Screenshots of the guide: taken of the present dashboard, small, and with alternative texts."""
+"""Screenshots of the guide: current, small, and with alternative texts."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.guide.conftest import ROOT
 
 @pytest.mark.slow
 def test_every_screenshot_is_taken(guide_service: str, chromium_path: str, tmp_path: Path) -> None:
-    """Each page of the dashboard is photographed in light and dark, of one size, within the allowed bytes."""
+    """Each page of the dashboard has a light and a dark screenshot of one size, within the size limit."""
     folder = tmp_path / "screenshots"
     with Client(guide_service) as client, chromium(chromium_path) as browser:
         photograph(browser, guide_service, fill(client, tmp_path), folder)
@@ -32,7 +32,7 @@ def test_every_screenshot_is_taken(guide_service: str, chromium_path: str, tmp_p
 
 
 def test_every_screenshot_is_placed() -> None:
-    """Pages show every screenshot, and no other; a guide built without them has no broken image."""
+    """Pages use exactly these screenshots, and a guide built without them has no broken image."""
     pages = [page.read_text() for page in (ROOT / "docs").rglob("*.md")]
     placed = {name for page in pages for name in re.findall(r"^ *!screenshot (\S+)$", page, re.MULTILINE)}
     assert placed == set(SCREENSHOTS)

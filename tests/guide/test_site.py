@@ -1,4 +1,4 @@
-"""The built site: complete, and in need of nobody else."""
+"""The built site: complete, and without files of other hosts."""
 
 import html
 import re
@@ -26,9 +26,9 @@ class Build(NamedTuple):
     """A build of a site with a broken link.
 
     Attributes:
-        pages: The folder of the guide's own pages, which are written first.
-        exit_code: Of the build.
-        errors: What it printed.
+        pages: Folder of the guide's pages, which are written before the build.
+        exit_code: Exit code of the build.
+        errors: Printed errors.
     """
 
     pages: Path
@@ -51,14 +51,14 @@ def broken_build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 
 def commands(words: list[str], command: Any) -> Iterator[tuple[list[str], Any]]:
-    """Walk the command line: every command after the words that call it."""
+    """Yield every command of the command line, with the words that call it."""
     for name, below in getattr(command, "commands", {}).items():
         yield [*words, name], below
         yield from commands([*words, name], below)
 
 
 def test_a_page_loads_only_files_of_the_site(built_guide: Path) -> None:
-    """Scripts, styles and pictures are files beside the page: no other host, no script within a page."""
+    """Scripts, styles and pictures are files of the site, and pages have no inline script."""
     pages = list(built_guide.rglob("*.html"))
     assert len(pages) > 60
     for page in pages:
@@ -74,7 +74,7 @@ def test_a_page_loads_only_files_of_the_site(built_guide: Path) -> None:
 
 
 def test_every_command_is_shown_with_its_present_help(built_guide: Path) -> None:
-    """What each command and each of its options says to `--help` now stands in the reference."""
+    """The reference has the current `--help` texts of each command and its options."""
     folder = built_guide / "reference" / "commands"
     shown = {page.parent.name: _plain(page.read_text()) for page in folder.glob("*/index.html")}
     walked = list(commands([], get_command(cli.app)))
@@ -84,8 +84,8 @@ def test_every_command_is_shown_with_its_present_help(built_guide: Path) -> None
         assert _plain(f"rankery {' '.join(words)}") in page, words
         assert _plain(command.help.splitlines()[0]) in page, words
         for parameter in command.get_params(Context(command)):
-            told = parameter.get_help_record(Context(command))
-            assert told is None or _plain(told[1]) in page, (words, parameter.name)
+            record = parameter.get_help_record(Context(command))
+            assert record is None or _plain(record[1]) in page, (words, parameter.name)
 
 
 def _plain(text: str) -> str:
@@ -94,14 +94,14 @@ def _plain(text: str) -> str:
 
 
 def test_the_site_generator_reads_plain_markdown() -> None:
-    """No hook and no plugin but the search: another generator needs its settings alone."""
+    """The site uses no hook and no plugin except search, so another generator needs only other settings."""
     settings = (ROOT / "mkdocs.yml").read_text()
     assert "\nhooks:" not in settings
     assert "\nplugins:\n  - search\n\n" in settings
 
 
 def test_no_page_waits_for_a_replacement(broken_build: Build) -> None:
-    """Every placeholder is replaced, every page of `docs/` is in the guide, and no decision is."""
+    """Every placeholder is replaced, and the guide has every page of `docs/` except decisions."""
     pages = broken_build.pages
     written = {page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md")}
     shown = {page for page in written if (pages / page).is_file()}
@@ -111,19 +111,19 @@ def test_no_page_waits_for_a_replacement(broken_build: Build) -> None:
 
 
 def test_no_page_keeps_latex(broken_build: Build) -> None:
-    """No formula of any page is left as LaTeX."""
+    """No page contains a formula as LaTeX."""
     for page in broken_build.pages.rglob("*.md"):
         assert "```math" not in page.read_text(), page
 
 
 def test_no_page_is_long() -> None:
-    """A page of the guide has at most 2,000 words; a longer one is two subjects, or repeats another page."""
+    """A page of the guide has at most 2,000 words; a longer page is split, or repeats another page."""
     pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "adr"]
     assert {page.name for page in pages if len(page.read_text().split()) > 2000} == set()
 
 
 def test_files_of_the_architecture_exist() -> None:
-    """Each file and folder that a page names is in the repository, or in a folder of the same line."""
+    """Each file and folder that a page names is in the repository, or in a folder named in the same line."""
     named = re.compile(r"`([\w./-]+(?:\.(?:py|md|toml|yml)|/))`")
     for page in (ROOT / "docs" / "architecture").glob("*.md"):
         for line in page.read_text().splitlines():
@@ -134,21 +134,21 @@ def test_files_of_the_architecture_exist() -> None:
 
 
 def test_every_problem_has_a_way_out() -> None:
-    """The page of troubles knows every kind of problem, by the last part of its type and its title."""
+    """The troubleshooting page lists every kind of problem, by the last part of its type and its title."""
     kinds = [*KINDS.values(), *_HTTP_KINDS.values()]
     kinds += [kind for kind in vars(refusals).values() if isinstance(kind, ProblemKind)]
     page = (ROOT / "docs" / "how-to" / "troubleshooting.md").read_text()
-    told = re.findall(r"^\| `([a-z-]+)` \| ([A-Z][^|]+) \| [^|]{8,} \|$", page, re.MULTILINE)
-    assert sorted(told) == sorted({(kind.slug, kind.title) for kind in kinds})
+    listed = re.findall(r"^\| `([a-z-]+)` \| ([A-Z][^|]+) \| [^|]{8,} \|$", page, re.MULTILINE)
+    assert sorted(listed) == sorted({(kind.slug, kind.title) for kind in kinds})
 
 
 def test_every_loss_is_explained() -> None:
-    """Each loss has its formula, and words of its own."""
+    """The page has an entry for each loss."""
     page = (ROOT / "docs" / "concepts" / "losses.md").read_text()
     assert sorted(re.findall(r"^!loss (\S+)$", page, re.MULTILINE)) == sorted(LOSSES)
 
 
-def test_every_term_of_the_glossary_leads_to_its_page() -> None:
+def test_every_term_of_the_glossary_links_to_its_page() -> None:
     """Each term has an anchor, one definition, and a link to a page of the guide that uses it."""
     page = (ROOT / "docs" / "glossary.md").read_text()
     entries = re.findall(r"^(?P<term>\S.*)\n:   (?P<definition>.+)$", page, re.MULTILINE)
@@ -159,6 +159,6 @@ def test_every_term_of_the_glossary_leads_to_its_page() -> None:
 
 
 def test_a_link_to_an_absent_anchor_fails_the_build(broken_build: Build) -> None:
-    """The site generator's warnings are errors, and are printed."""
+    """The build treats and prints the site generator's warnings as errors."""
     assert broken_build.exit_code != 0
     assert "#absent" in broken_build.errors

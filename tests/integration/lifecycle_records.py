@@ -1,4 +1,4 @@
-"""Very many jobs and models with their artifacts, and what must be true of them whatever was killed."""
+"""Many jobs and models with their artifacts, and checks of their consistency after kills."""
 
 import hashlib
 import secrets
@@ -38,13 +38,13 @@ _METRICS = {f"{metric}@{cutoff}": 0.4 for metric in ("ndcg", "map", "mrr") for c
 
 @dataclass(frozen=True)
 class Numbers:
-    """How many records there are to be.
+    """Numbers of records to add.
 
     Attributes:
-        jobs: Trainings that have ended, made 60 days ago.
-        models: How many of them have a model, with an evaluation and a ranking.
-        young_jobs: Trainings of today.
-        iterations: Points of the learning curve of each job.
+        jobs: Number of trainings that ended 60 days ago.
+        models: Number of them that have a model, with an evaluation and a ranking.
+        young_jobs: Number of trainings of today.
+        iterations: Number of points in the learning curve of each job.
     """
 
     jobs: int
@@ -54,7 +54,7 @@ class Numbers:
 
 
 def fill(store: Store, settings: StoreSettings, numbers: Numbers) -> None:
-    """Record jobs, models and results, with their bytes."""
+    """Add jobs, models and results, with their artifacts."""
     now = utc_now()
     folder = Path(urlsplit(settings.storage_url).path) if store.artifacts.is_local else None
     engine = open_engine(settings.database_url)
@@ -103,7 +103,7 @@ def _add(
 
 
 def id_of(prefix: str, moment: datetime) -> str:
-    """Return an id as it is made at a moment."""
+    """Return a new id that is created at the given moment."""
     begins = ids.first_id(prefix, moment)[:-_RANDOM_CHARACTERS]
     return begins + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARACTERS))
 
@@ -162,13 +162,13 @@ def _write(folder: Path | None, store: Store, key: str, content: bytes) -> None:
     if folder is None:
         store.artifacts.write_bytes(key, content)
         return
-    # Thousands of calls of fsync would measure the disk.
+    # Plain writes, since thousands of calls of fsync would be slow.
     (folder / key).parent.mkdir(parents=True, exist_ok=True)
     (folder / key).write_bytes(content)
 
 
 def settled(store: Store, seconds: float) -> bool:
-    """Wait until no folder is left to be deleted; return whether that came about in time."""
+    """Wait until no folder is pending deletion; return whether that happened in time."""
     deadline = time.monotonic() + seconds
     while True:
         with store.read() as tx:
@@ -180,9 +180,9 @@ def settled(store: Store, seconds: float) -> bool:
 
 
 def faults(store: Store, settings: StoreSettings, numbers: Numbers) -> list[str]:
-    """Return what is wrong with the records of `fill`, of which any part may have been deleted.
+    """Return the inconsistencies of the records of `fill`, some of which may have been deleted.
 
-    A job is there with all that came of it, or none of that is there, the trash included.
+    A job and its results exist together, or none of them exist; this applies to the trash, too.
     """
     engine = open_engine(settings.database_url)
     with engine.connect() as connection:

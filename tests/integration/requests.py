@@ -6,7 +6,7 @@ Known = TypeVar("Known")
 
 
 def known(value: Known | None) -> Known:
-    """Return what the service has told."""
+    """Return a value of a response that must not be None."""
     assert value is not None
     return value
 

@@ -1,4 +1,4 @@
-"""Imports from S3 and HTTPS by real processes that are killed half-way, and downloads afterwards."""
+"""Imports from S3 and HTTPS by processes that are killed half-way, and downloads afterwards."""
 
 import hashlib
 import os
@@ -55,7 +55,7 @@ def letor_text(size_bytes: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def content() -> bytes:
-    """The file."""
+    """Content of the file to import."""
     return letor_text(SIZE_BYTES)
 
 
@@ -69,7 +69,7 @@ def served(
 ) -> Iterator[Served]:
     """A service that may read from a web server and a bucket, which hold the file."""
     folder = tmp_path_factory.mktemp("imports")
-    # Not those of the shared service, whose worker would take jobs of the same database.
+    # Not the places of the shared service, whose worker would run the jobs of the same database.
     places = new_service_places(service_kind, folder / "data", request)
     bucket, _ = s3.new_bucket()
     with WebServer(folder / "certificates") as web, TcpProxy(s3.port) as proxy:
@@ -97,7 +97,7 @@ def served(
 
 @contextmanager
 def memory_of(stack: EmbeddedStack) -> Iterator[list[int]]:
-    """Watch the resident memory of the API; yields a list that gets its sizes."""
+    """Sample the resident memory of the API in a thread; yield the list of sizes in bytes."""
     statm = Path("/proc") / str(stack.processes["api"]) / "statm"
 
     def size() -> int:
@@ -119,13 +119,13 @@ def memory_of(stack: EmbeddedStack) -> Iterator[list[int]]:
 
 
 def kill_worker_of(client: httpx.Client, job_id: str) -> None:
-    """Kill the process that carries out a job."""
+    """Kill the process that runs a job."""
     attempt = client.get(f"/v1/jobs/{job_id}").json()["attempts"][-1]
     os.kill(int(attempt["worker"].rpartition("/")[2]), signal.SIGKILL)
 
 
 def finished(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
-    """Wait for a dataset to be read, and return it."""
+    """Wait until a dataset is ready, and return it."""
 
     def state() -> dict[str, Any] | None:
         found: dict[str, Any] = client.get(f"/v1/datasets/{dataset['id']}").json()
@@ -137,7 +137,7 @@ def finished(client: httpx.Client, dataset: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(client: httpx.Client, dataset: dict[str, Any], content: bytes) -> None:
-    """Check that a dataset was read from these bytes, by the second attempt of its job."""
+    """Check that the second attempt of its job read the dataset from this content."""
     sha256 = hashlib.sha256(content).hexdigest()
     (read,) = dataset["source"]["read"]
     assert (dataset["sha256"], read["sha256"]) == (sha256, sha256)
@@ -148,7 +148,7 @@ def check(client: httpx.Client, dataset: dict[str, Any], content: bytes) -> None
 
 
 def test_https_killed_half_way(served: Served, content: bytes, record_property: Record) -> None:
-    """The worker is killed, and the server drops connections: the bytes are those of the file."""
+    """After a kill of the worker and dropped connections, the dataset has the bytes of the file."""
     client, stack, web, _, _ = served
     file = web.files["/train.txt"]
     file.bytes_per_second = len(content) // 4
@@ -157,7 +157,7 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
         dataset = client.post("/v1/datasets", json=body).json()
         wait_for(lambda: web.sent_bytes > len(content) // 2, _LIMIT_SECONDS)
         kill_worker_of(client, dataset["job_id"])
-        # Only now, for the killed process would have had the rest; the next attempt begins seconds later.
+        # The faults are set after the kill, so that they affect the next attempt, which begins seconds later.
         file.bytes_per_second = 0
         file.cut_after = [len(content) // 10, len(content) // 10]
         dataset = finished(client, dataset)
@@ -172,7 +172,7 @@ def test_https_killed_half_way(served: Served, content: bytes, record_property: 
 
 
 def test_s3_killed_half_way(served: Served, content: bytes, record_property: Record) -> None:
-    """The object is read on from the ranges that the killed process left."""
+    """The next attempt reads only the ranges that the killed process did not store."""
     client, stack, _, proxy, bucket = served
     before = proxy.passed_bytes
     with memory_of(stack) as sizes:
@@ -193,7 +193,7 @@ def test_s3_killed_half_way(served: Served, content: bytes, record_property: Rec
 
 
 def test_downloads_take_constant_memory(served: Served, tmp_path: Path, record_property: Record) -> None:
-    """Of the API, in both formats; uploaded again they are the same dataset."""
+    """The API's memory stays constant in both formats; the downloaded files yield the same dataset again."""
     client, stack, _, _, bucket = served
     body = {"source": f"{bucket}/train.txt", "credentials": "slow"}
     dataset = finished(client, client.post("/v1/datasets", json=body).json())

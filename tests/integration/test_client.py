@@ -1,4 +1,4 @@
-"""The Python client against real servers: data frames in and out, waiting, exports and a notebook."""
+"""The Python client with a running service: data frames, waiting for jobs, exports and a notebook."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ NOTEBOOK = [
 
 @pytest.fixture(scope="module")
 def frame() -> pandas.DataFrame:
-    """Judged documents under other names than the usual ones, with an index of their own."""
+    """Judged documents with unusual column names and a separate index."""
     draw = np.random.default_rng(5)
     features = draw.normal(size=(QUERIES * DOCUMENTS, FEATURES)).round(3)
     features[::7, 1] = np.nan
@@ -45,7 +45,7 @@ def frame() -> pandas.DataFrame:
 
 @pytest.fixture(scope="module")
 def judged(client: Client, frame: pandas.DataFrame) -> Dataset:
-    """The frame as a dataset."""
+    """A dataset of the frame."""
     dataset = client.upload_dataset(
         frame, "a <b>frame</b>", columns={"label": "clicked", "query": "session", "document": "product"}
     )
@@ -53,7 +53,7 @@ def judged(client: Client, frame: pandas.DataFrame) -> Dataset:
 
 
 def test_frames_and_arrays_are_one_dataset(client: Client, frame: pandas.DataFrame, judged: Dataset) -> None:
-    """pandas, polars with categories, Arrow and numpy make the same content, and it comes back as sent."""
+    """Uploads from pandas, polars with categories, Arrow and numpy yield the same content."""
     renamed = frame.rename(columns={"clicked": "label", "session": "query_id", "product": "document_id"})
     categories = polars.from_pandas(renamed).with_columns(polars.col("query_id").cast(polars.Categorical))
     table = pa.Table.from_pandas(renamed, preserve_index=False)
@@ -85,7 +85,7 @@ def test_frames_and_arrays_are_one_dataset(client: Client, frame: pandas.DataFra
 def test_a_frame_is_ranked_as_dictionaries_are(
     client: Client, frame: pandas.DataFrame, judged: Dataset, tmp_path: Path
 ) -> None:
-    """Each kind of frame is answered in its kind; stored rankings and evaluations come as frames, too."""
+    """A ranking has the kind of the frame sent; stored rankings and evaluations convert to frames."""
     job = client.train(
         "frames", judged, "lambdarank", hyperparameters={"num_iterations": 5, "min_data_in_leaf": 2}
     )
@@ -126,8 +126,8 @@ def test_a_frame_is_ranked_as_dictionaries_are(
     assert model.parity("onnx", dataset=judged).exact
 
 
-def test_a_grid_is_waited_for_together(client: Client, datasets: dict[str, str]) -> None:
-    """What fails among many does not hide the others; it has its reason, and has made nothing."""
+def test_wait_all_waits_for_all_jobs(client: Client, datasets: dict[str, str]) -> None:
+    """A job that does not succeed does not hide the others; it has a reason and no results."""
     short, long = (
         client.submit(train_job(datasets, model_name="grid", num_iterations=iterations))
         for iterations in (2, 20_000)
@@ -148,7 +148,7 @@ def test_a_notebook_shows_what_the_client_returns(
     judged: Dataset,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A real kernel draws the bar, cards and figures; names are text there, whatever they hold."""
+    """A notebook kernel shows the progress bar, cards and figures; names are escaped."""
     monkeypatch.setenv("RANKERY_URL", stack.url)
     cells = [cell.format(job_id=trained.id, dataset_id=judged.id) for cell in NOTEBOOK]
     code: dict[str, object] = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}

@@ -1,4 +1,4 @@
-"""The client's calls with what people have: frames, arrays, boosters, scores and names."""
+"""The client's calls with frames, arrays, boosters, scores and names."""
 
 import lightgbm as lgb
 import numpy as np
@@ -19,7 +19,7 @@ TREES: Hyperparameters = {"num_iterations": 5, "min_data_in_leaf": 2}
 
 @pytest.fixture(scope="module")
 def frame() -> pandas.DataFrame:
-    """Judged documents with a category, missing values and searches of several words."""
+    """Judged documents with a categorical feature, missing values and queries of several words."""
     draw = np.random.default_rng(3)
     rows = QUERIES * DOCUMENTS
     frame = pandas.DataFrame(
@@ -37,21 +37,21 @@ def frame() -> pandas.DataFrame:
 
 @pytest.fixture(scope="module")
 def judged(client: Client, frame: pandas.DataFrame) -> Dataset:
-    """The frame as a dataset."""
+    """A dataset of the frame."""
     return client.upload_dataset(frame, "forms").wait(timeout_seconds=LIMIT_SECONDS)
 
 
 @pytest.fixture(scope="module")
 def model(client: Client, judged: Dataset) -> Model:
-    """A model of the dataset's name."""
+    """A model with the name of the dataset."""
     job = client.train("forms", "forms", "lambdarank", hyperparameters=TREES)
     return job.wait(timeout_seconds=LIMIT_SECONDS).model()
 
 
-def test_a_frame_is_trained_on_once(
+def test_a_frame_is_uploaded_once(
     client: Client, frame: pandas.DataFrame, judged: Dataset, model: Model
 ) -> None:
-    """The same bytes, read in the same way, are the dataset that is there; a name is its newest."""
+    """The same content with the same options is the existing dataset; a name selects the newest dataset."""
     assert model.dataset_id == judged.id
     assert judged.features().items[-1].name == "brand"
     held = client.train("forms-frame", frame, "mse", test=frame.head(40), hyperparameters=TREES)
@@ -94,8 +94,8 @@ def test_systems_of_any_kind_are_compared(
         client.upload_run(np.zeros(3), judged)
 
 
-def test_an_array_is_refused_where_rows_were_gathered(client: Client, frame: pandas.DataFrame) -> None:
-    """Its order would be another one than the dataset's, and nobody would see it."""
+def test_an_array_is_refused_if_rows_were_reordered(client: Client, frame: pandas.DataFrame) -> None:
+    """The scores would have another order than the rows of the dataset, without an error."""
     shuffled = frame.sample(frac=1, random_state=1)
     with pytest.warns(DataWarning, match="are not contiguous"):
         dataset = client.upload_dataset(shuffled).wait(timeout_seconds=LIMIT_SECONDS)
@@ -110,7 +110,7 @@ def test_an_array_is_refused_where_rows_were_gathered(client: Client, frame: pan
 def test_scattered_rows_are_ranked_as_sorted_ones(
     client: Client, frame: pandas.DataFrame, model: Model
 ) -> None:
-    """Scores come back in the order of the rows; contributions add up to them."""
+    """Scores have the order of the rows, and equal the sum of their contributions."""
     scored = client.score(model, frame[["query", *FEATURES]])
     shuffled = frame.sample(frac=1, random_state=2)
     with pytest.warns(DataWarning, match=r"\['label'\]|column 'label'") as warned:
@@ -124,10 +124,10 @@ def test_scattered_rows_are_ranked_as_sorted_ones(
     assert (ranked.groupby("query_id")["rank"].max() == DOCUMENTS).all()
 
 
-def test_a_model_predicts_what_is_lazy_or_a_dictionary(
+def test_a_model_predicts_lazy_frames_and_dictionaries(
     client: Client, frame: pandas.DataFrame, model: Model
 ) -> None:
-    """As for the frame itself."""
+    """The scores equal those of the frame."""
     candidates = frame[FEATURES].astype({"brand": str})
     expected = client.score(model, candidates)
     np.testing.assert_array_equal(model.predict(candidates), expected)
@@ -139,7 +139,7 @@ def test_a_model_predicts_what_is_lazy_or_a_dictionary(
 
 
 def test_a_long_frame_takes_several_requests(client: Client, frame: pandas.DataFrame, model: Model) -> None:
-    """More rows than one request may have are ranked, and their rows counted through."""
+    """A frame with more rows than one request may have is ranked in parts, in the order of its rows."""
     parts = [frame.assign(query=frame["query"] + f" {number}") for number in range(70)]
     long = pandas.concat(parts, ignore_index=True)[["query", *FEATURES]]
     scored = client.score(model, long)
@@ -148,14 +148,14 @@ def test_a_long_frame_takes_several_requests(client: Client, frame: pandas.DataF
 
 
 def test_a_refused_document_is_named(client: Client, model: Model) -> None:
-    """With the feature that was meant."""
+    """The message suggests the feature that was probably meant."""
     with pytest.raises(RankeryApiError, match=r"feature 'bm_25': not a feature .*did you mean 'bm25'"):
         client.rank(model, {"bm_25": 1.0})
     assert client.rank(model, [{"bm25": 1.0}, {"bm25": 2.0}]).queries[0].ranking[1].rank == 2
 
 
 def test_a_grid_names_its_best(client: Client, judged: Dataset) -> None:
-    """By the validation metric; each training is a row of its table."""
+    """The best training is the one with the highest validation metric; the table has a row for each."""
     grid = client.grid(
         "forms-grid", judged, {"num_leaves": [4, 8], "loss": ["mse"]}, validation=0.3, hyperparameters=TREES
     ).wait(timeout_seconds=LIMIT_SECONDS)
@@ -172,7 +172,7 @@ def test_a_grid_names_its_best(client: Client, judged: Dataset) -> None:
 def test_arrays_and_boosters_have_names_of_features(
     client: Client, frame: pandas.DataFrame, judged: Dataset
 ) -> None:
-    """`(X, y, group)` is a dataset; a model that was trained on an array is told its features."""
+    """`(X, y, group)` is a dataset; feature names are given for a model that was trained on an array."""
     matrix = frame[["bm25", "age"]].to_numpy()
     sizes = [DOCUMENTS] * QUERIES
     dataset = client.upload_dataset((matrix, frame["label"], sizes), "arrays", feature_names=["bm25", "age"])
@@ -190,7 +190,7 @@ def test_arrays_and_boosters_have_names_of_features(
 
 
 def test_the_upload_of_another_client_becomes_a_dataset(client: Client) -> None:
-    """Any client of tus may have sent it."""
+    """An upload of any tus client can become a dataset."""
     content = b"2 qid:1 1:0.5 2:3.0\n0 qid:1 1:0.1 2:1.0\n1 qid:2 1:0.2 2:1.5\n"
     headers = {
         "Tus-Resumable": "1.0.0",

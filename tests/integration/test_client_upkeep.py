@@ -1,4 +1,4 @@
-"""The client's calls that keep a service: labels, gates, deletions, events, webhooks and schedules."""
+"""The client's calls to maintain a service: labels, gates, deletions, webhooks and schedules."""
 
 import queue
 import threading
@@ -20,14 +20,14 @@ LIMIT_SECONDS = 200.0
 
 @pytest.fixture
 def job(client: Client, datasets: dict[str, str], request: pytest.FixtureRequest) -> Job:
-    """A training of the test's own model."""
+    """A training of a model whose name is that of the test."""
     name = f"upkeep-{request.node.name.partition('[')[0].removeprefix('test_').replace('_', '-')}"[:90]
     made = client.submit(train_job(datasets, model_name=name, num_iterations=2) | {"project": "upkeep"})
     return made.wait(timeout_seconds=LIMIT_SECONDS)
 
 
 def test_labels_are_changed_and_found(client: Client, job: Job) -> None:
-    """Names, notes, tags and projects; None takes one away, what is omitted stays."""
+    """Names, notes, tags and projects are changed; None removes a value, and omitted values stay."""
     job.change(name="nightly", notes="a try", tags={"grid": "a"})
     assert (job.title, job.notes, job.tags["grid"], job.project) == ("nightly", "a try", "a", "upkeep")
     job.change(notes=None, tags={"grid": None})
@@ -43,7 +43,7 @@ def test_labels_are_changed_and_found(client: Client, job: Job) -> None:
 
 
 def test_gates_are_listed(client: Client, job: Job, datasets: dict[str, str]) -> None:
-    """Of one model and of all."""
+    """Gates are listed for one model and for all models."""
     model = job.model()
     model.set_alias("champion")
     gate = model.set_gate("champion", {"dataset_id": datasets["test"], "metric": "ndcg@10"})
@@ -54,8 +54,8 @@ def test_gates_are_listed(client: Client, job: Job, datasets: dict[str, str]) ->
     assert not client.gates(model.name)
 
 
-def test_what_is_deleted_is_restored(client: Client, job: Job) -> None:
-    """One or many, a dry run first; what is needed is refused with what holds it."""
+def test_deleted_objects_are_restored(client: Client, job: Job) -> None:
+    """Objects are deleted one by one or by a filter; objects in use are refused with the reason."""
     model = job.model()
     kinds = {one.kind: one for one in client.storage(refresh=True).kinds}
     assert kinds["models"].size_bytes > 0
@@ -64,7 +64,7 @@ def test_what_is_deleted_is_restored(client: Client, job: Job) -> None:
         model.delete()
     refused = client.delete("models", [model], with_results=True)
     assert (refused.dry_run, refused.deleted, refused.refused[0].id) == (True, {}, model.id)
-    assert "still needed by" in refused._repr_html_()
+    assert "needed by" in refused._repr_html_()
     client.remove_alias(model.name, "champion")
     where = {"project": "upkeep", "text": model.name}
     planned = client.delete("jobs", where=where, with_results=True)
@@ -86,7 +86,7 @@ def test_what_is_deleted_is_restored(client: Client, job: Job) -> None:
 
 
 def test_retention_is_shown(client: Client) -> None:
-    """The days of each kind, and that nothing is past them."""
+    """The page shows the retention days of each kind; no object is older."""
     retention = client.retention(refresh=True)
     assert {one.kind: one.retention_days for one in retention.rules} == {"jobs": 3650, "models": 30}
     assert {one.kind: one.retention_objects for one in retention.rules} == {"jobs": 0, "models": 0}
@@ -94,8 +94,8 @@ def test_retention_is_shown(client: Client) -> None:
     assert retention.to_arrow().num_rows == len(retention.kinds)
 
 
-def test_drift_is_looked_for(client: Client, job: Job) -> None:
-    """A service without samples has too few queries; reports are found by model and verdict."""
+def test_drift_is_computed(client: Client, job: Job) -> None:
+    """Without samples, the verdict is `too_few`; reports are found by model and verdict."""
     model = job.model()
     asked = client.drift(model, days=3, thresholds={"psi": 0.3}, project="upkeep")
     ended = asked.wait(timeout_seconds=LIMIT_SECONDS)
@@ -108,10 +108,10 @@ def test_drift_is_looked_for(client: Client, job: Job) -> None:
     assert "too few" in report._repr_html_().lower()
 
 
-def test_a_dataset_comes_back_from_its_download(
+def test_a_downloaded_dataset_can_be_uploaded_again(
     client: Client, datasets: dict[str, str], tmp_path: Path
 ) -> None:
-    """As Parquet, with the same digest."""
+    """The dataset of the Parquet download has the same queries."""
     dataset = client.dataset(datasets["test"])
     path = dataset.download(tmp_path / "test.parquet")
     again = client.upload_dataset(path, "again").wait(timeout_seconds=LIMIT_SECONDS)
@@ -120,7 +120,7 @@ def test_a_dataset_comes_back_from_its_download(
 
 
 def test_a_schedule_is_paused_and_run(client: Client, job: Job, datasets: dict[str, str]) -> None:
-    """Its runs are listed, the newest first."""
+    """A schedule can be paused, resumed and run; its runs are listed."""
     client.dataset(datasets["train"]).change(name="upkeep data")
     training = {
         "kind": "train",
@@ -142,7 +142,7 @@ def test_a_schedule_is_paused_and_run(client: Client, job: Job, datasets: dict[s
 
 @pytest.fixture
 def receiver() -> Iterator[tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]"]]:
-    """A web server that keeps what is posted to it."""
+    """A web server that stores POST requests in a queue."""
     kept: queue.Queue[tuple[dict[str, str], bytes]] = queue.Queue()
 
     class Keep(BaseHTTPRequestHandler):
@@ -152,7 +152,7 @@ def receiver() -> Iterator[tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Keep)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -164,7 +164,7 @@ def receiver() -> Iterator[tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]
 def test_a_webhook_is_verified(
     client: Client, receiver: tuple[str, "queue.Queue[tuple[dict[str, str], bytes]]"]
 ) -> None:
-    """By the secret that was shown once, and by the next one after a rotation."""
+    """Deliveries are verified with the secret, and with the next secret after a rotation."""
     address, kept = receiver
     webhook = client.create_webhook(address, ["job.ended"], description="mine")
     assert webhook.secret is not None

@@ -1,4 +1,4 @@
-"""Data in every form that it comes in, through a running service."""
+"""Data in all supported formats, through a running service."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -72,7 +72,7 @@ def table(client: Client, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def test_public_files_become_ready(
     client: Client, shared_data: Path, file: str, side: str | None, counts: tuple[int, int, int]
 ) -> None:
-    """Real files have the published sizes, a report, and queries to look at."""
+    """Public files have the published sizes, a report and queries."""
     sizes = {} if side is None else {"file": shared_data / side}
     dataset = _ready(client.upload_dataset(shared_data / file, query_sizes=sizes))
     statistics = known(dataset.statistics)
@@ -85,7 +85,7 @@ def test_public_files_become_ready(
 
 
 def test_train_and_test_in_one_upload(client: Client, tmp_path: Path) -> None:
-    """Both parts become ready and know each other; the job says what they share."""
+    """Both parts become ready and are linked; the findings of a job list shared queries and documents."""
     (tmp_path / "train.txt").write_text(_letor(ROWS))
     (tmp_path / "test.txt").write_text(_letor(ROWS[:80]))
     parts = {"train": tmp_path / "train.txt", "test": tmp_path / "test.txt"}
@@ -97,7 +97,7 @@ def test_train_and_test_in_one_upload(client: Client, tmp_path: Path) -> None:
 
 
 def test_the_same_content_is_read_once(client: Client, tmp_path: Path) -> None:
-    """A second upload of the same bytes is ready at once; deleting either leaves the other whole."""
+    """A second upload of the same bytes shares the content; the deletion of one does not affect the other."""
     path = tmp_path / "a.txt"
     path.write_text(_letor(ROWS[:40]) + "1 qid:same 1:1\n")
     first, second = (_ready(client.upload_dataset(path)) for _ in range(2))
@@ -109,8 +109,8 @@ def test_the_same_content_is_read_once(client: Client, tmp_path: Path) -> None:
     assert other.digest != second.digest
 
 
-def test_every_mistake_is_told(client: Client, tmp_path: Path) -> None:
-    """The invalid dataset lists the wrong lines, and nothing of it can be used."""
+def test_every_mistake_is_reported(client: Client, tmp_path: Path) -> None:
+    """The invalid dataset lists the wrong lines."""
     path = tmp_path / "wrong.txt"
     path.write_text("1 qid:1 1:1\n1 1:2\n1 qid:1 1:x\n1 qid:2 1:1\n1 qid:1 1:1\n")
     dataset = client.upload_dataset(path)
@@ -121,7 +121,7 @@ def test_every_mistake_is_told(client: Client, tmp_path: Path) -> None:
 
 
 def test_a_table_keeps_its_columns(client: Client, table: Dataset) -> None:
-    """Roles are told by name, text columns stay with the queries, and labels stay as they were judged."""
+    """Roles are determined by name, text columns are kept for queries, and labels are unchanged."""
     assert table.source["format"] == "csv"
     assert known(table.statistics)["features"] == 3
     assert known(table.statistics)["label_range"]["minimum"] == -1
@@ -133,7 +133,7 @@ def test_a_table_keeps_its_columns(client: Client, table: Dataset) -> None:
 
 
 def test_parts_are_held_out_by_column_and_fold(client: Client, table: Dataset) -> None:
-    """Test queries are taken out first, the fold from the rest; the test is judged on its own part."""
+    """Test queries are selected first, then the validation fold; the evaluation covers the test queries."""
     job = _trained(
         client,
         table.id,
@@ -149,7 +149,7 @@ def test_parts_are_held_out_by_column_and_fold(client: Client, table: Dataset) -
 
 @pytest.mark.parametrize("loss", ["listnet", "lambdarank", "mse"])
 def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_path: Path, loss: str) -> None:
-    """Without the column another model is learnt."""
+    """Without the weight column, the trained model is different."""
     path = tmp_path / "unweighted.csv"
     path.write_text(_csv(ROWS, {0: "-1"}))
     unweighted = _ready(client.upload_dataset(path, columns={"label": "grade", "ignore": ["doc_weight"]}))
@@ -160,9 +160,9 @@ def test_document_weights_reach_the_loss(client: Client, table: Dataset, tmp_pat
 
 
 def test_a_category_goes_from_csv_to_a_ranking_by_text(client: Client, tmp_path: Path) -> None:
-    """The scores by text are those that LightGBM's own Booster gives with the exported model.
+    """The scores by text equal those of LightGBM's Booster for the exported model.
 
-    The test set has the same brands in another order, so other codes, and one brand more.
+    The test set has the same brands in another order, hence other codes, and one additional brand.
     """
     brands = ("acme", "Zürich", "neo", "omni")
     header = "label,query_id,docid,age,brand"

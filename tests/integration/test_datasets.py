@@ -17,7 +17,7 @@ GOOD = "2 qid:1 1:0.5 2:1 # docid = a\n0 qid:1 1:0.1 # docid = b\n1 qid:2 2:3\n0
 def test_an_upload_becomes_ready_with_its_statistics(
     client: Client, tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
-    """A good file is read by a job and described, whether packed or not."""
+    """A job reads a valid file, compressed or not, and records its statistics."""
     path = tmp_path / "train.txt"
     path.write_bytes(pack(GOOD.encode()))
     dataset = client.upload_dataset(path, name="mine").wait(timeout_seconds=200)
@@ -32,7 +32,7 @@ def test_an_upload_becomes_ready_with_its_statistics(
 def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
     client: Client, tmp_path: Path
 ) -> None:
-    """The dataset and its job carry one problem that says where the fault is, in the user's file name."""
+    """The dataset and its job have the same problem, with the line, the column and the user's file name."""
     path = tmp_path / "broken.txt"
     path.write_text("1 qid:1 1:0.5\n0 qid:1 1:zero\n")
     dataset = client.upload_dataset(path)
@@ -51,7 +51,7 @@ def test_an_upload_that_cannot_be_read_names_the_line_and_the_users_file(
 def test_synthetic_datasets_of_one_polynomial_differ_in_their_seed_only(
     client: Client, datasets: dict[str, str]
 ) -> None:
-    """Train and test data have the same features and labels' grades, but not the same documents."""
+    """Train and test data have the same features and the same polynomial, but different documents."""
     train, test = client.dataset(datasets["train"]), client.dataset(datasets["test"])
     assert train.source == {"kind": "synthetic", "queries": 60, "seed": 0, "polynomial_seed": 3}
     assert known(train.statistics)["features"] == known(test.statistics)["features"]

@@ -1,4 +1,4 @@
-"""Downloads over connections that break off, of a real service."""
+"""Downloads from a running service over connections that break."""
 
 import fcntl
 from collections.abc import Sequence
@@ -20,33 +20,33 @@ CUT = 100_000  # bytes of an answer
 
 @pytest.fixture
 def whole(client: Client, datasets: dict[str, str], tmp_path: Path) -> bytes:
-    """The bytes of a download that nothing disturbs."""
+    """The bytes of an undisturbed download."""
     return client.dataset(datasets["test"]).download(tmp_path / "whole.parquet").read_bytes()
 
 
 def broken(stack: EmbeddedStack, faults: Sequence[Fault]) -> Unreliable:
-    """Put a network in front of the service whose requests after the first have faults."""
+    """Return a proxy in front of the service whose requests after the first have faults."""
     host, _, port = stack.url.removeprefix("http://").partition(":")
     return Unreliable((host, int(port)), [None, *faults])
 
 
 def left(folder: Path) -> list[Path]:
-    """Return what downloads have left beside their files."""
+    """Return the partial files of downloads."""
     return [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
 def first_bytes(network: Unreliable) -> list[int]:
-    """Return the first byte that each request asked for."""
+    """Return the offset that each request asked for."""
     return [
         0 if asked is None else int(asked.removeprefix("bytes=").removesuffix("-"))
         for asked in network.header("Range")[1:]
     ]
 
 
-def test_a_download_goes_on_where_it_broke_off(
+def test_a_broken_download_resumes_at_its_offset(
     stack: EmbeddedStack, datasets: dict[str, str], whole: bytes, tmp_path: Path
 ) -> None:
-    """More often than a request is sent again, as long as something arrives each time."""
+    """A download resumes more often than the limit of retries, as long as some bytes arrive each time."""
     path = tmp_path / "resumed.parquet"
     faults: list[Fault] = [CUT, "no answer", CUT // 2, "busy", CUT // 2, None]
     with broken(stack, faults) as network, Client(network.url, retries=2) as client:
@@ -60,10 +60,10 @@ def test_a_download_goes_on_where_it_broke_off(
     assert not left(tmp_path)
 
 
-def test_the_next_download_goes_on(
+def test_the_next_download_resumes(
     stack: EmbeddedStack, datasets: dict[str, str], whole: bytes, tmp_path: Path
 ) -> None:
-    """Of another process, too: what arrived lies beside the file. Of another version it is not used."""
+    """A later download continues the partial file; a partial file of another version is not used."""
     path = tmp_path / "later.parquet"
     with broken(stack, [CUT]) as network, Client(network.url, retries=0) as client:
         dataset = client.dataset(datasets["test"])
@@ -86,7 +86,7 @@ def test_the_next_download_goes_on(
 def test_a_part_of_a_running_download_is_left_alone(
     client: Client, datasets: dict[str, str], whole: bytes, tmp_path: Path
 ) -> None:
-    """Another process writes it; both have the file in the end."""
+    """A partial file that another process has locked is neither used nor removed."""
     path, dataset = tmp_path / "twice.parquet", client.dataset(datasets["test"])
     etag = client.request("HEAD", f"/v1/datasets/{dataset.id}/download").headers["ETag"].strip('"')
     part = tmp_path / f".{path.name}.{etag}.part"
@@ -99,7 +99,7 @@ def test_a_part_of_a_running_download_is_left_alone(
 
 
 def test_a_refused_download_leaves_nothing(client: Client, tmp_path: Path) -> None:
-    """Neither a file nor what had arrived of it."""
+    """Neither a file nor a partial file is left."""
     dataset = client.synthetic_dataset(3).wait(timeout_seconds=LIMIT_SECONDS)
     dataset.delete()
     (tmp_path / f".gone.parquet.{'0' * 32}.part").write_bytes(b"of a dataset that was deleted")
@@ -108,10 +108,10 @@ def test_a_refused_download_leaves_nothing(client: Client, tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
-def test_letor_begins_anew(
+def test_letor_downloads_cannot_be_resumed(
     stack: EmbeddedStack, client: Client, datasets: dict[str, str], tmp_path: Path
 ) -> None:
-    """It is written while it is sent, so that there is no rest to ask for."""
+    """LETOR text is generated while it is sent, so no partial file is kept."""
     path = tmp_path / "whole.letor"
     client.dataset(datasets["test"]).download(path, "letor")
     with broken(stack, [CUT // 10]) as network, Client(network.url, retries=0) as far:

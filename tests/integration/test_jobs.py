@@ -1,4 +1,4 @@
-"""Jobs of every kind on real servers."""
+"""Jobs of every kind on a running service."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ LONG = 20_000
 
 
 def test_a_training_leaves_a_model_an_evaluation_and_a_ranking(client: Client, trained: Job) -> None:
-    """The result names what was made, and each part agrees with the others."""
+    """The result has the ids of the model, the evaluation and the ranking, which are consistent."""
     assert set(known(trained.result)) == {"model_id", "evaluation_id", "ranking_id"}
     progress = known(trained.progress)
     assert (progress.phase, progress.iteration, progress.total) == ("finished", 20, 20)
@@ -39,7 +39,7 @@ def test_a_training_leaves_a_model_an_evaluation_and_a_ranking(client: Client, t
 
 
 def test_the_learning_curve_holds_every_iteration(client: Client, trained: Job) -> None:
-    """Reports are throttled, yet no iteration is lost, and the best one is the validation maximum."""
+    """Reports are throttled, but no iteration is lost; the best one is the validation maximum."""
     history = trained.history()
     assert history.iterations == list(range(1, 21))
     validation = history.curves["validation"]["ndcg@5"]
@@ -50,7 +50,7 @@ def test_the_learning_curve_holds_every_iteration(client: Client, trained: Job) 
 
 
 def test_a_ranking_orders_documents_as_the_model_scores_them(client: Client, trained: Job) -> None:
-    """Ranks count from 1 by falling score, in every query of the test set."""
+    """Ranks count from 1 by descending score, in every query of the test set."""
     queries = trained.ranking().queries().first(5)
     assert len(queries) == 5
     for query in queries:
@@ -62,7 +62,7 @@ def test_a_ranking_orders_documents_as_the_model_scores_them(client: Client, tra
 def test_evaluating_again_gives_the_same_numbers(
     client: Client, trained: Job, datasets: dict[str, str]
 ) -> None:
-    """An evaluate job on the test set repeats what the training job found."""
+    """An evaluate job on the test set yields the metrics of the training job."""
     first = trained.evaluation()
     job = client.submit(
         {
@@ -77,7 +77,7 @@ def test_evaluating_again_gives_the_same_numbers(
 
 
 def test_ranking_again_gives_the_same_order(client: Client, trained: Job, datasets: dict[str, str]) -> None:
-    """A rank job by the model's name repeats the training job's ranking."""
+    """A rank job by the model's name yields the ranking of the training job."""
     job = client.submit({"kind": "rank", "model": "shared", "dataset_id": datasets["test"]})
     assert set(known(job.wait(timeout_seconds=LIMIT_SECONDS).result)) == {"ranking_id"}
     assert job.ranking().queries().first(3) == trained.ranking().queries().first(3)
@@ -87,7 +87,7 @@ def test_ranking_again_gives_the_same_order(client: Client, trained: Job, datase
 def test_a_job_whose_wake_up_was_lost_is_found(
     client: Client, trained: Job, datasets: dict[str, str], service_places: ServicePlaces
 ) -> None:
-    """A sweep announces a job that was queued and of which no message came."""
+    """A sweep announces a queued job whose message was lost."""
     sent = client.submit({"kind": "rank", "model": "shared", "dataset_id": datasets["test"]})
     spec = sent.wait(timeout_seconds=LIMIT_SECONDS).spec
     store = Store.open(StoreSettings(data_dir=service_places.data_dir))
@@ -98,7 +98,7 @@ def test_a_job_whose_wake_up_was_lost_is_found(
 
 
 def test_the_rank_endpoint_scores_as_the_rank_job(client: Client, trained: Job, tmp_path: Path) -> None:
-    """One document scored over HTTP and through a dataset gets one score."""
+    """One document gets the same score over HTTP and through a dataset."""
     model = trained.model()
     features = [round(0.37 * i % 1 - 0.5, 3) for i in range(len(model.feature_names))]
     path = tmp_path / "one.txt"
@@ -127,7 +127,7 @@ def test_a_narrower_dataset_has_zeros_in_the_features_it_lacks(
 
 
 def test_a_running_training_is_cancelled(client: Client, datasets: dict[str, str]) -> None:
-    """Long before its end; the curves so far stay, no model is left."""
+    """The training ends early; its learning curve is kept, and there is no model."""
     job = client.submit(train_job(datasets, model_name="cancelled", num_iterations=LONG))
     wait_for(lambda: job.refresh().iteration)
     job.cancel()
@@ -137,8 +137,8 @@ def test_a_running_training_is_cancelled(client: Client, datasets: dict[str, str
     assert job.refresh().result is None
 
 
-def test_a_queued_job_is_cancelled_at_once(client: Client, datasets: dict[str, str]) -> None:
-    """A job behind another ends without having been started, and the worker leaves it alone."""
+def test_a_queued_job_is_cancelled_immediately(client: Client, datasets: dict[str, str]) -> None:
+    """A job that waits for another one ends without an attempt."""
     running = client.submit(train_job(datasets, model_name="ahead", num_iterations=LONG))
     queued = client.submit(train_job(datasets, model_name="behind", num_iterations=1))
     try:
@@ -154,7 +154,7 @@ def test_a_queued_job_is_cancelled_at_once(client: Client, datasets: dict[str, s
 def test_a_job_whose_process_was_killed_is_started_again(
     stack: EmbeddedStack, client: Client, datasets: dict[str, str]
 ) -> None:
-    """A pool process killed as the kernel does when memory runs out costs the job an attempt, no more."""
+    """If the kernel kills a pool process, the job loses one attempt and is started again."""
     job = client.submit(train_job(datasets, model_name="killed", num_iterations=150))
     wait_for(lambda: job.refresh().iteration)
     (attempt,) = job.refresh().attempts
@@ -165,10 +165,10 @@ def test_a_job_whose_process_was_killed_is_started_again(
     stack.check()
 
 
-def test_a_job_that_cannot_end_well_says_why(
+def test_a_job_with_unsuitable_data_fails_with_a_reason(
     client: Client, datasets: dict[str, str], tmp_path: Path
 ) -> None:
-    """What only the data show to be wrong fails the job with a sentence, not with a traceback."""
+    """A mistake that only the data reveal fails the job with a message, not with a traceback."""
     path = tmp_path / "one-query.txt"
     path.write_text("1 qid:1 1:0.5 2:0.1\n0 qid:1 1:0.2\n")
     single = client.upload_dataset(path).wait(timeout_seconds=LIMIT_SECONDS).id
@@ -180,11 +180,11 @@ def test_a_job_that_cannot_end_well_says_why(
 
 
 @pytest.mark.embedded
-@pytest.mark.slow  # tests/core/training shows it for each kind of training
+@pytest.mark.slow  # tests/core/training tests it for each kind of training
 def test_the_model_does_not_depend_on_the_number_of_threads(
     client: Client, trained: Job, tmp_path: Path
 ) -> None:
-    """The same job on a worker of one thread gives the same model text, byte for byte."""
+    """The same job on a worker with one thread yields the same model text, byte for byte."""
     with EmbeddedStack(tmp_path, environment={"RANKERY_THREADS": "1"}) as stack, Client(stack.url) as other:
         ids = {
             name: other.synthetic_dataset(size, seed=seed, polynomial_seed=3)
@@ -201,9 +201,9 @@ def test_the_model_does_not_depend_on_the_number_of_threads(
 
 
 @pytest.mark.embedded
-@pytest.mark.slow  # tests/core and tests/app show it of each part
+@pytest.mark.slow  # tests/core and tests/app test each part
 def test_every_loss_trains_through_the_service(client: Client, datasets: dict[str, str]) -> None:
-    """Each registered loss, by its name and with its defaults, makes a model and a falling loss curve."""
+    """Each registered loss, with its defaults, yields a model and a decreasing loss curve."""
     jobs = {
         name: client.submit(
             train_job(datasets, model_name=name.replace("+", "p"), num_iterations=6)

@@ -1,4 +1,4 @@
-"""The whole service killed at random moments, then its parts: nothing is left running, nothing is lost."""
+"""Kill the whole service at random moments, then its parts: no process is left, and no job is lost."""
 
 import os
 import random
@@ -21,7 +21,7 @@ from tests.integration.requests import train_job
 from tests.integration.services import PARTS, Service
 from tests.integration.waiting import wait_for
 
-# None is a moment of the training; `make test-kill` has random ones.
+# None is a moment during the training; `make test-kill` uses random moments.
 KILLS = int(os.environ.get("RANKERY_TEST_KILLS", "0"))
 MOMENTS = range(KILLS) if KILLS else (None,)
 LATEST_SECONDS = 14.0
@@ -34,9 +34,9 @@ ITERATIONS = 1_000
 def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
     serve: Callable[..., Service], tmp_path: Path, moment: int | None
 ) -> None:
-    """After SIGKILL at any moment no process lives on, the database is whole, and a new service continues.
+    """After SIGKILL no process is left, the database is intact, and a new service continues.
 
-    That one keeps its address when each of its parts dies, and carries out what is submitted afterwards.
+    The new service keeps its address when its parts are killed, and runs jobs that are submitted afterwards.
     """
     data_dir, temporary = tmp_path / "data", tmp_path / "temporary"
     temporary.mkdir()
@@ -64,7 +64,7 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
         assert client.model("killed").version == 1
         assert done.ranking().queries().first()
         _kill_parts(again)
-        # Not before the worker that was started again has said that it is there.
+        # Wait until the restarted worker has reported that it is ready.
         wait_for(lambda: _is_ready(client.base_url))
         assert client.synthetic_dataset(10, seed=1).wait(timeout_seconds=LIMIT_SECONDS).status == "ready"
     # A dump that a server of another version left in the data folder is neither read nor changed.
@@ -75,7 +75,7 @@ def test_killing_the_service_leaves_nothing_running_and_loses_nothing(
 
 
 def _work_to_training(service: Service) -> str:
-    """Keep the service busy until it trains; return the job."""
+    """Submit a training and wait until it runs; return the job."""
     with Client(service.started()) as client:
         job = client.job(_submit(client, time.monotonic() + LIMIT_SECONDS))
         wait_for(lambda: job.refresh().iteration)
@@ -83,9 +83,9 @@ def _work_to_training(service: Service) -> str:
 
 
 def _work_until(service: Service, moment: int) -> str | None:
-    """Keep the service busy as far as it comes; return the training job if it got one.
+    """Submit a training and wait until the moment; return the job, None if it was not submitted in time.
 
-    Each moment has its own part of the first seconds, so that a few cover start, reading and training.
+    The moments divide the first seconds into equal parts, so that a few cover start, reading and training.
     """
     until = time.monotonic() + (moment + random.random()) * LATEST_SECONDS / KILLS
     job_id, url = None, service.url(until - time.monotonic())
@@ -107,7 +107,7 @@ def _submit(client: Client, until: float) -> str:
 
 
 def _kill_parts(service: Service) -> None:
-    """Kill each part, and wait until it has been started again."""
+    """Kill each part, and wait until it is restarted."""
     for name, words in PARTS.items():
         killed = one_of(service.data_dir, words)
         os.kill(killed, signal.SIGSEGV)

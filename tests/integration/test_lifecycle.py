@@ -1,4 +1,4 @@
-"""Deletions that are cut off at any commit, or by a kill: nothing is half-deleted, nothing orphaned."""
+"""Deletions interrupted at a commit or by a kill: no object is half-deleted, and no file is orphaned."""
 
 import itertools
 import os
@@ -33,7 +33,7 @@ SETTLE_SECONDS = 60.0
 
 
 class _CutOff(BaseException):
-    """What ends a deletion as a kill does: nothing that handles errors handles it."""
+    """An exception that interrupts a deletion as a kill does, since no error handler catches it."""
 
 
 @pytest.mark.parametrize("to_trash", [True, False], ids=["to the trash", "permanently"])
@@ -41,7 +41,7 @@ class _CutOff(BaseException):
 def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
     migrated_file: Path, tmp_path: Path, moment: str, to_trash: bool
 ) -> None:
-    """Whichever of its commits is the last: each job is there with all that came of it, or not at all."""
+    """After an interruption at any commit, each job exists with all of its results, or not at all."""
     shutil.copy(migrated_file, tmp_path)
     settings = StoreSettings(data_dir=tmp_path)
     store = Store.open(settings)
@@ -68,7 +68,7 @@ def test_a_deletion_that_is_cut_off_leaves_nothing_half_done(
 
 @contextmanager
 def _cut_off(moment: str, number: int) -> Iterator[None]:
-    """Cut off what happens in the block at one of its commits."""
+    """Interrupt the block at the commit with this number."""
     commits = itertools.count(1)
 
     def look(session: Session) -> None:
@@ -95,7 +95,7 @@ def _old_jobs(settings: StoreSettings) -> list[str]:
 def test_a_killed_deletion_leaves_nothing_half_done(
     serve: Callable[..., Service], tmp_path: Path, moment: int
 ) -> None:
-    """After SIGKILL each job is there with all that came of it, or not at all; the rest can be deleted."""
+    """After SIGKILL each job exists with all of its results, or not at all; the rest can be deleted."""
     data_dir = tmp_path / "data"
     settings = StoreSettings(data_dir=data_dir)
     store = Store.open(settings)
@@ -103,7 +103,7 @@ def test_a_killed_deletion_leaves_nothing_half_done(
     fill(store, settings, NUMBERS)
     service = serve(data_dir)
     url = service.started()
-    # Every second deletion goes by the trash, which is emptied at once.
+    # Every second deletion uses the trash, which is emptied immediately.
     permanently = moment % 2 == 0
     deletion = threading.Thread(target=_delete, args=(url,), kwargs={"permanently": permanently})
     deletion.start()

@@ -1,4 +1,4 @@
-"""An upgrade under way: a worker of the release before works on while the API of this one migrates."""
+"""An upgrade: a worker of the previous release continues while the API of this release migrates."""
 
 import io
 import os
@@ -21,7 +21,7 @@ PREVIOUS = "7544bed"
 ITERATIONS = 10
 REPOSITORY = Path(__file__).parents[2]
 
-# Everything in one process: the API takes the requests, then the worker's own code carries out the jobs.
+# Everything in one process: the API handles the requests, then the code of the worker runs the jobs.
 WORK = """
 import sys, warnings
 from pathlib import Path
@@ -52,7 +52,7 @@ run_job(store, settings, StopFlag(), "previous", sent.json()["id"])
 
 @pytest.fixture(scope="module")
 def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The source of the release before."""
+    """The source of the previous release."""
     archive = subprocess.run(
         [require_program("git", "git"), "archive", PREVIOUS, "app", "core", "rankery", "worker"],
         cwd=REPOSITORY,
@@ -71,10 +71,10 @@ def previous_release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def previous_worker(
     previous_release: Path, unmigrated_places: Places, tmp_path: Path
 ) -> Iterator["subprocess.Popen[str]"]:
-    """A worker of the release before, on its own schema; it prints the id of the training it begins."""
+    """A worker of the previous release on its schema; it prints the id of the training that it begins."""
     named = {f"RANKERY_{name.upper()}": str(value) for name, value in unmigrated_places.items()}
     environment = os.environ | named | {"PYTHONPATH": str(previous_release), "RANKERY_BROKER_URL": NO_BROKER}
-    environment["NUMBA_DISABLE_JIT"] = "1"  # kernels take minutes to compile, so few iterations seconds
+    environment["NUMBA_DISABLE_JIT"] = "1"  # compilation would take minutes, a few iterations take seconds
     with (tmp_path / "log").open("wb") as log:
         worker = subprocess.Popen(
             [sys.executable, "-P", "-c", WORK, str(previous_release), str(ITERATIONS)],
@@ -98,10 +98,10 @@ def _wait_for(client: TestClient, job_id: str, status: str, limit_seconds: float
     raise AssertionError(f"{job_id} is not {status} after {limit_seconds:g} s")
 
 
-def test_a_worker_of_the_release_before_finishes_its_training(
+def test_a_worker_of_the_previous_release_finishes_its_training(
     previous_worker: "subprocess.Popen[str]", unmigrated_places: Places, tmp_path: Path
 ) -> None:
-    """It neither fails nor loses its job when the API migrates below it, and its model can be used."""
+    """The worker finishes its job after the API migrates the database, and the model can be used."""
     assert previous_worker.stdout is not None
     job_id = previous_worker.stdout.readline().strip()
     assert job_id, (tmp_path / "log").read_text()[-2000:]

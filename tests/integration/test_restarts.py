@@ -1,4 +1,4 @@
-"""A service that a signal ends at work, and the next one on its data folder two days later."""
+"""A service that a signal stops during a training, and the next service on its data folder two days later."""
 
 import signal
 import threading
@@ -26,20 +26,20 @@ SMALL: Hyperparameters = {"num_iterations": 5, "num_leaves": 7, "min_data_in_lea
 
 @dataclass(frozen=True)
 class Restart:
-    """What was seen of both services.
+    """Observations of both services.
 
     Attributes:
-        url: URL of the second, which runs.
-        data_dir: Of both.
-        lines: Terminal output of the first.
-        exit_code: Exit code of the first.
-        left: Processes that it left, by their ids.
-        interrupted: The training that it was at, once the second has finished it.
-        due_at: When the schedule was due first.
-        newest: The newest dataset of the schedule's name.
+        url: URL of the second service, which runs.
+        data_dir: Data folder of both services.
+        lines: Terminal output of the first service.
+        exit_code: Exit code of the first service.
+        left: Processes that the first service left, by id.
+        interrupted: The training that the stop interrupted, after the second service has finished it.
+        due_at: First due time of the schedule.
+        newest: Id of the newest dataset with the name in the schedule.
         on_time: The run at that time.
-        missed: The run of the two days after, when no service was there.
-        followed: Jobs whose ends a client was told of that followed the events all the time.
+        missed: The run for the due times of the two days without a service.
+        followed: Ids of ended jobs, as received by a client that followed events during the restart.
     """
 
     url: str
@@ -66,7 +66,7 @@ class Follower:
         self._thread.start()
 
     def finish(self, client: Client) -> list[str]:
-        """End it once it has caught up; return the jobs of which it was told."""
+        """Stop following after the newest event; return the ids of ended jobs."""
         last = client.synthetic_dataset(3, seed=1).job_id
         wait_for(lambda: last in self._seen)
         self._ending.set()
@@ -85,7 +85,7 @@ class Follower:
 
 @pytest.fixture(scope="module")
 def restart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restart]:
-    """Two services, one after the other."""
+    """Observations of two services, one after the other."""
     folder = tmp_path_factory.mktemp("restart")
     data_dir, clock = folder / "data", ServiceClock(folder / "clock")
     environment = {**QUICK_RECOVERY, **clock.environment}
@@ -125,7 +125,7 @@ def restart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restart]:
 
 
 def _add_schedule(client: Client) -> tuple[str, str, datetime]:
-    """Add a nightly training with a gate; return its newest dataset, its id and when it is due."""
+    """Add a nightly training with a gate; return the newest dataset, the schedule and its due time."""
 
     def dataset(name: str, seed: int) -> str:
         made = client.synthetic_dataset(60, seed=seed, polynomial_seed=3, name=name)
@@ -163,14 +163,14 @@ def _ended_run(client: Client, schedule_id: str, due_at: datetime) -> ScheduleRu
 
 
 def test_a_signal_ends_every_process(restart: Restart) -> None:
-    """With code 0, and with one line that says so."""
+    """The exit code is 0, no process is left, and the last line is `rankery: stopping`."""
     assert restart.exit_code == 0, restart.lines
     assert restart.left == {}
     assert restart.lines[-1] == "rankery: stopping"
 
 
 def test_the_next_service_finishes_the_job(restart: Restart) -> None:
-    """It was handed back, not lost; no iteration is missing or there twice."""
+    """The job was handed back, not lost; no iteration is missing or repeated."""
     endings = [attempt.ending for attempt in restart.interrupted.attempts]
     assert endings == ["handed_back", "succeeded"]
     assert restart.interrupted.attempt == 1
@@ -178,7 +178,7 @@ def test_the_next_service_finishes_the_job(restart: Restart) -> None:
 
 
 def test_a_model_is_trained_and_promoted_when_it_is_due(restart: Restart) -> None:
-    """On the newest dataset, not before the minute; the alias points at the model."""
+    """The run uses the newest dataset and starts at its due time; the model is promoted."""
     run = restart.on_time
     assert run.status == "promoted", run
     assert run.missed_since is None
@@ -187,7 +187,7 @@ def test_a_model_is_trained_and_promoted_when_it_is_due(restart: Restart) -> Non
 
 
 def test_due_times_without_a_service_have_one_run(restart: Restart) -> None:
-    """At the last of them, with the first of them on record."""
+    """The run is due at the last missed time and records the first missed time."""
     run = restart.missed
     assert run.missed_since == restart.due_at + DAY
     assert run.status in ("promoted", "refused"), run
@@ -199,16 +199,16 @@ def test_due_times_without_a_service_have_one_run(restart: Restart) -> None:
 
 
 def test_events_are_followed_over_a_restart(restart: Restart) -> None:
-    """Each is there once, in order, though the service was away in between."""
+    """A client receives each event once and in order, despite the restart of the service."""
     with Client(restart.url) as client:
         past = [event.object.id for event in client.past_events(kinds="job.ended")]
     assert restart.followed == past[::-1]
     assert len(set(past)) == len(past)
 
 
-@pytest.mark.slow  # tests/rankery/test_embedded.py shows it of the lock
+@pytest.mark.slow  # tests/rankery/test_embedded.py tests the lock
 def test_two_services_never_share_a_data_folder(restart: Restart, serve: Callable[..., Service]) -> None:
-    """The second one says so in one line; the first one does not notice."""
+    """The second service reports the conflict in one line; the first one continues."""
     refused = serve(restart.data_dir)
     assert refused.ended() == 1
     (line,) = refused.lines
@@ -218,8 +218,8 @@ def test_two_services_never_share_a_data_folder(restart: Restart, serve: Callabl
         assert client.model("web").name == "web"
 
 
-def test_nobody_else_reads_the_data_folder(restart: Restart) -> None:
-    """Database, logs, artifacts and samples are of the service's user alone."""
+def test_no_other_user_can_read_the_data_folder(restart: Restart) -> None:
+    """Only the user of the service can read the database, logs, artifacts and samples."""
     paths = [restart.data_dir, *restart.data_dir.rglob("*")]
     assert len(paths) > 10
     assert [path for path in paths if not path.is_socket() and path.stat().st_mode & 0o077] == []

@@ -1,4 +1,4 @@
-"""Resumable uploads by real clients of the tus protocol; client or API killed half-way."""
+"""Resumable uploads by clients of the tus protocol; the client or the API is killed half-way."""
 
 import hashlib
 import os
@@ -24,8 +24,8 @@ from tests.servers.fixtures import new_service_places
 from tests.servers.tcp_proxy import TcpProxy
 
 MEBIBYTES = int(os.environ.get("RANKERY_TEST_UPLOAD_MEBIBYTES", "48"))
-# What an upload of any size may add to the memory of the API: blocks on their way, threads, tables. For
-# an object storage as well, whose parts are sent from the disk.
+# Limit of the API's memory growth for an upload of any size: blocks in transit, threads, tables. The limit
+# also applies to an object storage, to which parts are sent from the disk.
 MOST_GROWTH_BYTES = 40 * 2**20
 _CLIENTS = Path(__file__).parent / "tus_clients"
 _VERSION = {"Tus-Resumable": "1.0.0"}
@@ -35,7 +35,7 @@ _VERSION = {"Tus-Resumable": "1.0.0"}
 def running_api(
     service_kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
-    """An API process without a worker, on a store of this file's own."""
+    """An API process without a worker, on a separate store for this file."""
     folder = tmp_path_factory.mktemp("api")
     places = new_service_places(service_kind, folder / "data", request)
     api = ApiProcess({"data_dir": places.data_dir}, folder, **places.environment)
@@ -46,7 +46,7 @@ def running_api(
 
 @pytest.fixture
 def api(running_api: ApiProcess) -> ApiProcess:
-    """That API process, without an upload."""
+    """The running API process, after deletion of all uploads."""
     for upload in httpx.get(f"{running_api.url}/v1/uploads").json()["items"]:
         url = f"{running_api.url}/v1/uploads/{upload['id']}"
         httpx.delete(url, headers=_VERSION).raise_for_status()
@@ -88,7 +88,7 @@ def _command(name: str, url: str, path: Path, folder: Path) -> list[str]:
 
 @pytest.fixture
 def launch(tmp_path: Path) -> Iterator[Callable[[list[str]], "subprocess.Popen[str]"]]:
-    """Start client processes that do not outlive the test."""
+    """Start client processes that are killed at the end of the test."""
     started: list[subprocess.Popen[str]] = []
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
 
@@ -126,7 +126,7 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
     name: str,
     killed: str,
 ) -> None:
-    """The dataset has the bytes of the file, and not all of them were sent a second time."""
+    """The dataset has the bytes of the file, and only a part of them was sent twice."""
     path, sha256 = large_file
     size_bytes = path.stat().st_size
     with TcpProxy(api.port) as way:
@@ -137,7 +137,7 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
         )
         way.block()
         assert client.poll() is None, client.communicate()
-        wait_for(lambda: _received_bytes(api) > size_bytes * 0.3)  # of what is on its way
+        wait_for(lambda: _received_bytes(api) > size_bytes * 0.3)  # of the bytes in transit
         if killed == "client":
             client.kill()
             client.wait()
@@ -149,10 +149,10 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
         if killed == "client":
             wait_for(
                 lambda: _is_settled(api)
-            )  # else its first request may be overtaken by what is still stored
+            )  # else the API may still store bytes after the first request of the new client
             client = launch(command)
         else:
-            time.sleep(1)  # refused meanwhile
+            time.sleep(1)  # connections are refused meanwhile
             api.start()
         output, errors = client.communicate(timeout=LIMIT_SECONDS)
         assert client.returncode == 0, errors
@@ -165,13 +165,13 @@ def test_an_upload_that_was_killed_half_way_is_resumed(
 
 
 def test_memory_does_not_grow_with_the_file(api: ApiProcess, large_file: tuple[Path, str]) -> None:
-    """What the API needs for an upload, and to make a dataset of it, is the same for any size."""
+    """The API needs constant memory to receive an upload and to create a dataset of it."""
     path, sha256 = large_file
     wait_for(lambda: "kernel" not in httpx.get(f"{api.url}/readyz").text)  # compiled code is loaded meanwhile
     with Client(api.url, resumable_bytes=1) as client:
         small = path.with_name("small.txt")
         small.write_bytes(b"2 qid:1 1:0.5\n")
-        client.upload_dataset(small, progress=False)  # loads what any upload needs
+        client.upload_dataset(small, progress=False)  # loads the code that any upload needs
         before = most = api.memory_bytes()
         with ThreadPoolExecutor(1) as pool:
             uploading = pool.submit(client.upload_dataset, path, progress=False)
@@ -184,8 +184,8 @@ def test_memory_does_not_grow_with_the_file(api: ApiProcess, large_file: tuple[P
     assert growth < MOST_GROWTH_BYTES
 
 
-def test_the_latest_request_goes_on(api: ApiProcess) -> None:
-    """A client that comes back while its old connection lingers need not wait; the old request gets 423."""
+def test_the_latest_request_continues(api: ApiProcess) -> None:
+    """A client can continue while its old connection is still open; the old request gets a 423."""
     content = random.Random(1).randbytes(3 * 2**20)
     created = httpx.post(f"{api.url}/v1/uploads", headers={**_VERSION, "Upload-Length": str(len(content))})
     url = f"{api.url}{created.headers['location']}"
@@ -193,7 +193,7 @@ def test_the_latest_request_goes_on(api: ApiProcess) -> None:
 
     def lingering() -> Iterator[bytes]:
         yield b"x" * 2**20
-        time.sleep(0.5)  # until the service has it
+        time.sleep(0.5)  # until the service has received the block
         again = httpx.patch(url, headers=headers, content=content[: 2**20])
         assert (again.status_code, again.headers["upload-offset"]) == (204, str(2**20))
         yield b"x" * 2**20
@@ -207,8 +207,8 @@ def test_the_latest_request_goes_on(api: ApiProcess) -> None:
     assert dataset["sha256"] == hashlib.sha256(content).hexdigest()
 
 
-def test_what_a_client_leaves_off_counts(api: ApiProcess) -> None:
-    """Of a body that ends before its length everything that arrived is stored."""
+def test_received_bytes_of_an_incomplete_body_are_stored(api: ApiProcess) -> None:
+    """If a body ends before its declared length, all received bytes are stored."""
     created = httpx.post(f"{api.url}/v1/uploads", headers={**_VERSION, "Upload-Length": "9000000"})
     url = f"{api.url}{created.headers['location']}"
     headers = {**_VERSION, "Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
@@ -224,8 +224,8 @@ def test_what_a_client_leaves_off_counts(api: ApiProcess) -> None:
     wait_for(lambda: httpx.head(url, headers=_VERSION).headers[offset] == "2500000")
 
 
-def test_files_below_the_bound_go_at_once(api: ApiProcess, tmp_path: Path) -> None:
-    """The client sends them in the form, as ever."""
+def test_files_below_the_bound_are_sent_in_one_request(api: ApiProcess, tmp_path: Path) -> None:
+    """The client sends small files in a form, without a resumable upload."""
     path = tmp_path / "small.txt"
     path.write_bytes(b"2 qid:1 1:0.5\n")
     assert path.stat().st_size < RESUMABLE_BYTES
@@ -248,7 +248,7 @@ def _is_settled(api: ApiProcess) -> bool:
 
 
 def _dataset(api: ApiProcess, made: str) -> Any:
-    """Return the dataset of an id, or make the one of a finished upload."""
+    """Return the dataset with this id, or create a dataset of the finished upload with this id."""
     if made.startswith("ds_"):
         return httpx.get(f"{api.url}/v1/datasets/{made}").json()
     form = {"file": (None, f"upload:{made}")}

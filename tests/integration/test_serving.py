@@ -1,4 +1,4 @@
-"""Models in use: clients of other servers, and an alias that moves while it is asked."""
+"""Models in use: clients of other servers, and an alias that moves while it serves requests."""
 
 import threading
 import time
@@ -25,14 +25,14 @@ SENDERS = 4
 
 @pytest.fixture
 def triton(stack: EmbeddedStack) -> Iterator[InferenceServerClient]:
-    """NVIDIA's client, as it comes from PyPI."""
+    """NVIDIA's client, as published on PyPI."""
     with InferenceServerClient(urlsplit(stack.url).netloc) as triton:
         yield triton
 
 
 @pytest.fixture
 def forest(stack: EmbeddedStack, trained: Job) -> Forest:
-    """The model, as it is exported."""
+    """The exported model."""
     return Forest.parse(httpx.get(f"{stack.url}/v1/models/shared/export?format=lightgbm", timeout=60).text)
 
 
@@ -43,19 +43,19 @@ def _documents(forest: Forest) -> Float32Array:
 
 
 def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: Forest, trained: Job) -> None:
-    """Readiness, metadata, and scores with tensors as bytes or as JSON."""
+    """The client gets readiness, metadata, and scores with tensors as bytes or as JSON."""
     documents, model = _documents(forest), trained.made("model_id")
     assert triton.is_server_live()
     assert triton.is_server_ready()
     assert triton.get_server_metadata()["name"] == "rankery"
     assert triton.is_model_ready("shared")
-    assert not triton.is_model_ready("nobody")
+    assert not triton.is_model_ready("unknown")
     metadata = triton.get_model_metadata(model)
     (described,) = metadata["inputs"]
     assert described == {"name": "features", "datatype": "FP32", "shape": [-1, forest.n_features]}
     for binary in (True, False):
         tensor = InferInput("features", list(documents.shape), "FP32")
-        given = documents if binary else np.nan_to_num(documents)  # it writes NaN, which is not JSON
+        given = documents if binary else np.nan_to_num(documents)  # the client writes NaN, which is not JSON
         tensor.set_data_from_numpy(given, binary_data=binary)
         outputs = [InferRequestedOutput("predict", binary_data=binary)]
         found = triton.infer("shared", [tensor], model_version=metadata["versions"][0], outputs=outputs)
@@ -69,7 +69,7 @@ def test_tritons_client_works_unchanged(triton: InferenceServerClient, forest: F
 def test_an_alias_that_moves_under_load(
     client: Client, stack: EmbeddedStack, datasets: dict[str, str]
 ) -> None:
-    """No request fails, none is answered by a third model, and each move counts within a second."""
+    """No request fails, no third version answers, and each move takes effect within a second."""
     for iterations in (2, 5, 8):
         client.submit(train_job(datasets, model_name="moving", num_iterations=iterations)).wait(
             timeout_seconds=200
@@ -113,7 +113,7 @@ def test_an_alias_that_moves_under_load(
 
 
 def _ask(url: str, body: Any, sender: int, take: Callable[[tuple[float, int, Any]], None]) -> None:
-    """Send every fourth of the requests, each when it is due."""
+    """Send the requests of one sender at a fixed rate."""
     began = time.monotonic()
     with httpx.Client() as connection:
         for number in range(sender, REQUESTS_A_SECOND * SECONDS, SENDERS):

@@ -1,4 +1,4 @@
-"""Traces and logs of a service from its start to its end, and wake-ups without a sweep."""
+"""Traces and logs of a service from start to stop, and wake-ups without a sweep."""
 
 import json
 import signal
@@ -26,10 +26,10 @@ OTHER_TRACE = "a" * 32
 
 
 class Receiver:
-    """An OTLP receiver on a port of its own.
+    """An OTLP receiver on a free port.
 
     Attributes:
-        url: What `OTEL_EXPORTER_OTLP_ENDPOINT` is set to.
+        url: Value of `OTEL_EXPORTER_OTLP_ENDPOINT`.
     """
 
     def __init__(self) -> None:
@@ -52,13 +52,13 @@ class Receiver:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop it."""
+        """Stop the receiver."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
 
     def spans(self) -> dict[str, list[tuple[str, Span]]]:
-        """Return the spans so far by their trace, each with the service that it comes from."""
+        """Return the spans so far by trace, each with the name of its service."""
         found: dict[str, list[tuple[str, Span]]] = {}
         for request in list(self._received):
             for resource in request.resource_spans:
@@ -73,13 +73,13 @@ class Receiver:
 
 @dataclass(frozen=True)
 class Traced:
-    """What came of a service that has ended.
+    """Observations of a service that has ended.
 
     Attributes:
         data_dir: Its data folder.
         lines: Terminal output.
         exit_code: Its exit code.
-        spans: By trace, each with the name of its process.
+        spans: Spans by trace, each with the name of its process.
         trained: The training whose request belonged to the trace of a caller.
     """
 
@@ -90,13 +90,13 @@ class Traced:
     trained: Job
 
     def log(self, part: str) -> list[str]:
-        """Return the lines that a part has logged."""
+        """Return the log lines of a part."""
         return (self.data_dir / "logs" / f"{part}.log").read_text().splitlines()
 
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
-    """A service that logs JSON and sends its traces to a receiver; nobody sweeps once it has started."""
+    """A service that logs JSON and sends its traces to a receiver, without sweeps after its start."""
     folder = tmp_path_factory.mktemp("traced")
     data_dir, receiver = folder / "data", Receiver()
     environment = {
@@ -104,11 +104,11 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
         "RANKERY_LOG_FORMAT": "json",
         "RANKERY_LEASE_SECOND": "3",
         "RANKERY_SWEEP_SECONDS": "3600",
-        "RANKERY_LEASE_SECONDS": "600",  # a worker is taken to be there for so long after a sweep
+        "RANKERY_LEASE_SECONDS": "600",  # a worker counts as running for this time after a sweep
     }
     with Service(data_dir, environment, "--port", "0") as service:
         url = service.started()
-        # By then both lanes have swept for the first and last time.
+        # Wait for the first sweep of both lanes, which is also the last.
         wait_for(lambda: httpx.get(f"{url}/readyz?for=jobs").is_success)
         with Client(url) as client:
             trained = _train(client)
@@ -127,7 +127,7 @@ def traced(tmp_path_factory: pytest.TempPathFactory) -> Traced:
 
 
 def _train(client: Client) -> Job:
-    """Train a model by a request of the caller's trace."""
+    """Train a model by a request that belongs to the caller's trace."""
     dataset = client.synthetic_dataset(20, seed=1).wait(timeout_seconds=LIMIT_SECONDS)
     request = {
         "kind": "train",
@@ -147,13 +147,13 @@ def _attributes(span: Span) -> dict[str, Any]:
 
 
 def test_a_wake_up_starts_a_job(traced: Traced) -> None:
-    """Nobody looks for jobs that wait: the message alone makes an idle worker take one."""
+    """Without sweeps for waiting jobs, the message alone makes an idle worker run a job."""
     assert traced.trained.status == "succeeded"
     assert [attempt.ending for attempt in traced.trained.attempts] == ["succeeded"]
 
 
 def test_a_request_its_job_and_the_phases_are_one_trace(traced: Traced) -> None:
-    """It is the caller's trace; each span is below the one that caused it, and says what it is of."""
+    """The spans belong to the caller's trace; each is a child of its cause and has its attributes."""
     spans = {span.name: (service, span) for service, span in traced.spans[TRACE]}
     api, request = spans.pop("POST /v1/jobs")
     worker, job = spans.pop("job train")
@@ -163,8 +163,8 @@ def test_a_request_its_job_and_the_phases_are_one_trace(traced: Traced) -> None:
     assert job.parent_span_id == request.span_id
     assert _attributes(request)["http.route"] == "/v1/jobs"
     assert _attributes(request)["http.response.status_code"] == 202
-    told = _attributes(job)
-    assert (told["rankery.job.id"], told["rankery.job.ending"]) == (traced.trained.id, "succeeded")
+    named = _attributes(job)
+    assert (named["rankery.job.id"], named["rankery.job.ending"]) == (traced.trained.id, "succeeded")
     assert job.status.code == Status.STATUS_CODE_UNSET
     phases = {phase.phase for phase in traced.trained.phases}
     assert "training" in phases
@@ -176,7 +176,7 @@ def test_a_request_its_job_and_the_phases_are_one_trace(traced: Traced) -> None:
 
 
 def test_log_lines_carry_the_trace(traced: Traced) -> None:
-    """Those of the request and those of its job."""
+    """The log lines of the request and of its job have the trace id."""
     for part, event in (("api", "job.submitted"), ("worker", "job.started"), ("worker", "job.succeeded")):
         named = [line for line in traced.log(part) if f'"event": "{event}"' in line]
         lines = [line for line in named if traced.trained.id in line]
@@ -184,7 +184,7 @@ def test_log_lines_carry_the_trace(traced: Traced) -> None:
 
 
 def test_a_job_that_fails_is_an_error(traced: Traced) -> None:
-    """Its span says so, and begins a trace with the request that nobody else's trace was named for."""
+    """The span of the job has the status error; without a caller's trace, the request begins a new trace."""
     ((trace, spans),) = [
         (trace, spans)
         for trace, spans in traced.spans.items()
@@ -195,8 +195,8 @@ def test_a_job_that_fails_is_an_error(traced: Traced) -> None:
     assert job.status.code == Status.STATUS_CODE_ERROR
 
 
-def test_what_monitors_ask_is_no_trace(traced: Traced) -> None:
-    """Neither health, metrics nor pages, which are asked for every few seconds."""
+def test_requests_of_monitors_have_no_trace(traced: Traced) -> None:
+    """Requests for health, metrics and pages, which repeat every few seconds, have no spans."""
     assert [span.name for _, span in traced.spans[OTHER_TRACE]] == ["GET /v1/models"]
     names = {span.name for spans in traced.spans.values() for _, span in spans if span.kind == 2}
     assert names
@@ -204,9 +204,9 @@ def test_what_monitors_ask_is_no_trace(traced: Traced) -> None:
 
 
 def test_every_line_is_json(traced: Traced) -> None:
-    """Those of the terminal, of the API, of the worker, of Celery and of the broker, from start to end.
+    """The lines of the terminal, the API, the worker, Celery and the broker are JSON, from start to stop.
 
-    A variable that is not a setting is warned of by each process, with the name that was probably meant.
+    Each process warns about a variable that is not a setting, with the name that was probably meant.
     """
     assert traced.exit_code == 0
     assert {path.stem for path in (traced.data_dir / "logs").iterdir()} == {"broker", "api", "worker"}
@@ -216,11 +216,11 @@ def test_every_line_is_json(traced: Traced) -> None:
         (unknown,) = [event for event in events[part] if event["event"] == "setting.unknown"]
         assert unknown["variable"] == "RANKERY_LEASE_SECOND"
         assert unknown["hint"] == "did you mean RANKERY_LEASE_SECONDS?"
-    # What Celery prints past its log is none of it.
+    # The log excludes the lines that Celery prints without its logger.
     assert not [event for event in events["worker"] if "shutdown (MainProcess)" in event["event"]]
-    said = [_event(line)["event"] for line in traced.lines]
-    assert "rankery: RANKERY_LEASE_SECOND is not a setting: did you mean RANKERY_LEASE_SECONDS?" in said
-    assert said[-1] == "rankery: stopping"
+    messages = [_event(line)["event"] for line in traced.lines]
+    assert "rankery: RANKERY_LEASE_SECOND is not a setting: did you mean RANKERY_LEASE_SECONDS?" in messages
+    assert messages[-1] == "rankery: stopping"
 
 
 def _event(line: str) -> dict[str, Any]:

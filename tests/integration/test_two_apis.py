@@ -39,9 +39,9 @@ def apis(places: Places, tmp_path: Path) -> Iterator[list[ApiProcess]]:
         api.kill()
 
 
-@pytest.mark.slow  # tests/core/store/test_webhooks.py has the claims of several processes
+@pytest.mark.slow  # tests/core/store/test_webhooks.py tests the claims of several processes
 def test_one_delivers_and_the_other_takes_over(apis: list[ApiProcess], receiver: Receiver) -> None:
-    """Each event is sent by one of the two; when that is killed while it sends, the other one delivers."""
+    """One process sends each event; if it is killed while it sends, the other process delivers the event."""
     webhook = httpx.post(f"{apis[0].url}/v1/webhooks", json={"url": receiver.url}).json()
     receiver.tell_secret(webhook["secret"])
     for number in range(EVENTS):
@@ -63,7 +63,7 @@ def test_one_delivers_and_the_other_takes_over(apis: list[ApiProcess], receiver:
 
 
 def _cause_event(api: ApiProcess) -> None:
-    """Cancel a job that nobody carries out."""
+    """Cancel a job, which no worker runs."""
     dataset = httpx.post(f"{api.url}/v1/datasets/synthetic", json={"queries": 2}).raise_for_status().json()
     httpx.post(f"{api.url}/v1/jobs/{dataset['job_id']}/cancel").raise_for_status()
 
@@ -73,7 +73,7 @@ def _waiting(api: ApiProcess, webhook: dict[str, Any]) -> int:
 
 
 def _is_connected(api: ApiProcess, receiver: Receiver) -> bool:
-    """Whether a process has a connection to the receiver."""
+    """Return whether a process has a connection to the receiver."""
     psutil = importlib.import_module("psutil")  # which has no types
     port = httpx.URL(receiver.url).port
     links = psutil.Process(api.pid).net_connections()

@@ -1,4 +1,4 @@
-"""Answers of the service, as it sends them."""
+"""Answers of the service as JSON documents and as objects."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from rankery.client.schemas.answers import Job
 
 
 def job_document(**changes: Any) -> dict[str, Any]:
-    """Return a job as the service describes it, queued unless told otherwise."""
+    """Return a job as the service describes it, by default queued."""
     return {
         "id": "job_1",
         "kind": "train",
@@ -21,12 +21,12 @@ def job_document(**changes: Any) -> dict[str, Any]:
 
 
 def job_of(**changes: Any) -> Job:
-    """Return it read."""
+    """Return the job document as an object."""
     return Job.model_validate(job_document(**changes))
 
 
 def dataset_document(**changes: Any) -> dict[str, Any]:
-    """Return a dataset as the service describes it, pending unless told otherwise."""
+    """Return a dataset as the service describes it, by default pending."""
     return {
         "id": "ds_1",
         "name": "train.txt",
@@ -39,7 +39,7 @@ def dataset_document(**changes: Any) -> dict[str, Any]:
 
 
 def click_log_document(**changes: Any) -> dict[str, Any]:
-    """Return a click log as the service describes it, pending unless told otherwise."""
+    """Return a click log as the service describes it, by default pending."""
     return {
         "id": "clk_1",
         "name": "clicks.csv",

@@ -1,4 +1,4 @@
-"""A service that the files of commands and of the client share, and an API without a worker."""
+"""A service shared by the tests of commands and of the client, and an API without a worker."""
 
 import threading
 import time
@@ -19,9 +19,9 @@ _LIMIT_SECONDS = 30.0
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """A service that logs what it scores and shows, and may reach receivers on this machine.
+    """A service that logs scores and impressions, and may send webhooks to this machine.
 
-    Files share it: each has datasets, models and tags under names that the others do not use.
+    Test files share it: each has datasets, models and tags under names that the others do not use.
     """
     environment = {"RANKERY_SCORE_LOG_SHARE": "1", "RANKERY_OUTBOUND_ALLOWED": "127.0.0.1"}
     environment |= {"RANKERY_RANKING_LOG_SHARE": "1"}
@@ -31,7 +31,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """Where a service listens that takes jobs and carries none out."""
+    """The address of a service that accepts jobs and runs none."""
     with serving(tmp_path_factory.mktemp("served")) as address:
         yield address
 
@@ -57,6 +57,6 @@ def serving(data_dir: Path) -> Iterator[tuple[str, int]]:
 
 @pytest.fixture
 def unreliable(served: tuple[str, int]) -> Iterator[Callable[[Sequence[Fault]], Unreliable]]:
-    """Put a network in front of the service that fails as it is told to."""
+    """Put a network with scripted faults in front of the service."""
     with ExitStack() as stack:
         yield lambda faults: stack.enter_context(Unreliable(served, faults))

@@ -1,4 +1,4 @@
-"""Documents to be ranked, in the forms that files have."""
+"""Documents to rank, in all formats of files."""
 
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ def read(folder: Path, content: str, name: str = "documents.csv", **options: Any
 
 
 def test_a_table_that_does_not_tell_its_queries_is_refused(tmp_path: Path) -> None:
-    """It would be ranked as one query; the place to tell them is named."""
+    """A table without a query column would be one query, so the error names the option for the column."""
     with pytest.raises(FilesUnusable, match=r"line 1: expected a column for the query, .* columns\.query"):
         read(tmp_path, UNKNOWN)
     assert read(tmp_path, UNKNOWN, columns=ROLES) == EXPECTED
@@ -39,14 +39,16 @@ def test_a_table_that_does_not_tell_its_queries_is_refused(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["documents.csv", "documents.tsv", "standard input"])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_the_content_tells_what_a_table_is(tmp_path: Path, name: str, delimiter: str) -> None:
-    """Not the name of the file, which standard input does not have; no label is needed."""
+def test_the_format_of_a_table_is_detected_from_its_content(
+    tmp_path: Path, name: str, delimiter: str
+) -> None:
+    """The format is detected from the content, since standard input has no name; labels are optional."""
     content = UNKNOWN.replace("search,sku", "Query-ID,doc_id").replace(",", delimiter)
     assert read(tmp_path, content, name) == EXPECTED
 
 
 def test_labels_are_not_looked_at(tmp_path: Path) -> None:
-    """The options of an upload fit, whether the table holds what they name or not."""
+    """The options of an upload apply, whether or not the table has the named columns."""
     columns = {**ROLES, "label": "grade", "query_columns": ["market"]}
     assert read(tmp_path, UNKNOWN, columns=columns) == EXPECTED
     rows = zip(UNKNOWN.splitlines(), ("grade", "?", "", "x"), strict=True)
@@ -55,7 +57,7 @@ def test_labels_are_not_looked_at(tmp_path: Path) -> None:
 
 
 def test_categories_are_sent_as_texts(tmp_path: Path) -> None:
-    """Those that are named as for an upload, also whole numbers; an empty cell is missing."""
+    """Columns declared as categories are sent as texts, also whole numbers; an empty cell is missing."""
     content = "query_id,bm25,price,brand\nq,2.5,7,acme\nq,1.5,12,\n"
     path = tmp_path / "documents.csv"
     path.write_text(content)
@@ -69,15 +71,15 @@ def test_categories_are_sent_as_texts(tmp_path: Path) -> None:
     assert query["documents"][0]["features"] == {"brand": "acme"}
 
 
-def test_what_stands_apart_is_gathered(tmp_path: Path) -> None:
-    """As in an upload, and in the order of the file."""
+def test_scattered_rows_are_gathered(tmp_path: Path) -> None:
+    """Scattered rows of a query are gathered as in an upload, in the order of the file."""
     header, *rows = UNKNOWN.splitlines()
     content = "\n".join([header, rows[0], rows[2], rows[1]])
     assert read(tmp_path, content, columns=ROLES) == EXPECTED
 
 
 def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None:
-    """No column could be the query."""
+    """A table in which no column can be the query is one query."""
     (query,) = read(tmp_path, "document_id,bm25,label\na,2.5,1\nb,1.5,0\n")
     assert (query["id"], [one["id"] for one in query["documents"]]) == ("1", ["a", "b"])
     assert [one["features"] for one in query["documents"]] == [{"bm25": 2.5}, {"bm25": 1.5}]
@@ -91,17 +93,22 @@ def test_a_table_without_unknown_columns_holds_one_query(tmp_path: Path) -> None
         ("query_id,bm25\nq,high\n", "line 2, column bm25: expected a number, but found 'high'"),
         ("query_id,qid,bm25\nq,q,1\n", "expected one column for the query, but found 'query_id' and 'qid'"),
         ("[1]", "must hold queries such as"),
+        ('{"queries": null}', "documents.csv: /queries must be a list"),
+        ('{"queries": 5}', "documents.csv: /queries must be a list"),
+        ('[{"documents": []}, {"documents": null}]', "documents.csv: /1/documents must be a list"),
+        ('{"queries": [{"documents": 5}]}', "documents.csv: /queries/0/documents must be a list"),
+        ('{"documents": null}', "documents.csv: /documents must be a list"),
     ],
 )
 def test_what_cannot_be_ranked_is_one_sentence(tmp_path: Path, content: str, sentence: str) -> None:
-    """With the place where there is one."""
+    """The error has the place, if there is one."""
     with pytest.raises(FilesUnusable) as unusable:
         read(tmp_path, content)
     assert sentence in str(unusable.value)
 
 
 def test_lightgbm_data_find_their_query_file(tmp_path: Path) -> None:
-    """It lies beside them, as LightGBM has it."""
+    """LightGBM's query file is in the same folder."""
     (tmp_path / "rank.txt.query").write_text("2\n1\n")
     path = tmp_path / "rank.txt"
     path.write_text("1 1:0.5\n0 1:0.25\n1 1:2\n")

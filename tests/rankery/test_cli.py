@@ -1,4 +1,4 @@
-"""The command line, as a user calls it."""
+"""The command line as a separate process."""
 
 import os
 import subprocess
@@ -26,13 +26,13 @@ def rankery(
 
 
 def test_the_version_is_printed() -> None:
-    """`rankery --version` is the package's version."""
+    """`rankery --version` prints the package's version."""
     done = rankery("--version")
     assert (done.returncode, done.stdout) == (0, f"rankery {__version__}\n")
 
 
 def test_the_help_names_every_command() -> None:
-    """A new user finds them all."""
+    """The help lists all commands."""
     done = rankery("--help")
     assert done.returncode == 0
     for command in _COMMANDS.split():
@@ -50,7 +50,7 @@ def test_a_setting_out_of_bounds_is_one_sentence(command: str, tmp_path: Path) -
 
 
 def test_demo_data_need_training_data(tmp_path: Path) -> None:
-    """--test without --train is refused before anything starts."""
+    """--test without --train is refused before a process starts."""
     path = tmp_path / "test.txt"
     path.write_text("1 qid:1 1:2\n")
     done = rankery("demo", "--test", str(path))
@@ -61,7 +61,7 @@ def test_demo_data_need_training_data(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["api", "worker"])
 def test_a_process_without_its_database_is_one_sentence(command: str, tmp_path: Path) -> None:
-    """What it needs and cannot use is said without a traceback."""
+    """The error names the unsupported database, without a traceback."""
     done = rankery(command, "--data-dir", str(tmp_path), RANKERY_DATABASE_URL="mysql://host/name")
     assert done.returncode == 1
     assert done.stderr == "rankery: the database is mysql; sqlite and postgresql are supported\n"

@@ -1,4 +1,4 @@
-"""Click logs of the client, against an HTTP server that answers what the test says."""
+"""Click logs of the client, with a mocked HTTP server."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ class Service:
 
 
 def test_a_file_is_sent_with_its_options(tmp_path: Path) -> None:
-    """As the parts of a form; options are JSON, and what is left out is not sent."""
+    """Options are form parts as JSON, and omitted options are not sent."""
     path, queries = tmp_path / "events.ndjson", tmp_path / "queries.ndjson"
     path.write_text('{"action_name": "click"}\n')
     queries.write_text('{"query_id": "1"}\n')
@@ -54,7 +54,7 @@ def test_a_file_is_sent_with_its_options(tmp_path: Path) -> None:
 
 
 def test_addresses_are_sent_as_json() -> None:
-    """A worker reads them."""
+    """The request has addresses as JSON, since a worker downloads the files."""
     service = Service()
     with service.client() as client:
         client.upload_clicks(["s3://clicks/a", "s3://clicks/b"], "May", columns={"document": "sku"})
@@ -67,7 +67,7 @@ def test_addresses_are_sent_as_json() -> None:
 
 
 def test_other_data_are_refused_before_a_request() -> None:
-    """In one sentence."""
+    """Other types of data are refused with one sentence."""
     service = Service()
     with service.client() as client, pytest.raises(WrongType):
         client.upload_clicks(7)  # type: ignore[arg-type]
@@ -75,7 +75,7 @@ def test_other_data_are_refused_before_a_request() -> None:
 
 
 def test_a_log_is_deleted_by_itself_or_its_id() -> None:
-    """For good where that is asked for."""
+    """A log or its id can be deleted, also permanently."""
     service = Service()
     with service.client() as client:
         client.click_log("clk_1").delete()
@@ -85,14 +85,14 @@ def test_a_log_is_deleted_by_itself_or_its_id() -> None:
 
 
 def test_a_log_shows_clicks_by_rank() -> None:
-    """As a card of a notebook."""
+    """A notebook shows the log as a card."""
     statistics = {"lists": 3, "ranks": [{"rank": 1, "impressions": 3, "clicks": 1}]}
     card = ClickLog.model_validate(click_log_document(statistics=statistics)).card()
     assert card.title == "click log clicks.csv"
 
 
 def test_jobs_on_a_log_are_submitted() -> None:
-    """Options that are left out are not sent; objects stand for their ids."""
+    """Omitted options are not sent, and objects are sent as their ids."""
     service = Service()
     with service.client() as client:
         log = client.click_log("clk_1")

@@ -1,4 +1,4 @@
-"""The client, against an HTTP server that answers what the test says."""
+"""The client, with a mocked HTTP server."""
 
 import json
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def client_of(answer: Answer) -> Client:
 
 
 def statuses(*words: str, **more: Any) -> Answer:
-    """Answer with a job that goes through these statuses."""
+    """Return an answer function for a job that has these statuses, one after another."""
     left = list(words)
 
     def answer(_: httpx.Request) -> httpx.Response:
@@ -41,7 +41,7 @@ def statuses(*words: str, **more: Any) -> Answer:
 
 
 def test_a_problem_becomes_one_sentence_with_every_place() -> None:
-    """What the service says about a request is what the user reads."""
+    """The error message has the service's detail and every place with its reason."""
     problem = {
         "title": "Invalid request",
         "status": 422,
@@ -57,7 +57,7 @@ def test_a_problem_becomes_one_sentence_with_every_place() -> None:
 
 
 def test_a_deletion_is_sent_again_while_something_goes() -> None:
-    """A request stops after a minute. A dry run would begin anew each time, and what is held stays held."""
+    """The client repeats a deletion until a request deletes nothing, and sends a dry run once."""
     sent: list[dict[str, Any]] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -84,14 +84,14 @@ def test_a_deletion_is_sent_again_while_something_goes() -> None:
 
 
 def test_an_answer_that_is_no_problem_document_is_still_an_error() -> None:
-    """A proxy in between may answer with anything."""
+    """A proxy may answer with any body, so the client raises an error without a problem document."""
     client = client_of(lambda _: httpx.Response(502, text="<html>"))
     with client, pytest.raises(RankeryApiError, match="502 Bad Gateway"):
         client.job("job_1")
 
 
 def test_a_service_that_is_away_is_named() -> None:
-    """The sentence has the address that did not answer."""
+    """The error has the address that did not answer."""
     with (
         Client("http://127.0.0.1:1", retries=0) as client,
         pytest.raises(ServiceUnreachable, match=r"127\.0\.0\.1:1"),
@@ -100,7 +100,7 @@ def test_a_service_that_is_away_is_named() -> None:
 
 
 def test_a_query_string_in_the_path_is_kept() -> None:
-    """It joins the parameters; one that is given again replaces the path's."""
+    """Parameters are added to the path's query string, and replace parameters of the same name."""
     asked: list[str] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -121,7 +121,7 @@ def test_a_query_string_in_the_path_is_kept() -> None:
 
 
 def test_waiting_shows_every_state_and_returns_the_last() -> None:
-    """Progress is reported each time, the end included."""
+    """Every poll reports progress, including the last."""
     seen: list[str] = []
     with client_of(statuses("queued", "running", "succeeded")) as client:
         job = client.job("job_1")
@@ -131,15 +131,15 @@ def test_waiting_shows_every_state_and_returns_the_last() -> None:
 
 
 def test_waiting_for_a_job_that_fails_raises_its_problem() -> None:
-    """The sentence is the job's own."""
+    """The error has the job's problem."""
     problem = {"title": "Dataset cannot be read", "detail": "line 3: expected a number"}
     client = client_of(statuses("running", "failed", problem=problem))
     with client, pytest.raises(JobFailed, match=r"the train job job_1 failed: line 3: expected a number"):
         client.job("job_1").wait(interval_seconds=0)
 
 
-def test_waiting_for_a_job_that_is_refused_says_so() -> None:
-    """A decision of a gate can be told from a failure."""
+def test_waiting_for_a_refused_job_raises_its_refusal() -> None:
+    """A refusal by a gate raises another error than a failure."""
     problem = {"title": "Promotion refused", "detail": "web:2 is worse than web:1"}
     client = client_of(statuses("running", "refused", problem=problem))
     with client, pytest.raises(JobRefused, match=r"the train job job_1 refused: web:2 is worse than web:1"):
@@ -147,13 +147,13 @@ def test_waiting_for_a_job_that_is_refused_says_so() -> None:
 
 
 def test_waiting_ends_at_its_limit() -> None:
-    """A job that never ends does not hold its client for ever."""
+    """A timeout ends the wait for a job that is still running."""
     with client_of(statuses("running")) as client, pytest.raises(TimeoutError, match="still running"):
         client.job("job_1").wait(timeout_seconds=0.05, interval_seconds=0.01)
 
 
 def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
-    """The service learns the file's name, which its errors then use."""
+    """The service gets the file's name for its errors."""
     path = tmp_path / "train.txt"
     path.write_text("1 qid:1 1:2\n")
     bodies: list[bytes] = []
@@ -170,7 +170,7 @@ def test_a_file_is_uploaded_with_its_name(tmp_path: Path) -> None:
 
 
 def test_ranking_sends_the_queries_and_the_limit() -> None:
-    """`top_k` is left out unless it is given."""
+    """`top_k` is sent only if it is given."""
     bodies: list[Any] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -188,7 +188,7 @@ def test_ranking_sends_the_queries_and_the_limit() -> None:
 
 
 def test_the_key_is_sent_with_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one given, else that of RANKERY_API_KEY; none where that is empty."""
+    """The key is the argument or RANKERY_API_KEY, and an empty key is not sent."""
     sent: list[str | None] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -203,15 +203,15 @@ def test_the_key_is_sent_with_every_request(monkeypatch: pytest.MonkeyPatch) -> 
     assert sent == ["Bearer rk_given", "Bearer rk_environment", None]
 
 
-def test_a_key_that_cannot_be_sent_is_refused_at_once() -> None:
-    """What was pasted with something else around it would else end in the connection's own words."""
+def test_a_key_that_cannot_be_sent_is_refused_by_the_client() -> None:
+    """A key with extra characters would raise an unclear error of the connection."""
     for wrong in ("rk_a b", "rk_a\r\nX: y", "rk_ä"):
         with pytest.raises(InvalidSettings, match="give the whole secret"):
             Client("http://rankery.test", api_key=wrong)
 
 
-def test_a_refused_key_says_what_to_do() -> None:
-    """Without a key, where to put one; with one, what the service says of it."""
+def test_a_refused_key_names_a_remedy() -> None:
+    """Without a key, the error names the variable; with one, it has the service's reason."""
     problem = {"title": "An API key is required", "status": 401, "detail": "the API key is unknown"}
     transport = httpx.MockTransport(lambda _: httpx.Response(401, json=problem))
     for api_key, sentence in (
@@ -239,7 +239,7 @@ def _candidate(number: int, name: str, status: str, value: float | None, **more:
 
 
 def test_the_best_model_is_asked_for_by_its_data_and_name() -> None:
-    """Everything else is left to the service's defaults, unless it is given."""
+    """The request omits options that are not given, so the service uses its defaults."""
     sent: list[Any] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -257,7 +257,7 @@ def test_the_best_model_is_asked_for_by_its_data_and_name() -> None:
 
 @pytest.mark.parametrize("higher_is_better", [True, False])
 def test_a_leaderboard_has_the_best_first(higher_is_better: bool) -> None:
-    """Then those that ended early, whose values are of fewer queries, then the others in their order."""
+    """The best comes first, then candidates that ended early with fewer queries, then the others in order."""
     sign = 1 if higher_is_better else -1
     items = [
         _candidate(0, "net", "not-tried", None, reason="the time budget was used up"),
@@ -282,7 +282,7 @@ def test_a_leaderboard_has_the_best_first(higher_is_better: bool) -> None:
 
 
 def test_a_job_has_its_conclusion() -> None:
-    """Of an automatic training that has succeeded, from its result."""
+    """The conclusion of a succeeded automatic training comes from its result."""
     conclusion = {
         "sentence": "Trees have ndcg@10 0.45 on held-out queries.",
         "value": 0.45,

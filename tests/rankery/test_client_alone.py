@@ -1,4 +1,4 @@
-"""The client without the server and without optional packages, as `pip install rankery` makes it."""
+"""The client without the server and optional packages, as after `pip install rankery`."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ CLIENT_PACKAGES = (
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that has `rankery` and what its distribution requires, and nothing else."""
+    """A folder with `rankery` and its required packages only."""
     folder = tmp_path_factory.mktemp("alone")
     installed = Path(sysconfig.get_path("purelib"))
     for name in CLIENT_PACKAGES:
@@ -38,7 +38,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(alone: Path, code: str) -> "subprocess.CompletedProcess[str]":
-    """Run code that sees the folder and the standard library only."""
+    """Run code that can import only the folder and the standard library."""
     lines = f"import sys; sys.path.append({str(alone)!r})\n{code}"
     return subprocess.run(
         [sys.executable, "-I", "-S", "-c", lines], capture_output=True, text=True, check=False, cwd=alone
@@ -70,7 +70,7 @@ print(json.dumps(found))
 
 @pytest.fixture(scope="module")
 def ended(alone: Path) -> dict[str, tuple[int, str]]:
-    """The exit code and the standard error of each command, by its words."""
+    """Exit code and standard error of each command, by its words."""
     (alone / "judged.txt").write_text("1 qid:1 1:0.5\n")
     done = python(alone, f"COMMANDS = {list(COMMANDS)!r}\n{_RUN_ALL}")
     found: dict[str, tuple[int, str]] = json.loads(done.stdout)
@@ -78,16 +78,16 @@ def ended(alone: Path) -> dict[str, tuple[int, str]]:
 
 
 def test_the_client_needs_nothing_else(alone: Path) -> None:
-    """The class is there with all of its calls; no package outside the list is imported."""
+    """The class has all its methods, and imports no package outside the list."""
     done = python(alone, "import rankery; print(rankery.Client('http://127.0.0.1:1').train.__name__)")
     assert (done.stdout, done.stderr) == ("train\n", "")
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_commands_of_the_server_say_how_to_install_it(
+def test_commands_of_the_server_name_its_installation(
     alone: Path, ended: dict[str, tuple[int, str]], words: str
 ) -> None:
-    """One sentence, no traceback, and nothing written."""
+    """The command prints one sentence without a traceback and writes no file."""
     code, errors = ended[words]
     sentence = f"rankery: {COMMANDS[words]}this needs the server of Rankery: pip install rankery-server"
     assert (code, " ".join(errors.split())) == (1, sentence)
@@ -103,7 +103,7 @@ def test_commands_of_the_server_say_how_to_install_it(
     ],
 )
 def test_an_optional_package_is_named_with_its_extra(alone: Path, code: str, sentence: str) -> None:
-    """Data frames, arrays and figures say which extra brings them."""
+    """Data frames, arrays and figures raise an error that names the extra to install."""
     lines = (
         "import rankery",
         "from rankery.client.views.importance import Importance",

@@ -1,4 +1,4 @@
-"""The demo's reading of the user's file, and what it shows."""
+"""The demo's reader of the user's file, and the demo's output."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ JUDGED = "# a comment\n2 qid:8 1:0.5 3:1.5 # docid = a\n\n0 qid:8 2:-1\n1 qid:9 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
 def test_the_first_query_is_read_in_the_models_order(tmp_path: Path, pack: type[bytes]) -> None:
-    """Absent features are 0, the second query is left out."""
+    """Absent features are 0, and the second query is omitted."""
     path = tmp_path / "judged"
     path.write_bytes(pack(JUDGED.encode()))
     query = first_query(path, 3)
@@ -28,14 +28,14 @@ def test_the_first_query_is_read_in_the_models_order(tmp_path: Path, pack: type[
 
 
 def test_features_that_the_model_does_not_know_are_left_out(tmp_path: Path) -> None:
-    """A test file may be wider than the training file."""
+    """A test file may have more features than the training file."""
     path = tmp_path / "judged"
     path.write_text(JUDGED)
     assert first_query(path, 1).features == {"d1": [0.5], "d2": [0.0]}
 
 
 def test_a_file_that_changed_meanwhile_is_one_sentence(tmp_path: Path) -> None:
-    """The service accepted it, so only a change explains a fault."""
+    """The service accepted the file, so a fault means that the file changed."""
     path = tmp_path / "judged"
     path.write_text("1 qid:1 one:2\n")
     with pytest.raises(UserError, match="judged cannot be read again"):
@@ -43,7 +43,7 @@ def test_a_file_that_changed_meanwhile_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_without_a_terminal_progress_is_plain_lines() -> None:
-    """A log file gets whole lines: iteration, validation NDCG@10 and what is left."""
+    """A log file gets whole lines with iteration, validation NDCG@10 and remaining time."""
     output = io.StringIO()
     screen = Screen(Console(file=output, width=200))
     running = job_of(
@@ -62,7 +62,7 @@ def test_without_a_terminal_progress_is_plain_lines() -> None:
 
 
 def test_on_a_terminal_progress_is_one_bar() -> None:
-    """The bar shows the same facts in place."""
+    """The bar shows the same values in place."""
     output = io.StringIO()
     screen = Screen(Console(file=output, width=120, force_terminal=True))
     with screen.training("lambdarank") as show:
@@ -76,8 +76,8 @@ def test_on_a_terminal_progress_is_one_bar() -> None:
     assert "validation NDCG@10 0.5000, done" in output.getvalue()
 
 
-def test_the_losses_stand_side_by_side_with_their_intervals() -> None:
-    """Means, intervals where there are any, and undefined metrics."""
+def test_the_losses_are_side_by_side_with_their_intervals() -> None:
+    """The table has means, intervals if known, and undefined metrics."""
     output = io.StringIO()
     summaries: dict[str, dict[str, Mean]] = {
         "lambdarank": {"ndcg@1": Interval(mean=0.5, lower=0.4, upper=0.6)},

@@ -47,14 +47,14 @@ def check_for(stack: EmbeddedStack, seconds: float) -> None:
 
 
 def test_a_free_port_is_given_and_can_be_listened_on() -> None:
-    """Port 0 means any free port."""
+    """Port 0 selects any free port."""
     port = claim_port("127.0.0.1", 0)
     with socket.create_server(("127.0.0.1", port)):
         pass
 
 
 def test_a_taken_port_is_refused() -> None:
-    """The message names the port and the way out."""
+    """The error names the port and a remedy."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StackError, match=rf"port {port} .* is in use.*--port"):
@@ -62,7 +62,7 @@ def test_a_taken_port_is_refused() -> None:
 
 
 def test_a_foreign_address_is_refused() -> None:
-    """Only addresses of this machine can be listened on (192.0.2.1 is nobody's)."""
+    """The service can listen only on addresses of this machine (192.0.2.1 is reserved for documentation)."""
     with pytest.raises(StackError, match=r"cannot listen on 192\.0\.2\.1"):
         free_port("192.0.2.1")
 
@@ -72,12 +72,12 @@ def test_a_foreign_address_is_refused() -> None:
     [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "[::1]"), ("::1", "[::1]")],
 )
 def test_the_dashboard_is_named_by_an_address_that_browsers_reach(bound: str, reached: str) -> None:
-    """A wildcard is an address to listen on, not to go to."""
+    """A wildcard address is replaced by one that a browser can open."""
     assert reachable_host(bound) == reached
 
 
 def test_a_data_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
-    """The second is refused, and welcome once the first has gone."""
+    """A second owner is refused until the first has released the folder."""
     first, second = DataFolderLock(tmp_path / "data"), DataFolderLock(tmp_path / "data")
     first.acquire()
     with pytest.raises(StackError, match="in use by another rankery service"):
@@ -88,7 +88,7 @@ def test_a_data_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
-    """The message names the folder and the reason."""
+    """The error names the folder and the reason."""
     (tmp_path / "file").write_text("")
     with pytest.raises(StackError, match=r"cannot use the data folder .*file/data: Not a directory"):
         DataFolderLock(tmp_path / "file" / "data").acquire()
@@ -96,7 +96,7 @@ def test_a_data_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[MountedDisk]:
-    """A file system of 8 MB at `disk`, which can be filled."""
+    """A file system of 8 MB at `disk`, which the test can fill."""
     with mounted(tmp_path / "disk", "8m") as is_mounted:
         if not is_mounted:
             pytest.skip(NOT_MOUNTED)
@@ -104,7 +104,7 @@ def small_disk(tmp_path: Path) -> Iterator[MountedDisk]:
 
 
 def test_a_full_disk_is_named_at_the_start(tmp_path: Path, small_disk: MountedDisk) -> None:
-    """The sentence says which disk, how much is free and how much is needed; nothing is started."""
+    """The error has the disk, its free space and the needed space, and no process is started."""
     small_disk.fill()
     stack = EmbeddedStack(tmp_path / "disk" / "data")
     with pytest.raises(StackError, match=r"the disk of .*disk/data is full: 0\.0 MB .* needs 4 MB"):
@@ -115,8 +115,8 @@ def test_a_full_disk_is_named_at_the_start(tmp_path: Path, small_disk: MountedDi
 
 
 @pytest.mark.slow
-def test_a_part_that_ends_on_a_full_disk_says_so(tmp_path: Path, small_disk: MountedDisk) -> None:
-    """Its log is cut where the disk became full, so the sentence does not quote it."""
+def test_a_process_that_ends_on_a_full_disk_names_the_disk(tmp_path: Path, small_disk: MountedDisk) -> None:
+    """The error names the full disk and does not quote the log, which ends where the disk became full."""
     with EmbeddedStack(tmp_path / "disk" / "data") as stack:
         small_disk.fill()
         os.kill(stack.processes["worker"], signal.SIGKILL)
@@ -127,7 +127,7 @@ def test_a_part_that_ends_on_a_full_disk_says_so(tmp_path: Path, small_disk: Mou
 def test_the_bundled_server_comes_before_one_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server on PATH is used where the package with the bundled one is absent; the error names both."""
+    """A server on PATH is used if the package with the bundled server is absent; the error names both."""
     monkeypatch.setenv("PATH", str(tmp_path))
     installed = tmp_path / "redis-server"
     installed.touch(0o755)
@@ -140,7 +140,7 @@ def test_the_bundled_server_comes_before_one_on_the_path(
 
 
 def test_the_broker_is_loopback_only_and_wants_its_password(tmp_path: Path) -> None:
-    """The broker answers to its own URL and to no other, and writes nothing."""
+    """The broker accepts only its own URL with the password, and writes no files."""
     port, folder = free_port("127.0.0.1"), tmp_path / 'a "quoted" \\ folder'
     folder.mkdir()
     process = ServiceProcess.start(
@@ -165,7 +165,7 @@ def test_the_broker_is_loopback_only_and_wants_its_password(tmp_path: Path) -> N
 
 
 def test_output_is_appended_to_the_log(tmp_path: Path) -> None:
-    """A restart keeps what the process before it said."""
+    """A restart keeps the output of the earlier process."""
     for word in ("first", "second"):
         process = start(tmp_path, f"print({word!r})")
         process.popen.wait(30)
@@ -174,7 +174,7 @@ def test_output_is_appended_to_the_log(tmp_path: Path) -> None:
 
 
 def test_a_process_ends_when_asked(tmp_path: Path) -> None:
-    """One that goes on SIGTERM is not killed."""
+    """A process that ends on SIGTERM is not killed."""
     process = start(
         tmp_path,
         "import signal, sys, time\n"
@@ -189,7 +189,7 @@ def test_a_process_ends_when_asked(tmp_path: Path) -> None:
 
 
 def test_a_process_that_will_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
-    """After the grace the whole group is gone."""
+    """After the grace period, the whole process group is killed."""
     process = start(
         tmp_path,
         "import signal, subprocess, time\n"
@@ -209,7 +209,7 @@ def test_a_process_that_will_not_end_is_killed_with_its_children(tmp_path: Path)
 
 
 def test_standard_input_is_given_and_closed(tmp_path: Path) -> None:
-    """A configuration with a password reaches the process without showing on its command line."""
+    """A process reads its configuration with a password from standard input, not from the command line."""
     process = start(tmp_path, "import sys; print(sys.stdin.read())", "secret")
     process.popen.wait(30)
     assert process.last_line() == "secret"

@@ -32,7 +32,7 @@ def _nested(text: str, id_column: int, value_column: int) -> dict[str, dict[str,
 
 
 def test_the_numbers_are_trec_evals(folder: Path) -> None:
-    """Every query's values are pytrec_eval's; a judged query without a result counts 0."""
+    """Every query has pytrec_eval's values, and a judged query without a result counts as 0."""
     arguments = ("--run", str(folder / "good"), "--run", str(folder / "poor"), "--metric", "map")
     done = run(
         "evaluate",
@@ -62,8 +62,8 @@ def test_the_numbers_are_trec_evals(folder: Path) -> None:
     assert found["sentence"] == found["pairs"][0]["sentence"]
 
 
-def test_tables_tell_what_was_left_out(folder: Path) -> None:
-    """Means with intervals, the sentence, and the queries that do not match."""
+def test_tables_count_omitted_queries(folder: Path) -> None:
+    """The tables have means with intervals, the conclusion, and counts of queries that do not match."""
     runs = ("--run", str(folder / "good"), "--run", str(folder / "poor"))
     done = run("evaluate", "--qrels", str(folder / "qrels"), *runs)
     assert done.code == 0, done.errors
@@ -75,7 +75,7 @@ def test_tables_tell_what_was_left_out(folder: Path) -> None:
 
 
 def test_levels_and_spellings_are_trec_evals(folder: Path) -> None:
-    """-l is the least relevant label, -M the number of documents that count, -J leaves out the unjudged."""
+    """-l is the lowest relevant label, -M the number of documents, and -J omits unjudged documents."""
     names = ("P_5", "recip_rank", "ndcg_cut_2", "map", "Rprec", "success_1", "infAP", "iprec_at_recall_0.50")
     metrics = [word for name in (*names, "gm_map") for word in ("--metric", name)]
     for level, depth, judged_only in (
@@ -113,7 +113,7 @@ def test_levels_and_spellings_are_trec_evals(folder: Path) -> None:
 
 
 def test_a_geometric_mean_is_not_compared(folder: Path) -> None:
-    """Refused before anything is measured, with the metric to take instead."""
+    """A geometric mean is refused before evaluation, with a metric to use instead."""
     runs = ("--run", str(folder / "good"), "--run", str(folder / "poor"))
     done = run("evaluate", "--qrels", str(folder / "qrels"), *runs, "--metric", "gm_map")
     assert done.code != 0
@@ -122,14 +122,14 @@ def test_a_geometric_mean_is_not_compared(folder: Path) -> None:
 
 
 def test_ir_measures_names_are_shown_as_ours(folder: Path) -> None:
-    """Once each, in the order given."""
+    """Each metric is shown once, in the given order."""
     files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "good"), "--json")
     done = run("evaluate", *files, "--metric", "RR", "--metric", "nDCG@10", "--metric", "mrr")
     assert list(json.loads(done.output)["runs"][0]["metrics"]) == ["mrr", "ndcg@10"]
 
 
 def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
-    """As trec_eval without -c."""
+    """--only-retrieved omits queries without results, as trec_eval without -c does."""
     files = ("--qrels", str(folder / "qrels"), "--run", str(folder / "good"), "--metric", "mrr", "--json")
     means = []
     for more in ((), ("--only-retrieved",)):
@@ -159,7 +159,7 @@ def test_only_retrieved_leaves_queries_out(folder: Path) -> None:
     ],
 )
 def test_what_is_wrong_is_one_sentence(tmp_path: Path, change: dict[str, str], message: str) -> None:
-    """On standard error, with exit code 1, and no traceback."""
+    """The error is on standard error, with exit code 1 and without a traceback."""
     for name, content in ({"qrels": QRELS, "run": GOOD} | change).items():
         (tmp_path / name).write_text(content)
     options = [f"--{name}={value}" for name, value in change.items() if name not in ("qrels", "run")]

@@ -1,4 +1,4 @@
-"""Lists of numbers in data frames."""
+"""Columns of lists in data frames."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def _sent(table: pa.Table) -> pa.Table:
     ids=["pandas", "polars list", "polars array", "arrow"],
 )
 def test_lists_are_sent_in_a_fixed_size(frame: Any) -> None:
-    """Which scoring requests ask for; files of datasets take lists as they are."""
+    """Scoring requests need fixed-size lists; uploads of datasets send lists unchanged."""
     table = as_table(frame)
     assert table.column("emb").to_pylist() == EMBEDDINGS
     sent = _sent(table)
@@ -40,7 +40,7 @@ def test_lists_are_sent_in_a_fixed_size(frame: Any) -> None:
 
 
 def test_lists_of_different_lengths_are_not_sent() -> None:
-    """The service could not say which row is wrong; a null list is none."""
+    """The client refuses the column, since the service cannot name the row; a null list is missing."""
     assert _sent(pa.table({"search": ["a", "b"], "emb": [None, [1.0]]}))["emb"].to_pylist() == [None, [1.0]]
     with pytest.raises(DataUnusable, match="lists of column 'emb' have different lengths, 1 and 2"):
         _sent(pa.table({"search": ["a", "b"], "emb": [[1.0], [1.0, 2.0]]}))

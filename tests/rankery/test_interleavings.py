@@ -1,4 +1,4 @@
-"""Interleavings of the client, against an application inside this process."""
+"""Interleavings of the client, with a mocked HTTP server."""
 
 import httpx
 
@@ -41,7 +41,7 @@ PAIR = {
 
 
 def answer(request: httpx.Request) -> httpx.Response:
-    """Answer each call with what a service would."""
+    """Answer each call as the service does."""
     path = request.url.path.removeprefix("/v1/interleavings")
     documents = {
         "": MADE if request.method == "POST" else {"items": [MADE], "next_cursor": None},
@@ -62,7 +62,7 @@ def answer(request: httpx.Request) -> httpx.Response:
 
 
 def test_calls() -> None:
-    """Each call is read as an object, and shown as a table."""
+    """Each answer is parsed as an object and shown as a table."""
     sent: list[httpx.Request] = []
 
     def keep(request: httpx.Request) -> httpx.Response:

@@ -1,4 +1,4 @@
-"""`rankery keys`: straight on the database, the service running or not."""
+"""`rankery keys`, which uses the database directly, with or without a running service."""
 
 import re
 import time
@@ -20,30 +20,46 @@ from tests.rankery.test_cli import rankery
 
 
 def store_of(folder: Path) -> Store:
-    """Open the database that the commands used."""
+    """Open the database that the commands use."""
     return Store.open(StoreSettings(data_dir=folder.absolute()))
 
 
 def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
-    """The secret alone is on standard output, once; the list has what tells keys apart and not the secret."""
+    """Standard output has only the secret, once; the list has the key's id and not the secret."""
     folder = ("--data-dir", str(tmp_path))
     made = run("keys", "create", "ci", "--scope", "write", "--scope", "score", "--expires-in", "90d", *folder)
     assert made.code == 0, made.errors
     secret = made.output.removesuffix("\n")
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
-    (said,) = re.findall(r"^rankery: (key_\w{20}) may score, write, until 20", made.errors)
+    (key_id,) = re.findall(r"^rankery: (key_\w{20}) may score, write, until 20", made.errors)
     store = store_of(tmp_path)
     with store.read() as tx:
         key = tx.api_keys.find(secret_sha256(secret))
     store.close()
     assert key is not None
-    assert key.id == said
+    assert key.id == key_id
     listed = run("keys", "list", *folder, COLUMNS="200").output
-    assert said in listed
+    assert key_id in listed
     assert "until 20" in listed
     assert secret not in listed
-    assert run("keys", "revoke", said, *folder).output == f"rankery: {said}, ci, is revoked\n"
+    assert run("keys", "revoke", key_id, *folder).output == f"rankery: {key_id}, ci, is revoked\n"
     assert "revoked" in run("keys", "list", *folder, COLUMNS="200").output
+
+
+def test_the_projects_of_a_key_are_listed(tmp_path: Path) -> None:
+    """The list names the projects that a key is restricted to; JSON has null for a key without them."""
+    folder = ("--data-dir", str(tmp_path))
+    bound = ("--project", "web", "--project", "ads")
+    made = run("keys", "create", "bound", "--scope", "read", *bound, "--json", *folder).document
+    assert made["projects"] == ["ads", "web"]
+    run("keys", "create", "free", "--scope", "read", *folder)
+    listed = run("keys", "list", "--json", *folder).document
+    assert {key["name"]: key["projects"] for key in listed} == {"bound": ["ads", "web"], "free": None}
+    lines = run("keys", "list", *folder, COLUMNS="200").output.splitlines()
+    (header,) = (line for line in lines if line.startswith(" id "))
+    place = header.index("projects")
+    shown = {row.split()[1]: row[place:].split("  ")[0] for row in lines if row.startswith(" key_")}
+    assert shown == {"bound": "ads, web", "free": "all"}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +72,7 @@ def test_a_key_is_made_listed_and_revoked(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
-    """On standard error, with nothing on standard output that a script could take for a secret."""
+    """The error is on standard error, and standard output is empty, so no script reads a wrong secret."""
     done = run("keys", *arguments, "--data-dir", tmp_path)
     assert (done.code, done.output) == (1, "")
     (line,) = done.errors.splitlines()
@@ -65,14 +81,14 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], s
 
 @pytest.mark.parametrize("duration", ["", "90", "0d", "-1d", "1y", "1.5d", "999999w", "1 d", "١d"])
 def test_only_a_length_of_time_is_one(duration: str) -> None:
-    """Minutes, hours, days and weeks, in whole numbers and within what a calendar holds."""
+    """A duration is a whole number of minutes, hours, days or weeks, within the calendar's range."""
     with pytest.raises(KeyRejected):
         _expiry_after(duration)
 
 
 @pytest.mark.parametrize("command", [pytest.param("api", marks=pytest.mark.slow), "serve"])
 def test_nothing_listens_on_the_network_without_a_key(command: str, tmp_path: Path) -> None:
-    """One sentence says how to make one, in a container as well."""
+    """The error explains how to create a key, also in a container."""
     done = rankery(command, "--host", "0.0.0.0", "--port", "0", "--data-dir", str(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     (line,) = done.stderr.splitlines()
@@ -84,7 +100,7 @@ def test_nothing_listens_on_the_network_without_a_key(command: str, tmp_path: Pa
 
 
 def until(refused: Callable[[], bool]) -> None:
-    """Wait until the service, which looks at the keys once a second, has seen a change of them."""
+    """Wait until the service, which reads the keys once a second, has noticed a change."""
     deadline = time.monotonic() + 20
     while not refused():
         assert time.monotonic() < deadline
@@ -92,13 +108,13 @@ def until(refused: Callable[[], bool]) -> None:
 
 
 def test_from_the_first_key_on_commands_need_one(tmp_path: Path) -> None:
-    """They say how to get it; a key has its scopes, and ends when it is revoked while the service runs."""
+    """Commands without a key explain how to create one; keys have scopes and can be revoked at run time."""
     folder = ("--data-dir", tmp_path)
     lock = DataFolderLock(tmp_path)
     lock.acquire()
     with serving(tmp_path) as (host, port):
         url = f"http://{host}:{port}"
-        lock.tell(url)
+        lock.write_url(url)
         assert run("jobs", "list", *folder, RANKERY_API_KEY="").code == 0
         secret = run("keys", "create", "first", "--scope", "read", *folder, "--json").document["secret"]
         until(lambda: run("jobs", "list", *folder, RANKERY_API_KEY="").code == 1)
@@ -126,7 +142,7 @@ def test_from_the_first_key_on_commands_need_one(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_with_a_key_the_service_listens_on_the_network(tmp_path: Path) -> None:
-    """Where it asks everybody for it."""
+    """The service listens on all addresses and refuses requests without a valid key."""
     run("keys", "create", "first", "--scope", "read", "--data-dir", tmp_path)
     with EmbeddedStack(tmp_path, host="0.0.0.0") as stack:
         for secret, reason in (("", "RANKERY_API_KEY"), ("rk_wrong", "unknown, expired")):

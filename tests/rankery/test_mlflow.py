@@ -1,4 +1,4 @@
-"""`rankery mlflow` with the real MLflow in a separate environment: its pins exclude ours."""
+"""`rankery mlflow` with the real MLflow in a separate environment, since its pins conflict with ours."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ ABSENT = f"no MLflow in {PYTHON.parents[1].name}; `make .venv-mlflow/.installed`
 MARKETS = ("de", "ch", "fr", "uk")
 COLUMNS: Any = {"label": "grade", "query": "search", "document": "doc", "categorical_features": ["market"]}
 OURS = {"loader_module": "rankery_pyfunc"}
-# Prints the scores of a CSV file by an MLflow model, and the packages that it needed.
+# Prints the scores of a CSV file by an MLflow model, and the imported packages.
 SCORE = """
 import json, sys
 import mlflow.pyfunc, pandas
@@ -39,7 +39,7 @@ signature = {one.name: str(one.type) for one in model.metadata.signature.inputs}
 print(json.dumps({"scores": scores.tolist(), "lightgbm": "lightgbm" in sys.modules, "signature": signature,
     "rankery": "rankery" in sys.modules, "metadata": model.metadata.metadata["rankery"]}))
 """
-# Saves a booster, and the estimator around it, as MLflow does by itself.
+# Saves a booster and an estimator with MLflow's own functions.
 SAVE = """
 import sys
 import lightgbm, mlflow.lightgbm, numpy
@@ -54,14 +54,14 @@ mlflow.lightgbm.save_model(ranker, sys.argv[2], serialization_format="cloudpickl
 
 @pytest.fixture(scope="session")
 def mlflow() -> None:
-    """MLflow's environment; without it these tests skip, or fail where RANKERY_TEST_REQUIRE_ALL is set."""
+    """MLflow's environment; tests skip without it, or fail if RANKERY_TEST_REQUIRE_ALL is set."""
     if not PYTHON.exists():
         skip_without(ABSENT)
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table with missing values, a category of texts and one of whole numbers."""
+    """A table with missing values, a category of texts and a category of whole numbers."""
     random = np.random.default_rng(7)
     path = tmp_path_factory.mktemp("files") / "judged.csv"
     with path.open("w", newline="") as file:
@@ -102,7 +102,7 @@ def client(mlflow: None, stack: EmbeddedStack, judged: Path) -> Iterator[Client]
 
 
 def rankery(stack: EmbeddedStack, *arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    """Run a command in MLflow's environment, where the server's packages cannot be imported."""
+    """Run a command in MLflow's environment, which lacks the server's packages."""
     return subprocess.run(
         [PYTHON, "-m", "rankery", *map(str, arguments), "--data-dir", stack.data_dir],
         capture_output=True,
@@ -113,7 +113,7 @@ def rankery(stack: EmbeddedStack, *arguments: str | Path) -> "subprocess.Complet
 
 
 def by_mlflow(folder: Path, judged: Path, *options: str) -> dict[str, Any]:
-    """Score a file in a process that has MLflow and not Rankery."""
+    """Score a file in a process with MLflow and without Rankery."""
     done = subprocess.run(
         [PYTHON, "-P", "-c", SCORE, folder, judged, *options],
         capture_output=True,
@@ -127,7 +127,7 @@ def by_mlflow(folder: Path, judged: Path, *options: str) -> dict[str, Any]:
 
 
 def by_service(client: Client, model: str, judged: Path) -> list[float]:
-    """Score the same file by the service."""
+    """Score the same file with the service."""
     names = client.model(model).feature_names
     texts = ("market", "shop")
     with judged.open() as file:
@@ -165,7 +165,7 @@ def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
     needs_lightgbm: bool,
     tolerance: float,
 ) -> None:
-    """To the bit for trees, missing values and categories included; imported, it is the same file again."""
+    """Trees give equal bits, with missing values and categories; an imported model has the same file."""
     exported = rankery(stack, "mlflow", "export", model, "--output", tmp_path / "made", "--json")
     assert exported.returncode == 0, exported.stderr
     answer = json.loads(exported.stdout)
@@ -184,10 +184,10 @@ def test_a_model_scores_in_mlflow_as_on_the_service_there_and_back(
 
 
 @pytest.mark.slow
-def test_the_directory_says_what_the_model_is(
+def test_the_directory_describes_the_model(
     stack: EmbeddedStack, client: Client, judged: Path, tmp_path: Path
 ) -> None:
-    """Signature, metrics, parameters and tags; categories may come as texts or as pandas' categories."""
+    """Signature, metrics, parameters and tags are in the directory; categories are texts or of pandas."""
     rankery(stack, "mlflow", "export", "mixed", "--output", tmp_path / "made")
     found = by_mlflow(tmp_path / "made", judged, "categories")
     assert found["scores"] == by_mlflow(tmp_path / "made", judged)["scores"]
@@ -216,7 +216,7 @@ def test_the_directory_says_what_the_model_is(
 def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
     stack: EmbeddedStack, client: Client, tmp_path: Path
 ) -> None:
-    """Nothing in the directory is run."""
+    """The import runs no code of the directory."""
     subprocess.run(
         [PYTHON, "-P", "-c", SAVE, tmp_path / "booster", tmp_path / "ranker"],
         check=True,
@@ -238,7 +238,7 @@ def test_a_booster_that_mlflow_saved_is_imported_and_a_pickle_is_not(
 def test_what_cannot_be_exchanged_is_one_sentence(
     stack: EmbeddedStack, client: Client, tmp_path: Path
 ) -> None:
-    """A directory that exists, one that is none of MLflow's, and an environment without MLflow."""
+    """An existing directory, and a directory that is not a model of MLflow, are refused with one sentence."""
     taken = rankery(stack, "mlflow", "export", "mixed", "--output", tmp_path)
     assert taken.returncode == 1
     assert f"{tmp_path} exists; choose another directory with --output" in taken.stderr
@@ -254,8 +254,8 @@ def test_what_cannot_be_exchanged_is_one_sentence(
     assert "Traceback" not in refused.stderr
 
 
-def test_without_mlflow_the_way_to_install_it_is_said(stack: EmbeddedStack, tmp_path: Path) -> None:
-    """Before anything is asked of the service."""
+def test_the_error_without_mlflow_names_its_installation(stack: EmbeddedStack, tmp_path: Path) -> None:
+    """The error has the command to install MLflow, before a request to the service."""
     for words in (("export", "web"), ("import", tmp_path)):
         without = run("mlflow", *words, "--data-dir", stack.data_dir)
         assert without.code == 1
@@ -285,7 +285,7 @@ def test_without_mlflow_the_way_to_install_it_is_said(stack: EmbeddedStack, tmp_
 def test_a_directory_that_leads_elsewhere_is_refused(
     tmp_path: Path, flavors: dict[str, Any], sentence: str
 ) -> None:
-    """Whoever wrote its description; no file outside of the directory is read."""
+    """Descriptions of any source cannot name a file outside the directory."""
     folder, outside = tmp_path / "model", tmp_path / "outside"
     for one in (folder, outside):
         one.mkdir()
@@ -296,14 +296,14 @@ def test_a_directory_that_leads_elsewhere_is_refused(
 
 
 def test_a_module_that_is_none_is_refused() -> None:
-    """It is read, not run, so that anything else than nodes is not an export."""
+    """The module is parsed, not run, so content other than nodes is refused."""
     for text in ("", "NODES = (\n    (0, __import__('os'), 0, 0),\n)\nROOTS = (\n    0,\n)\n"):
         with pytest.raises(AnswerNotUnderstood):
             nodes_of(text)
 
 
 def test_a_frame_that_lacks_columns_or_holds_text_is_a_sentence() -> None:
-    """Without a signature, MLflow checks nothing itself."""
+    """Without a signature, MLflow checks no columns."""
     pd = pytest.importorskip("pandas", reason="pandas is not installed: make develop")
     model = ScoringModel(["bm25", "price"], {}, lambda features: features.sum(axis=1))
     assert model.predict(np.array([[1.0, 2.0]])).tolist() == [3.0]
@@ -314,7 +314,7 @@ def test_a_frame_that_lacks_columns_or_holds_text_is_a_sentence() -> None:
 
 
 def test_features_are_rounded_as_the_service_rounds_them() -> None:
-    """Those of trees that were imported into it are not; a directory of before says nothing of it."""
+    """Features are rounded to the model's precision; a model without a declared precision uses float32."""
     pytest.importorskip("pandas", reason="pandas is not installed: make develop")
     found = [
         ScoringModel(["a"], {}, lambda features: features[:, 0], *precision).predict(np.array([[0.1]]))
@@ -324,7 +324,7 @@ def test_features_are_rounded_as_the_service_rounds_them() -> None:
 
 
 def test_values_between_equal_knots_are_interpolated() -> None:
-    """The knots at the end are repeated where there are fewer than the table holds."""
+    """Knots at the end are repeated if there are fewer than the table holds."""
     knots, targets = np.array([0.0, 1.0, 3.0, 3.0]), np.array([-1.0, 0.0, 2.0, 2.0])
     found = _interpolated(np.array([-5.0, 0.5, 2.0, 3.0, 9.0]), knots, targets)
     assert found.tolist() == [-1.0, -0.5, 1.0, 2.0, 2.0]

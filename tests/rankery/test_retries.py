@@ -1,4 +1,4 @@
-"""Requests that are lost on the way, on real sockets."""
+"""Requests and answers that the network loses, on real sockets."""
 
 import asyncio
 import hashlib
@@ -15,7 +15,7 @@ Network = Callable[[Sequence[Fault]], Unreliable]
 
 
 def test_what_was_created_is_not_created_again(unreliable: Network) -> None:
-    """An answer that is lost after the work was done is asked for again, under the same key."""
+    """A request whose answer was lost is sent again with the same idempotency key."""
     network = unreliable(["lost answer", "bad gateway", "busy", None])
     with Client(network.url) as client:
         made = client.synthetic_dataset(3, name="once")
@@ -26,7 +26,7 @@ def test_what_was_created_is_not_created_again(unreliable: Network) -> None:
 
 
 def test_both_clients_are_as_patient(unreliable: Network) -> None:
-    """The asynchronous one sends again, too, and its lists are iterated over all pages."""
+    """The asynchronous client retries, too, and its lists iterate over all pages."""
     network = unreliable(["no answer", "lost answer", None])
 
     async def work() -> None:
@@ -40,7 +40,7 @@ def test_both_clients_are_as_patient(unreliable: Network) -> None:
 
 
 def test_an_upload_begins_again_with_the_first_byte(unreliable: Network, tmp_path: Path) -> None:
-    """The file arrives whole, and makes one dataset."""
+    """The service gets the whole file and creates one dataset."""
     path = tmp_path / "again.txt"
     path.write_text("".join(f"{i % 3} qid:{i // 9} 1:{i}\n" for i in range(20_000)))
     network = unreliable(["no answer", "lost answer", None])
@@ -51,7 +51,7 @@ def test_an_upload_begins_again_with_the_first_byte(unreliable: Network, tmp_pat
 
 
 def test_what_is_not_repeatable_is_not_sent_again(unreliable: Network) -> None:
-    """An alias with a gate is moved by a job, and nobody knows whether the lost answer spoke of one."""
+    """The client cannot know whether the lost answer had a job for the alias's gate."""
     network = unreliable(["lost answer"])
     with Client(network.url) as client, pytest.raises(ServiceUnreachable, match=network.url):
         client.set_alias("web", "champion", 1)
@@ -59,7 +59,7 @@ def test_what_is_not_repeatable_is_not_sent_again(unreliable: Network) -> None:
 
 
 def test_patience_has_an_end(unreliable: Network) -> None:
-    """The last answer is what is told."""
+    """The client raises the last answer after all retries."""
     network = unreliable(["busy"] * 9)
     with Client(network.url, retries=2) as client, pytest.raises(RankeryApiError, match="503") as refused:
         client.dataset("ds_1")

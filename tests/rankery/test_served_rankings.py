@@ -1,4 +1,4 @@
-"""Kept and interleaved rankings of frames, arrays and files, and the events on them, on a real service."""
+"""Kept and interleaved rankings of frames, arrays and files, and their events, on a real service."""
 
 import json
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ import polars
 import pyarrow as pa
 import pytest
 
+from rankery.cli.served_events import read_events
 from rankery.client import Client
 from rankery.embedded.stack import EmbeddedStack
 from rankery.errors import DataUnusable, InvalidArgument
@@ -31,7 +32,7 @@ FRAME = pandas.DataFrame(
 
 @pytest.fixture(scope="module")
 def client(stack: EmbeddedStack) -> Iterator[Client]:
-    """Two versions of a model, by `bm25` and by `age`; what is made of them is deleted afterwards."""
+    """A client and two versions of a model, by `bm25` and by `age`; their results are deleted at the end."""
     values = np.linspace(0.0, 1.0, 60)
     parameters = {"objective": "regression", "num_leaves": 16, "min_data_in_leaf": 2, "verbosity": -1}
     with Client(stack.url) as client:
@@ -47,7 +48,7 @@ def client(stack: EmbeddedStack) -> Iterator[Client]:
 
 
 def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
-    """Every kind of frame and arrays have a `ranking_id` a query; events on them are counted once."""
+    """Frames and arrays get a `ranking_id` per query, and repeated events are counted once."""
     expected = {"p": [11, 13], "q": [14, 15, 12]}
     ids = []
     for frame in (FRAME, polars.from_pandas(FRAME), pa.Table.from_pandas(FRAME, preserve_index=False)):
@@ -80,7 +81,7 @@ def test_kept_rankings_of_frames_become_a_click_log(client: Client) -> None:
 
 
 def test_interleaved_lists_of_frames(client: Client) -> None:
-    """The list of each query, with rows and ids as they came, that queries get, too; clicks follow."""
+    """Frames get the lists that queries get, with their rows and ids, and clicks on them are counted."""
     made = client.create_interleaving(NAME, models=[f"{NAME}:1", f"{NAME}:2"], click_window_seconds=0)
     rows = FRAME.set_index(np.arange(len(FRAME)) * 2)
     shown = client.rank(f"{NAME}:1", rows, interleaving=made, user="bob")
@@ -106,7 +107,7 @@ def test_interleaved_lists_of_frames(client: Client) -> None:
 
 
 def test_what_users_cannot_be_shown_is_refused(client: Client) -> None:
-    """With the way out."""
+    """The error has a remedy."""
     without_ids = FRAME[["bm25", "age"]]
     for options in ({"keep": True}, {"interleaving": "itl_1"}):
         with pytest.raises(DataUnusable, match="the id of each query: give a column 'query_id'"):
@@ -118,7 +119,7 @@ def test_what_users_cannot_be_shown_is_refused(client: Client) -> None:
 
 
 def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedStack, tmp_path: Path) -> None:
-    """`rank --keep` prints ids, and `send-events` counts those of a file; a wrong line has its number."""
+    """`rank --keep` prints ids, `send-events` counts events of a file, and an invalid line has its number."""
     candidates, events = tmp_path / "candidates.csv", tmp_path / "events.ndjson"
     FRAME.to_csv(candidates, index=False)
     columns = ("--columns", '{"query": "query_id", "document": "document_id"}')
@@ -142,3 +143,11 @@ def test_commands_keep_rankings_and_send_events(client: Client, stack: EmbeddedS
     events.write_text(f"{json.dumps(click)}\n[]\n")
     wrong = run("click-logs", "send-events", events, *place)
     assert wrong.sentence == "events.ndjson, line 2: an event needs a ranking_id and a document_id"
+
+
+def test_event_lines_end_only_at_line_feeds(tmp_path: Path) -> None:
+    """A JSON text may contain U+0085, U+2028 and U+2029 unescaped."""
+    events = [{"ranking_id": "lst_1", "document_id": f"a{end}b"} for end in "\x85\u2028\u2029"]
+    path = tmp_path / "events.ndjson"
+    path.write_text("\r\n".join(json.dumps(event, ensure_ascii=False) for event in events), "utf-8")
+    assert read_events(path) == events

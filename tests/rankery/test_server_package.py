@@ -1,4 +1,4 @@
-"""Folders and modules in the working directory that have the names of the server's packages."""
+"""Folders and modules in the working directory with the names of the server's packages."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ DOCTOR = ("doctor", "judged.csv")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A folder of somebody's project, with judged data and packages named as those of the server."""
+    """A user's project folder, with judged data and packages that have the names of the server's packages."""
     (tmp_path / "judged.csv").write_text("query,label,bm25\n" + "a,1,0.5\na,0,0.25\n" * 20)
     for name in ("app", "core", "worker"):
         (tmp_path / name).mkdir()
@@ -26,7 +26,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, *command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run a command in a folder, which Python looks for modules in unless it is told not to."""
+    """Run a command in a folder, in which Python searches for modules by default."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     return subprocess.run(
         command, cwd=folder, env={**own, **environment}, capture_output=True, text=True, timeout=120
@@ -46,7 +46,7 @@ def test_the_command_ignores_the_working_directory(project: Path) -> None:
     ids=lambda command: command[0],
 )
 def test_what_is_in_the_way_is_named(project: Path, command: tuple[str, ...]) -> None:
-    """`python -m rankery` finds packages of the working directory first; it imports none and says which."""
+    """`python -m rankery` finds packages of the working directory first; it imports none and names it."""
     done = run(project, sys.executable, "-m", "rankery", *command)
     assert done.returncode == 1
     assert done.stderr.startswith(f"rankery: {project}/app hides Rankery's package `app`: rename it"), done
@@ -62,7 +62,7 @@ def test_a_server_that_imports_a_package_names_what_is_in_the_way(tmp_path: Path
 
 
 def test_a_folder_without_init_is_named_where_python_takes_it_for_a_package(tmp_path: Path) -> None:
-    """It does so before it asks the finder of an editable installation, and not for an installed wheel."""
+    """Python finds such a folder before an editable installation, but not before an installed wheel."""
     (tmp_path / "core").mkdir()
     search = "import importlib.util as u, sys; print(u.find_spec('core').origin is None, flush=True)\n"
     list_keys = "sys.argv = ['rankery', 'keys', 'list']\nfrom rankery.cli import app; app()"
@@ -84,7 +84,7 @@ def test_the_parts_of_a_service_ignore_the_working_directory(
 
 
 def test_python_path_is_searched(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The command itself finds a package by PYTHONPATH first, and says so."""
+    """The command finds a package on PYTHONPATH first and prints an error with its path."""
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     done = run(elsewhere, SCRIPT, "doctor", f"{project}/judged.csv", PYTHONPATH=str(project))
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""Display of the client's results in terminals and notebooks."""
+"""The client's objects as shown in terminals and notebooks."""
 
 import io
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from rankery.client import Client, Job
-from rankery.client.display.progress import followed
+from rankery.client.display.progress import jobs_progress
 from rankery.client.listing import Listing
 from rankery.client.views.history import History
 from rankery.client.views.importance import Importance
@@ -30,7 +30,7 @@ def job_of(**changes: Any) -> Job:
 
 
 def printed(shown: object) -> str:
-    """Return what a terminal of 100 columns shows."""
+    """Return the output in a terminal of 100 columns."""
     output = io.StringIO()
     Console(file=output, width=100).print(shown)
     return output.getvalue()
@@ -38,7 +38,7 @@ def printed(shown: object) -> str:
 
 @pytest.mark.parametrize("shown", [job_of(**RUNNING), Listing([job_of(**RUNNING)])], ids=["card", "list"])
 def test_a_name_is_text_wherever_it_is_shown(shown: Any) -> None:
-    """What people call things is neither markup of rich nor HTML."""
+    """Names are neither markup of rich nor HTML."""
     html = shown._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;alert(1)" in html
@@ -48,7 +48,7 @@ def test_a_name_is_text_wherever_it_is_shown(shown: Any) -> None:
 
 
 def test_a_job_is_one_line_until_it_is_looked_at() -> None:
-    """In a log it is short; a card has the numbers."""
+    """A job is short in a log, and its card has the metrics."""
     job = job_of(**RUNNING)
     assert repr(job).startswith("Job(id='job_1', kind='train', status='running'")
     assert "training 120 of 500, 41 s left" in printed(job)
@@ -57,7 +57,7 @@ def test_a_job_is_one_line_until_it_is_looked_at() -> None:
 
 
 def test_a_distributed_training_shows_its_ranks() -> None:
-    """A line each: where it is, what it holds, and how much of its time it waits."""
+    """Each rank has a line with its host, its data, and its share of waiting time."""
     rank = {
         "rank": 1,
         "host": "10.0.0.12",
@@ -78,13 +78,13 @@ def test_a_distributed_training_shows_its_ranks() -> None:
 def test_a_bar_shows_what_matters_and_only_where_it_is_seen(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Iterations, the metric that decides, and the time left; nothing where standard error is a file."""
+    """The bar has iterations, the deciding metric and the remaining time; a file gets no bar."""
     monkeypatch.setenv("COLUMNS", "120")
     job = job_of(**RUNNING)
-    with followed([job], None) as show:
+    with jobs_progress([job], None) as show:
         show(job)
     assert capsys.readouterr().err == ""
-    with followed([job], True) as show:
+    with jobs_progress([job], True) as show:
         show(job)
     drawn = " ".join(capsys.readouterr().err.split())
     assert drawn.startswith("train <script>alert(1)</script> ━")
@@ -92,25 +92,25 @@ def test_a_bar_shows_what_matters_and_only_where_it_is_seen(
 
 
 def test_a_bar_names_the_candidate_of_an_automatic_training(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its phases differ in what is tried, while those of a training are the same for hours."""
+    """The bar names the candidate, since each phase has another one."""
     progress = {"phase": "trying linear by ranknet", "iteration": 7, "total": 65, "eta_seconds": 120.0}
     job = job_of(kind="auto-train", title="web", status="running", progress=progress)
-    with followed([job], True) as show:
+    with jobs_progress([job], True) as show:
         show(job)
     assert "trying linear by ranknet, 7 of 65, 120 s left" in " ".join(capsys.readouterr().err.split())
 
 
-def test_an_interrupted_wait_leaves_the_job_and_says_so() -> None:
-    """The sentence has what stops it."""
+def test_an_interrupted_wait_leaves_the_job_running() -> None:
+    """The message has the call that cancels the job."""
     with (
         pytest.raises(KeyboardInterrupt, match=r'client.job\("job_1"\).cancel\(\)'),
-        followed([job_of()], False),
+        jobs_progress([job_of()], False),
     ):
         raise KeyboardInterrupt
 
 
 def test_curves_are_drawn_and_tabulated() -> None:
-    """The first metric that is no loss, on all data, with its best iteration; undefined values are gaps."""
+    """The figure has the first metric that is no loss, on all data, with its best iteration and gaps."""
     history = History(job_id="job_1", best_iteration=1, iterations=[1, 2], curves=CURVES)
     figure = history.plot().to_dict()
     assert [line["name"] for line in figure["data"]] == ["train", "validation"]
@@ -124,8 +124,8 @@ def test_curves_are_drawn_and_tabulated() -> None:
     assert table["validation ndcg@10"].isna().tolist() == [False, True]
 
 
-def test_times_of_iterations_are_told() -> None:
-    """Medians, the longest first; what was not recorded is left out."""
+def test_times_of_iterations_are_shown() -> None:
+    """Medians are shown in descending order, and times that were not recorded are omitted."""
     times = {"objective": [None, 8.0, 9.0, 30.0], "tree": [None, 92.4, 91.0, 1_200.0], "metrics": [None] * 4}
     curves = {"train": {"loss": [0.9, 0.8, 0.7, 0.6]}}
     history = History(
@@ -139,7 +139,7 @@ def test_times_of_iterations_are_told() -> None:
 
 
 def test_phases_are_those_of_the_last_attempt() -> None:
-    """With time and memory, where they are known."""
+    """Phases have time and memory, if known."""
     attempts = [
         {
             "number": number,
@@ -160,17 +160,17 @@ def test_phases_are_those_of_the_last_attempt() -> None:
 
 
 def test_a_long_epoch_counts_its_batches() -> None:
-    """Of a network, what is done of an epoch is told beside the epochs."""
+    """The progress of a network includes the batches of the current epoch."""
     progress = {"phase": "training", "iteration": 3, "total": 50, "batch": 1_200, "batches": 8_000}
     assert job_of(status="running", progress=progress).steps == "training 3 of 50, batch 1,200 of 8,000"
 
 
 def test_a_phase_that_counts_a_share_shows_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """Percent of reading and binning are not iterations."""
+    """Reading and binning show a percentage instead of iterations."""
     progress = {"phase": "binning", "iteration": 37, "total": 100, "eta_seconds": 4.0}
     job = job_of(status="running", progress=progress)
     assert job.steps == "binning 37%"
-    with followed([job], True) as show:
+    with jobs_progress([job], True) as show:
         show(job)
     drawn = capsys.readouterr().err
     assert "binning 37%" in drawn
@@ -178,7 +178,7 @@ def test_a_phase_that_counts_a_share_shows_it(capsys: pytest.CaptureFixture[str]
 
 
 def test_each_feature_has_its_bar_with_its_name() -> None:
-    """However many there are; a name of digits is not a place on an axis."""
+    """The figure has a bar for each feature, and a name of digits is a label."""
     features = [
         {"feature": str(number), "gain": 90.0 - number, "gain_share": 0.01, "split": 1, "split_share": 0.01}
         for number in range(90)

@@ -1,4 +1,4 @@
-"""Processes that die with their parent."""
+"""Processes that end with their parent."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ linux_only = pytest.mark.skipif(
 
 
 def test_the_command_takes_the_place_of_the_tether() -> None:
-    """Exit code, output and process id are the command's own."""
+    """Exit code, output and process id are those of the command."""
     script = "import os; print(os.getpid()); raise SystemExit(7)"
     command = [*TETHER, str(os.getpid()), sys.executable, "-c", script]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -26,7 +26,7 @@ def test_the_command_takes_the_place_of_the_tether() -> None:
 
 
 def test_a_command_that_does_not_exist_is_named() -> None:
-    """The log says what could not be run."""
+    """The log names the command that could not be run."""
     done = subprocess.run([*TETHER, str(os.getpid()), "no-such-server"], capture_output=True, text=True)
     assert done.returncode == 127
     assert "no-such-server" in done.stderr
@@ -34,14 +34,14 @@ def test_a_command_that_does_not_exist_is_named() -> None:
 
 @linux_only
 def test_nothing_is_run_for_a_parent_that_has_died_already() -> None:
-    """The parent may die before the tether has asked the kernel; it finds out by its process id."""
+    """A parent may die before the tether is set up; the tether detects it by the process id."""
     done = subprocess.run([*TETHER, "1", "sleep", "60"], timeout=30)
     assert done.returncode == 1
 
 
 @linux_only
 def test_the_command_dies_with_its_parent() -> None:
-    """SIGKILL of the parent, which it cannot handle, is SIGKILL for the command."""
+    """SIGKILL of the parent, which the parent cannot handle, kills the command."""
     script = (
         "import os, subprocess, time\n"
         f"child = subprocess.Popen({TETHER!r} + [str(os.getpid()), 'sleep', '60'])\n"

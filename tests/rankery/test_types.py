@@ -1,4 +1,4 @@
-"""The client's types as a user's own checker sees them."""
+"""The client's types in a user's type checker."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ _REPOSITORY = _SCRIPT.parents[2]
 
 @pytest.mark.slow  # half a minute of mypy without its cache
 def test_a_users_script_is_checked_strictly(tmp_path: Path) -> None:
-    """With nothing but the package and `--strict`: no plugin, no settings, no stubs of ours."""
+    """`mypy --strict` accepts the script with the package alone, without plugins, settings or stubs."""
     environment = os.environ | {"MYPYPATH": str(_REPOSITORY)}
     options = (
         "--strict",

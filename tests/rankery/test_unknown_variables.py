@@ -1,4 +1,4 @@
-"""Variables of the environment that nothing reads."""
+"""Environment variables that no part of Rankery reads."""
 
 import re
 from pathlib import Path
@@ -23,14 +23,14 @@ VARIABLE = re.compile(r"\bRANKERY_[A-Z_]*[A-Z]\b")
         ("RANKERY_XYZ", "the guide lists all settings"),
     ],
 )
-def test_a_wrong_name_is_told_with_the_right_one(name: str, hint: str) -> None:
-    """Settings of either process and those of the client are known, in capitals or not."""
+def test_a_wrong_name_is_reported_with_the_right_one(name: str, hint: str) -> None:
+    """Settings of all processes and of the client are known, in any case."""
     right = {"RANKERY_THREADS": "2", "rankery_max_upload_bytes": "3", "RANKERY_URL": "", "HOME": "/"}
     assert unknown_variables({name: "1", **right}) == {name: hint}
 
 
 def test_every_variable_that_is_named_is_known() -> None:
-    """Whatever the code and the guide call a variable is one that is read."""
+    """Every variable that the code and the guide name is read."""
     files = [path for source in SOURCES for path in (ROOT / source, *(ROOT / source).rglob("*"))]
     texts = [path.read_text() for path in files if path.suffix in KINDS and path.is_file()]
     named = {name for text in texts for name in VARIABLE.findall(text)}

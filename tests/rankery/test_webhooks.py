@@ -23,7 +23,7 @@ def _headers(secret: str, timestamp: int | None = None, body: bytes = BODY) -> d
 
 
 def test_the_example_of_the_standard() -> None:
-    """The signature is the one that the reference implementations of Standard Webhooks test for."""
+    """The signature equals that of the reference implementations of Standard Webhooks."""
     secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
     body = b'{"test": 2432232314}'
     expected = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
@@ -32,7 +32,7 @@ def test_the_example_of_the_standard() -> None:
 
 @pytest.mark.parametrize("body", [BODY, BODY.decode()])
 def test_what_was_signed_is_verified(body: bytes | str) -> None:
-    """The body comes back as JSON, whatever the case of the headers."""
+    """The body is returned as JSON, whatever the case of the headers."""
     secret = new_secret()
     assert rankery.verify_webhook(body, _headers(secret), secret) == json.loads(BODY)
     lower = {name.lower(): value for name, value in _headers(secret).items()}
@@ -40,7 +40,7 @@ def test_what_was_signed_is_verified(body: bytes | str) -> None:
 
 
 def test_several_signatures() -> None:
-    """After a rotation there are two, of which one is enough; unknown versions are passed over."""
+    """After a rotation one of two signatures is enough, and unknown versions are ignored."""
     old, new = new_secret(), new_secret()
     headers = _headers(new)
     headers["Webhook-Signature"] = (
@@ -64,7 +64,7 @@ def test_several_signatures() -> None:
     ],
 )
 def test_changed_headers_are_refused(change: dict[str, str | None], reason: str) -> None:
-    """Whatever is signed cannot be changed, and old requests cannot be repeated."""
+    """Signed headers cannot be changed, and old requests cannot be repeated."""
     secret = new_secret()
     headers = {name: value for name, value in (_headers(secret) | change).items() if value is not None}
     with pytest.raises(WebhookNotVerified, match=reason):
@@ -72,7 +72,7 @@ def test_changed_headers_are_refused(change: dict[str, str | None], reason: str)
 
 
 def test_another_time_is_refused() -> None:
-    """One near enough to now is not the one that was signed."""
+    """A changed timestamp is refused, even within the tolerance."""
     secret, now = new_secret(), int(time.time())
     headers = _headers(secret, now) | {"Webhook-Timestamp": str(now - 10)}
     with pytest.raises(WebhookNotVerified, match="no signature"):
@@ -80,7 +80,7 @@ def test_another_time_is_refused() -> None:
 
 
 def test_other_bodies_and_secrets_are_refused() -> None:
-    """One byte decides, and so does the secret."""
+    """A body with one changed byte and another secret are refused."""
     secret = new_secret()
     for body, given in ((BODY + b" ", secret), (BODY, new_secret())):
         with pytest.raises(WebhookNotVerified, match="no signature"):
@@ -92,7 +92,7 @@ def test_other_bodies_and_secrets_are_refused() -> None:
 
 
 def test_the_tolerance_can_be_chosen() -> None:
-    """A receiver whose clock is wrong, or that reads a queue, may allow more."""
+    """A receiver with a wrong clock or with a queue can allow more time."""
     secret = new_secret()
     headers = _headers(secret, int(time.time()) - 1_000)
     assert verify_webhook(BODY, headers, secret, tolerance_seconds=2_000)

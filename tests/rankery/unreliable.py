@@ -19,17 +19,17 @@ _LIMIT_SECONDS = 30.0
 
 
 class Unreliable:
-    """Stands between a client and a server, and lets one request through a connection.
+    """A proxy between a client and a server with scripted faults; a connection has one request.
 
     Args:
-        server: Where the server listens.
-        faults: What happens to each request in turn: it comes to `no answer` before the server has it, its
-            answer is a `lost answer`, something says that the service is `busy` or that there is a `bad
-            gateway`; of a number, only as many bytes of the answer arrive; None, and all later ones, are
-            answered.
+        server: Address of the server.
+        faults: Fault of each request, in order. `no answer` closes the connection before the server has the
+            request, and `lost answer` after it. `busy` and `bad gateway` are answers with an error. A
+            number is the number of bytes of the answer that arrive. None, and all later requests, have no
+            fault.
 
     Attributes:
-        requests: Every request that arrived, as it was sent.
+        requests: Every received request, as it was sent.
     """
 
     def __init__(self, server: tuple[str, int], faults: Sequence[Fault]) -> None:
@@ -49,17 +49,17 @@ class Unreliable:
 
     @property
     def url(self) -> str:
-        """Where clients find it."""
+        """The URL of the proxy."""
         return "http://{}:{}".format(*self._listening.getsockname())
 
     def header(self, name: str) -> list[str | None]:
-        """Return a header of every request."""
+        """Return the values of a header, one per request."""
         pattern = re.compile(rb"^" + name.encode() + rb": (.*?)\r$", re.IGNORECASE | re.MULTILINE)
         found = [pattern.search(request) for request in self.requests]
         return [match and match[1].decode() for match in found]
 
     def _accept(self) -> None:
-        with contextlib.suppress(OSError):  # closed
+        with contextlib.suppress(OSError):  # the socket was closed
             while True:
                 connection, _ = self._listening.accept()
                 connection.settimeout(_LIMIT_SECONDS)
@@ -86,7 +86,7 @@ class Unreliable:
 
 
 def _message(connection: socket.socket) -> bytes:
-    """Read a whole message, whose length its head tells."""
+    """Read a whole message, whose head has its length."""
     received = b""
     while b"\r\n\r\n" not in received:
         chunk = connection.recv(2**16)

@@ -11,7 +11,7 @@ from rankery.errors import JobFailed, RankeryApiError
 
 
 def promote(path: str) -> str:
-    """Train, compare with the champion, promote what is better."""
+    """Train, compare with the champion, and promote the better model."""
     loss: Loss = {"name": "ndcg-loss2++", "mu": 10.0, "pair_selection": "random", "truncation_level": 10}
     trees: Hyperparameters = {"num_leaves": 64, "learning_rate": 0.05}
     with Client(retries=6) as client:
@@ -37,7 +37,7 @@ def promote(path: str) -> str:
 
 
 async def follow() -> float | None:
-    """The same words, awaited."""
+    """Use the asynchronous client."""
     async with AsyncClient("http://127.0.0.1:8000") as client:
         newest: AsyncJob | None = None
         async for job in client.jobs(kind="train"):
@@ -51,7 +51,7 @@ async def follow() -> float | None:
 
 
 def shown(evaluation: Evaluation) -> None:
-    """Frames and figures."""
+    """Use frames and figures."""
     frame: pa.Table = evaluation.to_arrow()
     assert frame.num_rows
     evaluation.plot().show()

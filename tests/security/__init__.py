@@ -1,1 +1,1 @@
-"""Attacks on the service, each kept as a test."""
+"""Attacks on the service, each as a test."""

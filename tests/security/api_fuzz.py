@@ -1,7 +1,7 @@
-"""schemathesis over the whole OpenAPI document, with every check, with and without a key.
+"""schemathesis on the whole OpenAPI document, with every check, with and without a key.
 
-`python -m tests.security.api_fuzz` starts a service with one of everything in it, stops its worker so that
-what is submitted stays queued, sends requests, and prints how many were answered with which status.
+`python -m tests.security.api_fuzz` starts a service with one object of each kind. It stops the worker, so
+that submitted jobs stay queued, sends requests, and prints the number of answers by status.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from tests.security.target import Target, running_target, stock, stop_worker
 from tools.generate_client import openapi_document
 
 HOOKS = "tests.security.api_fuzz_checks"
-# A fuzzer asks more often than anybody may, and with more wrong keys.
+# A fuzzer sends more requests than the rate limit allows, and more wrong keys.
 UNBOUNDED = {
     "RANKERY_READS_PER_SECOND": "0",
     "RANKERY_WRITES_PER_SECOND": "0",
@@ -27,7 +27,7 @@ UNBOUNDED = {
     "RANKERY_WRONG_KEYS_PER_MINUTE": "1000000",
     "RANKERY_MAX_ACTIVE_JOBS": "1000000",
 }
-# So that most requests get past the 404: the parameters' names, and what they may name.
+# Parameters and the kinds of their values, so that most requests get past the 404.
 _KNOWN = {
     "path.dataset_id": ("learnt", "measured", "broken"),
     "query.dataset_id": ("measured",),
@@ -48,8 +48,8 @@ class Run:
     """One run of schemathesis.
 
     Attributes:
-        statuses: How many requests were answered with which status.
-        failures: Its exit code, 0 where every check held.
+        statuses: Number of answers by status.
+        failures: Exit code of schemathesis, 0 if every check passed.
         report: Printed report.
     """
 
@@ -59,7 +59,7 @@ class Run:
 
     @property
     def requests(self) -> int:
-        """How many requests were answered."""
+        """The number of answered requests."""
         return self.statuses.total()
 
 
@@ -77,12 +77,12 @@ def fuzz(
 
     Args:
         target: The service.
-        folder: Where its files go.
-        examples: The most random requests an operation, and the most steps of stateful sequences.
-        phases: Phases of schemathesis, apart by commas.
-        secret: The API key to send; with None everything but the probes must be refused.
-        seed: Seed of its random numbers.
-        selection: Options of schemathesis that select operations; all where there are none.
+        folder: Folder of its files.
+        examples: Maximum numbers of random requests per operation, and of steps of stateful sequences.
+        phases: Phases of schemathesis, separated by commas.
+        secret: API key to send; with None, all requests except probes must be refused.
+        seed: Seed of the random numbers.
+        selection: Options of schemathesis that select operations; empty for all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     events = folder / "events.ndjson"
@@ -90,12 +90,12 @@ def fuzz(
     config.write_text(_config(target, folder, secret))
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
     schema = folder / "openapi.json"
-    # Not as it is served: there, a `default` response allows any status.
+    # Use the document without the `default` responses of the served one, which allow any status.
     schema.write_text(json.dumps(openapi_document()))
     options = ["--url", target.url, "--phases", phases, "--max-examples", str(examples), "--seed", str(seed)]
     reports = ["--report", "ndjson", "--report-ndjson-path", str(events), "--no-color", "--no-shrink"]
     more = ["--generation-database", "none", "--continue-on-failure", "--warnings", "off"]
-    # It has no serializer for the pieces of an upload; the tests of uploads send them.
+    # Exclude pieces of uploads, for which schemathesis has no serializer; other tests send them.
     more += ["--exclude-path", "/v1/uploads/{upload_id}"]
     ended = subprocess.run(
         [*command, str(schema), *options, *reports, *more, *selection],
@@ -116,10 +116,10 @@ def _config(target: Target, folder: Path, secret: str | None) -> str:
     lines = ["request-timeout = 30.0", f'cache.directory = "{folder / "cache"}"']
     if secret:
         lines.append(f'headers = {{ Authorization = "Bearer {secret}" }}')
-    # What the payloads mean is judged by a check of our own, case by case.
+    # A separate check tests the meaning of payloads, case by case.
     lines += ["[checks]", "positive_data_acceptance.enabled = false"]
     lines += ["negative_data_rejection.enabled = false"]
-    # Its own list knows neither what is too long nor what the server refuses before it is read.
+    # The default list has neither statuses for excessive lengths nor those of the HTTP server.
     lines += [f"negative_data_rejection.expected-statuses = {json.dumps(REFUSED)}"]
     lines += ["[parameters]"]
     lines += [
@@ -129,14 +129,14 @@ def _config(target: Target, folder: Path, secret: str | None) -> str:
     for name, kinds in _KNOWN.items():
         values = json.dumps([target.ids[kind] for kind in kinds])
         lines += [f"[dictionaries.{name.replace('.', '_')}]", f"values = {values}"]
-    # GET of these reaches the routes of /v1/datasets/{dataset_id} and /v1/jobs/{job_id}, as Allow says.
+    # GET of these paths matches /v1/datasets/{dataset_id} and /v1/jobs/{job_id}, as the Allow header has it.
     for path in ("/v1/datasets/synthetic", "/v1/jobs/batch"):
         lines += [
             "[[operations]]",
             f'include-path = "{path}"',
             "checks.allow_header_conformance.enabled = false",
         ]
-    # A service without workers says so here, and is asked for jobs now and then.
+    # /readyz answers with a server error if a request asks for jobs and there is no worker.
     lines += ["[[operations]]", 'include-path = "/readyz"', "checks.not_a_server_error.enabled = false"]
     return "\n".join([*lines, ""])
 
@@ -152,7 +152,7 @@ def _statuses(events: Path) -> Counter[int]:
 
 
 def main() -> int:
-    """Send at least as many requests as asked for; return 0 where every check held."""
+    """Send at least the requested number of requests; return 0 if every check passed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=5_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -167,7 +167,7 @@ def main() -> int:
 
 
 def _rounds(target: Target, folder: Path, requests: int, seed: int) -> int:
-    """Fuzz without a key, then with one until there are enough requests."""
+    """Fuzz without a key, then with a key until the number of requests is reached."""
     sent = failures = turn = 0
     while sent < requests or turn < 2:
         secret = target.secrets["admin"] if turn else None

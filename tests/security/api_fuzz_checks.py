@@ -1,4 +1,4 @@
-"""Checks of our own for schemathesis, which loads this module by its SCHEMATHESIS_HOOKS."""
+"""Additional checks for schemathesis, which loads this module by its SCHEMATHESIS_HOOKS."""
 
 import os
 from typing import Any
@@ -10,8 +10,8 @@ from app.scoring.tensors import HEAD_BYTES
 
 OPEN_PATHS = {"/healthz", "/readyz", "/v2/health/live", "/v2/health/ready"}
 
-# What a schema cannot say, and a valid request is therefore refused for: by operation, the places that its
-# 422 may point at, and why.
+# Conditions that a schema cannot express: by operation, the places that the 422 of a valid request may point
+# at, and the condition.
 _CURSOR = {"/cursor": "is what a page of this very list carried"}
 _LIST = {
     **_CURSOR,
@@ -170,7 +170,7 @@ MEANT: dict[str, dict[str, str]] = {
     },
     "POST /v1/models/{name}/aliases/{alias}/rollback": _KEY,
     "PUT /v1/models/{name}/aliases/{alias}/gate": {
-        "/alias": "is a name, told by a sentence and not by a pattern",
+        "/alias": "is a name, defined by a sentence and not a pattern",
         "/dataset_id": "has features, or an interleaving decides",
         **dict.fromkeys(("/max_slice_drop", "/better_than_baselines"), "go with a dataset"),
         "/label_map": "maps numbers, which are texts as names of members",
@@ -181,16 +181,16 @@ MEANT: dict[str, dict[str, str]] = {
     ),
     "POST /v1/models/{ref}/rank": {
         "/queries": "have the model's features, and each document once",
-        "/top_k": "stands in the address for tables, in the body for JSON",
+        "/top_k": "is in the address for tables, in the body for JSON",
         **dict.fromkeys(("/explain", "/interleaving"), "goes with interleaved lists of models or not"),
     },
-    "PUT /v1/models/{name}/aliases/{alias}": {"/alias": "is a name, told by a sentence and not by a pattern"},
+    "PUT /v1/models/{name}/aliases/{alias}": {"/alias": "is a name, defined by a sentence and not a pattern"},
 }
-# What a model or a dataset cannot be used for, no schema of a request says.
+# Problems of unsuitable models and datasets, which a schema of a request cannot express.
 _OF_STORED_THINGS = ("/problems/unfit-model", "/problems/unreadable-dataset")
-# JSON Schema takes 2.0 for a whole number, we do not; and schemathesis compares 2**63 - 1 as a double.
+# JSON Schema accepts 2.0 as a whole number, the API does not; schemathesis compares 2**63 - 1 as a double.
 _STRICTER_THAN_SCHEMA = ("must be a whole number", f"must be less than or equal to {2**63 - 1}")
-# schemathesis says so of many a text; the pattern forbids nothing but NUL.
+# schemathesis reports this for many texts; the pattern forbids only NUL.
 _NOT_A_DESCRIPTION = "violates `pattern` at /properties/description"
 
 
@@ -198,15 +198,15 @@ _NOT_A_DESCRIPTION = "violates `pattern` at /properties/description"
 def valid_requests_are_taken(
     ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
-    """A request that the schema allows is refused for what it means alone."""
+    """A request that the schema allows is refused only for a listed condition."""
     if os.environ.get("RANKERY_FUZZ_WITHOUT_KEY") or response.status_code == 413:
-        return None  # judged by the other check; or too long, which no schema says
+        return None  # tested by the other check, or too long for the server
     sent = response.request.headers
     if response.status_code == 400 and sent.get(HEAD_BYTES) not in (None, sent.get("Content-Length")):
-        return None  # JSON alone is as long as the body, which no schema says
+        return None  # for a body of JSON alone, both lengths must be equal
     given = [name in sent for name in ("Upload-Length", "Upload-Defer-Length")]
     if case.operation.label == "POST /v1/uploads" and response.status_code == 400 and sum(given) != 1:
-        return None  # one of the two, which no schema of headers says
+        return None  # a condition on two headers
     problem = response.json() if response.status_code == 422 else {}
     if problem.get("type") in _OF_STORED_THINGS:
         return None
@@ -229,7 +229,7 @@ def what_the_schema_forbids_is_refused(
 
 
 def _of_inference(operation: str, response: schemathesis.Response) -> list[dict[str, str]]:
-    """Return the place that an inference server names in its one sentence."""
+    """Return the place that the inference endpoint names in its error."""
     if not operation.endswith("/infer") or response.status_code != 400:
         return []
     pointer, _, detail = str(response.json()["error"]).partition(": ")
@@ -242,13 +242,13 @@ def _is_meant(operation: str, error: dict[str, str]) -> bool:
 
 
 @schemathesis.check
-def nobody_comes_in_without_a_key(
+def requests_without_a_key_are_refused(
     ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]
 ) -> bool | None:
-    """Without a key everything but the probes is a 401, whatever else is wrong with it."""
+    """Without a key, all requests except probes are refused, whatever else is wrong with them."""
     if not os.environ.get("RANKERY_FUZZ_WITHOUT_KEY") or case.path in OPEN_PATHS:
         return None
-    # 4xx of the server itself, which come before anybody asks who it is, tell nothing.
+    # Errors of the HTTP server and of the router come before authentication, and reveal nothing.
     assert response.status_code in {400, 401, 404, 405, 414, 421, 431}, (
         f"{response.status_code} without a key"
     )

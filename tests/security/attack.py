@@ -1,4 +1,4 @@
-"""One attack: what is sent, byte for byte, and the answer that it must get."""
+"""An attack: the bytes of a request, and the required answer."""
 
 import contextlib
 import json
@@ -15,12 +15,12 @@ MAX_ANSWER_BYTES = 2**22
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back.
+    """An answer of the service.
 
     Attributes:
-        status: 0 where the server closed the connection without a word.
-        headers: By lower-case name; of a repeated one all values, a line each.
-        body: As it came.
+        status: HTTP status, 0 if the server closed the connection without an answer.
+        headers: Headers by lower-case name; values of a repeated header are separated by line ends.
+        body: Body, unchanged.
     """
 
     status: int
@@ -29,7 +29,7 @@ class Answer:
 
     @property
     def problem(self) -> str:
-        """The last part of the problem's type, empty where it is none."""
+        """The last part of the problem's type, empty if the answer is no problem."""
         if self.headers.get("content-type") != "application/problem+json":
             return ""
         return str(json.loads(self.body)["type"]).rpartition("/")[2]
@@ -37,18 +37,18 @@ class Answer:
 
 @dataclass(frozen=True)
 class Attack:
-    """A request and its answer. `{name}` in path and body stands for the id of what the target stores.
+    """A request and its answer. `{name}` in path and body is the id of an object in the target.
 
     Attributes:
-        path: The request's target as it is sent, not normalised.
-        status: Status of the answer.
-        problem: The last part of the problem's type; empty where the answer is none.
+        path: Target of the request, not normalised.
+        status: Required status of the answer.
+        problem: Last part of the problem's type; empty for an answer that is no problem.
         method: Method of the request.
-        headers: Beyond Host, the key and the length.
-        body: Bytes as they are, a text, or what becomes JSON.
-        host: The Host header, where it is not the target's own.
-        scope: Scope of the key that is sent; None for none.
-        never: What must stand nowhere in the answer, headers included.
+        headers: Headers besides Host, the key and the length.
+        body: Bytes or text as sent, or a value to encode as JSON.
+        host: Host header, if it differs from the target's.
+        scope: Scope of the key that is sent; None for no key.
+        never: Texts that must not be in the answer, including its headers.
     """
 
     path: str
@@ -62,7 +62,7 @@ class Attack:
     never: tuple[bytes, ...] = field(default=())
 
     def request(self, url: str, ids: Mapping[str, str], secrets: Mapping[str, str]) -> bytes:
-        """Write the request, keys and lengths included."""
+        """Return the bytes of the request, with key and length."""
         body = _encoded(self.body, ids)
         lines = [
             f"{self.method} {_filled(self.path, ids)} HTTP/1.1",
@@ -81,17 +81,17 @@ class Attack:
 
 
 def exchange(url: str, request: bytes, *, from_address: str = "127.0.0.1") -> Answer:
-    """Send bytes on a connection of their own and read one answer."""
+    """Send bytes on a separate connection and read one answer."""
     parts = urlsplit(url)
     place = (str(parts.hostname), int(parts.port or 80))
     with socket.create_connection(place, PATIENCE_SECONDS, source_address=(from_address, 0)) as connection:
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it answered before the end
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the answer came first
             connection.sendall(request)
         return read_answer(connection)
 
 
 def read_answer(connection: socket.socket) -> Answer:
-    """Read one answer; its status is 0 where there is none before the connection ends."""
+    """Read one answer; its status is 0 if the connection ends before an answer."""
     response = HTTPResponse(connection)
     try:
         response.begin()
@@ -106,7 +106,7 @@ def read_answer(connection: socket.socket) -> Answer:
 
 
 def multipart(filename: str, content: bytes, *, part: str = "file", **fields: str) -> tuple[str, bytes]:
-    """Write an upload by hand, so that no library cleans its names; return the Content-Type and the body."""
+    """Write an upload without a library, which would clean its names; return Content-Type and body."""
     pieces = [
         f'--cut\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
         for name, value in fields.items()

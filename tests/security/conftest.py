@@ -1,4 +1,4 @@
-"""A service to attack: keys required, data in it, a worker running."""
+"""A service to attack: keys required, with data and a running worker."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,7 +14,7 @@ Send = Callable[[Attack], Answer]
 
 @pytest.fixture(scope="package")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """Start the service once for all attacks, store one of everything, and make a key of each scope."""
+    """Start the service once for all attacks, store one object of each kind, and make a key of each scope."""
     environment = {"RANKERY_READS_PER_SECOND": "0", "RANKERY_WRITES_PER_SECOND": "0"}
     with running_target(tmp_path_factory.mktemp("attacked"), **environment) as (target, _):
         stock(target)
@@ -24,11 +24,11 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 
 @pytest.fixture
 def send(target: Target) -> Send:
-    """Send an attack and return its answer; whatever it is, it tells nothing of the inside."""
+    """Send an attack and return its answer, after a check that it has no internal details."""
 
     def send(attack: Attack) -> Answer:
         answer = exchange(target.url, attack.request(target.url, target.ids, target.secrets))
-        said = answer.body + repr(answer.headers).encode()
+        received = answer.body + repr(answer.headers).encode()
         for inside in (
             b"Traceback",
             b"site-packages",
@@ -36,7 +36,7 @@ def send(target: Target) -> Send:
             b"sqlite",
             *attack.never,
         ):
-            assert inside not in said, inside
+            assert inside not in received, inside
         return answer
 
     return send

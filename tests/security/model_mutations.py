@@ -1,4 +1,4 @@
-"""Random mutations of model texts; without the imports of a training, for a process of its own."""
+"""Random mutations of model texts; the module imports no training code and runs in a separate process."""
 
 import random
 import re
@@ -11,7 +11,7 @@ from core.scoring import Forest
 
 
 def score_mutations(model_text: str, mutations: int) -> tuple[int, int]:
-    """Parse and score mutations of a model; return how many were refused, and how many scored."""
+    """Parse and score mutations of a model; return the numbers of refused and of scored mutations."""
     features = synthetic_dataset(2, seed=3).features
     draw = random.Random(5)
     scored = 0

@@ -1,4 +1,4 @@
-"""A service worth attacking: real processes, with data, models and results in it."""
+"""A service to attack: real processes, with data, models and results."""
 
 import os
 import signal
@@ -19,15 +19,15 @@ FINAL = {"succeeded", "failed", "cancelled"}
 
 @dataclass
 class Target:
-    """A running service and the ids of what is stored in it.
+    """A running service and the ids of its objects.
 
     Attributes:
-        url: Where it listens.
-        data_dir: Where it keeps everything.
-        broker_url: Its Redis, with the password that only its own processes know.
-        worker_pid: The worker's parent process.
-        ids: What was stored, by what the tests call it.
-        secrets: API keys by their scope; none as long as none is required.
+        url: URL of the service.
+        data_dir: Data folder of the service.
+        broker_url: URL of its Redis, with the password, which only its processes have.
+        worker_pid: Process id of the worker's parent process.
+        ids: Ids of objects by their names in the tests.
+        secrets: API keys by scope; empty if no key is required.
     """
 
     url: str
@@ -39,12 +39,12 @@ class Target:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a caller with every right sends."""
+        """The headers of a caller with the scope admin."""
         return {"Authorization": f"Bearer {self.secrets['admin']}"} if self.secrets else {}
 
     def require_keys(self, scopes: Sequence[str]) -> None:
-        """Make a key of each scope, from when on nobody comes in without one."""
-        for scope in sorted(scopes, key=lambda scope: scope != "admin"):  # the first one made shuts the door
+        """Make a key of each scope; from the first key on, the service requires one."""
+        for scope in sorted(scopes, key=lambda scope: scope != "admin"):  # the first key makes keys required
             self.secrets[scope] = self.make_key(scope)
 
     def make_key(self, scope: str, **more: Any) -> str:
@@ -55,11 +55,11 @@ class Target:
         return str(made.json()["secret"])
 
     def client(self, **options: Any) -> httpx.Client:
-        """Make a client with every right."""
+        """Make a client with the scope admin."""
         return httpx.Client(base_url=self.url, headers=self.headers, timeout=60, trust_env=False, **options)
 
     def upload(self, filename: str, content: bytes, **fields: str) -> dict[str, Any]:
-        """Upload a dataset and return it once it has been read, or refused."""
+        """Upload a dataset, wait until it was read or refused, and return it."""
         with self.client() as http:
             sent = http.post("/v1/datasets", files={"file": (filename, content)}, data=fields)
             assert sent.status_code == 202, sent.text
@@ -68,7 +68,7 @@ class Target:
         return found
 
     def run(self, **job: Any) -> dict[str, Any]:
-        """Submit a job and return it once it has ended."""
+        """Submit a job, wait until it has ended, and return it."""
         with self.client() as http:
             sent = http.post("/v1/jobs", json=job)
         assert sent.status_code == 202, sent.text
@@ -95,7 +95,7 @@ def running_target(data_dir: Path, **environment: str) -> Iterator[tuple[Target,
 
 
 def stock(target: Target) -> None:
-    """Store one of everything: datasets, two models, an evaluation, a ranking, a comparison, a failure."""
+    """Store datasets, two models, an evaluation, a ranking, a comparison and a failed job."""
     for name, seed in (("learnt", 1), ("measured", 2)):
         target.ids[name] = target.upload(f"{name}.csv", judged_table(seed))["id"]
     target.ids["broken"] = target.upload("broken.txt", b"2 qid:1 1:oops\n")["id"]
@@ -129,7 +129,7 @@ def stock(target: Target) -> None:
 
 
 def judged_table(seed: int, queries: int = 12, documents: int = 6) -> bytes:
-    """Write a table of judged documents whose labels follow the first feature."""
+    """Write a table of judged documents whose labels depend on the first feature."""
     lines = ["query_id,document_id,label,split,bm25,pagerank"]
     for query in range(queries):
         for document in range(documents):
@@ -139,7 +139,7 @@ def judged_table(seed: int, queries: int = 12, documents: int = 6) -> bytes:
 
 
 def stop_worker(stack: EmbeddedStack) -> None:
-    """Stop the worker alone, so that what a fuzzer submits is queued and never carried out."""
+    """Stop only the worker, so that jobs of a fuzzer stay queued and never run."""
     pid = stack.processes["worker"]
     os.kill(pid, signal.SIGTERM)
     until = time.monotonic() + PATIENCE_SECONDS
@@ -148,7 +148,7 @@ def stop_worker(stack: EmbeddedStack) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Tell whether a process is there and has not ended."""
+    """Return whether a process exists and has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The OpenAPI document holds what it promises, in short; `make test-api-fuzz` is the long form."""
+"""A short check that answers match the OpenAPI document; `make test-api-fuzz` runs a long one."""
 
 import shutil
 import sqlite3
@@ -15,7 +15,7 @@ from tests.security.target import Target
 
 @pytest.fixture(scope="module")
 def fuzzed(target: Target, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """An API with a copy of what the attacked service has, and no worker: a fuzzer submits large jobs."""
+    """An API with a copy of the target's data and no worker, since a fuzzer submits large jobs."""
     folder = tmp_path_factory.mktemp("fuzzed")
     data_dir = folder / "data"
     shutil.copytree(target.data_dir / "artifacts", data_dir / "artifacts")
@@ -28,13 +28,13 @@ def fuzzed(target: Target, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     api.kill()
 
 
-# What takes a body is costly to make up.
+# Requests with a body are slow to generate.
 ONLY_PARAMETERS = ("--include-method", "GET", "--include-method", "DELETE")
 
 
 @pytest.mark.slow
 def test_every_answer_without_a_body_is_as_documented(fuzzed: Target, tmp_path: Path) -> None:
-    """Random and boundary parameters: no 500, no undocumented answer."""
+    """Random and boundary parameters cause neither a 500 nor an undocumented answer."""
     secret = fuzzed.secrets["admin"]
     run = fuzz(
         fuzzed, tmp_path, 1, phases="examples,fuzzing", secret=secret, seed=1, selection=ONLY_PARAMETERS
@@ -47,7 +47,7 @@ def test_every_answer_without_a_body_is_as_documented(fuzzed: Target, tmp_path: 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("with_key", [False, True], ids=["without a key", "with a key"])
 def test_every_answer_is_as_documented(fuzzed: Target, tmp_path: Path, with_key: bool) -> None:
-    """Random and boundary requests: no 500, no undocumented answer, nothing without a key but the probes."""
+    """Random and boundary requests get documented answers and no 500; only probes need no key."""
     secret = fuzzed.secrets["admin"] if with_key else None
     run = fuzz(fuzzed, tmp_path, 2, phases="examples,fuzzing", secret=secret, seed=1)
     assert run.failures == 0, run.report[-8_000:]

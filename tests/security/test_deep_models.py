@@ -1,4 +1,4 @@
-"""Imported models whose trees are so deep that LightGBM overflows its stack or heap as it explains them."""
+"""Imported models whose trees are so deep that LightGBM's explanations overflow its stack or heap."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tests.security.target import Target
 def test_an_imported_chain_cannot_end_the_service(
     target: Target, name: str, n_leaves: int, n_features: int
 ) -> None:
-    """It is imported and scores; asked to explain, the service refuses, names the bound, and lives."""
+    """The model is imported and scores; a request to explain it is refused with the limit."""
     content = chain_model_text(n_leaves, n_features).encode()
     with target.client() as http:
         sent = http.post("/v1/models", files={"file": ("m.txt", content)}, data={"name": name})

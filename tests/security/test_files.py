@@ -1,4 +1,4 @@
-"""Decompression bombs, archives with files inside, and carefully damaged files."""
+"""Decompression bombs, archives that contain files, and damaged files."""
 
 import gzip
 import io
@@ -58,7 +58,7 @@ def _zstd_bomb() -> bytes:
 
 
 def _parquet_bomb() -> bytes:
-    """A column of one value, a billion times, in a few kilobytes."""
+    """Return Parquet with a column of a billion equal values, in a few kilobytes."""
     file = io.BytesIO()
     indices: Any = pa.array(np.zeros(20_000_000, np.int8))
     column = pa.DictionaryArray.from_arrays(indices, pa.array(["x" * 50]))
@@ -97,7 +97,7 @@ FILES: dict[str, Callable[[], bytes]] = {
 
 @pytest.mark.parametrize("case", FILES)
 def test_a_file_of_ill_will_is_refused(tmp_path: Path, case: str) -> None:
-    """It is an error that names the file, in bounded memory; nothing is left beside it and nothing runs."""
+    """The error names the file; memory is bounded, no other file is written, and no code runs."""
     path = tmp_path / "upload"
     path.write_bytes(FILES[case]())
     limits = Limits(unpacked_bytes=2**26, documents=2**20, features=10_000)
@@ -118,7 +118,7 @@ def test_a_file_of_ill_will_is_refused(tmp_path: Path, case: str) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_tampered_parquet_artifact_is_an_error(tmp_path: Path, seed: int) -> None:
-    """Stored Parquet with flipped bytes is read or refused; it never ends the process."""
+    """Stored Parquet with flipped bytes is read or refused, and never ends the process."""
     path = tmp_path / "data.parquet"
     with path.open("wb") as file:
         write_parquet(synthetic_dataset(5, seed=1), file)
@@ -132,12 +132,12 @@ def test_a_tampered_parquet_artifact_is_an_error(tmp_path: Path, seed: int) -> N
         try:
             read_parquet(path)
         except (DatasetError, OSError, ValueError, pa.ArrowException, KeyError):
-            continue  # told by the reader; the worker makes a failed job of any of them
+            continue  # the reader's errors; the worker fails the job for each of them
 
 
 @pytest.mark.parametrize("name", ["features", "labels", "query_boundaries"])
 def test_a_pickle_among_cached_arrays_is_not_loaded(tmp_path: Path, name: str) -> None:
-    """An array of the cache that was replaced by pickled objects is an error, and is not unpickled."""
+    """A cached array that was replaced by pickled objects is an error and is not unpickled."""
     save_arrays(synthetic_dataset(2, seed=1), tmp_path)
     (file,) = tmp_path.glob(f"{name}.*")
     with file.open("wb") as replaced:

@@ -1,4 +1,4 @@
-"""Bytes that are not requests: the server refuses or closes, and answers the next one."""
+"""Bytes that are not valid requests: the server refuses or closes, and answers the next request."""
 
 import socket
 import time
@@ -87,7 +87,7 @@ SMUGGLERS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("case", BYTES)
 def test_bytes_that_are_no_request(target: Target, case: str) -> None:
-    """The answer is of the 400s, or of health where the rest does not matter; the next request is served."""
+    """The answer is a 4xx, or that of the health probe if the rest is ignored; the next request is served."""
     started = time.monotonic()
     answer = exchange(target.url, _with_names(target, BYTES[case]))
     assert answer.status == 0 or 400 <= answer.status < 500 or answer.body == b'{"status":"ok"}', answer
@@ -97,8 +97,8 @@ def test_bytes_that_are_no_request(target: Target, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", HALVES)
-def test_half_a_request_holds_nobody_up(target: Target, case: str) -> None:
-    """Ten that never end do not keep the eleventh waiting, and their connections end."""
+def test_half_a_request_delays_no_other_request(target: Target, case: str) -> None:
+    """Ten incomplete requests do not delay the eleventh, and their connections are closed."""
     place = (str(urlsplit(target.url).hostname), int(urlsplit(target.url).port or 80))
     waiting = [socket.create_connection(place, 60) for _ in range(10)]
     try:
@@ -114,8 +114,8 @@ def test_half_a_request_holds_nobody_up(target: Target, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", SMUGGLERS)
-def test_a_second_request_within_the_first_is_not_carried_out(target: Target, case: str) -> None:
-    """Where the end of a body is in doubt, what follows is never a request of its own."""
+def test_a_second_request_within_the_first_is_not_run(target: Target, case: str) -> None:
+    """Bytes after a body with an ambiguous end are never run as a separate request."""
     alias = f"smuggled-{list(SMUGGLERS).index(case)}"
     exchange(target.url, _with_names(target, SMUGGLERS[case].replace(b"smuggled", alias.encode())))
     time.sleep(0.2)

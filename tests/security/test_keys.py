@@ -1,4 +1,4 @@
-"""Coming in without a key, with another's, or further than a key goes."""
+"""Requests without a key, with keys of others, and beyond the scope of a key."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
 
 def needed(method: str, path: str) -> str:
-    """Return the scope of an operation, by the words that users are told."""
+    """Return the scope of an operation, by the documented rules."""
     if path.startswith(("/v1/keys", "/v1/audit", "/v1/settings", "/v1/webhooks")):
         return "admin"
     if path.endswith(("/rank", "/infer", "/lists", "/events")) and path != "/v1/events":
@@ -28,7 +28,7 @@ def needed(method: str, path: str) -> str:
 
 @pytest.fixture(scope="module")
 def operations(target: Target) -> list[tuple[str, str]]:
-    """Method and path of every operation of the OpenAPI document, with nothing of ours in the path."""
+    """Return method and path of every operation of the OpenAPI document, without ids in the path."""
     with target.client() as http:
         paths: dict[str, Any] = http.get("/openapi.json").json()["paths"]
     return [
@@ -40,7 +40,7 @@ def operations(target: Target) -> list[tuple[str, str]]:
 def test_a_scope_goes_as_far_as_it_says(
     target: Target, send: Send, operations: list[tuple[str, str]], scope: str
 ) -> None:
-    """Each scope against each operation: 403 names what is missing, and only what is granted gets further."""
+    """Each scope calls each operation: a 403 names the missing scope, and only granted calls pass."""
     assert len(operations) > 30
     for method, path in operations:
         answer = send(_probe(method, path, scope))
@@ -56,7 +56,7 @@ def test_a_scope_goes_as_far_as_it_says(
 def test_nothing_is_reached_without_a_key(
     target: Target, send: Send, operations: list[tuple[str, str]]
 ) -> None:
-    """No operation, no page, no file but those of the page to sign in."""
+    """Operations, pages and files are refused, except the files of the sign-in page."""
     others = [
         "/",
         "/jobs/x",
@@ -97,7 +97,7 @@ def test_nothing_is_reached_without_a_key(
 
 
 def test_methods_do_not_go_around_a_scope(send: Send) -> None:
-    """A key that may read stays one, whatever headers say of the method."""
+    """A read key stays a read key, whatever method the headers claim."""
     for name in ("X-HTTP-Method-Override", "X-Method-Override", "X-HTTP-Method"):
         answer = send(Attack("/v1/datasets/{broken}", 200, headers=((name, "DELETE"),), scope="read"))
         assert answer.status == 200
@@ -130,7 +130,7 @@ def test_methods_do_not_go_around_a_scope(send: Send) -> None:
     ],
 )
 def test_what_is_no_key_opens_nothing(target: Target, authorization: str) -> None:
-    """Each is the same 401, with nothing of what was sent in it."""
+    """Each invalid credential gets the same 401, which does not repeat it."""
     key = target.secrets["read"]
     value = authorization.replace("{key}", key).replace("{truncated}", key[:-1])
     attack = Attack("/v1/jobs", 401, headers=(("Authorization", value),), scope=None)
@@ -139,8 +139,8 @@ def test_what_is_no_key_opens_nothing(target: Target, authorization: str) -> Non
     assert key.encode()[:-1] not in answer.body
 
 
-def test_unknown_expired_and_revoked_keys_are_told_apart_by_nothing(target: Target) -> None:
-    """The three answers are one except for the request's id."""
+def test_unknown_expired_and_revoked_keys_get_equal_answers(target: Target) -> None:
+    """The three answers are equal except for the request's id."""
     soon = datetime.now(UTC) + timedelta(seconds=1)
     expired = target.make_key("read", expires_at=soon.isoformat())
     revoked = target.make_key("read")
@@ -157,7 +157,7 @@ def test_unknown_expired_and_revoked_keys_are_told_apart_by_nothing(target: Targ
 
 
 def test_guessing_is_stopped(target: Target) -> None:
-    """After many wrong keys an address is told to wait; good keys of others continue."""
+    """After many wrong keys the service throttles an address, and accepts good keys from other addresses."""
     statuses = [_with_key(target, f"rk_{number:043}", "127.0.0.5") for number in range(40)]
     assert statuses[0].status == 401
     assert statuses[-1].status == 429
@@ -166,7 +166,7 @@ def test_guessing_is_stopped(target: Target) -> None:
 
 
 def test_a_key_is_shown_once(target: Target, send: Send) -> None:
-    """No list, log or audit holds a secret; a hint is too short to be one."""
+    """No list, log or audit entry has a secret, and a hint is too short to be one."""
     secret = target.make_key("read")
     for path in ("/v1/keys", "/v1/audit", "/metrics"):
         assert secret.encode() not in send(Attack(path, 200)).body
@@ -176,7 +176,7 @@ def test_a_key_is_shown_once(target: Target, send: Send) -> None:
 
 
 def test_a_session_is_neither_fixed_nor_kept(target: Target) -> None:
-    """A sign-in gives a token of its own; signed out or revoked, the token opens nothing."""
+    """Each sign-in creates a new token, which is invalid after sign-out or revocation."""
     secret = target.make_key("read")
     with _browser(target) as http:
         http.cookies.set("rankery_session", "chosen-by-an-attacker")
@@ -197,7 +197,7 @@ def test_a_session_is_neither_fixed_nor_kept(target: Target) -> None:
 
 
 def test_a_cookie_alone_changes_nothing(target: Target) -> None:
-    """Without a browser's word that a page of ours asks, the cookie does not count for what writes."""
+    """A write needs the cookie and a header with which the browser confirms the same origin."""
     secret = target.make_key("write")
     with _browser(target) as http:
         answer = http.post("/sign-in", content=f"key={secret}", headers=dict([FORM]))
@@ -236,8 +236,8 @@ def test_a_cookie_alone_changes_nothing(target: Target) -> None:
         "@evil.example",
     ],
 )
-def test_signing_in_leads_to_us_alone(target: Target, wanted: str) -> None:
-    """Whatever `next` says, the address after it is one of this service, in page and redirect."""
+def test_sign_in_redirects_only_to_this_service(target: Target, wanted: str) -> None:
+    """For any `next`, page and redirect have an address of this service."""
     with _browser(target) as http:
         form = {"key": target.secrets["read"], "next": wanted}
         location = http.post("/sign-in", data=form).headers["location"]

@@ -1,4 +1,4 @@
-"""Leaving the folder: names of files, models, datasets, queries and formats that climb."""
+"""Path traversal in names of files, models, datasets, queries and formats."""
 
 from pathlib import Path
 
@@ -75,18 +75,18 @@ FILENAMES = {
 
 @pytest.mark.parametrize("case", ATTACKS)
 def test_no_name_leads_out_of_its_folder(send: Send, case: str) -> None:
-    """A name that climbs is unknown, or not allowed; nothing of the machine comes back."""
+    """A traversal is not found or not allowed, and the answer has no content of the machine."""
     attack = ATTACKS[case]
     answer = send(attack)
     assert answer.status == attack.status
-    # Without one in the row: whether the path or the thing is unknown hangs on how the slashes were decoded.
+    # A row without a problem: the decoding of slashes decides whether the path or the object is unknown.
     assert answer.problem in ({attack.problem} if attack.problem else {"not-found", "no-such-path"})
     assert not any(secret in answer.body for secret in NEVER)
 
 
 @pytest.mark.parametrize("case", FILENAMES)
 def test_the_name_of_an_upload_is_a_name_alone(send: Send, target: Target, case: str) -> None:
-    """Folders and control characters are dropped from it, and the bytes lie under a key of our own."""
+    """Folders and control characters are removed from it, and the service chooses the stored key."""
     content_type, body = multipart(FILENAMES[case], b"2 qid:1 1:0.5\n1 qid:1 1:0.1\n")
     answer = send(Attack("/v1/datasets", 202, "", "POST", (("Content-Type", content_type),), body))
     assert answer.status == 202

@@ -1,4 +1,4 @@
-"""Requests that no client of ours would send: headers, hosts, origins, bodies, numbers."""
+"""Invalid requests that Rankery's clients never send: headers, hosts, origins, bodies, numbers."""
 
 import re
 import time
@@ -94,7 +94,7 @@ FOREIGN: dict[str, Attack] = {
         "OPTIONS",
         (("Origin", "https://evil.example"), ("Access-Control-Request-Method", "POST")),
     ),
-    "a name that leads here": _host("rebind.evil.example"),
+    "a name that resolves to this host": _host("rebind.evil.example"),
     "a name that begins like this machine": _host("localhost.evil.example"),
     "a name with a user": _host("localhost@evil.example"),
     "an empty name": Attack("/v1/jobs", 421, "foreign-host", host=" "),
@@ -231,13 +231,13 @@ INTEGERS: dict[str, Attack] = (
 
 @pytest.mark.parametrize("case", [*FOREIGN, *BODIES, *INTEGERS])
 def test_what_is_odd_is_refused(send: Send, case: str) -> None:
-    """Each has its status and its problem, soon, and nothing of it comes true."""
+    """Each request is refused soon, with its status and its problem, and changes nothing."""
     attack = (FOREIGN | BODIES | INTEGERS)[case]
     started = time.monotonic()
     answer = send(attack)
     assert (answer.status, answer.problem) == (attack.status, attack.problem), answer.body[:500]
     assert time.monotonic() - started < 20
-    assert len(answer.body) < 100_000  # a small request does not make a large answer
+    assert len(answer.body) < 100_000  # a small request gets no large answer
     assert not {name for name in answer.headers if name.startswith("access-control-")}
 
 
@@ -258,13 +258,13 @@ HEADERS = {
 
 @pytest.mark.parametrize("case", HEADERS)
 def test_no_header_comes_back_as_a_header(target: Target, send: Send, case: str) -> None:
-    """What a caller sends in a header never makes a line of the answer's head, or an id that is not an id."""
+    """A header of a request never adds a header to the answer, and an invalid request id is not returned."""
     name, value = HEADERS[case]
     answer = send(Attack("/v1/jobs?limit=1", 200, headers=((name, value),)))
     assert answer.status in {200, 400, 422, 431}
     assert "set-cookie" not in answer.headers
     assert b"stolen" not in answer.body
-    if answer.status != 400:  # the server's own, before there is an id
+    if answer.status != 400:  # an answer of the HTTP server has no id
         assert re.fullmatch(r"[A-Za-z0-9._:-]{1,128}", answer.headers["x-request-id"])
 
 
@@ -278,7 +278,7 @@ def test_no_header_comes_back_as_a_header(target: Target, send: Send, case: str)
     ],
 )
 def test_no_path_makes_a_line_of_the_log(target: Target, send: Send, path: str, lines: int) -> None:
-    """A path with line ends or control characters is one line, escaped."""
+    """A path with line ends or control characters is one escaped line of the log."""
     marker = f"mark{time.monotonic_ns()}"
     assert send(Attack(f"{path}{marker}", 404)).status == 404
     log = target.data_dir / "logs" / "api.log"
@@ -300,7 +300,7 @@ FILENAMES = (
 
 @pytest.mark.parametrize("name", FILENAMES)
 def test_downloads_are_named_by_us(target: Target, send: Send, name: str) -> None:
-    """Files that we send are attachments under names of our own, of plain characters."""
+    """Downloads are attachments with names of plain characters, which the service chooses."""
     content_type, body = multipart(name.replace('"', "%22"), b"2 qid:1 1:0.5\n1 qid:1 1:0.1\n", name=name)
     sent = send(Attack("/v1/datasets", 202, "", "POST", (("Content-Type", content_type),), body))
     assert sent.status == 202, sent.body
@@ -315,7 +315,7 @@ def test_downloads_are_named_by_us(target: Target, send: Send, name: str) -> Non
 
 
 def test_the_service_lives_on(target: Target) -> None:
-    """After all of this the service is as ready as before."""
+    """After all attacks, the service is as ready as before."""
     with httpx.Client(trust_env=False) as http:
         assert http.get(f"{target.url}/healthz").status_code == 200
     assert exchange(target.url, Attack("/v1/jobs", 200).request(target.url, {}, target.secrets)).status == 200

@@ -1,4 +1,4 @@
-"""Script in every name that the dashboard shows: stored, opened in a real browser, shown as text."""
+"""Stored scripts: names with markup are stored, opened in a real browser, and shown as text."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ INJECTED = (
 
 @dataclass
 class Watch:
-    """A page, and everything that must not happen in it."""
+    """A page that is watched for dialogs, injected elements and errors."""
 
     page: Page
     url: str
@@ -36,7 +36,7 @@ class Watch:
     errors: list[str] = field(default_factory=list)
 
     def dismiss(self, dialog: Dialog) -> None:
-        """Take note of a dialog, which would hold the page up."""
+        """Record and dismiss a dialog, which would block the page."""
         self.dialogs.append(dialog.message)
         dialog.dismiss()
 
@@ -53,7 +53,7 @@ class Watch:
 
 @pytest.fixture
 def watch(browser: Browser, target: Target) -> Iterator[Watch]:
-    """A browser that has signed in."""
+    """A browser with a session."""
     context = browser.new_context()
     page = context.new_page()
     watch = Watch(page, target.url)
@@ -69,7 +69,7 @@ def watch(browser: Browser, target: Target) -> Iterator[Watch]:
 
 @pytest.fixture(scope="module")
 def stored(target: Target) -> dict[str, str]:
-    """A dataset of which every name is markup, what was made of it, and one that cannot be read."""
+    """A dataset whose names are all markup, its results, and a dataset that cannot be read."""
     lines = [json.dumps(MARKUP + "split")]
     header = ["query_id", "document_id", "label", '"<svg/onload=' + RUN + '>"', f'"{MARKUP}"', f'"{MARKUP}2"']
     lines = [",".join(header)]
@@ -117,7 +117,7 @@ def stored(target: Target) -> dict[str, str]:
 
 
 def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -> None:
-    """Datasets, files, features, queries, documents, columns, systems, problems: all are shown as text."""
+    """Names of datasets, files, features, queries, documents, columns and systems are shown as text."""
     query = httpx.URL("/").join(f"/datasets/{stored['dataset']}/queries/").path + _encoded(f"{MARKUP}q0")
     watch.open("/datasets", f"data {MARKUP}", f"broken {MARKUP}")
     watch.open(f"/datasets/{stored['dataset']}", MARKUP)
@@ -145,7 +145,7 @@ def test_no_name_on_the_dashboard_is_run(watch: Watch, stored: dict[str, str]) -
 
 @pytest.mark.parametrize("name", [NAMES[0], pytest.param(NAMES[1], marks=pytest.mark.slow)])
 def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name: str) -> None:
-    """Whatever its quotes and brackets, a name stays in its place in lists, forms and attributes."""
+    """A name with quotes and brackets stays text in lists, forms and attributes."""
     with target.client() as http:
         made = http.post("/v1/datasets/synthetic", json={"name": name, "queries": 3})
         assert made.status_code == 202
@@ -162,7 +162,7 @@ def test_names_of_datasets_and_keys_are_text(watch: Watch, target: Target, name:
 
 @pytest.mark.slow
 def test_what_an_address_says_is_text(watch: Watch) -> None:
-    """Ids, queries and parameters in the address of a page come back as text, in title and body alike."""
+    """Ids, queries and parameters of a URL are shown as text, in title and body."""
     name = "".join(NAMES)
     for path in (
         f"/jobs/{_encoded(name)}",

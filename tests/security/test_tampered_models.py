@@ -1,4 +1,4 @@
-"""Model texts that somebody changed in the store."""
+"""Model texts that an attacker changed in the store."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ from core.training import train, training_spec
 
 FEW_MUTATIONS, MUTATIONS = 400, 2_500
 LIMIT_SECONDS = 120
-LIMIT_BYTES = 3 * 2**30  # of address space; the process with its libraries takes less than half of it
+LIMIT_BYTES = 3 * 2**30  # of address space; the process needs less than half of it
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def _set(name: str, value: str) -> tuple[str, str]:
     return rf"(?m)^{name}=.*$", f"{name}={value}"
 
 
-# What is changed in the text: a pattern, and what its first match becomes.
+# Changes of the text: a pattern, and the replacement of its first match.
 TAMPERED: dict[str, tuple[str, str]] = {
     "a child beyond the last split": _set("left_child", "-1 7000000 -2"),
     "a leaf beyond the last": _set("right_child", "1 -3 -900000"),
@@ -79,7 +79,7 @@ TAMPERED: dict[str, tuple[str, str]] = {
     "categories nested without end": (r"(?s)pandas_categorical:.*", "pandas_categorical:" + "[" * 100_000),
 }
 
-# The same for a tree that asks for categories and whose leaves are linear.
+# Changes of a tree with categories and linear leaves.
 TAMPERED_SETS: dict[str, tuple[str, str]] = {
     "a set beyond the last": _set("threshold", "1"),
     "half a set": _set("threshold", "0.5"),
@@ -97,7 +97,7 @@ TAMPERED_SETS: dict[str, tuple[str, str]] = {
     "a constant without end": _set("leaf_const", "1e999 0"),
 }
 
-# Lies about what does not decide scores, and which LightGBM would believe.
+# False values that do not affect scores, and that LightGBM would use.
 IGNORED: dict[str, tuple[str, str]] = {
     "a billion trees in its table of sizes": _set("tree_sizes", " ".join(["1000000000"] * 1000)),
     "trees of less than nothing": _set("tree_sizes", "-5 -5 -5"),
@@ -119,7 +119,7 @@ print(*score_mutations(sys.stdin.read(), {mutations}))
 
 @pytest.mark.parametrize("case", TAMPERED)
 def test_a_tampered_model_is_refused(model_text: str, case: str) -> None:
-    """Whatever LightGBM would follow into foreign memory, or for ever, is an error that says so."""
+    """A model that would let LightGBM access foreign memory or loop for ever raises ModelError."""
     tampered = _changed(model_text, *TAMPERED[case])
     with pytest.raises(ModelError):
         Forest.parse(tampered)
@@ -127,7 +127,7 @@ def test_a_tampered_model_is_refused(model_text: str, case: str) -> None:
 
 @pytest.mark.parametrize("case", TAMPERED_SETS)
 def test_tampered_sets_and_linear_leaves_are_refused(case: str) -> None:
-    """Sets of categories and linear leaves are arrays within arrays, with bounds of their own."""
+    """Sets of categories and linear leaves are arrays within arrays, with separate bounds."""
     split, leaves = np.zeros(1, np.int64), (np.array([-1]), np.array([-2]))
     terms = LinearLeaves(np.zeros(2), np.ones(2, np.int64), np.zeros(2, np.int64), np.array([0.5, 0.25]))
     sets = (np.array([5], np.uint32),)
@@ -141,21 +141,21 @@ def test_tampered_sets_and_linear_leaves_are_refused(case: str) -> None:
 
 @pytest.mark.parametrize("case", IGNORED)
 def test_what_does_not_decide_scores_is_not_believed(model_text: str, case: str) -> None:
-    """LightGBM sees nothing but the trees: the scores are those of the model as it was."""
+    """LightGBM gets only the trees, so the scores are those of the unchanged model."""
     features = synthetic_dataset(3, seed=2).features
     tampered = Forest.parse(_changed(model_text, *IGNORED[case]))
     np.testing.assert_array_equal(tampered.score(features), Forest.parse(model_text).score(features))
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
-    """Bytes beyond UTF-8 are an error of the model's, not of ours."""
+    """Bytes that are not UTF-8 raise an error of the model."""
     with pytest.raises(ModelError, match="UTF-8"):
         Forest.parse(b"tree\nversion=v4\n\xff\xfe")
 
 
 @pytest.mark.parametrize("mutations", [FEW_MUTATIONS, pytest.param(MUTATIONS, marks=pytest.mark.slow)])
 def test_no_mutation_of_a_model_ends_the_process(model_text: str, mutations: int) -> None:
-    """Random mutations: each is refused, or gives finite scores, in bounded time and memory."""
+    """Random mutations are refused or give finite scores, in bounded time and memory."""
     code = _CHILD.format(limit=LIMIT_BYTES, mutations=mutations)
     child = subprocess.run(
         [sys.executable, "-c", code],
@@ -168,7 +168,7 @@ def test_no_mutation_of_a_model_ends_the_process(model_text: str, mutations: int
     assert child.returncode == 0, child.stderr[-2000:]
     refused, scored = map(int, child.stdout.split())
     assert refused + scored == mutations
-    assert min(refused, scored) > mutations / 20  # both ways are taken
+    assert min(refused, scored) > mutations / 20  # both outcomes occur
 
 
 def _changed(text: str, pattern: str, replacement: str) -> str:

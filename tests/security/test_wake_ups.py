@@ -1,4 +1,4 @@
-"""Messages that somebody else put into Redis: none runs anything, and none ends the worker."""
+"""Forged messages in Redis: none runs code, and none ends the worker."""
 
 import base64
 import json
@@ -99,7 +99,7 @@ MESSAGES: dict[str, Any] = {
 
 @pytest.mark.parametrize("case", MESSAGES)
 def test_a_forged_message_does_nothing(target: Target, case: str) -> None:
-    """Whatever is in the queues, the worker lives, runs jobs of the database alone, and does the next."""
+    """After a forged message, the worker lives, runs only jobs of the database, and handles the next one."""
     with redis.Redis.from_url(target.broker_url) as broker:
         for lane in LANES:
             queue = queue_of(lane)

@@ -1,4 +1,4 @@
-"""A broker of the tests' own that can be killed, emptied and started again."""
+"""A broker for tests that can be killed, emptied and started again."""
 
 import secrets
 from collections.abc import Iterator
@@ -12,10 +12,10 @@ from tests.servers.process import ServerProcess, free_port, tied
 
 
 class BrokerServer:
-    """A server on a port of its own, which stays the same through `kill` and `start`; it keeps nothing.
+    """A broker on a free port, which stays the same through `kill` and `start`; it stores nothing on disk.
 
     Args:
-        folder: Where its configuration and log are kept; made where it is missing.
+        folder: Folder of its configuration and log; created if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,7 +31,7 @@ class BrokerServer:
         )
 
     def flush(self) -> None:
-        """Forget every message."""
+        """Delete all messages."""
         with redis.Redis.from_url(self.url) as connection:
             connection.flushall()
 

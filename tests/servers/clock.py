@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 class ServiceClock:
-    """The clock of all processes that were started with its `environment`.
+    """The clock of all processes that are started with its `environment`.
 
     Args:
-        path: The file that it is set by; made anew, so that the clock is the machine's at first.
+        path: File that sets the clock; replaced here, so that the clock starts as the machine's.
     """
 
     def __init__(self, path: Path) -> None:
@@ -19,7 +19,7 @@ class ServiceClock:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """The variable that ties a process to this clock."""
+        """The variable that makes a process use this clock."""
         return {"RANKERY_TEST_CLOCK": str(self._path)}
 
     def now(self) -> datetime:
@@ -27,12 +27,12 @@ class ServiceClock:
         return datetime.now(UTC) + self._ahead
 
     def set(self, moment: datetime) -> None:
-        """Set it; it continues from there."""
+        """Set the clock to a moment; it runs on from that moment."""
         self._ahead = moment - datetime.now(UTC)
         self._write()
 
     def _write(self) -> None:
-        # Replaced as a whole: processes read it at any time.
+        # The file is replaced atomically, since processes read it at any time.
         new = self._path.with_suffix(".new")
         new.write_text(str(self._ahead.total_seconds()))
         new.replace(self._path)

@@ -1,4 +1,4 @@
-"""A Dask cluster of the tests' own: a scheduler and workers over TLS, each a process."""
+"""A Dask cluster for tests: a scheduler and workers over TLS, each in a separate process."""
 
 import socket
 import subprocess
@@ -13,23 +13,23 @@ from tests.requirements import require_program
 from tests.servers.process import START_SECONDS, ServerProcess, free_port, tied
 
 _HOST = "127.0.0.1"
-# Dask's own way, without the nanny that would start a worker again which a test has killed.
+# Modules are run as Dask's commands do; workers have no nanny, which would restart a killed worker.
 _DASK = [sys.executable, "-W", "ignore", "-m"]
 
 
 @dataclass(frozen=True)
 class Certificates:
-    """An authority, and a certificate that it has signed.
+    """A certificate authority, and a certificate that it signed.
 
     Attributes:
-        folder: Where `ca.pem`, `cert.pem` and `key.pem` are.
+        folder: Folder of `ca.pem`, `cert.pem` and `key.pem`.
     """
 
     folder: Path
 
     @classmethod
     def made(cls, folder: Path) -> "Certificates":
-        """Make them with OpenSSL, as the guide does."""
+        """Create the certificates with OpenSSL, as the guide does."""
         program = require_program("openssl", "openssl")
         folder.mkdir(parents=True)
         elliptic = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
@@ -46,18 +46,18 @@ class Certificates:
 
     @property
     def options(self) -> list[str]:
-        """The options of Dask's commands."""
+        """The TLS options of Dask's commands."""
         ca, cert, key = (str(self.folder / name) for name in ("ca.pem", "cert.pem", "key.pem"))
         return ["--tls-ca-file", ca, "--tls-cert", cert, "--tls-key", key]
 
     @property
     def settings(self) -> dict[str, Path]:
-        """The settings of a worker."""
+        """The TLS settings of a worker."""
         return {f"dask_tls_{name}_file": self.folder / f"{name}.pem" for name in ("ca", "cert", "key")}
 
     @property
     def environment(self) -> dict[str, str]:
-        """The same as variables."""
+        """The TLS settings as environment variables."""
         return {f"RANKERY_{name}".upper(): str(path) for name, path in self.settings.items()}
 
 
@@ -65,9 +65,9 @@ class DaskCluster:
     """A scheduler and its workers, over TLS.
 
     Args:
-        folder: Where certificates and logs are.
+        folder: Folder of certificates and logs.
         n_workers: Workers to start, of one thread each.
-        environment: More variables of the workers.
+        environment: Additional environment variables of the workers.
     """
 
     def __init__(
@@ -81,27 +81,27 @@ class DaskCluster:
         place = ["--host", _HOST, "--port", str(self.port)]
         command = ["distributed.cli.dask_scheduler", *place, "--no-dashboard", *self.certificates.options]
         self.scheduler = ServerProcess(tied([*_DASK, *command]), folder / "scheduler.log", self._answers)
-        # Both kinds of worker that the guide offers do the same.
+        # The guide offers two kinds of worker, which are equivalent.
         kinds = (self._rank_worker, self._dask_worker)
         self.workers = [kinds[number % 2](f"worker-{number}") for number in range(n_workers)]
 
     @property
     def settings(self) -> dict[str, Path | str]:
-        """The settings with which a worker of Rankery uses it."""
+        """The settings with which a worker of Rankery uses the cluster."""
         return {"dask_scheduler": self.address, **self.certificates.settings}
 
     def log_of(self, worker: str) -> Path:
-        """Return the log of a worker, `worker-0` and so on."""
+        """Return the log of a worker, which is named `worker-0` and so on."""
         return self._folder / f"{worker}.log"
 
     def start(self) -> None:
-        """Start all of it, and wait until the workers have joined."""
+        """Start the scheduler and the workers, and wait until the workers have registered."""
         self.scheduler.start()
         for worker in self.workers:
             worker.start()
 
     def kill(self) -> None:
-        """End all of it without warning."""
+        """Kill the workers and the scheduler."""
         for process in (*self.workers, self.scheduler):
             process.kill()
 
@@ -129,7 +129,7 @@ class DaskCluster:
 
 
 def has_joined(log: Path) -> bool:
-    """Tell from its log whether a worker has registered with its scheduler."""
+    """Return whether a worker has registered with its scheduler, according to its log."""
     return log.exists() and "Registered to:" in log.read_text()
 
 
@@ -160,7 +160,7 @@ def processes_of(words: Sequence[str]) -> list[int]:
 
 
 def wait_until_gone(words: Sequence[str], seconds: float = START_SECONDS) -> list[int]:
-    """Wait until no process's command line contains all of these words; return those left."""
+    """Wait until no process has all of these words in its command line; return the remaining processes."""
     deadline = time.monotonic() + seconds
     while (left := processes_of(words)) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""The two kinds of store that the same tests run on: files on this machine, and PostgreSQL with S3."""
+"""The two kinds of store on which the same tests run: local files, and PostgreSQL with S3."""
 
 import itertools
 import shutil
@@ -17,7 +17,7 @@ Places = dict[str, Any]
 
 _STORES = ("embedded", "servers")
 _TESTS = Path(__file__).parents[1]
-# Tests of the store that bear the mark `both_stores`, and whole services, show that both stores do the same.
+# The tests with the mark `both_stores` and the tests of whole services show that both stores behave alike.
 _ON_SERVERS_IF_ASKED = tuple(
     _TESTS / path
     for path in (
@@ -39,14 +39,14 @@ _numbers = itertools.count(1)
 
 
 class ServicePlaces(NamedTuple):
-    """Where the processes of a service keep what they have."""
+    """Data folder and environment variables of a service's processes."""
 
     data_dir: Path
     environment: dict[str, str]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let one kind of store be left out, for a quick look."""
+    """Add the option that runs tests on one kind of store only."""
     parser.addoption("--store", choices=_STORES, help="run on this kind of store only, instead of on both")
 
 
@@ -58,9 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that has a store, or a service on one, on both kinds, unless its mark names one.
+    """Run a test of a store or a service on both kinds of store, unless its mark names one.
 
-    Of some there are so many, or they take so long, that they run on servers by `make test-servers` only.
+    Tests that are numerous or slow run on servers by `make test-servers` only.
     """
     marked = {mark.name for mark in metafunc.definition.iter_markers()} & set(_STORES)
     asked = metafunc.config.getoption("store")
@@ -77,21 +77,21 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    """The PostgreSQL server that tests share; it stays up."""
+    """The PostgreSQL server that tests share; it runs during the whole session."""
     with PostgresServer(tmp_path_factory.mktemp("postgres")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    """The object store that tests share; it stays up."""
+    """The object store that tests share; it runs during the whole session."""
     with S3Server(tmp_path_factory.mktemp("s3")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def bucket(s3: S3Server) -> str:
-    """The storage URL of a bucket that tests share, each in a folder of its own."""
+    """The storage URL of a bucket that tests share; each test has a separate folder in it."""
     return s3.new_bucket()[0]
 
 
@@ -115,13 +115,13 @@ def migrated_database(postgres: PostgresServer, tmp_path_factory: pytest.TempPat
 def service_places(
     service_kind: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> ServicePlaces:
-    """Where the store of a service that tests share is: its data folder and its variables."""
+    """Data folder and environment variables of a service that tests share."""
     return new_service_places(service_kind, tmp_path_factory.mktemp(f"service-{service_kind}"), request)
 
 
 @pytest.fixture
 def places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
-    """Where a store of this test's own is, as settings; its database is migrated and empty."""
+    """Settings of a store for this test only; its database is migrated and empty."""
     data_dir = tmp_path / "data"
     if store_kind == "embedded":
         data_dir.mkdir()
@@ -134,7 +134,7 @@ def places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> I
 
 @pytest.fixture
 def unmigrated_places(store_kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Places]:
-    """Where a store of this test's own is to be, as settings; its database holds nothing at all."""
+    """Settings of a store for this test only; its database is not migrated and has no tables."""
     data_dir = tmp_path / "data"
     if store_kind == "embedded":
         yield {"data_dir": data_dir}
@@ -143,7 +143,7 @@ def unmigrated_places(store_kind: str, request: pytest.FixtureRequest, tmp_path:
 
 
 def new_service_places(kind: str, data_dir: Path, request: pytest.FixtureRequest) -> ServicePlaces:
-    """Return places of a kind at which there is nothing yet."""
+    """Return the places of a new, empty service on one kind of store."""
     if kind == "embedded":
         return ServicePlaces(data_dir, {})
     postgres: PostgresServer = request.getfixturevalue("postgres")
@@ -154,7 +154,7 @@ def new_service_places(kind: str, data_dir: Path, request: pytest.FixtureRequest
 
 
 def artifact_keys(storage_url: str) -> list[str]:
-    """List the keys of all artifacts there are, and of empty folders."""
+    """List the keys of all artifacts and of empty folders."""
     files, root = fsspec.core.url_to_fs(storage_url, use_listings_cache=False, skip_instance_cache=True)
     if not files.exists(root):
         return []
@@ -164,7 +164,7 @@ def artifact_keys(storage_url: str) -> list[str]:
 
 
 def stored_datasets(storage_url: str) -> set[str]:
-    """Name the datasets whose bytes are stored as they were sent."""
+    """Return the ids of the datasets whose uploaded files are stored."""
     return {key.split("/")[1] for key in artifact_keys(storage_url) if key.startswith("datasets/")}
 
 

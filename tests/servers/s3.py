@@ -1,4 +1,4 @@
-"""An object store of the tests' own, which speaks S3."""
+"""An S3 object store for tests."""
 
 import itertools
 import sys
@@ -11,12 +11,12 @@ from tests.servers.process import ServerProcess, free_port, tied
 
 
 class S3Server:
-    """A server on a port of its own. What it holds is lost when it stops; `process.pause` keeps it.
+    """A server on a free port. Its objects are lost when it stops; `process.pause` keeps them.
 
-    Usable as a context manager. Start it from a thread that outlives it.
+    Usable as a context manager. The thread that starts it must outlive it.
 
     Args:
-        folder: Where its log is kept; made where it is missing.
+        folder: Folder of its log; created if it is missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -48,17 +48,17 @@ class S3Server:
 
     @property
     def options(self) -> dict[str, str]:
-        """The options with which fsspec reaches this server."""
+        """The options with which fsspec connects to this server."""
         return {"key": "rankery", "secret": "x", "endpoint_url": self.endpoint_url}
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that lead to this server; the names are those of every AWS library."""
+        """The variables with which AWS libraries connect to this server."""
         return self.environment_through(self.endpoint_url)
 
     @staticmethod
     def environment_through(endpoint_url: str) -> dict[str, str]:
-        """Return the variables that lead to such a server at another address, as that of a `TcpProxy`."""
+        """Return the variables to connect through another address, such as that of a `TcpProxy`."""
         return {
             "AWS_ENDPOINT_URL": endpoint_url,
             "AWS_ACCESS_KEY_ID": "rankery",
@@ -68,15 +68,15 @@ class S3Server:
         }
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the server and wait until it answers."""
         self.process.start()
 
     def stop(self) -> None:
-        """Stop it and forget all that it holds."""
+        """Stop the server; its objects are lost."""
         self.process.kill()
 
     def new_bucket(self) -> tuple[str, dict[str, str]]:
-        """Make a bucket; return the storage URL of a folder in it and the environment that leads there."""
+        """Create a bucket; return the storage URL of a folder in it and the variables to connect."""
         name = f"rankery-{next(self._numbers)}"
         httpx.put(f"{self.endpoint_url}/{name}").raise_for_status()
         return f"s3://{name}/artifacts", self.environment

@@ -1,4 +1,4 @@
-"""A place between a client and a server where the connection can be cut."""
+"""A proxy between a client and a server, which can cut connections."""
 
 import contextlib
 import socket
@@ -8,19 +8,19 @@ from typing import Self
 
 
 class TcpProxy:
-    """Passes on what comes to a port of its own, until it is shut.
+    """Forward connections from a free port to a server, until the proxy is shut.
 
-    While it is shut nothing listens on the port: connections are refused, and those that were open are cut.
-    While it is blocked connections are taken and what comes on them goes nowhere.
+    While the proxy is shut, connections are refused; open connections are cut at that moment.
+    While it is blocked, connections are accepted and received bytes are not forwarded.
 
     Usable as a context manager.
 
     Args:
-        port: The port on this machine that it leads to.
+        port: Port of the server on this machine.
 
     Attributes:
-        port: Its own port.
-        passed_bytes: What has gone through it so far, both ways.
+        port: Port of the proxy.
+        passed_bytes: Number of bytes forwarded so far in both directions.
     """
 
     def __init__(self, port: int) -> None:
@@ -43,7 +43,7 @@ class TcpProxy:
         self.shut()
 
     def open(self) -> None:
-        """Let connections through (again), on the same port as before."""
+        """Forward connections (again), on the same port as before."""
         if self._listener is not None:
             return
         listener = socket.create_server(("127.0.0.1", self.port))
@@ -52,7 +52,7 @@ class TcpProxy:
         threading.Thread(target=self._accept, args=(listener,), daemon=True).start()
 
     def shut(self) -> None:
-        """Refuse connections and cut those there are."""
+        """Refuse new connections and cut open connections."""
         listener, self._listener = self._listener, None
         if listener is not None:
             _cut(listener)
@@ -60,18 +60,18 @@ class TcpProxy:
         self._open_way.set()
 
     def cut(self) -> None:
-        """Cut the connections there are."""
+        """Cut open connections."""
         with self._lock:
             sockets, self._sockets = self._sockets, set()
         for end in sockets:
             _cut(end)
 
     def block(self) -> None:
-        """Hold everything back; the connections stay."""
+        """Stop forwarding bytes; connections stay open."""
         self._open_way.clear()
 
     def unblock(self) -> None:
-        """Let through what was held back, and what follows."""
+        """Forward the bytes held back and those that follow."""
         self._open_way.set()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -81,7 +81,7 @@ class TcpProxy:
                 threading.Thread(target=self.serve, args=(near,), daemon=True).start()
 
     def serve(self, near: socket.socket) -> None:
-        """Lead one connection to the server."""
+        """Forward one connection to the server."""
         self._open_way.wait()
         try:
             far = socket.create_connection(("127.0.0.1", self._target))

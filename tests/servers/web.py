@@ -1,4 +1,4 @@
-"""A web server of the tests' own over TLS, with faults that can be switched on."""
+"""A web server for tests over TLS, with faults that can be switched on."""
 
 import hashlib
 import ssl
@@ -22,14 +22,14 @@ class WebFile:
 
     Attributes:
         content: Its bytes.
-        etag: Its entity tag; None for none.
+        etag: Its entity tag, None if it has none.
         declares_size: Whether `Content-Length` is sent; otherwise the connection ends with the file.
         takes_ranges: Whether `Range` is honoured.
-        cut_after: Sizes of answers after which the connection is lost, one for each of the next answers.
-        bytes_per_second: How fast it is sent; 0 for as fast as it goes.
-        location: What the server redirects to instead of sending the file.
-        status: Sent instead of 200, for so many answers.
-        password: Value of the header `Authorization` without which the answer is 401.
+        cut_after: Number of bytes after which the connection is cut, one for each of the next responses.
+        bytes_per_second: Limit of the transfer rate, 0 for no limit.
+        location: Target of a redirect that is sent instead of the file.
+        status: Statuses of the next responses, which are sent instead of the file.
+        password: Required value of the header `Authorization`; requests without it get a 401.
     """
 
     content: bytes = b""
@@ -57,11 +57,11 @@ class SeenRequest:
 
 
 class WebServer:
-    """A server at `https://localhost:PORT`, with a certificate of an authority of its own.
+    """A server at `https://localhost:PORT`, with a certificate of a separate authority.
 
     Args:
-        folder: Where the certificates are; made where it is missing.
-        tls: Whether it speaks TLS.
+        folder: Folder of the certificates; created if it is missing.
+        tls: Whether the server uses TLS.
     """
 
     def __init__(self, folder: Path, *, tls: bool = True) -> None:
@@ -96,11 +96,11 @@ class WebServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables with which a process of the service trusts this server and may connect to it."""
+        """The variables that let a process of the service trust this server and connect to it."""
         return {"SSL_CERT_FILE": str(self.authority), "RANKERY_OUTBOUND_ALLOWED": "localhost"}
 
     def wait_for(self, is_so: Callable[[], bool], seconds: float = 20.0) -> None:
-        """Wait until something is so, as seen by this server."""
+        """Wait until a condition is true, such as one about the received requests."""
         until = time.monotonic() + seconds
         while not is_so():
             assert time.monotonic() < until, "the server has not seen it in time"
@@ -108,7 +108,7 @@ class WebServer:
 
 
 def make_certificates(folder: Path) -> None:
-    """Make an authority, and a certificate for localhost that it signed, with openssl."""
+    """Create an authority and a certificate for localhost that it signs, with openssl."""
     program = require_program("openssl", "openssl")
 
     def openssl(*arguments: str) -> None:

@@ -21,9 +21,9 @@ class Received:
 
     Attributes:
         message_id: Its `webhook-id`.
-        body: Its JSON; None where its signature was wrong.
+        body: Its JSON, None if its signature was wrong.
         status: Status of the answer.
-        headers: All of them, in lower case.
+        headers: All headers, with names in lower case.
     """
 
     message_id: str
@@ -33,7 +33,7 @@ class Received:
 
     @property
     def event(self) -> dict[str, Any]:
-        """The event."""
+        """The event in the body."""
         assert self.body is not None, "the signature was wrong"
         event: dict[str, Any] = self.body["data"]
         return event
@@ -43,7 +43,7 @@ class Receiver:
     """A running receiver.
 
     Attributes:
-        url: Where it listens.
+        url: Address of the receiver.
     """
 
     def __init__(self, folder: Path, url: str) -> None:
@@ -51,13 +51,13 @@ class Receiver:
         self.url = url
 
     def tell_secret(self, secret: str) -> None:
-        """Verify signatures with a secret from now on."""
+        """Set the secret with which signatures are verified from now on."""
         _write(self._folder / "secret", secret)
 
     def answer(self, *statuses: int, body: str = "", seconds: float = 0, location: str = "") -> None:
-        """Answer with these statuses from now on, in turn and over again."""
-        told = {"statuses": statuses, "body": body, "seconds": seconds, "location": location}
-        _write(self._folder / "answers", json.dumps(told))
+        """Set the statuses of the following answers, which repeat in a cycle."""
+        answers = {"statuses": statuses, "body": body, "seconds": seconds, "location": location}
+        _write(self._folder / "answers", json.dumps(answers))
 
     def received(self) -> list[Received]:
         """Return all requests so far, in the order of their arrival."""
@@ -66,7 +66,7 @@ class Receiver:
         return [Received(**json.loads(line)) for line in lines]
 
     def delivered(self) -> list[dict[str, Any]]:
-        """Return the events that the receiver took, in order."""
+        """Return the events that the receiver accepted, in order."""
         return [each.event for each in self.received() if each.status < 300]
 
 
@@ -75,7 +75,7 @@ def running_receiver(folder: Path) -> Iterator[Receiver]:
     """Run a receiver during the block.
 
     Args:
-        folder: Where it keeps what it got.
+        folder: Folder of its log, its secret and its answers.
     """
     folder.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
@@ -120,9 +120,9 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
                 status = status if verified is not None else 401
             time.sleep(answers["seconds"])
             headers = {name.lower(): value for name, value in self.headers.items()}
-            # Before the answer: what the sender takes for delivered is in the log.
-            told = {"message_id": headers["webhook-id"], "body": verified, "status": status}
-            log.write(json.dumps({**told, "headers": headers}) + "\n")
+            # Logged before the answer, so that the log has each request that the sender regards as delivered.
+            entry = {"message_id": headers["webhook-id"], "body": verified, "status": status}
+            log.write(json.dumps({**entry, "headers": headers}) + "\n")
             log.flush()
             self.send_response(status)
             if answers["location"]:
@@ -133,6 +133,6 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
                 self.wfile.write(answers["body"].encode())
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Keep silent."""
+            """Log nothing."""
 
     return Handler

@@ -21,12 +21,12 @@ _WORD = Word.from_row("at once", "immediately", ["all at once"])
     ],
 )
 def test_phrases_of_whole_words_are_found(text: str, lines: list[int]) -> None:
-    """In prose, over a line break and in names, but not within an exception or another word."""
+    """Phrases are found in prose, over a line break and in names, but not within an exception or a word."""
     assert [finding.line for finding in findings(text, [_WORD])] == lines
 
 
 def test_findings_are_in_order_of_lines() -> None:
-    """Each with its phrase on one line and the words to write."""
+    """Each finding has its phrase on one line and the plain words."""
     words = [Word.from_row("told", "reported"), _WORD]
     assert findings("at\nonce\ntold\nat once", words) == [
         Finding(1, "at once", "immediately"),
@@ -36,7 +36,7 @@ def test_findings_are_in_order_of_lines() -> None:
 
 
 def test_words_to_write_are_not_on_the_list() -> None:
-    """No row of the list advises another row's phrase, and each of its phrases is used once."""
+    """No row advises a phrase of the list, and each phrase is on the list once."""
     rows = tomllib.loads(WORDS.read_text())["words"]
     words = [Word.from_row(**row) for row in rows]
     assert not [finding for row in rows for finding in findings(row["plain"], words)]

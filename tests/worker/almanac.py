@@ -1,4 +1,4 @@
-"""A schedule that is due each night, and a clock that is set by hand."""
+"""A schedule that is due each night, and sweeps at given times."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,14 +21,14 @@ MOST_JOBS = 10
 
 
 class Almanac:
-    """A workshop with a dataset, a schedule that is due each night, and a clock that is set by hand."""
+    """A workshop with a dataset, a schedule that is due each night, and sweeps at given times."""
 
     def __init__(self, workshop: Workshop) -> None:
         self.workshop, self.store = workshop, workshop.store
         self.add_data(1)
 
     def add_data(self, seed: int, name: str = "clicks") -> str:
-        """Record a further ready dataset of a name."""
+        """Add another ready dataset with this name."""
         data = synthetic_dataset(40, seed=seed, polynomial_seed=1, documents_per_query=8, n_features=4)
         dataset_id = self.workshop.add(data, f"data{seed}")
         with self.store.begin() as tx:
@@ -37,7 +37,7 @@ class Almanac:
         return dataset_id
 
     def add(self, alias: str | None = None, key_id: str | None = None, **changed: Any) -> str:
-        """Record a schedule that is due at `NIGHT` first."""
+        """Add a schedule whose first due time is `NIGHT`."""
         job = {
             "kind": "train",
             "model_name": "web",
@@ -64,11 +64,11 @@ class Almanac:
             return tx.schedules.add(**values).id
 
     def sweep(self, now: datetime) -> int:
-        """Sweep once at a time; returns how many jobs were queued."""
+        """Sweep once at the given time; return the number of queued jobs."""
         return len(advance_all(self.store, MOST_JOBS, now))
 
     def work(self, now: datetime) -> None:
-        """Sweep and carry out jobs until nothing is left to do."""
+        """Sweep and run jobs until no job is queued."""
         advance_all(self.store, MOST_JOBS, now)
         while self.waiting():
             run_jobs(self.store, self.workshop.settings, StopFlag(), "w1", RUNNERS)
@@ -89,7 +89,7 @@ class Almanac:
         return [run.status for run in self.runs(schedule_id)]
 
     def row(self, schedule_id: str) -> Schedule:
-        """Return a schedule as it is now."""
+        """Return the current state of a schedule."""
         with self.store.read() as tx:
             return tx.schedules.get(schedule_id)
 
@@ -100,6 +100,6 @@ class Almanac:
             tx.aliases.set_gate("web", "champion", dataset_id=dataset_id, rule=gate_rule(tx, asked))
 
     def champion(self) -> int:
-        """Return the version that the alias points at."""
+        """Return the version to which the alias points."""
         with self.store.read() as tx:
             return tx.models.resolve("web@champion").version

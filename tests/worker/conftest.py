@@ -1,4 +1,4 @@
-"""A real store, jobs claimed from it, and the Dask cluster that tests share."""
+"""A store, jobs claimed from it, and the Dask cluster that tests share."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from tests.worker.workshop import Workshop
 from worker import WorkerSettings
 from worker.job.run import JobRun
 
-# What the environment of a Dask worker may hold, and no rank may see.
+# Secrets in the environment of a Dask worker, which no rank may see.
 DASK_SECRETS = {
     "RANKERY_DATABASE_URL": "postgresql://rankery:secret@127.0.0.1/rankery",
     "RANKERY_BROKER_URL": "redis://:secret@127.0.0.1:6379/0",
@@ -24,7 +24,7 @@ DASK_SECRETS = {
     "PGPASSWORD": "secret",
 }
 
-# Each report is a transaction, which takes longer than an iteration of a small training.
+# Each report is a transaction, which takes longer than one iteration of a small training.
 _FEW_REPORTS = {"report_seconds": 3600.0}
 
 
@@ -36,7 +36,7 @@ def dask_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def dask_cluster(tmp_path_factory: pytest.TempPathFactory, dask_root: Path) -> Iterator[DaskCluster]:
-    """A Dask scheduler and two workers over TLS, which tests share; a test that kills one brings its own."""
+    """A Dask scheduler and two workers over TLS, which tests share and do not kill."""
     environment = {**DASK_SECRETS, "RANKERY_DATA_ROOTS": str(dask_root)}
     with running_cluster(tmp_path_factory.mktemp("dask"), environment=environment) as cluster:
         yield cluster
@@ -44,18 +44,18 @@ def dask_cluster(tmp_path_factory: pytest.TempPathFactory, dask_root: Path) -> I
 
 @pytest.fixture
 def settings(places: Places) -> WorkerSettings:
-    """Settings of a worker whose every report is written at once and whose broker is away."""
+    """Settings of a worker that writes each report immediately and has no broker."""
     return worker_settings(places)
 
 
 def worker_settings(places: Places) -> WorkerSettings:
-    """Return the settings of such a worker, with its store somewhere."""
+    """Return settings of a worker with this store, which writes each report immediately without a broker."""
     return WorkerSettings(
         **places,
         broker_url="redis://127.0.0.1:1/0",
         report_seconds=0.0,
         lease_seconds=30.0,
-        cancel_grace_seconds=60.0,  # a job that was too slow would end the process of the tests
+        cancel_grace_seconds=60.0,  # a job that exceeds it would end the test process
         stop_grace_seconds=60.0,
     )
 
@@ -70,20 +70,20 @@ def store(settings: WorkerSettings) -> Iterator[Store]:
 
 @pytest.fixture
 def workshop(store: Store, settings: WorkerSettings) -> Workshop:
-    """An empty store with a worker that writes the first report of a training and the last."""
+    """An empty store with a worker that writes only the first and the last report of a training."""
     return Workshop(store, settings.model_copy(update=_FEW_REPORTS))
 
 
 @pytest.fixture(scope="session")
 def shared_workshop(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
-    """A store of files with a worker, which tests share; each adds data and models under its own names."""
+    """A file store with a worker, which tests share; each test adds data and models with distinct names."""
     with opened_workshop(migrated_file, tmp_path_factory.mktemp("workshop")) as workshop:
         yield workshop
 
 
 @contextmanager
 def opened_workshop(migrated_file: Path, data_dir: Path) -> Iterator[Workshop]:
-    """Open an empty store of files with a worker, for several tests."""
+    """Open an empty file store with a worker, for several tests."""
     shutil.copy(migrated_file, data_dir)
     settings = worker_settings({"data_dir": data_dir}).model_copy(update=_FEW_REPORTS)
     store = Store.open(settings)

@@ -1,4 +1,4 @@
-"""One rule for every job that uses a model on a dataset which lacks features of the model."""
+"""All jobs apply the same rule if a dataset lacks features of a model."""
 
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset, synthetic_dataset
-from core.data.fitting import align_features
+from core.data.feature_alignment import align_features
 from core.store import Job
 from tests.worker.test_inspection import SPECIFICATION as INSPECTION
 from tests.worker.workshop import SMALL, Workshop
@@ -23,7 +23,7 @@ Stored = Callable[..., str]
 
 
 def made(names: tuple[str, ...], kept: int, seed: int = 1) -> RankingDataset:
-    """Judged queries that have the first features alone; all features together make the labels."""
+    """Return judged queries with only the first features; the labels depend on all features."""
     full = synthetic_dataset(60, seed=seed, polynomial_seed=1, documents_per_query=20, n_features=N_FEATURES)
     features = np.asarray(full.features)
     standardised = (features - features.mean(axis=0)) / features.std(axis=0)
@@ -32,7 +32,7 @@ def made(names: tuple[str, ...], kept: int, seed: int = 1) -> RankingDataset:
 
 
 def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str, **spec: Any) -> Job:
-    """Use a model on a dataset by a job of each kind."""
+    """Run a job of this kind with a model and a dataset."""
     system = {"model_id": model_id, "system": "web:1"}
     asked: dict[str, dict[str, Any]] = {
         "evaluate": {**system, "metrics": ["ndcg@5"]},
@@ -44,7 +44,7 @@ def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str, **spec: A
 
 
 def on_result(workshop: Workshop, job: Job) -> list[dict[str, Any]] | None:
-    """Return the findings that the result of a job carries."""
+    """Return the findings in the result of a job."""
     assert job.result is not None, job.problem
     with workshop.store.read() as tx:
         if job.kind == "evaluate":
@@ -59,7 +59,7 @@ def on_result(workshop: Workshop, job: Job) -> list[dict[str, Any]] | None:
 
 @pytest.fixture(scope="module")
 def stored(shared_workshop: Workshop) -> Stored:
-    """Store each dataset once."""
+    """A function that stores each dataset once."""
 
     @cache
     def store(names: tuple[str, ...], kept: int, seed: int = 2) -> str:
@@ -70,7 +70,7 @@ def stored(shared_workshop: Workshop) -> Stored:
 
 @pytest.fixture(scope="module")
 def models(shared_workshop: Workshop, stored: Stored) -> Mapping[tuple[str, ...], str]:
-    """The id of a model for each kind of names, which uses all features."""
+    """The id of a model for each kind of names; the models use all features."""
     grown = SMALL | {"num_iterations": 30}
     trained = {
         names: shared_workshop.trained(stored(names, N_FEATURES, 1), hyperparameters=grown)["model_id"]
@@ -98,7 +98,7 @@ def test_absent_features_are_found_and_too_many_refused(
     kind: str,
     names: tuple[str, ...],
 ) -> None:
-    """Job and result carry counts; beyond half the job fails with the way out, which it then goes."""
+    """Job and result have the counts; if over half are absent, the job fails unless they are allowed."""
     workshop, model_id = shared_workshop, models[names]
     whole = use(workshop, kind, stored(names, N_FEATURES), model_id)
     assert (whole.findings, on_result(workshop, whole)) == (None, None)
@@ -124,8 +124,8 @@ def test_absent_features_are_found_and_too_many_refused(
     assert (allowed.findings[0]["severity"], allowed.findings[0]["count"]) == ("error", 7)
 
 
-def test_only_what_trees_use_is_missed(workshop: Workshop) -> None:
-    """Constant features are there, and what no tree splits by may be absent."""
+def test_only_features_that_trees_use_are_required(workshop: Workshop) -> None:
+    """Features that no tree splits by, such as constant ones, may be absent."""
     data = made(NUMBERED, N_FEATURES)
     data.matrix[:, 3:] = 7.0
     model_id = workshop.trained(workshop.add(data, "train"))["model_id"]
@@ -138,7 +138,7 @@ def test_only_what_trees_use_is_missed(workshop: Workshop) -> None:
 def test_absent_features_are_zero_in_letor_and_missing_elsewhere(
     shared_workshop: Workshop, models: Mapping[tuple[str, ...], str]
 ) -> None:
-    """The numbers are those of a dataset that says so."""
+    """The metrics equal those of a dataset with these values for the absent features."""
     workshop = shared_workshop
     for names, value in ((NUMBERED, 0.0), (NAMED, np.nan)):
         narrow = made(names, 8, 2)
@@ -157,10 +157,10 @@ def test_absent_features_are_zero_in_letor_and_missing_elsewhere(
 @pytest.mark.parametrize(
     "names", [pytest.param(NUMBERED, marks=pytest.mark.slow), NAMED], ids=["numbered", "named"]
 )
-def test_a_training_looks_before_it_trains(
+def test_absent_features_are_checked_before_a_training(
     shared_workshop: Workshop, stored: Stored, names: tuple[str, ...]
 ) -> None:
-    """Most features absent from validation or test: refused at once; some: reported on job and evaluation."""
+    """If most features are absent, the job fails before it trains; if some are, it has a finding."""
     workshop, train_id = shared_workshop, stored(names, N_FEATURES, 1)
     fewer_id, half_id = stored(names, 5), stored(names, 6)
     roles: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -183,8 +183,8 @@ def test_a_training_looks_before_it_trains(
     assert kept == [{name: value for name, value in found[1].items() if name != "role"}]
 
 
-def test_a_training_from_before_is_carried_out_again(workshop: Workshop) -> None:
-    """Whatever its validation lacked, also where nothing in its specification allows that."""
+def test_a_training_without_the_option_is_reproduced(workshop: Workshop) -> None:
+    """A stored specification without the option to allow absent features is reproduced nevertheless."""
     spec = {"validation": {"dataset_id": workshop.add(made(NUMBERED, 5, 2), "fewer")}}
     dataset_id = workshop.add(made(NUMBERED, N_FEATURES), "train")
     job = workshop.train(dataset_id, **spec, allow_absent_features=True)
@@ -195,13 +195,13 @@ def test_a_training_from_before_is_carried_out_again(workshop: Workshop) -> None
     assert again.result["equal"]
 
 
-def test_a_model_outlives_test_data_that_it_cannot_be_judged_by(workshop: Workshop) -> None:
-    """Which features it uses is known at the end: it is kept, not measured, and the finding says why."""
+def test_a_model_is_kept_if_it_cannot_be_tested(workshop: Workshop) -> None:
+    """The used features are known after the training; the model is kept without a test, with a finding."""
     data = made(NUMBERED, N_FEATURES)
-    data.matrix[1:, 3:] = 0.0  # they vary, in a document that is too few for a leaf
+    data.matrix[1:, 3:] = 0.0  # they vary in one document, which is too few for a leaf
     reversed_names = NUMBERED[::-1]
     train_id = workshop.add(data.with_features(data.features, reversed_names), "train")
-    test_id = workshop.add(made(NUMBERED, 9, 2), "test")  # all but the three that are used
+    test_id = workshop.add(made(NUMBERED, 9, 2), "test")  # it lacks the three used features
     job = workshop.train(train_id, test_dataset_id=test_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None

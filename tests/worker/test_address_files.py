@@ -1,4 +1,4 @@
-"""Datasets of files at addresses that workers download and read."""
+"""Datasets of remote files, which workers download and read."""
 
 import json
 import random
@@ -25,7 +25,7 @@ OPTIONS = {"columns": {"categorical_features": ["brand"]}}
 
 
 class Imports:
-    """A worker that may read some addresses."""
+    """A worker with permitted source addresses."""
 
     def __init__(self, store: Store, settings: WorkerSettings, **changed: Any) -> None:
         self.workshop = Workshop(store, settings.model_copy(update=changed))
@@ -42,9 +42,9 @@ class Imports:
         return dataset_id, job_id
 
     def read(self, *addresses: str, **source: Any) -> Dataset:
-        """Carry out the import of a dataset and return it."""
+        """Import a dataset and return it."""
         dataset_id, job_id = self.queue(*addresses, **source)
-        self.workshop.carry_out(job_id)
+        self.workshop.run_queued(job_id)
         return self.dataset(dataset_id)
 
     def dataset(self, dataset_id: str) -> Dataset:
@@ -58,7 +58,7 @@ class Imports:
             return tx.jobs.get(job_id)
 
     def stored(self, dataset: Dataset) -> bytes:
-        """Return the bytes that are stored of a dataset."""
+        """Return the stored bytes of a dataset."""
         assert dataset.status == "ready", dataset.problem
         return self.store.artifacts.read_bytes(str(dataset.data_key))
 
@@ -70,20 +70,20 @@ class Imports:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder with a whole file and its parts, which read to the same dataset."""
+    """A folder with a whole file and its parts, which yield the same dataset."""
     write_parts(tmp_path / "clicks", judged_table())
     return tmp_path / "clicks"
 
 
 def problem_of(dataset: Dataset) -> str:
-    """Return why a dataset is invalid."""
+    """Return the reason why a dataset is invalid."""
     assert dataset.status == "invalid"
     assert dataset.problem is not None
     return str(dataset.problem["detail"])
 
 
 class TestBuckets:
-    """Objects of a real S3 server."""
+    """Objects of an S3 server."""
 
     @pytest.fixture
     def bucket(self, s3: S3Server, monkeypatch: pytest.MonkeyPatch, files: Path) -> str:
@@ -100,7 +100,7 @@ class TestBuckets:
         return Imports(store, settings, sources=[f"{bucket}/clicks"])
 
     def test_an_object_is_read(self, imports: Imports, bucket: str, files: Path) -> None:
-        """The source records what was read."""
+        """The source records the object that was read."""
         dataset = imports.read(f"{bucket}/clicks/whole.parquet")
         assert imports.stored(dataset)
         (read,) = dataset.source["read"]
@@ -113,7 +113,7 @@ class TestBuckets:
         assert imports.downloads() == []
 
     def test_a_pattern_reads_all_matching_objects(self, imports: Imports, bucket: str) -> None:
-        """A list of addresses and a folder with one file make the same dataset."""
+        """A pattern, a list of addresses and a folder with one file yield the same dataset."""
         whole = imports.read(f"{bucket}/clicks/whole.parquet")
         parts = imports.read(f"{bucket}/clicks/parts", files="part-*.parquet")
         assert imports.stored(parts) == imports.stored(whole)
@@ -127,7 +127,7 @@ class TestBuckets:
     def test_an_unreadable_address_is_named(
         self, imports: Imports, bucket: str, store: Store, settings: WorkerSettings
     ) -> None:
-        """The problem of the dataset names the address and the way out."""
+        """The problem of the dataset names the address and the solution."""
         assert "expected a file at" in problem_of(imports.read(f"{bucket}/clicks/none"))
         several = problem_of(imports.read(f"{bucket}/clicks/parts"))
         assert "/files: must name one file" in several
@@ -137,7 +137,7 @@ class TestBuckets:
         small = Imports(store, settings, sources=[bucket], source_bytes=1_000)
         assert "at most 1,000 bytes" in problem_of(small.read(f"{bucket}/clicks/whole.parquet"))
 
-    @pytest.mark.embedded  # a store on S3 needs those of the environment itself
+    @pytest.mark.embedded  # a store on S3 needs the credentials in the environment
     def test_credentials_are_named(
         self,
         imports: Imports,
@@ -145,7 +145,7 @@ class TestBuckets:
         s3: S3Server,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """The named credentials are used without any in the environment; row and log omit them."""
+        """The named credentials work without AWS variables; the dataset's source omits their values."""
         for name in s3.environment:
             monkeypatch.delenv(name)
         options = {"key": "rankery", "secret": "5ecret", "endpoint_url": s3.endpoint_url}
@@ -159,7 +159,7 @@ class TestBuckets:
 
 
 class TestWeb:
-    """Files of a real web server over TLS."""
+    """Files of a web server over TLS."""
 
     @pytest.fixture
     def server(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: Path) -> Iterator[WebServer]:
@@ -176,7 +176,7 @@ class TestWeb:
         return Imports(store, settings, sources=[server.url], outbound_allowed=["localhost"])
 
     def test_files_are_read(self, imports: Imports, server: WebServer) -> None:
-        """One file, and several as one dataset."""
+        """One file becomes a dataset, as do several files together."""
         whole = imports.read(f"{server.url}/whole.parquet")
         assert whole.source["read"][0]["etag"] == '"1"'
         assert whole.sha256 == server.files["/whole.parquet"].sha256
@@ -194,7 +194,7 @@ class TestWeb:
         assert server.requests == []
 
     def test_the_quota_of_the_key_bounds_the_size(self, imports: Imports, server: WebServer) -> None:
-        """The limit is the one that the API stored with the job."""
+        """The API stores the limit with the job."""
         problem = problem_of(imports.read(f"{server.url}/whole.parquet", max_bytes=100))
         assert "at most 100 bytes" in problem
 
@@ -215,11 +215,11 @@ class TestWeb:
     def test_progress_counts_bytes_and_a_cancelled_download_stops(
         self, imports: Imports, server: WebServer
     ) -> None:
-        """A cancelled download leaves nothing."""
+        """A cancelled download leaves no files."""
         file = server.files["/large.csv"] = WebFile(random.Random(1).randbytes(4_000_000))
         file.bytes_per_second = 1_000_000
         dataset_id, job_id = imports.queue(f"{server.url}/large.csv")
-        thread = threading.Thread(target=imports.workshop.carry_out, args=(job_id,))
+        thread = threading.Thread(target=imports.workshop.run_queued, args=(job_id,))
         thread.start()
         seen: list[dict[str, Any]] = []
         while thread.is_alive() and len({progress["iteration"] for progress in seen}) < 4:
@@ -270,11 +270,11 @@ class TestIrDatasets:
 
     @pytest.fixture
     def imports(self, store: Store, settings: WorkerSettings) -> Imports:
-        """A worker that may read all of them."""
+        """A worker that may read all datasets of ir_datasets."""
         return Imports(store, settings, sources=["ir_datasets:"])
 
     def test_scored_documents_become_a_feature(self, imports: Imports, registered: str) -> None:
-        """With labels, and the texts of queries; judged documents without a score are left out."""
+        """The dataset has labels and query texts; judged documents without a score are left out."""
         dataset = imports.read(f"ir_datasets:{registered}", options={})
         imports.stored(dataset)
         with imports.store.artifacts.open(str(dataset.data_key)) as file:
@@ -288,7 +288,7 @@ class TestIrDatasets:
         assert [row["q1"] for row in rows[2:4]] == ['red "shoes"', "blue, coat"]
 
     def test_judgments_alone_are_qrels(self, imports: Imports, registered: str) -> None:
-        """Runs can be evaluated on them."""
+        """A dataset without scores becomes TREC qrels."""
         dataset = imports.read(f"ir_datasets:{registered}-judged", options={})
         imports.stored(dataset)
         assert dataset.source["format"] == "trec-qrels"

@@ -15,7 +15,7 @@ from worker.job.reporter import Reporter
 from worker.process.shutdown import StopFlag
 from worker.process.tasks import run_jobs
 
-# From 300 queries on there is one repetition of five folds.
+# With at least 300 queries there is one repetition of five folds.
 _TRAINING = synthetic_dataset(300, seed=1, documents_per_query=4, n_features=4, noise=0.5)
 _TEST = synthetic_dataset(30, seed=2, documents_per_query=4, n_features=4, noise=0.5)
 _CANDIDATES = [
@@ -24,7 +24,7 @@ _CANDIDATES = [
     "LightGBM's default trees",
     "stumps by lambdarank",
 ]
-# Ample, so that the clock decides nothing.
+# A large time budget, so that the results do not depend on time.
 _SPEC: dict[str, Any] = {
     "model_name": "web",
     "metric": "ndcg@5",
@@ -49,15 +49,15 @@ def _content(workshop: Workshop, job: Job) -> bytes:
 
 @pytest.fixture(scope="module")
 def whole(shared_workshop: Workshop) -> bytes:
-    """The model of an automatic training that nothing interrupts."""
-    job = shared_workshop.carry_out(_submit(shared_workshop, model_name="uninterrupted").id)
+    """The model of an uninterrupted automatic training."""
+    job = shared_workshop.run_queued(_submit(shared_workshop, model_name="uninterrupted").id)
     return _content(shared_workshop, job)
 
 
 def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:
-    """The model scores; each candidate has its value; the conclusion is that of the test data."""
+    """The model scores; each candidate has a row; the conclusion is based on the test data."""
     test_id = workshop.add(_TEST, "test")
-    job = workshop.carry_out(_submit(workshop, test_dataset_id=test_id).id)
+    job = workshop.run_queued(_submit(workshop, test_dataset_id=test_id).id)
     model = read_model(_content(workshop, job))
     assert job.result is not None
     with workshop.store.read() as tx:
@@ -91,11 +91,11 @@ def test_a_job_that_was_handed_back_makes_the_same_bytes(
     with workshop.store.read() as tx:
         assert tx.jobs.get(job.id).status == "queued"
         assert sum(row.folds for row in tx.candidates.of(job.id)) == trainings
-    assert _content(workshop, workshop.carry_out(job.id)) == whole
+    assert _content(workshop, workshop.run_queued(job.id)) == whole
 
 
-def test_progress_has_the_time_that_is_left(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It falls to 0 with the last fold, and is never more than the budget."""
+def test_progress_has_the_remaining_time(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The remaining time falls to 0 with the last fold, and never exceeds the budget."""
     budget = 600  # too much to end a fold early, also on a busy machine
     reports: list[dict[str, Any]] = []
     report = Reporter.report
@@ -105,7 +105,7 @@ def test_progress_has_the_time_that_is_left(workshop: Workshop, monkeypatch: pyt
         report(reporter, **news)
 
     monkeypatch.setattr(Reporter, "report", reporting)
-    workshop.carry_out(_submit(workshop, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)
+    workshop.run_queued(_submit(workshop, budget_seconds=budget, candidates=_CANDIDATES[:1]).id)
     seconds = [each["eta_seconds"] for each in reports if each.get("phase", "").startswith("trying")]
     assert len(seconds) > 1
     assert seconds[-1] == 0.0
@@ -115,7 +115,7 @@ def test_progress_has_the_time_that_is_left(workshop: Workshop, monkeypatch: pyt
 def test_another_worker_tries_candidates_of_a_wave(
     workshop: Workshop, whole: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The jobs beside take what the automatic training has left, and the bytes are the same."""
+    """Helper jobs try the queued candidates, and the model has the same bytes."""
     job = _submit(workshop)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
@@ -128,11 +128,11 @@ def test_another_worker_tries_candidates_of_a_wave(
     with workshop.store.read() as tx:
         assert tx.candidates.is_settled(job.id)
         assert {tx.jobs.get(each).status for each in beside} == {"succeeded"}
-    assert _content(workshop, workshop.carry_out(job.id)) == whole
+    assert _content(workshop, workshop.run_queued(job.id)) == whole
 
 
-def test_the_end_of_the_job_ends_those_beside_it(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cancelled automatic training cancels its queued helpers, and leaves no scores behind."""
+def test_the_end_of_the_job_cancels_helper_jobs(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cancelled automatic training cancels its queued helpers and closes the remaining candidates."""
     job = _submit(workshop)
     with monkeypatch.context() as patch:
         stop = shut_down_when(patch, lambda progress: progress.get("iteration") == 6)
@@ -148,8 +148,8 @@ def test_the_end_of_the_job_ends_those_beside_it(workshop: Workshop, monkeypatch
 
 
 def test_labels_that_no_metric_can_use_are_refused(workshop: Workshop) -> None:
-    """The problem points at the metric, before anything is trained."""
-    job = workshop.carry_out(_submit(workshop, metric="ndcg@0").id)
+    """The problem names the metric."""
+    job = workshop.run_queued(_submit(workshop, metric="ndcg@0").id)
     assert job.status == "failed"
     assert job.problem is not None
     assert "metric" in str(job.problem)

@@ -1,4 +1,4 @@
-"""Jobs on datasets with categories: whatever codes a dataset has, a model sees its own."""
+"""Jobs on datasets with categories: codes of a dataset are converted to those of the model."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.data.fitting import align_features
+from core.data.feature_alignment import align_features
 from core.inspection.tree_nodes import Leaf, Split, tree_nodes
 from core.scoring.model_text import ModelText
 from core.store import Job
@@ -21,7 +21,7 @@ GROWN = SMALL | {"num_iterations": 20, "min_data_per_group": 5}
 
 
 def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
-    """Return the same documents with other codes, some brands replaced by one that nobody knows."""
+    """Return the same documents with other codes, and some brands replaced by an unseen one."""
     values = ("neo", *reversed(BRANDS))
     features = dataset.matrix.copy()
     known = ~np.isnan(features[:, 1])
@@ -37,7 +37,7 @@ def reordered(dataset: RankingDataset, unseen: int = 0) -> RankingDataset:
 
 
 def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str) -> Job:
-    """Use a model on a dataset by a job of each kind."""
+    """Run a job of this kind with a model and a dataset."""
     system = {"model_id": model_id, "system": "web:1"}
     contract = {"contract": "default", "permutations": 1000, "seed": 42}
     asked: dict[str, dict[str, Any]] = {
@@ -53,7 +53,7 @@ def use(workshop: Workshop, kind: str, dataset_id: str, model_id: str) -> Job:
 
 @pytest.mark.long
 def test_a_model_is_tested_by_texts_not_by_codes(workshop: Workshop) -> None:
-    """A test set with other codes gives the number that LightGBM's scores of the right codes give."""
+    """A test set with other codes has the same metrics, and its scores equal those of LightGBM."""
     training, test = categorical_dataset(seed=1), categorical_dataset(30, seed=2)
     ids = [
         workshop.add(training, "train"),
@@ -83,7 +83,7 @@ def _job_of(tx: Any, result: dict[str, Any]) -> str:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", ["evaluate", "rank", "inspect", "compare"])
 def test_unseen_categories_are_found(workshop: Workshop, kind: str) -> None:
-    """Every job that uses a model on a dataset counts the values that the model does not know."""
+    """Every job that applies a model to a dataset counts the values that the model has not seen."""
     model_id = workshop.trained(workshop.add(categorical_dataset(), "train"), hyperparameters=GROWN)[
         "model_id"
     ]
@@ -99,8 +99,8 @@ def test_unseen_categories_are_found(workshop: Workshop, kind: str) -> None:
     assert findings[0]["examples"] == ["brand"]
 
 
-def test_training_says_what_its_test_data_have_alone(workshop: Workshop) -> None:
-    """Validation and test data are looked at before the training, and the test data by the model."""
+def test_training_counts_unseen_categories_of_its_test_data(workshop: Workshop) -> None:
+    """A training has a finding for the test values that the training data lack."""
     train_id = workshop.add(categorical_dataset(), "train")
     test_id = workshop.add(reordered(categorical_dataset(30, seed=2), unseen=9), "test")
     job = workshop.train(train_id, test_dataset_id=test_id, hyperparameters=GROWN)
@@ -109,8 +109,8 @@ def test_training_says_what_its_test_data_have_alone(workshop: Workshop) -> None
 
 
 @pytest.mark.long
-def test_whole_numbers_become_categories_where_the_job_says_so(workshop: Workshop) -> None:
-    """The model then looks numbers up; other features are refused with their place in the request."""
+def test_whole_numbers_become_categories_if_the_job_names_the_feature(workshop: Workshop) -> None:
+    """The model has categories of the numbers; other features are refused with their JSON pointer."""
     dataset = categorical_dataset()
     train_id = workshop.add(dataset, "train")
     plain = workshop.trained(train_id, hyperparameters=GROWN)
@@ -141,7 +141,7 @@ def test_whole_numbers_become_categories_where_the_job_says_so(workshop: Worksho
 
 
 def test_imported_models_keep_their_categories(workshop: Workshop) -> None:
-    """What goes out as LightGBM's text comes back in with the same meaning."""
+    """A text that LightGBM has loaded and saved has the same categories."""
     dataset = categorical_dataset()
     result = workshop.trained(workshop.add(dataset, "train"), hyperparameters=GROWN)
     model = load_model(workshop.store, result["model_id"])

@@ -1,4 +1,4 @@
-"""Trainings that continue where an earlier attempt was."""
+"""Trainings that continue from the checkpoint of an earlier attempt."""
 
 import time
 from collections.abc import Callable
@@ -35,7 +35,7 @@ Outcome = tuple[str, list[Any], Any]
 
 
 def submitting(store: Store) -> Submit:
-    """Store the dataset and return what queues the training, under a name."""
+    """Store the dataset; return a function that queues the training with a model name."""
     with store.artifacts.writing("data/d/data.parquet") as file:
         write_parquet(synthetic_dataset(40, seed=1), file)
     with store.begin() as tx:
@@ -51,25 +51,25 @@ def submitting(store: Store) -> Submit:
 
 @pytest.fixture
 def submit(store: Store) -> Submit:
-    """Queue the training, under a name."""
+    """A function that queues the training with a model name."""
     return submitting(store)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(shared_workshop: Workshop) -> Outcome:
-    """The outcome of the training where nothing interrupts it."""
+    """The outcome of the uninterrupted training."""
     store = shared_workshop.store
     return finish(store, shared_workshop.settings, submitting(store)("undisturbed"))
 
 
 def look(store: Store, job_id: str) -> Job:
-    """Return the job as it is."""
+    """Return the current state of the job."""
     with store.read() as tx:
         return tx.jobs.get(job_id)
 
 
 def interrupt(store: Store, settings: WorkerSettings, job_id: str, iteration: int) -> Job:
-    """Let a worker train until an iteration, then shut it down; return the job as it left it."""
+    """Let a worker train until an iteration, then shut it down; return the job after that."""
 
     def reached(progress: dict[str, Any]) -> bool:
         return progress.get("phase") == "training" and progress["iteration"] == iteration
@@ -80,7 +80,7 @@ def interrupt(store: Store, settings: WorkerSettings, job_id: str, iteration: in
 
 
 def finish(store: Store, settings: WorkerSettings, job_id: str) -> Outcome:
-    """Carry the job out; return model text, learning curves and metrics."""
+    """Run the job; return model text, learning curves and metrics."""
     run_jobs(store, settings, StopFlag(), "w2", RUNNERS)
     job = look(store, job_id)
     assert job.status == "succeeded", job.problem
@@ -94,7 +94,7 @@ def finish(store: Store, settings: WorkerSettings, job_id: str) -> Outcome:
 def test_a_shutdown_costs_nothing(
     store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome
 ) -> None:
-    """A training that was handed back continues from where it was, to the same model, curves and metrics."""
+    """A training that was handed back continues to the same model, curves and metrics."""
     job_id = submit("web")
     job = interrupt(store, settings, job_id, 8)
     assert (job.status, job.attempt) == ("queued", 0)
@@ -119,7 +119,7 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
     undisturbed: Outcome,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What is stopped while it judges the model judges it at once the next time."""
+    """A job that is stopped during the evaluation continues with the evaluation, without training."""
     job_id = submit("web")
     stop = StopFlag()
 
@@ -130,7 +130,7 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
             time.sleep(0.01)
 
     with monkeypatch.context() as patched:
-        patched.setattr("worker.runners.training._judge", shut_down)
+        patched.setattr("worker.runners.training._test", shut_down)
         run_jobs(store, settings, stop, "w1", RUNNERS)
     job = look(store, job_id)
     assert job.checkpoint is not None
@@ -145,10 +145,10 @@ def test_a_shutdown_after_the_last_iteration_costs_no_training(
 
 
 @pytest.mark.long
-def test_a_lost_worker_costs_what_came_after_the_checkpoint(
+def test_a_lost_worker_costs_the_iterations_after_the_checkpoint(
     store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome
 ) -> None:
-    """A checkpoint is kept every so often, and only the last one."""
+    """Checkpoints are stored at intervals, and only the last one is kept."""
     job_id = submit("web")
     often = settings.model_copy(update={"checkpoint_seconds": 0.0, "attempts": 9})
     kept = []
@@ -158,7 +158,7 @@ def test_a_lost_worker_costs_what_came_after_the_checkpoint(
         kept.append(job.checkpoint["key"])
     assert not store.artifacts.exists(kept[0])
     assert store.artifacts.exists(kept[1])
-    # A worker that claims and is never heard of again.
+    # A worker that claims the job and never reports again.
     assert JobRun.claim_next(store, settings.model_copy(update={"lease_seconds": -1.0}), {"train"}, "w3")
     with store.begin() as tx:
         assert tx.jobs.take_back(tx.jobs.running_on(""), 9).requeued == [job_id]
@@ -170,7 +170,7 @@ def test_a_lost_worker_costs_what_came_after_the_checkpoint(
 def test_a_checkpoint_that_cannot_be_used_is_no_loss(
     store: Store, settings: WorkerSettings, submit: Submit, undisturbed: Outcome, damage: str
 ) -> None:
-    """The training begins anew, and ends as it would have."""
+    """The training starts again, and its outcome is the same."""
     job_id = submit("web")
     job = interrupt(store, settings, job_id, 8)
     assert job.checkpoint is not None

@@ -1,4 +1,4 @@
-"""Jobs on click logs that a worker leaves in each of their phases, and that end with the same content."""
+"""Jobs on click logs that are interrupted in each phase, and that end with the same content."""
 
 import hashlib
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from worker.process.tasks import run_jobs
 
 DOCUMENTS = synthetic_dataset(12, seed=1, documents_per_query=3, n_features=4)
 CLICKS = clicks_on(DOCUMENTS)
-# Ids of what a job makes, and of itself.
+# Ids in results, which differ between jobs.
 IDS = ("click_log_id", "dataset_id")
 
 Queued = Callable[[Workshop], str]
@@ -99,7 +99,7 @@ def evaluating(workshop: Workshop) -> str:
 
 
 def content(store: Store, job_id: str) -> dict[str, Any]:
-    """Return a job's result, and the bytes of the log or dataset that it made, without ids."""
+    """Return a job's result without ids, and the checksums of its log or dataset."""
     with store.read() as tx:
         job = tx.jobs.get(job_id)
         assert job.status == "succeeded", job.problem
@@ -130,15 +130,15 @@ def content(store: Store, job_id: str) -> dict[str, Any]:
     ],
     ids=["ingest-clicks", "simulate-clicks", "click-model", "propensity", "judge", "counterfactual"],
 )
-def test_a_job_that_was_left_in_each_phase(
+def test_a_job_that_is_interrupted_in_each_phase(
     workshop: Workshop, monkeypatch: pytest.MonkeyPatch, queue: Queued, phases: int
 ) -> None:
-    """It ends with the bytes of one that nothing disturbed."""
+    """The content equals that of an undisturbed job."""
     undisturbed_id = queue(workshop)
     seen: dict[str, None] = {}
     with monkeypatch.context() as patch:
         on_phases(patch, lambda _, phase: seen.setdefault(phase))
-        workshop.carry_out(undisturbed_id)
+        workshop.run_queued(undisturbed_id)
     assert len(seen) >= phases, seen
     job_id = queue(workshop)
     with workshop.store.read() as tx:
@@ -156,5 +156,5 @@ def test_a_job_that_was_left_in_each_phase(
             run_jobs(workshop.store, workshop.settings, stop, "w1", [kind])
         with workshop.store.read() as tx:
             assert tx.jobs.get(job_id).status == "queued", each
-    workshop.carry_out(job_id)
+    workshop.run_queued(job_id)
     assert content(workshop.store, job_id) == content(workshop.store, undisturbed_id)

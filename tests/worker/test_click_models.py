@@ -1,4 +1,4 @@
-"""Jobs that estimate click models of a log, and that make judgments of one."""
+"""Jobs that estimate click models of a log, and jobs that derive judgments from a log."""
 
 from io import BytesIO
 from typing import Any
@@ -48,7 +48,7 @@ def log_id(workshop: Workshop) -> str:
 
 
 def judging(workshop: Workshop, log_id: str, features_id: str, **spec: Any) -> Job:
-    """Queue a job that makes judgments, as the API does."""
+    """Queue a job that derives judgments, as the API does."""
     with workshop.store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "clicks"})
         named = {"click_log_id": log_id, "dataset_id": dataset.id, "features_dataset_id": features_id}
@@ -61,11 +61,11 @@ def judging(workshop: Workshop, log_id: str, features_id: str, **spec: Any) -> J
 
 
 def test_models_are_compared_and_the_best_is_reported(workshop: Workshop, log_id: str) -> None:
-    """Its result has the table, the sentence, and the parameters with their intervals."""
+    """The result has the comparison, the best model and the sentence."""
     with workshop.store.begin() as tx:
         spec = {"click_log_id": log_id, "log_name": "clicks", "models": ["pbm", "sdbn"], "options": QUICK}
         job = tx.jobs.add("click-model", {"kind": "click-model", **spec, "held_out": 0.3})
-    ended = workshop.carry_out(job.id)
+    ended = workshop.run_queued(job.id)
     assert ended.status == "succeeded", ended.problem
     assert ended.result is not None
     assert {row["model"] for row in ended.result["comparison"]["models"]} == {"pbm", "sdbn"}
@@ -75,9 +75,9 @@ def test_models_are_compared_and_the_best_is_reported(workshop: Workshop, log_id
 
 
 def test_grades_become_an_ordinary_dataset(workshop: Workshop, log_id: str) -> None:
-    """With the features, the uncertainty of each grade, and the agreement with judges."""
+    """The dataset has the uncertainty of each grade; the result has the agreement with judges."""
     features_id = workshop.add(FEATURES, "features")
-    job = workshop.carry_out(judging(workshop, log_id, features_id, judged_dataset_id=features_id).id)
+    job = workshop.run_queued(judging(workshop, log_id, features_id, judged_dataset_id=features_id).id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     assert job.result["agreement"]["pairs"] > 20
@@ -94,7 +94,7 @@ def test_grades_become_an_ordinary_dataset(workshop: Workshop, log_id: str) -> N
 
 
 def test_a_killed_job_makes_the_same_bytes(workshop: Workshop, log_id: str) -> None:
-    """The next claim starts again; what the first one wrote is removed."""
+    """The next claim starts again; artifacts of the first claim are removed."""
     features_id = workshop.add(FEATURES, "features")
     store = workshop.store
     first = judging(workshop, log_id, features_id)
@@ -118,10 +118,10 @@ def test_a_killed_job_makes_the_same_bytes(workshop: Workshop, log_id: str) -> N
 
 
 def test_a_job_without_enough_impressions_fails_with_its_dataset(workshop: Workshop, log_id: str) -> None:
-    """The dataset is invalid, with the place of the mistake."""
+    """The dataset is invalid, and the problem has the JSON pointer of the mistake."""
     features_id = workshop.add(FEATURES, "features")
     job = judging(workshop, log_id, features_id, judgments={"min_impressions": 10_000})
-    ended = workshop.carry_out(job.id)
+    ended = workshop.run_queued(job.id)
     assert ended.status == "failed"
     assert ended.problem is not None
     assert ended.problem["errors"][0]["pointer"] == "/min_impressions"

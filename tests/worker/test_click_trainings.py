@@ -1,4 +1,4 @@
-"""Simulated logs, their propensities, and trainings on them, as a worker runs them."""
+"""Jobs that simulate logs, estimate propensities, and train on the logs."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ RANKS = 6
 
 
 def judged() -> RankingDataset:
-    """Return documents whose second feature is bad, which the production ranker ranks by."""
+    """Return documents whose second feature lowers the label; the production ranker ranks by this feature."""
     stream = np.random.default_rng(0)
     features = stream.normal(size=(120 * RANKS, 3)).round(3)
     labels = np.clip(np.round(2 + 1.2 * features[:, 0] - features[:, 1]), 0, 4)
@@ -21,7 +21,7 @@ def judged() -> RankingDataset:
 
 
 def simulated(workshop: Workshop, dataset_id: str, swaps: str = "first") -> tuple[str, Job]:
-    """Make a log, and return its id and the job."""
+    """Simulate a log, and return its id and the job."""
     with workshop.store.begin() as tx:
         log = tx.click_logs.add("simulated", {"kind": "simulation"})
         spec = {
@@ -38,7 +38,7 @@ def simulated(workshop: Workshop, dataset_id: str, swaps: str = "first") -> tupl
         job = tx.jobs.add("simulate-clicks", spec)
         tx.click_logs.attach_job(log.id, job.id)
         log_id = log.id
-    return log_id, workshop.carry_out(job.id)
+    return log_id, workshop.run_queued(job.id)
 
 
 def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
@@ -61,7 +61,7 @@ def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
         added = tx.jobs.add(
             "propensity", {"click_log_id": log_id, "method": "pivot", "positions": RANKS, "resamples": 20}
         )
-    estimated = workshop.carry_out(added.id)
+    estimated = workshop.run_queued(added.id)
     assert estimated.status == "succeeded", estimated.problem
     assert estimated.result is not None
     propensities = estimated.result["propensities"]
@@ -93,7 +93,7 @@ def test_from_simulation_to_corrected_model(workshop: Workshop) -> None:
 
 @pytest.mark.parametrize(("correction", "estimated"), [("ips", True), ("additive", False)])
 def test_without_judgments(workshop: Workshop, correction: str, estimated: bool) -> None:
-    """Held-out clicks estimate the metric by propensities; without these the comparison has their bias."""
+    """Held-out clicks estimate the metric with propensities; otherwise the comparison is biased."""
     dataset_id = workshop.add(judged(), "judged")
     log_id, simulation = simulated(workshop, dataset_id)
     assert simulation.result is not None
@@ -138,11 +138,11 @@ def test_dual_learning(workshop: Workshop) -> None:
 
 
 def test_unidentified_propensities(workshop: Workshop) -> None:
-    """A log whose ranks never move fails with a way out."""
+    """A job on a log whose documents never change rank fails with the reason."""
     dataset_id = workshop.add(judged(), "judged")
     log_id, _ = simulated(workshop, dataset_id, "none")
     with workshop.store.begin() as tx:
         added = tx.jobs.add("propensity", {"click_log_id": log_id, "method": "all-pairs"})
-    job = workshop.carry_out(added.id)
+    job = workshop.run_queued(added.id)
     assert job.status == "failed"
     assert "no document was shown at more than one rank" in str(job.problem)

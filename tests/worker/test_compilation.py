@@ -22,12 +22,12 @@ from worker.process.sweeper import Sweeper
 COMPILER = "core.warm_up.child"
 
 
-def test_progress_stands_in_the_database_and_in_files(store: Store, settings: WorkerSettings) -> None:
-    """Each lane counts as a worker that compiles, and as none any more once that is done."""
+def test_progress_is_in_the_database_and_in_files(store: Store, settings: WorkerSettings) -> None:
+    """Each lane is listed as a worker that compiles, and is removed after the compilation."""
     report = CompilationReport(settings, LANES)
     report(Progress(12, 20))
     with store.read() as tx:
-        assert {(row.lane, row.compiling) for row in tx.workers.present()} == {
+        assert {(row.lane, row.compiling) for row in tx.workers.live()} == {
             (lane, "12 of 20 parts") for lane in LANES
         }
     for lane in LANES:
@@ -36,19 +36,19 @@ def test_progress_stands_in_the_database_and_in_files(store: Store, settings: Wo
         assert (str(health), health.is_live) == ("compiling kernels: 12 of 20 parts", True)
     report.leave()
     with store.read() as tx:
-        assert tx.workers.present() == []
+        assert tx.workers.live() == []
 
 
-def test_a_database_that_is_away_stops_no_compilation(settings: WorkerSettings) -> None:
-    """The files say how far it is all the same."""
+def test_an_unavailable_database_does_not_stop_a_compilation(settings: WorkerSettings) -> None:
+    """The files show the progress nevertheless."""
     settings = settings.model_copy(update={"database_url": f"sqlite:///{settings.data_dir}/none/x.db"})
     CompilationReport(settings, ["quick"])(Progress(1, 20))
     assert str(WorkerHealthFile(settings.data_dir, "quick").read()) == "compiling kernels: 1 of 20 parts"
 
 
 @pytest.mark.usefixtures("store")
-def test_each_sweep_says_that_the_worker_is_well(settings: WorkerSettings) -> None:
-    """Or why it is not; who leaves takes it back."""
+def test_each_sweep_writes_the_health_of_the_worker(settings: WorkerSettings) -> None:
+    """The file has the reason of a failed sweep, and is removed when the worker leaves."""
     file = WorkerHealthFile(settings.data_dir, "training")
     sweeper = Sweeper(settings, "host:1", "training")
     sweeper.sweep()
@@ -62,8 +62,8 @@ def test_each_sweep_says_that_the_worker_is_well(settings: WorkerSettings) -> No
     assert file.read() is None
 
 
-def test_a_worker_that_says_nothing_is_not_alive(tmp_path: Path) -> None:
-    """Nor one of before a restart of the machine, whose clock began anew."""
+def test_a_worker_without_recent_reports_is_not_live(tmp_path: Path) -> None:
+    """Reports from before a restart of the machine, whose clock starts again, do not count."""
     now = time.monotonic()
     assert WorkerHealth(READY, now).is_live
     assert not WorkerHealth(READY, now - 61.0).is_live
@@ -77,8 +77,8 @@ def test_a_worker_that_says_nothing_is_not_alive(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)])
-def test_a_first_start_compiles_in_children_that_end_with_it(tmp_path: Path, number: signal.Signals) -> None:
-    """The worker says so before it takes jobs; SIGTERM ends it with its compilers, and SIGKILL, too."""
+def test_compilers_of_a_first_start_end_with_their_worker(tmp_path: Path, number: signal.Signals) -> None:
+    """The worker reports that it compiles; SIGTERM and SIGKILL end it with its compilers."""
     environment = os.environ | {
         "RANKERY_DATA_DIR": str(tmp_path),
         "RANKERY_BROKER_URL": "redis://127.0.0.1:1/0",
@@ -109,6 +109,6 @@ def _compiling_lanes(data_dir: Path) -> set[str]:
     store = Store.open(StoreSettings(data_dir=data_dir))
     try:
         with store.read() as tx:
-            return {row.lane for row in tx.workers.present() if row.compiling}
+            return {row.lane for row in tx.workers.live() if row.compiling}
     finally:
         store.close()

@@ -23,7 +23,7 @@ def dataset() -> RankingDataset:
 
 
 def clicks_on(dataset: RankingDataset) -> str:
-    """Return a log of random orders, whose users click the most relevant documents."""
+    """Return a log of random orders, in which users click relevant documents more often."""
     rng = np.random.default_rng(0)
     best = float(np.max(dataset.labels)) or 1.0
     rows = ["list,query,document,rank,click,propensity,user"]
@@ -39,15 +39,15 @@ def clicks_on(dataset: RankingDataset) -> str:
 
 
 def submitted(workshop: Workshop, **changed: Any) -> Job:
-    """Check a request as the API does, and carry its job out."""
+    """Validate a request as the API does, and run its job."""
     with workshop.store.begin() as tx:
         request = CounterfactualRequest.model_validate({"kind": "counterfactual", **changed})
         job_id = tx.enqueue(counterfactual(tx, request)).id
-    return workshop.carry_out(job_id)
+    return workshop.run_queued(job_id)
 
 
 def test_a_model_is_compared_with_the_logged_ranking(workshop: Workshop, dataset: RankingDataset) -> None:
-    """A trained model is better than random orders, and the result is the same from the same seed."""
+    """A trained model is better than random orders, and the same seed yields the same result."""
     dataset_id = workshop.add(dataset, "judged")
     workshop.trained(dataset_id, hyperparameters={"num_iterations": 20, "min_data_in_leaf": 1})
     log = ingested(workshop, clicks_on(dataset))
@@ -82,13 +82,13 @@ def test_a_model_is_compared_with_the_logged_ranking(workshop: Workshop, dataset
     ],
 )
 def test_wrong_requests_are_refused(workshop: Workshop, changed: dict[str, Any], place: str) -> None:
-    """With the place of the problem, before objects are looked up."""
+    """The error has the JSON pointer, and is raised before objects are read."""
     asked = {"click_log_id": "clk_1", "dataset_id": "ds_1", "systems": [{"model": "web"}], **changed}
     with pytest.raises(InvalidInput, match=f"^{place}: "):
         submitted(workshop, **asked)
 
 
 def test_an_absent_log_is_not_found(workshop: Workshop) -> None:
-    """Its id is in the error."""
+    """The error has the id of the log."""
     with pytest.raises(NotFound, match="clk_1"):
         submitted(workshop, click_log_id="clk_1", dataset_id="ds_1", systems=[{"model": "web"}])

@@ -23,7 +23,7 @@ def _tallies(store: Store) -> dict[str, float]:
 
 
 def test_iterations_are_counted_once(store: Store, claim_job: Claim) -> None:
-    """However often a job reports, and with its end."""
+    """The count does not depend on the number of reports, and includes the end of the job."""
     run = claim_job()
     for _ in range(3):
         run.reporter.counters.count_iteration()
@@ -35,7 +35,7 @@ def test_iterations_are_counted_once(store: Store, claim_job: Claim) -> None:
 
 
 def test_the_first_iteration_takes_no_time(store: Store, claim_job: Claim) -> None:
-    """Seconds are those between iterations: the first one also prepares the data."""
+    """Only the time between iterations counts, since the first iteration also prepares the data."""
     run = claim_job()
     run.reporter.counters.count_iteration()
     run.reporter.flush()
@@ -47,7 +47,7 @@ def test_the_first_iteration_takes_no_time(store: Store, claim_job: Claim) -> No
 
 
 def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
-    """The counters are the service's, not a job's."""
+    """The counters are those of the service, not of a job."""
     for _ in range(2):
         run = claim_job()
         run.reporter.counters.count_iteration()
@@ -56,7 +56,7 @@ def test_two_trainings_add_up(store: Store, claim_job: Claim) -> None:
 
 
 def test_caches(store: Store, claim_job: Claim) -> None:
-    """An entry that is there is a hit, one that is not a miss, by cache."""
+    """Hits and misses are counted by cache."""
     run = claim_job()
     assert run.caches.dataset("x") is None
     with run.caches.binned.adding("y") as folder:
@@ -66,8 +66,8 @@ def test_caches(store: Store, claim_job: Claim) -> None:
     assert _tallies(store) == {"cache_misses arrays": 1, "cache_hits binned": 1}
 
 
-def test_what_could_not_be_written_is_counted_later(store: Store, claim_job: Claim) -> None:
-    """A transaction that came to nothing takes its counts with it, and the next one brings them again."""
+def test_unwritten_counts_are_written_later(store: Store, claim_job: Claim) -> None:
+    """A failed transaction writes no counts; the next transaction writes them."""
     run = claim_job()
     run.reporter.counters.count_iteration()
     with pytest.raises(RuntimeError), run.succeeding({}):
@@ -78,7 +78,7 @@ def test_what_could_not_be_written_is_counted_later(store: Store, claim_job: Cla
 
 
 def test_a_lost_job_counts_for_nothing(store: Store, claim_job: Claim) -> None:
-    """What a worker did after its lease was lost is not the service's work."""
+    """Work after the loss of a lease is not counted."""
     run = claim_job()
     take_away(store, run)
     run.reporter.counters.count_iteration()

@@ -1,4 +1,4 @@
-"""Trainings that hold every fold out once."""
+"""Trainings with cross-validation, in which each fold is held out once."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ EARLY = {"metric": "ndcg@5", "rounds": 2}
 
 @pytest.fixture(scope="module")
 def dataset() -> RankingDataset:
-    """A small dataset with folds of its own."""
+    """A small dataset with a column of folds."""
     made = synthetic_dataset(30, seed=3, n_features=5)
     columns = {"fold": tuple(f"S{query % FOLDS}" for query in range(made.n_queries))}
     return RankingDataset.from_arrays(
@@ -47,7 +47,7 @@ def dataset() -> RankingDataset:
 
 
 def values_of(store: Store, job: Job) -> dict[str, list[Any]]:
-    """Return the stored values of the model's validation, with the folds."""
+    """Return the stored validation values of the model, with the folds."""
     assert job.result is not None, job.problem
     model_id = job.result["model_id"]
     with store.artifacts.open(validation_key(model_id)) as file:
@@ -64,10 +64,8 @@ def curves_of(store: Store, job: Job) -> list[tuple[int, Any]]:
         return [(row.iteration, row.values) for row in tx.jobs.iterations(job.id)]
 
 
-def test_pooled_values_are_those_of_the_models_that_had_not_seen_the_query(
-    workshop: Workshop, dataset: RankingDataset
-) -> None:
-    """Trained by hand without a query's fold, the model gives the stored value; their mean is the metric."""
+def test_pooled_values_are_those_of_held_out_queries(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The stored value of a query is that of a model trained without its fold; the mean is the metric."""
     dataset_id = workshop.add(dataset, "d")
     job = workshop.train(dataset_id, validation={"folds": FOLDS}, seed=7)
     assert job.status == "succeeded", job.problem
@@ -100,7 +98,7 @@ def test_pooled_values_are_those_of_the_models_that_had_not_seen_the_query(
 
 
 def test_the_model_is_that_of_all_queries(workshop: Workshop, dataset: RankingDataset) -> None:
-    """It has the trees of a training without validation, as many as the median fold was best with."""
+    """The model has the trees of a training without validation, as many as were best in the median fold."""
     dataset_id = workshop.add(dataset, "d")
     folded = workshop.train(dataset_id, validation={"folds": FOLDS}, early_stopping=EARLY)
     assert folded.result is not None, folded.problem
@@ -112,17 +110,17 @@ def test_the_model_is_that_of_all_queries(workshop: Workshop, dataset: RankingDa
 
 @pytest.mark.long
 def test_it_can_be_trained_again(workshop: Workshop, dataset: RankingDataset) -> None:
-    """The same bytes come out of the same folds."""
+    """A reproduction with the same folds yields the same bytes."""
     workshop.trained(workshop.add(dataset, "d"), validation={"folds": FOLDS})
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     assert job.result is not None, job.problem
     assert (job.result["equal"], job.result["differences"]) == (True, [])
 
 
-def test_folds_of_a_column_and_a_test_taken_out_before(workshop: Workshop, dataset: RankingDataset) -> None:
-    """The column's values are the folds; queries of the test are in none of them."""
+def test_folds_of_a_column_without_the_test_queries(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The values of the column are the folds; queries of the test set are in no fold."""
     dataset_id = workshop.add(dataset, "d")
     job = workshop.train(
         dataset_id, validation={"fold_column": "fold"}, test={"fraction": 0.2}, diagnostics={"interval": 2}
@@ -140,7 +138,7 @@ def test_folds_of_a_column_and_a_test_taken_out_before(workshop: Workshop, datas
 
 @pytest.mark.long
 def test_folds_are_pooled_in_comparisons(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Each query is ranked by the model that has not seen it; those of a test are in no fold."""
+    """Each query is ranked by the model that was trained without it; test queries are in no fold."""
     dataset_id = workshop.add(dataset, "d")
     jobs = [
         workshop.train(dataset_id, validation={"folds": FOLDS}, test={"fraction": 0.2}, loss={"name": loss})
@@ -165,19 +163,19 @@ def test_folds_are_pooled_in_comparisons(workshop: Workshop, dataset: RankingDat
 
 
 def interrupted(workshop: Workshop, job_id: str, after: int) -> None:
-    """Train until an iteration of the job is reported, then stop as a worker does that shuts down."""
+    """Train until a number of reports, then stop like a worker that shuts down."""
     settings = workshop.settings.model_copy(update={"checkpoint_seconds": 0.0, "report_seconds": 0.0})
     run = JobRun.claim_next(workshop.store, settings, {"train"}, "w1")
     assert run is not None
     assert run.id == job_id
     report, reports = run.reporter.report, 0
 
-    def stopping(**told: Any) -> None:
+    def stopping(**news: Any) -> None:
         nonlocal reports
-        reports += told.get("progress", {}).get("phase", "binning") != "binning"
+        reports += news.get("progress", {}).get("phase", "binning") != "binning"
         if reports > after:
             run.lease.interrupt(WorkerStopping())
-        report(**told)
+        report(**news)
 
     run.reporter.report = stopping  # type: ignore[method-assign]
     try:
@@ -188,10 +186,10 @@ def interrupted(workshop: Workshop, job_id: str, after: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("sampling", [{}, {"bagging_fraction": 0.7, "bagging_freq": 1}])
-def test_killed_again_and_again(
+def test_repeated_interruptions(
     workshop: Workshop, dataset: RankingDataset, sampling: dict[str, Any]
 ) -> None:
-    """Model, values, curves and metrics are those of an undisturbed job, wherever it was stopped."""
+    """Model, values, curves and metrics equal those of an undisturbed job."""
     dataset_id = workshop.add(dataset, "d")
     spec = {"validation": {"folds": FOLDS}, "hyperparameters": SMALL | sampling}
     whole = workshop.train(dataset_id, **spec)
@@ -205,9 +203,9 @@ def test_killed_again_and_again(
             job = tx.jobs.get(job_id)
         assert job.checkpoint is not None
         resumed_from.append(job.checkpoint["iteration"])
-    # In each fold, at the end of the last one, and in the training on all queries.
+    # Iterations in each fold, at the end of the last one, and in the training on all queries.
     assert resumed_from == [3, 7, 12, 15, 16]
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     assert job.result is not None, job.problem
     assert workshop.model_text(job.result) == workshop.model_text(whole.result)
     assert values_of(workshop.store, job) == values_of(workshop.store, whole)
@@ -215,15 +213,15 @@ def test_killed_again_and_again(
     assert job.metrics == whole.metrics
 
 
-def test_whoever_waits_for_folds_may_stop(
+def test_the_callback_after_a_fold_can_stop_the_job(
     workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
 ) -> None:
-    """After each fold the folds so far are handed over; an error ends the rest."""
+    """The callback gets the completed folds after each fold; its error ends the cross-validation."""
     dataset_id = workshop.add(dataset, "d")
     seen: list[tuple[int, CrossValidation]] = []
 
     class Pruned(Exception):
-        """Enough is known."""
+        """The error of the callback."""
 
     def after_fold(fold: int, so_far: CrossValidation) -> None:
         seen.append((fold, so_far))

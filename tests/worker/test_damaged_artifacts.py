@@ -1,4 +1,4 @@
-"""Damaged artifacts: no job uses them, and good copies repair them."""
+"""Damaged artifacts: no job uses them, and intact copies replace them."""
 
 import hashlib
 import io
@@ -27,7 +27,7 @@ DAMAGED = "Stored bytes damaged"
 
 @pytest.fixture
 def workshop(store: Store, settings: WorkerSettings) -> Workshop:
-    """A worker that keeps nothing at hand between jobs, and writes the first and the last report of each."""
+    """A worker without caches, which writes only the first and the last report of a job."""
     without_caches = {"array_cache_bytes": 0, "binned_cache_bytes": 0, "report_seconds": 3600.0}
     return Workshop(store, settings.model_copy(update=without_caches))
 
@@ -41,31 +41,31 @@ def content() -> bytes:
 
 
 def upload(workshop: Workshop, content: bytes) -> Dataset:
-    """Send a file, and return the dataset that becomes of it."""
+    """Upload a file, and return its dataset."""
     dataset_id = new_id("ds_")
     workshop.store.artifacts.write_bytes(upload_key(dataset_id), content)
     with workshop.store.begin() as tx:
         sha256 = hashlib.sha256(content).hexdigest()
         tx.datasets.add("d", {"kind": "upload", "format": "auto"}, dataset_id, sha256=sha256)
         job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
-    assert workshop.carry_out(job.id).status == "succeeded"
+    assert workshop.run_queued(job.id).status == "succeeded"
     return found(workshop, dataset_id)
 
 
 def found(workshop: Workshop, dataset_id: str) -> Dataset:
-    """Return a dataset as it is now."""
+    """Return the current state of a dataset."""
     with workshop.store.read() as tx:
         return tx.datasets.get(dataset_id)
 
 
 def key_of(dataset: Dataset) -> str:
-    """Return where the Parquet of a dataset is."""
+    """Return the key of a dataset's Parquet file."""
     assert dataset.data_key is not None
     return dataset.data_key
 
 
 def alter(store: Store, key: str) -> bytes:
-    """Alter the byte in the middle of an artifact; return what it was."""
+    """Alter the byte in the middle of an artifact; return the original content."""
     content = store.artifacts.read_bytes(key)
     place = len(content) // 2
     store.artifacts.write_bytes(key, content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
@@ -73,14 +73,14 @@ def alter(store: Store, key: str) -> bytes:
 
 
 def damaged(store: Store) -> list[str]:
-    """List the artifacts that are on record as damaged."""
+    """List the artifacts that are recorded as damaged."""
     with store.read() as tx:
         return tx.artifacts.damaged(99)
 
 
 @pytest.mark.long
-def test_no_model_comes_of_altered_parquet(workshop: Workshop, content: bytes) -> None:
-    """The job fails, names the artifact, and the next one after it was put back succeeds."""
+def test_a_training_on_altered_parquet_fails(workshop: Workshop, content: bytes) -> None:
+    """The job fails and names the artifact; after the content is restored, the next job succeeds."""
     dataset = upload(workshop, content)
     good = alter(workshop.store, key_of(dataset))
     job = workshop.train(dataset.id)
@@ -93,18 +93,18 @@ def test_no_model_comes_of_altered_parquet(workshop: Workshop, content: bytes) -
     assert damaged(workshop.store) == []
 
 
-def test_a_dataset_at_hand_is_used_while_its_parquet_is_damaged(
+def test_a_cached_dataset_is_used_while_its_parquet_is_damaged(
     store: Store, settings: WorkerSettings, content: bytes
 ) -> None:
-    """What a cache took in was verified then."""
+    """Cached content was verified when it was cached."""
     workshop = Workshop(store, settings)
     dataset = upload(workshop, content)
     alter(store, key_of(dataset))
     assert workshop.train(dataset.id).status == "succeeded"
 
 
-def test_no_evaluation_comes_of_an_altered_model(workshop: Workshop, content: bytes) -> None:
-    """Whatever the byte: its scores would be others, or none."""
+def test_an_evaluation_of_an_altered_model_fails(workshop: Workshop, content: bytes) -> None:
+    """The model is verified before the job uses it."""
     dataset = upload(workshop, content)
     model_id = workshop.trained(dataset.id)["model_id"]
     alter(workshop.store, model_key(model_id))
@@ -112,8 +112,8 @@ def test_no_evaluation_comes_of_an_altered_model(workshop: Workshop, content: by
     assert (job.status, job.problem and job.problem["title"]) == ("failed", DAMAGED)
 
 
-def test_no_evaluation_comes_of_an_altered_ranking(workshop: Workshop, content: bytes) -> None:
-    """Stored results are verified before jobs use them, too."""
+def test_an_evaluation_of_an_altered_ranking_fails(workshop: Workshop, content: bytes) -> None:
+    """Stored results are also verified before jobs use them."""
     dataset = upload(workshop, content)
     model_id = workshop.trained(dataset.id)["model_id"]
     ranked = workshop.run("rank", dataset.id, model_id=model_id)
@@ -132,10 +132,10 @@ def test_no_evaluation_comes_of_an_altered_ranking(workshop: Workshop, content: 
         *(pytest.param("gone", name, marks=pytest.mark.slow) for name in ("queries", "features")),
     ],
 )
-def test_good_bytes_sent_again_heal_all_datasets_that_share_them(
+def test_another_upload_repairs_all_datasets_with_the_same_content(
     workshop: Workshop, content: bytes, how: str, name: str
 ) -> None:
-    """Instead of sharing what is damaged, they all get what was read now, and the damaged copy goes."""
+    """All datasets use the content of the new upload, and the damaged copy is removed."""
     first, second = upload(workshop, content), upload(workshop, content)
     damaged_key = key_of(first)
     assert damaged_key == second.data_key
@@ -153,8 +153,8 @@ def test_good_bytes_sent_again_heal_all_datasets_that_share_them(
     assert workshop.train(first.id).status == "succeeded"
 
 
-def test_what_is_shared_goes_with_its_checksums(workshop: Workshop, content: bytes) -> None:
-    """Deleted datasets leave nothing on record that would be missing."""
+def test_checksums_are_deleted_with_their_artifacts(workshop: Workshop, content: bytes) -> None:
+    """Deleted datasets leave no records of artifacts."""
     dataset = upload(workshop, content)
     with workshop.store.begin() as tx:
         assert len(list(tx.artifacts.under(data_folder(key_of(dataset))))) == 3
@@ -162,8 +162,8 @@ def test_what_is_shared_goes_with_its_checksums(workshop: Workshop, content: byt
         assert list(tx.artifacts.under("data/")) == []
 
 
-def test_a_file_from_before_checksums_gets_one_when_it_is_read(workshop: Workshop) -> None:
-    """From then on it is verified like any other."""
+def test_a_file_without_a_checksum_gets_one_when_it_is_read(workshop: Workshop) -> None:
+    """After the first use, the file is verified like any other."""
     dataset_id = workshop.add(SMALL, "old")
     assert workshop.train(dataset_id).status == "succeeded"
     alter(workshop.store, "data/old/data.parquet")
@@ -172,8 +172,8 @@ def test_a_file_from_before_checksums_gets_one_when_it_is_read(workshop: Worksho
 
 
 @pytest.mark.long
-def test_a_model_imported_again_heals_its_copies(workshop: Workshop, content: bytes) -> None:
-    """The same text under another name, or the same one."""
+def test_another_import_of_a_model_repairs_its_copies(workshop: Workshop, content: bytes) -> None:
+    """An import of the same text with another name replaces the damaged copy."""
     dataset = upload(workshop, content)
     model_id = workshop.trained(dataset.id)["model_id"]
     good = alter(workshop.store, model_key(model_id))
@@ -188,7 +188,7 @@ def test_a_model_imported_again_heals_its_copies(workshop: Workshop, content: by
 
 @pytest.mark.long
 def test_a_model_altered_before_its_import_is_refused(workshop: Workshop, content: bytes) -> None:
-    """What is stored under a checksum has that checksum."""
+    """An upload whose content does not match its checksum is refused."""
     dataset = upload(workshop, content)
     good = workshop.store.artifacts.read_bytes(model_key(workshop.trained(dataset.id)["model_id"]))
     altered = good + b"\n"

@@ -1,4 +1,4 @@
-"""The files of a dataset, read by the workers of a Dask cluster."""
+"""Reading the files of a dataset on the workers of a Dask cluster."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ from worker.job.part_reading import LocalReader, OnFraction, PartTask
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("ranks")]
 
-N_ROWS = 60_000  # of a text that takes seconds to read
+N_ROWS = 60_000  # rows of a text file that takes seconds to read
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def root(dask_root: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def cluster(request: pytest.FixtureRequest, tmp_path: Path, dask_root: Path) -> Iterator[DaskCluster]:
-    """The shared cluster; a cluster of the test's own where it is to be lost, as a parameter asks."""
+    """The shared cluster, or a separate cluster if the parameter is true."""
     if not getattr(request, "param", False):
         yield request.getfixturevalue("dask_cluster")
         return
@@ -54,7 +54,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path, dask_root: Path) -> 
 
 @pytest.fixture
 def client(cluster: DaskCluster) -> Iterator[Any]:
-    """A client of the cluster, whose workers are there."""
+    """A client of the cluster after its workers have connected."""
     with cluster_client(DaskSettings.model_validate(cluster.settings)) as client:
         client.wait_for_workers(2, timeout=20)
         yield client
@@ -90,25 +90,25 @@ def read(reader: DaskReader | LocalReader, tasks: Sequence[PartTask], on_fractio
 
 
 def nothing(*_: Any) -> None:
-    """Take what is told."""
+    """Ignore the arguments."""
 
 
 def rows_of(parts: Sequence[Part]) -> list[tuple[str, str, bytes]]:
-    """Return what a part must have in common with another one, and its rows."""
+    """Return the file name, checksum and rows of each part."""
     return [(part.file, part.sha256, part.rows.tobytes()) for part in parts]
 
 
-def test_dask_workers_read_as_the_process_itself_does(client: Any, root: Path) -> None:
-    """The same rows, and progress up to the end of each file."""
+def test_dask_workers_read_like_the_local_process(client: Any, root: Path) -> None:
+    """Dask workers return the rows of a local reader, and report progress up to the end of each file."""
     tasks = tasks_of(root, "clicks/parts", OPTIONS)
-    told: list[tuple[int, float]] = []
-    parts = read(DaskReader(client, nothing), tasks, lambda *one: told.append(one))
+    reported: list[tuple[int, float]] = []
+    parts = read(DaskReader(client, nothing), tasks, lambda *one: reported.append(one))
     assert rows_of(parts) == rows_of(read(LocalReader(DataFiles([root], 1.0), 1), tasks, nothing))
-    assert {place for place, fraction in told if fraction == 1} == {0, 1, 2, 3}
+    assert {place for place, fraction in reported if fraction == 1} == {0, 1, 2, 3}
 
 
 def test_a_file_that_cannot_be_read_is_named(client: Any, root: Path) -> None:
-    """With its row and column, as where it is read here."""
+    """The error has the row and column, like that of a local reader."""
     path = root / "clicks" / "parts" / "part-2.parquet"
     table = pq.read_table(path)
     tasks = tasks_of(root, "clicks/parts", OPTIONS)
@@ -123,7 +123,7 @@ def test_a_file_that_cannot_be_read_is_named(client: Any, root: Path) -> None:
 
 
 def busy_worker(client: Any) -> int | None:
-    """Return the process of a worker that reads a file; None while none does."""
+    """Return the process id of a worker that reads a file, None if no worker does."""
     busy = [address for address, keys in client.processing().items() if keys]
     if not busy:
         return None
@@ -132,13 +132,13 @@ def busy_worker(client: Any) -> int | None:
 
 
 def executed(client: Any) -> dict[str, int]:
-    """Return how many tasks each worker has executed."""
+    """Return the number of tasks that each worker has executed."""
     counts: dict[str, int] = client.run(lambda dask_worker: dask_worker.state.executed_count)
     return counts
 
 
 def occupied(client: Any) -> dict[str, int]:
-    """Return how many tasks hold a thread of each worker, cancelled ones included."""
+    """Return the number of tasks that occupy a thread of each worker, including cancelled ones."""
     counts: dict[str, int] = client.run(lambda dask_worker: len(dask_worker.state.all_running_tasks))
     return counts
 
@@ -146,11 +146,11 @@ def occupied(client: Any) -> dict[str, int]:
 def test_four_files_through_two_workers_are_the_whole(
     cluster: DaskCluster, client: Any, root: Path, store: Store, settings: WorkerSettings
 ) -> None:
-    """The stored bytes, statistics and findings are those of one file with all rows."""
+    """The stored bytes, statistics and findings equal those of one file with all rows."""
     alone = Corpus(root, store, settings)
     distributed = Corpus(root, store, settings.model_copy(update=cluster.settings))
     source = distributed.source("clicks/parts")
-    wait_for(lambda: not any(occupied(client).values()))  # cancelled tasks of tests before run to their end
+    wait_for(lambda: not any(occupied(client).values()))  # cancelled tasks of earlier tests may still run
     before = executed(client)
     parts = distributed.ingest(source)
     counts = [count - before[worker] for worker, count in executed(client).items()]
@@ -165,7 +165,7 @@ def test_four_files_through_two_workers_are_the_whole(
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", [True], indirect=True, ids=["own"])
 def test_the_file_of_a_killed_worker_is_read_again(client: Any, root: Path) -> None:
-    """By another one; nothing of the result differs."""
+    """Another worker reads the file, and the result is the same."""
     tasks = slow_tasks(root)
     killed: list[int] = []
 
@@ -182,7 +182,7 @@ def test_the_file_of_a_killed_worker_is_read_again(client: Any, root: Path) -> N
 
 @pytest.mark.slow
 def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
-    """Before all files are read, and the workers stop as well."""
+    """The reading ends before all files are read, and the workers stop as well."""
     tasks = slow_tasks(root, count=6)
     cancelled: list[int] = []
     taken: list[int] = []
@@ -204,7 +204,7 @@ def test_a_cancelled_job_ends_the_reading(client: Any, root: Path) -> None:
 @pytest.mark.parametrize("cluster", [True], indirect=True, ids=["own"])
 @pytest.mark.parametrize("lost", ["scheduler killed", "scheduler stopped", "workers killed"])
 def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root: Path, lost: str) -> None:
-    """The job is then tried again."""
+    """The reader raises a transient error, after which the job is retried."""
     tasks = slow_tasks(root)
 
     def lose(*_: Any) -> None:
@@ -219,10 +219,10 @@ def test_a_lost_cluster_ends_the_reading(cluster: DaskCluster, client: Any, root
         read(DaskReader(client, nothing, patience_seconds=2.0), tasks, lose)
 
 
-def test_a_cluster_that_is_not_there_fails_the_last_attempt(
+def test_an_unavailable_cluster_fails_the_last_attempt(
     tmp_path: Path, store: Store, settings: WorkerSettings
 ) -> None:
-    """With the reason; the attempts before are put off."""
+    """After the last attempt, the job fails with the reason."""
     write_parts(tmp_path / "corpora" / "clicks", judged_table())
     nowhere = {"dask_scheduler": f"tcp://127.0.0.1:{free_port()}", "attempts": 1}
     corpus = Corpus(tmp_path / "corpora", store, settings.model_copy(update=nowhere))

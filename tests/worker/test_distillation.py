@@ -81,6 +81,15 @@ def test_a_teacher_of_other_features_is_refused(workshop: Workshop, dataset_id: 
     assert "web:1" in problem["detail"]
 
 
+def test_a_feature_of_the_teacher_that_the_data_lack_is_reported(workshop: Workshop, dataset_id: str) -> None:
+    """The finding is on the training data."""
+    narrow = workshop.add(synthetic_dataset(20, seed=2, documents_per_query=5, n_features=3), "narrow")
+    job = workshop.train(narrow, **STUDENT)
+    assert job.status == "succeeded", job.problem
+    (finding,) = [each for each in job.findings or () if each["code"] == "features-absent"]
+    assert (finding["role"], finding["examples"]) == ("train", ["f4"])
+
+
 def test_distillation_is_reproduced(workshop: Workshop, dataset_id: str) -> None:
     """The teacher belongs to what decides the bytes."""
     result = workshop.trained(dataset_id, **STUDENT)

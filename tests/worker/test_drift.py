@@ -1,4 +1,4 @@
-"""Drift jobs on requests that the API stored: shifts found, none where there is none."""
+"""Drift jobs on stored requests: they find shifts, and report no drift without a shift."""
 
 import gzip
 import hashlib
@@ -33,12 +33,12 @@ Json = dict[str, Any]
 
 
 def judged(seed: int, queries: int = 120) -> RankingDataset:
-    """Draw queries of one population."""
+    """Return queries sampled from one population."""
     return synthetic_dataset(queries, seed=seed, polynomial_seed=1, documents_per_query=8, n_features=4)
 
 
 def shifted(dataset: RankingDataset, by: float) -> RankingDataset:
-    """Add to the first feature."""
+    """Return the dataset with a shifted first feature."""
     features = np.array(dataset.features)
     features[:, 0] += by * np.std(features[:, 0])
     return dataset.with_features(features, dataset.feature_names, dataset.categories)
@@ -79,14 +79,14 @@ class Traffic:
         uploads.close()
 
     def look(self, **asked: Any) -> Job:
-        """Carry out a drift job."""
+        """Run a drift job and return it."""
         request = DriftRequest.model_validate({"kind": "drift", "model": "web:1", **asked})
         with self.store.begin() as tx:
             job = tx.enqueue(drift(tx, request))
-        return self.workshop.carry_out(job.id)
+        return self.workshop.run_queued(job.id)
 
     def report(self, **asked: Any) -> DriftReport:
-        """Carry out a drift job, which must succeed, and return its report."""
+        """Run a drift job, which must succeed, and return its report."""
         job = self.look(**asked)
         assert job.status == "succeeded", job.problem
         with self.store.read() as tx:
@@ -98,7 +98,7 @@ def _line(model: Model, dataset: RankingDataset, start: int, stop: int, query_id
     for column, name in enumerate(dataset.feature_names):
         if name in dataset.categories:
             rows[:, column] = dataset.categories[name].texts(dataset.features[start:stop, column])
-    rows[rows != rows] = None  # NaN alone differs from itself
+    rows[rows != rows] = None  # only NaN differs from itself
     documents = [{"id": str(i), "features": row, "score": 0.0} for i, row in enumerate(rows.tolist())]
     return json.dumps(
         {
@@ -112,7 +112,7 @@ def _line(model: Model, dataset: RankingDataset, start: int, stop: int, query_id
 
 @pytest.fixture
 def traffic(workshop: Workshop) -> Traffic:
-    """A model, and no requests yet."""
+    """A model without requests."""
     return Traffic(workshop)
 
 
@@ -122,7 +122,7 @@ def by_name(comparison: Json) -> dict[str, Json]:
 
 
 def test_a_shift_is_found_with_its_feature(traffic: Traffic) -> None:
-    """Beside the training data and the week before; an event tells of it."""
+    """Comparisons with the training data and the previous period find the shift, and there is an event."""
     traffic.send(judged(2), timedelta(days=10))
     traffic.send(shifted(judged(3), 2.0))
     report = traffic.report()
@@ -147,7 +147,7 @@ def test_a_shift_is_found_with_its_feature(traffic: Traffic) -> None:
 
 @contextmanager
 def _served(settings: ApiSettings) -> Iterator[TestClient]:
-    """Serve the API in this process, whose log stays as it was."""
+    """Serve the API in this process, and restore the log handlers afterwards."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     with TestClient(create_app(settings), base_url="http://127.0.0.1") as client:
@@ -170,7 +170,7 @@ def as_table(dataset: RankingDataset) -> dict[str, Any]:
 
 
 def as_tensors(dataset: RankingDataset) -> list[dict[str, Any]]:
-    """Return an inference request of each query."""
+    """Return an inference request for each query."""
     parts = np.split(np.asarray(dataset.features), dataset.query_boundaries[1:-1])
     return [
         {"inputs": [{"name": "x", "shape": part.shape, "datatype": "FP32", "data": part.ravel().tolist()}]}
@@ -180,10 +180,10 @@ def as_tensors(dataset: RankingDataset) -> list[dict[str, Any]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("form", "n_requests"), [("table", 1), ("tensors", 60)])
-def test_what_came_as_tables_and_tensors_is_looked_at(
+def test_requests_as_tables_and_tensors_are_compared(
     traffic: Traffic, places: Places, form: str, n_requests: int
 ) -> None:
-    """Through the API: no drift in queries like the training data, and the shifted feature of others."""
+    """Through the API, queries like the training data have no drift, and shifted queries have drift."""
     settings = ApiSettings(
         **places, broker_url="redis://127.0.0.1:1/0", score_log_share=1, scores_per_second=0
     )
@@ -205,7 +205,7 @@ def test_what_came_as_tables_and_tensors_is_looked_at(
 
 
 def test_resampled_queries_are_no_drift(traffic: Traffic) -> None:
-    """Other queries of the same population, and no event."""
+    """Other queries of the same population have no drift and cause no event."""
     traffic.send(judged(2), timedelta(days=10))
     traffic.send(judged(3))
     report = traffic.report()
@@ -217,7 +217,7 @@ def test_resampled_queries_are_no_drift(traffic: Traffic) -> None:
 
 
 def test_a_query_counts_once_by_its_latest_request(traffic: Traffic) -> None:
-    """Else a query that many ask would be taken for many queries; without ids that name them all count."""
+    """Only the latest request of a query id counts, except with `queries_by="request"`."""
     traffic.send(shifted(judged(3), 5.0), timedelta(hours=3))
     traffic.send(judged(3), timedelta(hours=2))
     report = traffic.report(compare_with_previous=False)
@@ -226,8 +226,8 @@ def test_a_query_counts_once_by_its_latest_request(traffic: Traffic) -> None:
     assert (apart.requests, apart.queries, apart.verdict) == (240, 240, "drift")
 
 
-def test_too_few_queries_tell_nothing_and_the_report_says_why(traffic: Traffic) -> None:
-    """Where many requests share few ids it names the way out."""
+def test_too_few_queries_are_not_compared(traffic: Traffic) -> None:
+    """The sentence has the number of queries, and names `queries_by` if requests share their ids."""
     assert "0 now" in traffic.report().sentence
     data = shifted(judged(3), 9.0)
     traffic.send(data, query_ids=["q"] * data.n_queries)
@@ -238,8 +238,8 @@ def test_too_few_queries_tell_nothing_and_the_report_says_why(traffic: Traffic) 
     assert report.comparisons[0]["scores"] is None
 
 
-def test_requests_to_other_versions_and_models_are_told_apart(traffic: Traffic) -> None:
-    """Versions with the same features count; other names do not, nor another time."""
+def test_only_requests_to_the_model_in_the_period_count(traffic: Traffic) -> None:
+    """Requests to other versions with the same features count; requests to other models do not."""
     traffic.workshop.trained(traffic.dataset_id)
     other = judged(2)
     traffic.workshop.train(traffic.dataset_id, model_name="other")
@@ -253,7 +253,7 @@ def test_requests_to_other_versions_and_models_are_told_apart(traffic: Traffic) 
 
 
 def test_categories_and_missing_values_are_compared(workshop: Workshop) -> None:
-    """As texts in the requests, which the codes of the model name."""
+    """Categories are texts in requests, which are compared by the categories of the model."""
     data = judged(1)
 
     def coloured(dataset: RankingDataset, shares: Sequence[float], missing: float) -> RankingDataset:
@@ -276,7 +276,7 @@ def test_categories_and_missing_values_are_compared(workshop: Workshop) -> None:
 
 
 def test_scores_are_compared_with_those_on_the_validation_data(workshop: Workshop) -> None:
-    """Where the model has a dataset of these; a name of another dataset comes instead of both."""
+    """Scores are compared with those on the validation dataset, unless the job names another dataset."""
     validation = workshop.add(judged(7), "validation")
     traffic = Traffic.__new__(Traffic)
     traffic.workshop, traffic.store = workshop, workshop.store
@@ -292,7 +292,7 @@ def test_scores_are_compared_with_those_on_the_validation_data(workshop: Worksho
 
 @pytest.mark.long
 def test_scores_that_are_not_compared_are_mentioned(workshop: Workshop) -> None:
-    """Few validation queries leave the scores out; the report says so, and how to compare them."""
+    """With few validation queries, scores are not compared; the report has the reason and a solution."""
     traffic = Traffic(workshop)
     few = workshop.add(judged(7, queries=10), "few")
     workshop.trained(traffic.dataset_id, validation={"dataset_id": few})
@@ -308,7 +308,7 @@ def test_scores_that_are_not_compared_are_mentioned(workshop: Workshop) -> None:
 
 
 def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
-    """The oldest go, with their artifacts."""
+    """The oldest requests are deleted with their artifacts."""
     now, written = datetime.now(UTC), list[str]()
     for hour in range(4):
         uploads = SampleWriter(store, 200, 0.01)
@@ -333,12 +333,12 @@ def test_stored_requests_keep_to_their_bytes(store: Store) -> None:
 
 
 def test_stored_requests_are_verified_before_they_are_compared(workshop: Workshop) -> None:
-    """By the checksum of their writing; those of before checksums get theirs when they are read."""
+    """Stored requests without a checksum get one when they are read; altered ones fail the job."""
     traffic = Traffic(workshop)
     traffic.send(judged(2))
     store = traffic.store
     with store.read() as tx:
-        written = next(iter(tx.artifacts.under("scored")))  # of one part, or of two where a second passed
+        written = next(iter(tx.artifacts.under("scored")))  # there is one part, or two after a second
     content = store.artifacts.read_bytes(written.key)
     assert written.sha256 == hashlib.sha256(content).hexdigest()
     with store.begin() as tx:

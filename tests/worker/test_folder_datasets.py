@@ -1,4 +1,4 @@
-"""Datasets that a worker reads where their files are."""
+"""Datasets of files in data roots, which a worker reads in place."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +28,7 @@ class Disk:
     settings: WorkerSettings
 
     def ingest(self, source: dict[str, Any], content: str | None = None) -> Dataset:
-        """Record a dataset of a source, perhaps of an upload, carry out its job and return it."""
+        """Add a dataset with this source, and content if given; run its job and return the dataset."""
         with self.store.begin() as tx:
             dataset_id = tx.datasets.add("d", source).id
             job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
@@ -60,7 +60,7 @@ def disk(store: Store, settings: WorkerSettings, tmp_path: Path) -> Disk:
 
 
 def test_a_file_is_read_in_place(disk: Disk) -> None:
-    """It becomes a ready dataset of its format, and stays as it is; nothing is copied as an upload."""
+    """The dataset becomes ready; the file is unchanged, and is not copied as an upload."""
     dataset = disk.read("web/Fold1")
     assert dataset.status == "ready", dataset.problem
     assert dataset.statistics is not None
@@ -71,7 +71,7 @@ def test_a_file_is_read_in_place(disk: Disk) -> None:
 
 
 def test_the_same_bytes_are_one_content(disk: Disk) -> None:
-    """Uploaded or read in place, from whichever folder: they are stored once."""
+    """Content is stored once, whether uploaded or read in place from any folder."""
     uploaded = disk.ingest({"kind": "upload", "filename": "t", "format": "auto"}, TEXT)
     (disk.root / "copy").mkdir()
     (disk.root / "copy" / "train.txt").write_text(TEXT)
@@ -80,8 +80,8 @@ def test_the_same_bytes_are_one_content(disk: Disk) -> None:
         assert (dataset.digest, dataset.data_key) == (uploaded.digest, uploaded.data_key)
 
 
-def test_a_file_that_is_gone_or_outside_makes_an_invalid_dataset(disk: Disk, tmp_path: Path) -> None:
-    """The worker checks again; what the API saw may have been exchanged, or its disk is another one."""
+def test_a_missing_or_outside_file_makes_the_dataset_invalid(disk: Disk, tmp_path: Path) -> None:
+    """The worker repeats the checks of the API, since files may change and its disk may be another one."""
     (tmp_path / "train.txt").write_text(TEXT)
     (disk.root / "out").symlink_to(tmp_path)
     for folder in ("none", "out", "..", str(tmp_path), "web"):
@@ -94,7 +94,7 @@ def test_a_file_that_is_gone_or_outside_makes_an_invalid_dataset(disk: Disk, tmp
 
 
 def test_mistakes_have_their_place(disk: Disk) -> None:
-    """As in an upload: the file, the line and the text."""
+    """The problem has the file and the line, as for an upload."""
     (disk.root / "web" / "Fold1" / "train.txt").write_text("1 qid:1 1:2\n0 qid:1 1:?\n")
     problem = disk.read("web/Fold1").problem
     assert problem is not None
@@ -104,7 +104,7 @@ def test_mistakes_have_their_place(disk: Disk) -> None:
 
 @pytest.mark.parametrize("moment", ["before", "while"])
 def test_a_file_that_changes_is_refused(disk: Disk, moment: str) -> None:
-    """Between the checksum and the reading, or during it: what was read is then of no known content."""
+    """A file must not change between the checksum and the end of the reading."""
     path = disk.root / "web" / "Fold1" / "train.txt"
     with disk.store.begin() as tx:
         row = tx.datasets.add("d", source_of("web/Fold1"))
@@ -123,7 +123,7 @@ def test_a_file_that_changes_is_refused(disk: Disk, moment: str) -> None:
 
 
 def test_a_file_that_was_replaced_is_refused(disk: Disk) -> None:
-    """A new file of the old name is another version, whatever its size."""
+    """A new file with the same name and size is another version."""
     path = disk.root / "web" / "Fold1" / "train.txt"
     with disk.store.begin() as tx:
         row = tx.datasets.add("d", source_of("web/Fold1"))

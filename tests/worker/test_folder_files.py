@@ -1,4 +1,4 @@
-"""Datasets of several files that workers read where they are."""
+"""Datasets of several files in data roots, which workers read in place."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ N_PARTS = 4
 
 
 def judged_table(n_rows: int = 400) -> pa.Table:
-    """Return rows of 40 queries, of which some end one quarter of the rows and begin the next."""
+    """Return rows of 40 queries, some of which cross the boundaries of quarters."""
     random = np.random.default_rng(1)
     queries = [f"q{query}" for query in np.sort(random.integers(0, 40, n_rows))]
     return pa.table(
@@ -39,7 +39,7 @@ def judged_table(n_rows: int = 400) -> pa.Table:
 
 
 def write_parts(folder: Path, whole: pa.Table) -> list[Path]:
-    """Write a whole table, and its four parts in a folder of their own."""
+    """Write a whole table, and its four parts in a separate folder."""
     (folder / "parts").mkdir(parents=True)
     pq.write_table(whole, folder / "whole.parquet")
     paths = [folder / "parts" / f"part-{number}.parquet" for number in range(N_PARTS)]
@@ -73,17 +73,17 @@ class Corpus:
         return {**source, "format": "auto", "options": options or OPTIONS}
 
     def ingest(self, source: dict[str, Any]) -> Dataset:
-        """Record a dataset of a source, carry out its job and return it."""
+        """Add a dataset with this source, run its job and return the dataset."""
         with self.store.begin() as tx:
             dataset_id = tx.datasets.add("d", source).id
             job = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id])
             tx.datasets.attach_job(dataset_id, job.id)
-        self.workshop.carry_out(job.id)
+        self.workshop.run_queued(job.id)
         with self.store.read() as tx:
             return tx.datasets.get(dataset_id)
 
     def stored(self, dataset: Dataset) -> list[bytes]:
-        """Return the bytes that are stored of a dataset."""
+        """Return the stored files of a dataset."""
         assert dataset.status == "ready", dataset.problem
         key = dataset.data_key
         assert key is not None
@@ -98,14 +98,14 @@ def corpus(store: Store, settings: WorkerSettings, tmp_path: Path) -> Corpus:
 
 
 def assert_equals_whole(corpus: Corpus, parts: Dataset, whole: Dataset) -> None:
-    """Assert that nothing stored of two datasets differs but their digests, which are of different files."""
+    """Assert that two datasets are stored alike, except for their digests, which depend on the files."""
     assert corpus.stored(parts) == corpus.stored(whole)
     assert (parts.statistics, parts.findings) == (whole.statistics, whole.findings)
     assert parts.digest != whole.digest
 
 
-def test_four_files_are_the_whole(corpus: Corpus) -> None:
-    """The stored bytes, statistics and findings are those of one file with all rows."""
+def test_four_files_equal_the_whole(corpus: Corpus) -> None:
+    """The stored bytes, statistics and findings equal those of one file with all rows."""
     parts = corpus.ingest(corpus.source("clicks/parts"))
     whole = corpus.ingest(corpus.source("clicks", "whole.parquet"))
     assert_equals_whole(corpus, parts, whole)
@@ -114,7 +114,7 @@ def test_four_files_are_the_whole(corpus: Corpus) -> None:
 
 
 def test_one_file_has_the_digest_of_its_upload(corpus: Corpus) -> None:
-    """A pattern that matches one file is another way to say its name."""
+    """A pattern that matches one file yields the same dataset as the name of the file."""
     source = corpus.source("clicks", "whole.parquet")
     single = {"kind": "folder", "folder": "clicks", "filename": "whole.parquet", "format": "auto"}
     by_name = corpus.ingest({**single, "options": OPTIONS})
@@ -122,7 +122,7 @@ def test_one_file_has_the_digest_of_its_upload(corpus: Corpus) -> None:
 
 
 def test_the_same_files_are_one_content(corpus: Corpus) -> None:
-    """Their names do not matter, their order does."""
+    """The digest depends on the order of the files, but not on their names."""
     first = corpus.ingest(corpus.source("clicks/parts"))
     source = corpus.source("clicks/parts")
     renamed = Path(corpus.root) / "clicks" / "renamed"
@@ -134,8 +134,8 @@ def test_the_same_files_are_one_content(corpus: Corpus) -> None:
     assert corpus.ingest(source).digest != first.digest
 
 
-def test_a_file_that_is_gone_is_named(corpus: Corpus) -> None:
-    """The files are those that the request found."""
+def test_a_missing_file_is_named(corpus: Corpus) -> None:
+    """A file that the request listed and that was deleted is named in the problem."""
     source = corpus.source("clicks/parts")
     (Path(corpus.root) / "clicks" / "parts" / "part-2.parquet").unlink()
     problem = corpus.ingest(source).problem
@@ -143,8 +143,8 @@ def test_a_file_that_is_gone_is_named(corpus: Corpus) -> None:
     assert "part-2.parquet: expected a file below RANKERY_DATA_ROOTS" in problem["detail"]
 
 
-def test_a_file_that_cannot_be_understood_is_named(corpus: Corpus) -> None:
-    """With the row and the column."""
+def test_an_invalid_file_is_named(corpus: Corpus) -> None:
+    """The problem has the file, the row and the column."""
     path = Path(corpus.root) / "clicks" / "parts" / "part-1.parquet"
     table = pq.read_table(path)
     labels = [1.0] * 7 + [float("inf")] + [1.0] * (len(table) - 8)
@@ -157,8 +157,8 @@ def test_a_file_that_cannot_be_understood_is_named(corpus: Corpus) -> None:
 
 
 @pytest.mark.long
-def test_reading_tells_how_far_it_is_and_can_be_cancelled(corpus: Corpus) -> None:
-    """Percents rise over all files, and a request to stop ends the reading."""
+def test_reading_reports_progress_and_can_be_cancelled(corpus: Corpus) -> None:
+    """The percentage increases over all files, and a cancellation ends the reading."""
     folder = Path(corpus.root) / "large"
     folder.mkdir()
     values = np.random.default_rng(0).random((60_000, 50), np.float32)
@@ -171,7 +171,7 @@ def test_reading_tells_how_far_it_is_and_can_be_cancelled(corpus: Corpus) -> Non
         dataset_id = tx.datasets.add("d", source).id
         job_id = tx.jobs.add("ingest", {"dataset_id": dataset_id}, [dataset_id]).id
         tx.datasets.attach_job(dataset_id, job_id)
-    thread = threading.Thread(target=corpus.workshop.carry_out, args=(job_id,))
+    thread = threading.Thread(target=corpus.workshop.run_queued, args=(job_id,))
     thread.start()
     seen: list[dict[str, Any]] = []
     while thread.is_alive() and len({progress["iteration"] for progress in seen}) < 3:
@@ -211,13 +211,13 @@ class TestBuckets:
         return Corpus(bucket, store, settings)
 
     def test_four_objects_are_the_whole(self, corpus: Corpus, bucket: str) -> None:
-        """As files on the disk are."""
+        """The stored bytes, statistics and findings equal those of one object with all rows."""
         parts = corpus.ingest(corpus.source(f"{bucket}/clicks/parts"))
         whole = corpus.ingest(corpus.source(f"{bucket}/clicks", "whole.parquet"))
         assert_equals_whole(corpus, parts, whole)
 
     def test_an_object_that_is_gone_is_named(self, corpus: Corpus, bucket: str) -> None:
-        """The objects are those that the request found."""
+        """An object that the request listed and that was deleted is named in the problem."""
         source = corpus.source(f"{bucket}/clicks/parts")
         fsspec.filesystem("s3", skip_instance_cache=True).rm(f"{bucket}/clicks/parts/part-3.parquet")
         problem = corpus.ingest(source).problem
@@ -225,7 +225,7 @@ class TestBuckets:
         assert "part-3.parquet: expected an object below RANKERY_DATA_ROOTS" in problem["detail"]
 
     def test_nothing_outside_the_roots_is_read(self, corpus: Corpus, bucket: str) -> None:
-        """A worker whose setting lacks the bucket refuses it, whatever the API recorded."""
+        """A worker without the bucket in its data roots refuses the source that the API recorded."""
         source = corpus.source(f"{bucket}/clicks/parts")
         corpus.workshop.settings.data_roots.clear()
         dataset = corpus.ingest(source)

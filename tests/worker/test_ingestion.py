@@ -1,4 +1,4 @@
-"""From an upload to a dataset that is ready, or to nothing but what is wrong with it."""
+"""Ingestion of uploads: the dataset becomes ready, or invalid with a problem."""
 
 import json
 import threading
@@ -37,13 +37,13 @@ BAD_TEXT = "1 qid:1 1:2\n0 qid:1 1:?\n0 qid:1 2:!\n"
 
 @dataclass(frozen=True)
 class Uploads:
-    """Sends uploads to a store, and carries out their jobs in this process."""
+    """Send uploads to a store, and run their jobs in this process."""
 
     store: Store
     settings: WorkerSettings
 
     def send(self, content: bytes | str, sizes: str | None = None, **source: Any) -> tuple[str, str]:
-        """Store what was sent and queue its ingestion; return the ids of dataset and job."""
+        """Store the content and queue its ingestion; return the ids of dataset and job."""
         content = content.encode() if isinstance(content, str) else content
         dataset_id = new_id("ds_")
         self.store.artifacts.write_bytes(upload_key(dataset_id), content)
@@ -58,7 +58,7 @@ class Uploads:
         return dataset_id, job.id
 
     def ingest(self, content: bytes | str, sizes: str | None = None, **source: Any) -> Dataset:
-        """Send an upload, carry out its job and return what became of it."""
+        """Send an upload, run its job and return the dataset."""
         dataset_id, _ = self.send(content, sizes, **source)
         run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
         return self.dataset(dataset_id)
@@ -73,30 +73,30 @@ class Uploads:
         return self.dataset(dataset_id)
 
     def labels(self, dataset: Dataset) -> Any:
-        """Return the labels that are stored for a dataset."""
+        """Return the stored labels of a dataset."""
         assert dataset.data_key is not None, dataset.problem
         with self.store.artifacts.local(dataset.data_key) as path:
             return read_parquet(path).labels
 
     def dataset(self, dataset_id: str) -> Dataset:
-        """Return a dataset as it is now."""
+        """Return the current state of a dataset."""
         with self.store.read() as tx:
             return tx.datasets.get(dataset_id)
 
     def job(self, job_id: str) -> Job:
-        """Return a job as it is now."""
+        """Return the current state of a job."""
         with self.store.read() as tx:
             return tx.jobs.get(job_id)
 
     def claim(self, job_id: str) -> JobRun:
-        """Claim a job without carrying it out."""
+        """Claim a job without running it."""
         run = JobRun.claim_next(self.store, self.settings, RUNNERS, "w1")
         assert run is not None
         return run
 
     @property
     def artifacts(self) -> list[str]:
-        """All artifacts there are, and empty folders."""
+        """The keys of all artifacts and of empty folders."""
         return [key for key in artifact_keys(self.settings.storage_url) if key not in ("datasets", "data")]
 
 
@@ -107,7 +107,7 @@ def uploads(store: Store, settings: WorkerSettings) -> Uploads:
 
 
 def test_an_upload_becomes_a_ready_dataset(uploads: Uploads, store: Store) -> None:
-    """Its Parquet, its index of queries and its feature profiles are stored; what was sent is gone."""
+    """The Parquet file, query index and feature profiles are stored, and the upload is deleted."""
     dataset = uploads.ingest(TEXT)
     assert dataset.status == "ready"
     assert dataset.statistics is not None
@@ -126,7 +126,7 @@ def test_an_upload_becomes_a_ready_dataset(uploads: Uploads, store: Store) -> No
 
 
 def test_synthetic_data_is_made_by_its_parameters(uploads: Uploads) -> None:
-    """Either generator gets what the source says, and other parameters are another content."""
+    """Both generators get the parameters of the source, and other parameters yield other content."""
     shape = {"queries": 3, "seed": 1, "polynomial_seed": 2, "documents_per_query": 8, "features": 4}
     dense = uploads.make(**shape, noise=0.5, gains=[0, 3, 7, 15, 31])
     sparse = uploads.make(**shape, generator="sparse", relevant_per_query=3)
@@ -137,22 +137,22 @@ def test_synthetic_data_is_made_by_its_parameters(uploads: Uploads) -> None:
 
 
 def test_findings_come_with_the_dataset(uploads: Uploads) -> None:
-    """What the doctor says, and what the reader learnt on the way, are kept."""
+    """The dataset has the findings of the data doctor and of the reader."""
     dataset = uploads.ingest("1 qid:1 1:1\n1 qid:2 1:2\n0 qid:1 1:3\n")
     assert dataset.findings is not None
     assert "scattered-queries" in {finding["code"] for finding in dataset.findings}
     assert all(finding["severity"] in ("info", "warning", "error") for finding in dataset.findings)
 
 
-def test_a_file_shaped_like_a_corpus_is_no_corpus(uploads: Uploads) -> None:
-    """A small file with the 136 features of MSLR-WEB30K is stored with the finding that it is not that."""
+def test_a_file_with_the_features_of_a_corpus_has_a_finding(uploads: Uploads) -> None:
+    """A small file with the 136 features of MSLR-WEB30K has a finding that it is not this corpus."""
     dataset = uploads.ingest("2 qid:1 1:1 136:3\n0 qid:1 1:2 136:1\n")
     assert dataset.findings is not None
     assert "corpus-not-as-printed" in {finding["code"] for finding in dataset.findings}
 
 
 def test_the_options_of_the_upload_are_followed(uploads: Uploads) -> None:
-    """Names of features, and what to do about scattered queries, say."""
+    """The options include feature names and the handling of scattered queries."""
     named = uploads.ingest(TEXT, options={"feature_names": {"1": "bm25"}})
     assert named.data_key is not None
     with uploads.store.artifacts.local(named.data_key) as path:
@@ -164,7 +164,7 @@ def test_the_options_of_the_upload_are_followed(uploads: Uploads) -> None:
 
 
 def test_a_side_file_gives_the_queries(uploads: Uploads) -> None:
-    """LightGBM keeps the sizes of queries in a file of their own."""
+    """LightGBM keeps query sizes in a separate file."""
     dataset = uploads.ingest("1 0:2\n0 0:1\n2 0:3\n", sizes="2\n1\n")
     assert dataset.statistics is not None
     assert dataset.statistics["queries"] == 2
@@ -175,8 +175,8 @@ def test_a_side_file_gives_the_queries(uploads: Uploads) -> None:
     assert not [key for key in uploads.artifacts if key.startswith("datasets")]
 
 
-def test_a_synthetic_dataset_is_made(uploads: Uploads) -> None:
-    """Nothing is sent, so nothing has to go; the same one is made once."""
+def test_a_synthetic_dataset_is_generated(uploads: Uploads) -> None:
+    """Two datasets with the same parameters share their stored content."""
     source = {"kind": "synthetic", "queries": 5, "seed": 1, "polynomial_seed": 2}
     keys = set()
     for _ in range(2):
@@ -191,7 +191,7 @@ def test_a_synthetic_dataset_is_made(uploads: Uploads) -> None:
 
 
 def test_the_same_content_is_stored_once(uploads: Uploads) -> None:
-    """The second upload is ready by what the first one stored, without being read, and deleted with it."""
+    """The second upload shares the stored content of the first; it is deleted with the last dataset."""
     first = uploads.ingest(TEXT)
     before = uploads.artifacts
     dataset_id, job_id = uploads.send(TEXT)
@@ -211,7 +211,7 @@ def test_the_same_content_is_stored_once(uploads: Uploads) -> None:
 
 
 def test_a_known_content_is_not_read_again(uploads: Uploads) -> None:
-    """The checksum that was taken as it arrived is enough: the bytes are not looked at."""
+    """If the checksum of the upload is known, its bytes are not read."""
     first = uploads.ingest(TEXT)
     dataset_id, _ = uploads.send("not what its checksum says")
     with uploads.store.begin() as tx:
@@ -221,7 +221,7 @@ def test_a_known_content_is_not_read_again(uploads: Uploads) -> None:
 
 
 def test_the_digest_of_a_stored_content_stays() -> None:
-    """Options that came later leave digests of uploads without them as they were."""
+    """New options do not change the digests of uploads without these options."""
     digest = upload_digest("0" * 64, None, ReadingOptions())
     assert digest == "2d824becfedfb2370eb69464e13105d46fb25d846dd1d3fa34c2723658a29099"
     for columns in (Columns(categorical_features=("brand",)), Columns(query_text="search")):
@@ -230,13 +230,13 @@ def test_the_digest_of_a_stored_content_stays() -> None:
 
 @pytest.mark.parametrize("options", [{"feature_names": {"1": "bm25"}}, {"repeated_features": "reject"}])
 def test_other_options_make_another_content(uploads: Uploads, options: dict[str, Any]) -> None:
-    """How a file is read is part of what it gives."""
+    """The digest includes the reading options."""
     first, second = uploads.ingest(TEXT), uploads.ingest(TEXT, options=options)
     assert first.data_key != second.data_key
 
 
-def test_two_that_read_the_same_content_at_once_keep_one_copy(uploads: Uploads) -> None:
-    """The one that comes second takes over what the first stored, and removes its own."""
+def test_parallel_ingestions_of_the_same_content_keep_one_copy(uploads: Uploads) -> None:
+    """Later ingestions use the stored copy of the first one, and remove the other copies."""
     sent = [uploads.send(TEXT) for _ in range(3)]
     runs = [uploads.claim(job_id) for _, job_id in sent]
     threads = [threading.Thread(target=run_runner, args=(run,)) for run in runs]
@@ -251,7 +251,7 @@ def test_two_that_read_the_same_content_at_once_keep_one_copy(uploads: Uploads) 
 
 
 def test_an_upload_that_cannot_be_read_leaves_its_problems(uploads: Uploads) -> None:
-    """All of them, each with its place, on the dataset and the job alike; and no bytes."""
+    """The dataset and the job have all problems with their places, and no bytes are kept."""
     dataset = uploads.ingest(BAD_TEXT)
     assert dataset.status == "invalid"
     assert dataset.problem is not None
@@ -266,8 +266,8 @@ def test_an_upload_that_cannot_be_read_leaves_its_problems(uploads: Uploads) -> 
     assert uploads.artifacts == []
 
 
-def test_an_upload_is_kept_where_a_column_may_be_ignored(uploads: Uploads) -> None:
-    """Until it was read without the column; the mistakes are counted by cause and column."""
+def test_an_upload_is_kept_if_a_column_may_be_ignored(uploads: Uploads) -> None:
+    """The upload is kept until it is read without the column; mistakes are counted by cause and column."""
     text = "label,qid,x,price\n" + "1,a,2,3\n0,a,3,free\n1,a,3,4\n" * 400
     dataset = uploads.ingest(text)
     assert dataset.problem is not None
@@ -289,7 +289,7 @@ def test_an_upload_is_kept_where_a_column_may_be_ignored(uploads: Uploads) -> No
 
 
 def test_an_upload_without_labels_is_not_kept(uploads: Uploads) -> None:
-    """Labels and queries cannot be left out."""
+    """The columns of labels and queries cannot be ignored."""
     dataset = uploads.ingest("label,qid,x\nx,a,2\n1,,3\n")
     assert dataset.problem is not None
     assert [(cause["column"], cause["can_ignore"]) for cause in dataset.problem["causes"]] == [
@@ -300,7 +300,7 @@ def test_an_upload_without_labels_is_not_kept(uploads: Uploads) -> None:
 
 
 def test_a_cancelled_ingestion_leaves_nothing(uploads: Uploads) -> None:
-    """Neither what was sent nor what was stored of it."""
+    """Neither the upload nor partial artifacts are left."""
     dataset_id, job_id = uploads.send(TEXT)
     run = uploads.claim(job_id)
     with uploads.store.begin() as tx:
@@ -314,7 +314,7 @@ def test_a_cancelled_ingestion_leaves_nothing(uploads: Uploads) -> None:
 
 
 def test_a_cancel_while_storing_leaves_nothing(uploads: Uploads, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job can be stopped between any two blocks of rows that it writes."""
+    """A job can be cancelled between any two blocks of rows that it writes."""
     _, job_id = uploads.send(TEXT)
     run = uploads.claim(job_id)
     writing = run.artifacts.writing
@@ -345,8 +345,8 @@ def large_upload(uploads: Uploads, tmp_path: Path, copies: int) -> tuple[str, st
 
 
 @pytest.mark.long
-def test_reading_tells_how_far_it_is_and_can_be_cancelled(uploads: Uploads, tmp_path: Path) -> None:
-    """Percents come while the file is read, and a request to stop ends the reading itself."""
+def test_reading_reports_progress_and_can_be_cancelled(uploads: Uploads, tmp_path: Path) -> None:
+    """The percentage is reported while the file is read, and a cancellation ends the reading."""
     dataset_id, job_id = large_upload(uploads, tmp_path, copies=8)
     thread = threading.Thread(
         target=run_jobs, args=(uploads.store, uploads.settings, StopFlag(), "w1", RUNNERS)
@@ -372,14 +372,14 @@ def test_reading_tells_how_far_it_is_and_can_be_cancelled(uploads: Uploads, tmp_
 
 
 def die_while_storing(uploads: Uploads, job_id: str) -> None:
-    """Leave what a worker leaves that dies in the middle of an ingestion."""
+    """Leave the state of a worker that is killed during an ingestion."""
     run = uploads.claim(job_id)
     with run.artifacts.writing(new_data_key(run.id, run.lease.token)) as file:
         file.write(b"half of it")
 
 
 def sweep_until_silent(settings: WorkerSettings) -> None:
-    """Sweep, and again when no worker was heard of for a lease."""
+    """Sweep, and sweep again after a lease without a heartbeat."""
     now = 0.0
     sweeper = Sweeper(settings, "host:1", Lane.QUICK, lambda: now)
     sweeper.sweep()
@@ -388,7 +388,7 @@ def sweep_until_silent(settings: WorkerSettings) -> None:
 
 
 def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> None:
-    """What a dead worker had written goes, and what was sent is still there to be read."""
+    """The partial artifacts of a dead worker are removed, and the upload is read again."""
     dataset_id, job_id = uploads.send(TEXT)
     die_while_storing(uploads, job_id)
     sweep_until_silent(uploads.settings)
@@ -400,8 +400,8 @@ def test_the_next_attempt_clears_up_after_a_dead_worker(uploads: Uploads) -> Non
     assert dataset.data_key in uploads.artifacts
 
 
-def test_a_job_given_up_leaves_nothing(uploads: Uploads) -> None:
-    """The sweep that fails a job for good removes what was sent and what was written."""
+def test_a_job_without_attempts_left_leaves_nothing(uploads: Uploads) -> None:
+    """The sweep that fails a job finally removes the upload and the partial artifacts."""
     dataset_id, job_id = uploads.send(TEXT)
     die_while_storing(uploads, job_id)
     sweep_until_silent(uploads.settings.model_copy(update={"attempts": 1}))
@@ -410,8 +410,8 @@ def test_a_job_given_up_leaves_nothing(uploads: Uploads) -> None:
     assert uploads.artifacts == []
 
 
-def test_a_job_handed_back_keeps_what_was_sent(uploads: Uploads) -> None:
-    """A worker that shuts down leaves the upload to the next one."""
+def test_a_job_handed_back_keeps_its_upload(uploads: Uploads) -> None:
+    """A worker that shuts down keeps the upload for the next worker."""
     dataset_id, job_id = uploads.send(TEXT)
     run = uploads.claim(job_id)
     run.release()
@@ -419,8 +419,8 @@ def test_a_job_handed_back_keeps_what_was_sent(uploads: Uploads) -> None:
     assert uploads.dataset(dataset_id).status == "ready"
 
 
-def test_arrays_are_at_hand_for_the_next_job(uploads: Uploads) -> None:
-    """What was read is mapped from then on, under the name of its content."""
+def test_arrays_are_cached_for_the_next_job(uploads: Uploads) -> None:
+    """The ingested arrays are cached under the digest of the dataset."""
     dataset = uploads.ingest(TEXT)
     assert dataset.digest is not None
     mapped = Caches.of(uploads.settings).dataset(dataset.digest)
@@ -429,6 +429,6 @@ def test_arrays_are_at_hand_for_the_next_job(uploads: Uploads) -> None:
 
 
 def test_a_file_larger_than_allowed_is_refused(uploads: Uploads) -> None:
-    """The worker's limits hold for every upload."""
+    """The worker's limits apply to every upload."""
     small = Uploads(uploads.store, uploads.settings.model_copy(update={"max_documents": 2}))
     assert small.ingest(TEXT).status == "invalid"

@@ -17,7 +17,7 @@ Claim = Callable[..., JobRun]
 
 
 def take_away(store: Store, run: JobRun) -> None:
-    """Let the job's lease run out and give the job to another worker."""
+    """Take the job from its worker and claim it for another worker."""
     with store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on(""), 10)
         assert tx.jobs.claim(run.id, "w2", 30.0) is not None
@@ -33,7 +33,7 @@ def test_only_one_claim_of_a_job_succeeds(
 
 
 def test_reports_are_throttled_and_nothing_is_lost(store: Store, claim_job: Claim) -> None:
-    """Iterations that come too fast to be written one by one are all there in the end."""
+    """Iterations between two writes are all stored at the end."""
     run = claim_job(report_seconds=3600.0)
     for iteration in range(1, 6):
         run.reporter.report(iterations=[(iteration, {"train": {"ndcg@10": iteration / 10}})])
@@ -50,7 +50,7 @@ def test_reports_are_throttled_and_nothing_is_lost(store: Store, claim_job: Clai
 
 @pytest.mark.parametrize("ending", ["fail", "cancel"])
 def test_a_job_that_ends_badly_keeps_its_last_report(store: Store, claim_job: Claim, ending: str) -> None:
-    """What came since the last writing is written with the end, whichever it is."""
+    """Reports since the last write are written with the end of the job."""
     run = claim_job(report_seconds=3600.0)
     run.reporter.flush()
     run.reporter.report(iterations=[(1, {"train": {}})])
@@ -78,7 +78,7 @@ def test_a_report_notices_a_cancel(store: Store, claim_job: Claim) -> None:
 
 
 def test_a_lost_lease_stops_the_job_at_its_next_report(store: Store, claim_job: Claim) -> None:
-    """A worker that was thought dead must not write over the one that took its place."""
+    """A worker without a lease must not overwrite the reports of its successor."""
     run = claim_job()
     take_away(store, run)
     with pytest.raises(LeaseLost):
@@ -88,7 +88,7 @@ def test_a_lost_lease_stops_the_job_at_its_next_report(store: Store, claim_job: 
 
 
 def test_a_lost_lease_undoes_the_result(store: Store, claim_job: Claim) -> None:
-    """Rows written together with the job's end disappear together with it."""
+    """Rows in the transaction of the job's end are rolled back with it."""
     run = claim_job()
     take_away(store, run)
     with pytest.raises(LeaseLost), run.succeeding({"dataset_id": "ds_x"}) as tx:
@@ -112,7 +112,7 @@ def test_the_heartbeat_notices_a_lost_lease(store: Store, claim_job: Claim) -> N
 
 
 def test_the_first_interruption_counts(claim_job: Claim) -> None:
-    """A job that was cancelled is cancelled, even where the worker shuts down a moment later."""
+    """A cancelled job stays cancelled if the worker shuts down a moment later."""
     run = claim_job()
     run.lease.interrupt(JobCancelled(run.id))
     run.lease.interrupt(WorkerStopping())
@@ -136,7 +136,7 @@ def test_an_interruption_is_ignored_for_a_while_only(claim_job: Claim) -> None:
 
 
 def test_a_released_job_goes_to_the_next_sweep(store: Store, claim_job: Claim) -> None:
-    """On a shutdown the job does not wait for its lease to run out, and the attempt does not count."""
+    """At a shutdown, the job does not wait for the end of its lease, and the attempt does not count."""
     run = claim_job()
     run.reporter.report(iterations=[(1, {"train": {"ndcg@5": 0.5}})])
     run.release()
@@ -177,7 +177,7 @@ def test_artifacts_of_a_job_without_result_are_removed(store: Store, claim_job: 
 
 @pytest.mark.parametrize("ending", ["succeed", "fail", "cancel"])
 def test_registered_artifacts_are_deleted_with_the_end(store: Store, claim_job: Claim, ending: str) -> None:
-    """Whatever the outcome, but not before: until then another worker may need them."""
+    """The artifacts are kept until the end of the job, since another worker may need them."""
     run = claim_job()
     store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
     run.artifacts.delete_on_end("datasets/ds_x")
@@ -194,7 +194,7 @@ def test_registered_artifacts_are_deleted_with_the_end(store: Store, claim_job: 
 
 
 def test_registered_artifacts_of_a_lost_job_stay(store: Store, claim_job: Claim) -> None:
-    """They belong to the worker that has the job now."""
+    """The artifacts belong to the worker that has the lease."""
     run = claim_job()
     store.artifacts.write_bytes("datasets/ds_x/upload", b"1 qid:1 1:1")
     run.artifacts.delete_on_end("datasets/ds_x")
@@ -206,7 +206,7 @@ def test_registered_artifacts_of_a_lost_job_stay(store: Store, claim_job: Claim)
 
 
 def test_a_report_can_be_written_immediately(store: Store, claim_job: Claim) -> None:
-    """Whenever the last report was written."""
+    """An immediate report is written even if the previous report was recent."""
     run = claim_job(report_seconds=3600.0)
     run.reporter.flush()
     run.reporter.report(progress={"iteration": 1}, findings=[{"code": "shared-queries"}], immediately=True)
@@ -217,12 +217,12 @@ def test_a_report_can_be_written_immediately(store: Store, claim_job: Claim) -> 
     assert job.findings == [{"code": "shared-queries"}]
 
 
-def test_a_phase_may_forget_the_count_of_the_one_before(store: Store, claim_job: Claim) -> None:
+def test_a_phase_may_reset_the_count_of_the_previous_phase(store: Store, claim_job: Claim) -> None:
     """A training shows its last iteration while it stores the model; other counts are reset."""
     run = claim_job()
     run.reporter.report(progress={"phase": "reading", "iteration": 100, "total": 100, "eta_seconds": 0.0})
-    for afresh, iteration in ((False, 100), (True, 0)):
-        run.reporter.phase("examining", reset_count=afresh)
+    for is_reset, iteration in ((False, 100), (True, 0)):
+        run.reporter.phase("examining", reset_count=is_reset)
         with store.read() as tx:
             progress = tx.jobs.get(run.id).progress
         assert progress is not None
@@ -230,7 +230,7 @@ def test_a_phase_may_forget_the_count_of_the_one_before(store: Store, claim_job:
 
 
 def test_artifacts_of_a_result_are_kept(store: Store, claim_job: Claim) -> None:
-    """Once the job has succeeded its artifacts belong to the result."""
+    """The artifacts of a successful job belong to its result."""
     run = claim_job()
     with run.artifacts.writing("models/mdl_x/model.txt") as file:
         file.write(b"tree")

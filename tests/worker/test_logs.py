@@ -24,7 +24,7 @@ Lines = Callable[[], list[dict[str, Any]]]
 
 @pytest.fixture
 def lines(settings: WorkerSettings) -> Iterator[Lines]:
-    """The worker's log so far, one object a line."""
+    """A function that returns the parsed lines of the worker's log so far."""
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     configure_logging(settings.model_copy(update={"log_format": "json"}))
@@ -38,26 +38,26 @@ def lines(settings: WorkerSettings) -> Iterator[Lines]:
     structlog.reset_defaults()
 
 
-def test_a_job_is_a_line_when_it_starts_and_one_when_it_ends(
+def test_the_start_and_the_end_of_a_job_are_log_lines(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str], lines: Lines
 ) -> None:
-    """Both have the job, attempt and worker; the last one has the duration."""
+    """Both lines have the job, attempt and worker; the last one has the duration."""
     queue_job("ingest", dataset_id="ds_gone")
     run = JobRun.claim_next(store, settings, {"ingest"}, "w1")
     assert run is not None
     run_job(run, settings, StopFlag())
-    told = [line for line in lines() if str(line["event"]).startswith("job.")]
-    assert [line["event"] for line in told] == ["job.started", "job.failed"]
-    for line in told:
+    logged = [line for line in lines() if str(line["event"]).startswith("job.")]
+    assert [line["event"] for line in logged] == ["job.started", "job.failed"]
+    for line in logged:
         assert line["job_id"] == run.id
         assert (line["kind"], line["attempt"], line["token"], line["worker"]) == ("ingest", 1, 1, "w1")
-    assert told[1]["duration_seconds"] >= 0
+    assert logged[1]["duration_seconds"] >= 0
 
 
 def test_a_resumed_job_logs_its_iteration(
     store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
 ) -> None:
-    """A claim with a checkpoint is not a start."""
+    """A claim with a checkpoint is logged as a resumption, not as a start."""
     run = claim_job("train")
     checkpoint = {"key": "checkpoints/gone", "sha256": "0" * 64, "iteration": 12, "total": 50}
     run.reporter.keep_checkpoint(checkpoint)
@@ -72,7 +72,7 @@ def test_a_resumed_job_logs_its_iteration(
 def test_lines_of_the_heartbeat_are_the_jobs(
     store: Store, settings: WorkerSettings, claim_job: Claim, lines: Lines
 ) -> None:
-    """Log lines of the heartbeat thread have the id of the job, too."""
+    """Log lines of the heartbeat thread also have the id of the job."""
     run = claim_job("train")
     with (
         structlog.contextvars.bound_contextvars(job_id=run.id),

@@ -1,4 +1,4 @@
-"""Data larger than a job's memory: its need is reported, and data stays in files."""
+"""Data larger than a job's memory: the required memory is reported, and data stays in files."""
 
 from typing import Any
 
@@ -33,11 +33,11 @@ def train(workshop: Workshop, dataset_id: str, **spec: Any) -> Any:
 def test_a_training_beyond_the_memory_limit_is_refused_before_it_begins(
     workshop: Workshop, dataset: RankingDataset
 ) -> None:
-    """With what it takes, and for what."""
+    """The problem has the required memory and the limit."""
     job = train(workshop, workshop.add(dataset, "d1"), limits={"memory_bytes": 2**20})
     assert (job.status, job.problem["title"]) == ("failed", "Memory limit")
     assert job.problem["detail"].startswith("This training needs about ")
-    assert "limit is 1 MiB. Raise RANKERY_JOB_MEMORY_BYTES" in job.problem["detail"]
+    assert ". The job's limit is 1 MiB. Raise RANKERY_JOB_MEMORY_BYTES" in job.problem["detail"]
     assert job.progress["phase"] == "loading"
 
 
@@ -45,25 +45,25 @@ def test_a_training_beyond_the_memory_limit_is_refused_before_it_begins(
 def test_binning_is_part_of_the_progress(
     workshop: Workshop, dataset: RankingDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The bar moves before the first tree."""
+    """The progress of the binning is reported before the first tree."""
     monkeypatch.setattr(bin_edges, "_BATCH_CELLS", 6 * 500)
-    told: list[tuple[int, int]] = []
+    reported: list[tuple[int, int]] = []
 
     def counting_percent(run: Any, phase: str) -> Any:
         assert phase == "binning"
-        return lambda done, total: told.append((done, total))
+        return lambda done, total: reported.append((done, total))
 
     monkeypatch.setattr("worker.runners.fitting.counting_percent", counting_percent)
     assert train(workshop, workshop.add(dataset, "d1"), **TRAINING).status == "succeeded"
-    # Of 1,400 documents, 980 are trained on and 420 validate; all of them are told as a phase of its own.
-    assert told == [(500, 1_400), (980, 1_400)]
+    # 980 documents train and 420 validate; the binning of all 1,400 is reported as a separate phase.
+    assert reported == [(500, 1_400), (980, 1_400)]
 
 
 @pytest.mark.long
 def test_features_in_files_give_the_same_results(
     workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Model, evaluation and ranking of a matrix that is mapped, to the byte."""
+    """A memory-mapped matrix yields the same model and metrics, byte for byte."""
     without_caches = settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
     small = Workshop(workshop.store, without_caches)
     dataset_id = small.add(dataset, "d1")

@@ -1,4 +1,4 @@
-"""Models that were trained elsewhere."""
+"""Imports of models that were trained elsewhere."""
 
 import hashlib
 import re
@@ -31,7 +31,7 @@ DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
 @pytest.fixture(scope="module")
 def model_text() -> str:
-    """What LightGBM trains and saves by itself."""
+    """The text of a model that LightGBM trains and saves."""
     data = lightgbm.Dataset(
         DATASET.features, np.asarray(DATASET.labels), feature_name=list(DATASET.feature_names)
     )
@@ -61,7 +61,7 @@ def _queue(workshop: Workshop, text: str | bytes, name: str = "web") -> str:
 
 
 def _imported(workshop: Workshop, text: str | bytes) -> Job:
-    return workshop.carry_out(_queue(workshop, text))
+    return workshop.run_queued(_queue(workshop, text))
 
 
 def _kept(workshop: Workshop) -> list[str]:
@@ -73,8 +73,8 @@ def _sizes(text: str, sizes: str) -> str:
 
 
 @pytest.mark.long
-def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: str) -> None:
-    """It is the next version of its name, scores as LightGBM does, and can be evaluated."""
+def test_an_imported_model_can_be_evaluated(workshop: Workshop, model_text: str) -> None:
+    """The model is the next version of its name, has the imported text, and can be evaluated."""
     dataset_id = workshop.add(DATASET, "d1")
     workshop.trained(dataset_id)
     job = _imported(workshop, model_text)
@@ -95,8 +95,8 @@ def test_an_imported_model_ranks_like_any_other(workshop: Workshop, model_text: 
 
 
 @pytest.mark.long
-def test_names_that_lightgbm_cannot_hold_come_back_with_an_export(workshop: Workshop) -> None:
-    """The model tells how its text spells them; its text means the same features when it is imported."""
+def test_names_that_lightgbm_does_not_allow_are_restored_by_an_import(workshop: Workshop) -> None:
+    """The model records the spelling in its text, and an import of the text has the same features."""
     names = ("a b", "a_b", "größe", "price:usd")
     dataset_id = workshop.add(replace(DATASET, feature_names=names), "d1")
     text = workshop.model_text(workshop.trained(dataset_id))
@@ -129,7 +129,7 @@ def test_names_that_lightgbm_cannot_hold_come_back_with_an_export(workshop: Work
     ],
 )
 def test_a_hostile_text_is_refused(model_text: str, case: str, words: str) -> None:
-    """The reason is that of the process that tries a model."""
+    """The trial of a model refuses the text with a reason."""
     text = {
         "foreign": "%PDF-1.7",
         "cut": model_text[: len(model_text) // 2],
@@ -143,8 +143,8 @@ def test_a_hostile_text_is_refused(model_text: str, case: str, words: str) -> No
 
 
 @pytest.mark.long
-def test_a_hostile_text_hurts_its_job_alone(workshop: Workshop, model_text: str) -> None:
-    """It ends the process that LightGBM loads it in; the problem says so and nothing is kept."""
+def test_a_hostile_text_fails_its_job_only(workshop: Workshop, model_text: str) -> None:
+    """LightGBM crashes in a separate process; the problem reports the crash, and no artifact is kept."""
     job = _imported(workshop, _sizes(model_text, " ".join(["1000000000"] * 1000)))
     assert (job.status, job.attempt) == ("failed", 1)
     assert job.problem is not None
@@ -157,8 +157,8 @@ def test_a_hostile_text_hurts_its_job_alone(workshop: Workshop, model_text: str)
 
 @pytest.mark.long
 @pytest.mark.parametrize("hidden", [pytest.param((), marks=pytest.mark.slow), (5, 3)])
-def test_an_imported_network_ranks_like_any_other(workshop: Workshop, hidden: tuple[int, ...]) -> None:
-    """Its file is kept byte for byte, with the structure that it has; it can be explained and evaluated."""
+def test_an_imported_network_can_be_evaluated(workshop: Workshop, hidden: tuple[int, ...]) -> None:
+    """The file is kept byte for byte with its structure; the model can be explained and evaluated."""
     network = random_network(4, hidden, layer_norm=True, log1p=True, missing_indicators=True)
     network = replace(network, feature_names=tuple(DATASET.feature_names))
     content = write_network(network)
@@ -178,8 +178,8 @@ def test_an_imported_network_ranks_like_any_other(workshop: Workshop, hidden: tu
 
 
 @pytest.mark.slow
-def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: str) -> None:
-    """Each is tried out as if it came alone; a member that LightGBM does not survive is refused."""
+def test_a_sum_is_imported_if_its_members_are_valid(workshop: Workshop, model_text: str) -> None:
+    """Each member is tried like a single model; a member that crashes LightGBM is refused."""
     names = tuple(DATASET.feature_names)
     network = replace(random_network(4, (3,)), feature_names=names)
     for text, status in ((model_text, "succeeded"), (_sizes(model_text, "1000000000 " * 1000), "failed")):
@@ -208,7 +208,7 @@ def test_a_sum_is_imported_if_its_members_are(workshop: Workshop, model_text: st
     ],
 )
 def test_a_hostile_network_is_refused(case: str, words: str) -> None:
-    """For the same reasons as trees, and for its weights and scores."""
+    """A network is refused for the reasons of trees, and for its weights and scores."""
     network = replace(random_network(4, (3,)), feature_names=tuple(DATASET.feature_names))
     if case == "infinite":
         network.layers[0].weights[0, 0] = np.inf
@@ -225,7 +225,7 @@ def test_a_hostile_network_is_refused(case: str, words: str) -> None:
 
 
 def test_each_member_of_a_sum_is_tried(model_text: str) -> None:
-    """As if it came alone."""
+    """Each member is tried like a single model."""
     names = tuple(DATASET.feature_names)
     network = write_network(replace(random_network(4, (3,)), feature_names=names))
 
@@ -239,8 +239,8 @@ def test_each_member_of_a_sum_is_tried(model_text: str) -> None:
 
 
 @pytest.mark.long
-def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
-    """By the system, as the process need not listen to anybody."""
+def test_a_model_that_takes_too_long_is_refused(workshop: Workshop) -> None:
+    """The system ends the process at its time limit, since the process may ignore requests to end."""
     _queue(workshop, random_model_text(np.random.default_rng(1), 4, 120, 200))
     run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
     assert run is not None
@@ -248,12 +248,12 @@ def test_a_model_that_takes_too_long_is_given_up(workshop: Workshop) -> None:
         pytest.raises(ModelError, match="could not be loaded within"),
         workshop.store.artifacts.local(model_upload_key("mup_1")) as path,
     ):
-        try_model(run, path, least_seconds=0)  # which the system takes for 1
+        try_model(run, path, least_seconds=0)  # the system rounds the limit up to 1
 
 
 @pytest.mark.long
 def test_a_stopped_job_does_not_wait_for_the_trial(workshop: Workshop, model_text: str) -> None:
-    """The process that tries the model ends with it, and a later attempt finds the upload."""
+    """The trial process ends with the job, and the upload is kept for a later attempt."""
     _queue(workshop, model_text)
     run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")
     assert run is not None

@@ -26,7 +26,7 @@ NETWORK: dict[str, Any] = {
     "hyperparameters": {},
     "scorer": {"kind": "mlp", "hidden": [6], "dropout": 0.2, "epochs": 6, "batch_documents": 100},
 }
-# Epochs of 48 batches of a query each, within which something can happen.
+# Epochs of 48 batches of one query each, so that a test can interrupt an epoch.
 BATCHED = {
     **NETWORK,
     "validation": {"fraction": 0.2},
@@ -47,14 +47,14 @@ def dataset_id(workshop: Workshop, dataset: RankingDataset) -> str:
 
 
 def content_of(workshop: Workshop, job: Job) -> bytes:
-    """Return the model that a job made, which must have succeeded."""
+    """Return the model of a job, which must have succeeded."""
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     return workshop.store.artifacts.read_bytes(model_key(job.result["model_id"]))
 
 
 def look(workshop: Workshop, job_id: str) -> Job:
-    """Return the job as it is."""
+    """Return the current state of the job."""
     with workshop.store.read() as tx:
         return tx.jobs.get(job_id)
 
@@ -67,7 +67,7 @@ def queued(workshop: Workshop, dataset_id: str, spec: dict[str, Any]) -> str:
 
 
 def shut_down_within(workshop: Workshop, job_id: str, epochs: int) -> Job:
-    """Shut the worker of a job down within the epoch after so many; return the job as it was left."""
+    """Shut the worker down within the epoch after this number of epochs; return the job after that."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("worker.runners.fitting._BATCH_SECONDS", 0.0)
         stop = shut_down_when(patched, lambda progress: _place(progress) == (epochs, 20))
@@ -80,12 +80,12 @@ def _place(progress: dict[str, Any]) -> tuple[int, int]:
 
 
 def epochs_of(job: Job) -> int:
-    """Return the epochs done."""
+    """Return the number of completed epochs."""
     return int((job.progress or {}).get("iteration") or 0)
 
 
 def test_a_network_is_validated_tested_and_stored(workshop: Workshop, dataset_id: str) -> None:
-    """Its row has the scorer, its lineage JAX, and its evaluation is that of the stored file."""
+    """The row has the scorer, the lineage has JAX, and the evaluation is that of the stored file."""
     job = workshop.train(
         dataset_id,
         **NETWORK,
@@ -129,11 +129,11 @@ def test_folds_of_a_network(workshop: Workshop, dataset_id: str) -> None:
 
 @pytest.mark.slow
 def test_folds_of_a_network_are_trained_again_to_the_same_bytes(workshop: Workshop, dataset_id: str) -> None:
-    """From the lineage of the model."""
+    """The lineage of the model suffices for a reproduction with the same bytes."""
     workshop.trained(dataset_id, **NETWORK, validation={"folds": 3})
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("net:1"))).id
-    again = workshop.carry_out(job_id)
+    again = workshop.run_queued(job_id)
     assert again.result is not None, again.problem
     assert (again.result["equal"], again.result["differences"]) == (True, [])
 
@@ -141,7 +141,7 @@ def test_folds_of_a_network_are_trained_again_to_the_same_bytes(workshop: Worksh
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_study_of_a_network(workshop: Workshop, dataset_id: str) -> None:
-    """Trials vary the scorer; winner and default are refitted with the epochs that were best."""
+    """Trials vary the scorer; winner and default are refitted with their best numbers of epochs."""
     space = {
         "/scorer/learning_rate": {"type": "float", "low": 0.01, "high": 0.3, "log": True},
         "/scorer/hidden": {"type": "choice", "choices": [[6], [3, 3]]},
@@ -180,7 +180,7 @@ def test_a_shutdown_within_an_epoch_costs_that_epoch(workshop: Workshop, dataset
         assert job.checkpoint["iteration"] == epochs
         kept.append(job.checkpoint["key"])
     assert not workshop.store.artifacts.exists(kept[0])
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     assert content_of(workshop, job) == content_of(workshop, undisturbed)
     assert job.metrics == undisturbed.metrics
     with workshop.store.read() as tx:
@@ -194,10 +194,10 @@ def test_a_shutdown_within_an_epoch_costs_that_epoch(workshop: Workshop, dataset
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_lost", [2, pytest.param(10, marks=pytest.mark.slow)])
-def test_lost_workers_cost_what_came_after_the_checkpoint(
+def test_lost_workers_cost_the_batches_after_the_checkpoint(
     workshop: Workshop, dataset_id: str, monkeypatch: pytest.MonkeyPatch, n_lost: int
 ) -> None:
-    """Workers are lost one after the other, each at another epoch or within it."""
+    """Workers are lost one after the other, each at a different epoch."""
     spec = {**NETWORK, "validation": {"fraction": 0.2}}
     epochs = 3 * n_lost
     spec["scorer"] = {**NETWORK["scorer"], "epochs": epochs}
@@ -209,7 +209,7 @@ def test_lost_workers_cost_what_came_after_the_checkpoint(
     losses = np.sort(np.random.default_rng(5).choice(np.arange(1, epochs - 1), n_lost, replace=False))
 
     class Lost(BaseException):
-        """The process ends without a word."""
+        """An exception in place of a kill of the process."""
 
     for epoch in losses.tolist():
         checks = 0
@@ -217,7 +217,7 @@ def test_lost_workers_cost_what_came_after_the_checkpoint(
         def check(lease: Lease, epoch: int = epoch) -> None:
             nonlocal checks
             checks += epochs_of(look(often, lease.job_id)) >= epoch
-            if checks > 6 + epoch % 5:  # the first ones are those of its report
+            if checks > 6 + epoch % 5:  # the first checks belong to the report of the epoch
                 raise Lost
 
         with monkeypatch.context() as patched:
@@ -233,19 +233,19 @@ def test_lost_workers_cost_what_came_after_the_checkpoint(
         kept = look(often, job_id).checkpoint
         assert kept is not None
         assert kept["iteration"] >= epoch
-    assert content_of(often, often.carry_out(job_id)) == undisturbed
+    assert content_of(often, often.run_queued(job_id)) == undisturbed
 
 
 @pytest.mark.long
-def test_folds_of_a_network_go_on_within_their_fold(workshop: Workshop, dataset_id: str) -> None:
-    """The checkpoint has the folds that are done and the epochs of the one under way."""
+def test_folds_of_a_network_resume_within_their_fold(workshop: Workshop, dataset_id: str) -> None:
+    """The checkpoint has the completed folds and the epochs of the current fold."""
     spec = {**BATCHED, "validation": {"folds": 2}}
     undisturbed = content_of(workshop, workshop.train(dataset_id, **spec))
     job_id = queued(workshop, dataset_id, spec)
     job = shut_down_within(workshop, job_id, 8)
     assert job.checkpoint is not None
     assert job.checkpoint["iteration"] == 8
-    assert content_of(workshop, workshop.carry_out(job_id)) == undisturbed
+    assert content_of(workshop, workshop.run_queued(job_id)) == undisturbed
 
 
 @pytest.mark.long
@@ -261,7 +261,7 @@ def test_long_epochs_show_their_batches_and_can_be_cancelled(
             tx.jobs.request_cancel(lease.job_id)
 
     interrupt_when(monkeypatch, lambda progress: _place(progress) == (0, 5), cancel)
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     assert job.status == "cancelled"
     assert job.progress is not None
     assert (job.progress["batch"], job.progress["batches"]) == (5, 48)  # of one query each: 80% of 60
@@ -269,14 +269,14 @@ def test_long_epochs_show_their_batches_and_can_be_cancelled(
 
 
 def test_a_network_beyond_the_memory_limit_is_refused(workshop: Workshop, dataset_id: str) -> None:
-    """Before it begins, with what it takes, and for what."""
+    """The job fails before the training, with the required memory."""
     job = workshop.train(dataset_id, **NETWORK, limits={"memory_bytes": 2**27})
     assert (job.status, (job.problem or {})["title"]) == ("failed", "Memory limit")
     assert "256 for JAX" in (job.problem or {})["detail"]
 
 
 def test_categories_are_refused_by_name(workshop: Workshop, dataset: RankingDataset) -> None:
-    """The training fails for good, with the place and the way out."""
+    """The training fails finally, with the JSON pointer and a solution."""
     whole = dataset.matrix.copy()
     whole[:, 1] = np.arange(len(whole)) % 3
     dataset_id = workshop.add(dataset.with_features(whole, dataset.feature_names), "categories")
@@ -286,7 +286,7 @@ def test_categories_are_refused_by_name(workshop: Workshop, dataset: RankingData
 
 
 def test_weights_without_bounds_fail_the_job(workshop: Workshop, dataset_id: str) -> None:
-    """The problem names the learning rate and is not tried again."""
+    """The problem names the learning rate, and the job is not retried."""
     scorer = {"kind": "linear", "optimizer": "sgd", "learning_rate": 100.0, "epochs": 50}
     job = workshop.train(dataset_id, **{**NETWORK, "scorer": scorer}, loss={"name": "mse"})
     assert (job.status, job.attempt) == ("failed", 1)

@@ -1,4 +1,4 @@
-"""Phases of a job: how long each took, and how much memory."""
+"""Phases of a job, with their durations and peak memory."""
 
 import time
 from collections.abc import Callable
@@ -17,14 +17,14 @@ MEBIBYTE = 2**20
 
 
 def test_each_phase_has_its_peak() -> None:
-    """Sampled when it begins, when it ends and in between; a phase that is entered again continues."""
+    """Memory is sampled at the start, at the end and during a phase; a phase can be entered again."""
     taken = iter((5, 90, 20, 7, 7, 30, 3, 3))
     phases = Phases(lambda: next(taken))
-    phases.enter("loading")  # samples 5, before there is a phase, and 90
-    phases.enter("loading")  # goes on, no sample
+    phases.enter("loading")  # samples 5, before the first phase, and 90
+    phases.enter("loading")  # continues the phase without a sample
     phases.enter("training")  # samples 20 for loading and 7 for training
     phases.enter("loading")  # samples 7 and 30
-    phases.enter(None)  # samples 3, and 3 for no phase
+    phases.enter(None)  # samples 3 for loading, and 3 outside of phases
     found = phases.to_json()
     assert [(phase["phase"], phase["peak_memory_bytes"]) for phase in found] == [
         ("loading", 90),
@@ -33,7 +33,7 @@ def test_each_phase_has_its_peak() -> None:
 
 
 def test_time_outside_of_phases_does_not_count() -> None:
-    """The present phase counts up to now."""
+    """The current phase counts up to now."""
     phases = Phases(lambda: None)
     time.sleep(0.05)
     began = time.monotonic()
@@ -50,9 +50,9 @@ def test_time_outside_of_phases_does_not_count() -> None:
 
 @pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 def test_a_peak_within_a_phase_is_seen(claim_job: Callable[..., JobRun]) -> None:
-    """What was taken and given back before the phase ended counts; files mapped into it do not.
+    """Memory that is allocated and freed within a phase counts; memory-mapped files do not.
 
-    Twice as much is taken as is asked for: the process may give back meanwhile what it held at the beginning.
+    The allocation is twice the asserted size, since the process may free other memory meanwhile.
     """
     run = claim_job()
     with run.reporter.phases.sampling():
@@ -72,7 +72,7 @@ def test_a_peak_within_a_phase_is_seen(claim_job: Callable[..., JobRun]) -> None
 
 
 def test_phases_outlive_the_job(workshop: Workshop) -> None:
-    """In the order in which they began, whatever became of the job; the next attempt has its own."""
+    """An attempt keeps its phases in the order of their starts."""
     dataset = synthetic_dataset(40, seed=1, documents_per_query=20, n_features=6)
     job = workshop.train(workshop.add(dataset, "d1"), test={"fraction": 0.2})
     with workshop.store.read() as tx:
@@ -91,7 +91,7 @@ def test_phases_outlive_the_job(workshop: Workshop) -> None:
 
 
 def test_a_resumed_job_returns_to_its_count(store: Store, claim_job: Callable[..., JobRun]) -> None:
-    """A phase that counted something else leaves nothing behind."""
+    """The count of another phase is replaced by that of the checkpoint."""
     run = claim_job()
     run.reporter.checkpoint = {"key": "checkpoints/x", "sha256": "0" * 64, "iteration": 120, "total": 500}
     run.reporter.report(progress={"phase": "binning", "iteration": 99, "total": 100, "eta_seconds": 0.0})

@@ -5,8 +5,8 @@ from core.errors import DatasetError, DatasetProblem, InvalidInput, RankeryError
 from worker.process.problems import TITLES, problem_of
 
 
-def test_every_error_of_ours_has_a_title() -> None:
-    """A new kind of error must be given a title, or be one that never ends a job."""
+def test_every_rankery_error_has_a_title() -> None:
+    """A new error class must have a title, unless it never ends a job."""
     kinds = {
         kind
         for kind in vars(core.errors).values()
@@ -20,7 +20,7 @@ def test_every_error_of_ours_has_a_title() -> None:
 
 
 def test_a_dataset_error_names_its_place() -> None:
-    """The place is given in words and in fields."""
+    """The problem has the place in its detail and in fields."""
     problem = problem_of(DatasetError.at("expected a number", file="a.txt", line=3, column=5, text="x"))
     assert problem["detail"] == "file a.txt, line 3, column 5: expected a number"
     assert problem["errors"] == [
@@ -29,19 +29,19 @@ def test_a_dataset_error_names_its_place() -> None:
     assert problem["more"] is False
 
 
-def test_more_problems_than_are_listed_are_said() -> None:
-    """Whoever mends a hundred lines must know that there are others."""
+def test_further_unlisted_problems_are_reported() -> None:
+    """The field `more` shows that the list of problems is not complete."""
     problem = problem_of(DatasetError(DatasetProblem("a"), DatasetProblem("b"), more=True))
     assert [error["detail"] for error in problem["errors"]] == ["a", "b"]
     assert problem["more"] is True
 
 
 def test_an_invalid_input_names_its_pointers() -> None:
-    """Each fault of a specification keeps its JSON pointer."""
+    """Each mistake in a specification has its JSON pointer."""
     problem = problem_of(InvalidInput.at("/loss/mu", "must be at least 0"))
     assert problem["errors"] == [{"pointer": "/loss/mu", "detail": "must be at least 0"}]
 
 
-def test_too_little_memory_is_said_plainly() -> None:
-    """The user can act on this one."""
+def test_a_memory_error_has_a_title() -> None:
+    """The title names the cause, so that the user can act."""
     assert problem_of(MemoryError())["title"] == "Out of memory"

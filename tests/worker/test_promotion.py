@@ -1,4 +1,4 @@
-"""Aliases that move through their gate: really trained models on queries that neither has seen."""
+"""Aliases that move through their gate, with trained models and held-out queries."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,12 +26,12 @@ def _synthetic(seed: int) -> RankingDataset:
 
 @dataclass(frozen=True)
 class Registry:
-    """Versions 1 (good), 2 (trained on labels that mean nothing) and 3 (better) of `web`.
+    """Versions 1 (good), 2 (trained on shuffled labels) and 3 (better) of `web`.
 
     Attributes:
-        workshop: Where they are.
-        learnt: What versions 1 and 3 were trained on.
-        judged: What they are compared on.
+        workshop: Workshop with the versions.
+        learnt: Id of the training dataset of versions 1 and 3.
+        judged: Id of the dataset for comparisons.
     """
 
     workshop: Workshop
@@ -39,41 +39,41 @@ class Registry:
     judged: str
 
     def set_gate(self, **changed: Any) -> None:
-        """Have the alias judge what it is to point at."""
+        """Give the alias a gate."""
         asked = GateRequest(dataset_id=self.judged, metric="ndcg@5", permutations=1000, **changed)
         with self.workshop.store.begin() as tx:
             rule = gate_rule(tx, asked)
             tx.aliases.set_gate("web", "champion", dataset_id=self.judged, rule=rule)
 
     def point(self, version: int) -> None:
-        """Move the alias past its gate."""
+        """Move the alias without its gate."""
         with self.workshop.store.begin() as tx:
             tx.aliases.move("web", "champion", version)
 
     def ask(self, version: int) -> str:
-        """Queue the job that moves the alias."""
+        """Queue the promotion job of a version."""
         with self.workshop.store.begin() as tx:
             row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
             return tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate)).id
 
     def promote(self, version: int) -> Job:
         """Move the alias through its gate."""
-        return self.workshop.carry_out(self.ask(version))
+        return self.workshop.run_queued(self.ask(version))
 
     def champion(self) -> int:
-        """Return the version that the alias points at."""
+        """Return the version to which the alias points."""
         with self.workshop.store.read() as tx:
             return tx.models.resolve("web@champion").version
 
     def last_move(self) -> AliasMove:
-        """Return the newest line of the history."""
+        """Return the newest entry of the alias history."""
         with self.workshop.store.read() as tx:
             return tx.aliases.history("web", "champion", None, 1).items[0]
 
 
 @pytest.fixture
 def registry(workshop: Workshop) -> Registry:
-    """The alias points at version 1 and has no gate yet."""
+    """The alias points to version 1 and has no gate."""
     data = _synthetic(1)
     shuffled = data.with_labels(np.random.default_rng(0).permutation(data.labels))
     train_id, noise_id = workshop.add(data, "train"), workshop.add(shuffled, "noise")
@@ -85,8 +85,8 @@ def registry(workshop: Workshop) -> Registry:
     return found
 
 
-def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Registry) -> None:
-    """The refusal says by how much and how surely; the history keeps either with all its numbers."""
+def test_a_gate_refuses_a_worse_model_and_admits_a_better_one(registry: Registry) -> None:
+    """The refusal has the difference and the number of queries; the history has both reports."""
     registry.set_gate(require="better", max_slice_drop=0.5)
     refused = registry.promote(2)
     assert (refused.status, registry.champion()) == ("refused", 1)
@@ -119,8 +119,8 @@ def test_a_gate_keeps_a_worse_model_out_and_lets_a_better_one_in(registry: Regis
         assert tx.aliases.roll_back("web", "champion").model.version == 1
 
 
-def test_a_gate_may_ask_for_more_than_baselines(registry: Registry) -> None:
-    """A version that learnt nothing passes one gate with a finding, and is refused by the other with it."""
+def test_a_gate_may_require_better_than_baselines(registry: Registry) -> None:
+    """A version without a useful model passes a gate with a finding, unless the gate requires this."""
     with registry.workshop.store.read() as tx:
         noise_id = str(tx.models.resolve("web:2").dataset_id)
     registry.workshop.trained(noise_id)
@@ -137,8 +137,8 @@ def test_a_gate_may_ask_for_more_than_baselines(registry: Registry) -> None:
     assert registry.promote(3).status == "succeeded"
 
 
-def test_what_is_not_worse_is_not_yet_better(registry: Registry) -> None:
-    """The same trees pass a gate that asks for no harm and not one that asks for a gain."""
+def test_an_equal_model_is_not_worse_and_not_better(registry: Registry) -> None:
+    """The same trees pass a gate that requires `not_worse`, and fail one that requires `better`."""
     registry.workshop.trained(registry.learnt)
     registry.set_gate(require="better")
     refused = registry.promote(4)
@@ -149,7 +149,7 @@ def test_what_is_not_worse_is_not_yet_better(registry: Registry) -> None:
 
 
 def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
-    """Whoever comes to write last finds that its comparison was with another version, and says so."""
+    """A promotion fails if the alias has moved since the comparison, and the problem names the versions."""
     registry.set_gate()
     job_id = registry.ask(3)
     run = JobRun.claim_next(registry.workshop.store, registry.workshop.settings, RUNNERS, "w1")
@@ -167,7 +167,7 @@ def test_an_alias_that_was_moved_meanwhile_stays(registry: Registry) -> None:
 
 
 def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> None:
-    """The move is part of the job's end, so a worker that was thought dead cannot move it a second time."""
+    """The move is part of the job's last transaction, which fails if the worker has lost its lease."""
     registry.set_gate()
     registry.ask(3)
     settings = registry.workshop.settings
@@ -182,7 +182,7 @@ def test_a_promotion_that_lost_its_lease_moves_nothing(registry: Registry) -> No
 
 
 def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None:
-    """The refusal names the model and the counts; a few absent features are on record with the move."""
+    """The refusal names the model and the counts; the report of a move lists a few absent features."""
     workshop, judged = registry.workshop, _synthetic(2)
     for kept, status in ((2, "refused"), (4, "succeeded")):
         narrow = judged.with_features(
@@ -210,8 +210,8 @@ def test_a_gate_refuses_on_data_without_the_features(registry: Registry) -> None
             assert report["findings"] == job.findings
 
 
-def test_a_gate_may_ask_for_users_as_well(registry: Registry) -> None:
-    """A better model waits for an interleaving; the sentence has both reasons."""
+def test_a_gate_may_also_require_an_interleaving(registry: Registry) -> None:
+    """A better model without an interleaving is refused; the detail has both reasons."""
     registry.set_gate(require="better", interleaving="better")
     refused = registry.promote(3)
     assert (refused.status, registry.champion()) == ("refused", 1)

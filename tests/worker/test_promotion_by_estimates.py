@@ -1,4 +1,4 @@
-"""Aliases that move by a counterfactual estimate on a click log: no judgments."""
+"""Aliases that move by a counterfactual estimate on a click log, without judgments."""
 
 from typing import Any
 
@@ -23,24 +23,24 @@ def dataset() -> RankingDataset:
 
 
 def promote(workshop: Workshop, version: int, **rule: Any) -> Job:
-    """Move the alias through a gate."""
+    """Move the alias to a version through a gate."""
     asked = GateRequest.model_validate({"counterfactual": {"metric": "dcg@3", **rule}})
     with workshop.store.begin() as tx:
         tx.aliases.set_gate("web", "champion", dataset_id=None, rule=gate_rule(tx, asked))
         row, gate = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
         job = tx.enqueue(promotion(row, tx.models.resolve(f"web:{version}"), gate))
-    return workshop.carry_out(job.id)
+    return workshop.run_queued(job.id)
 
 
 def refusal(job: Job) -> str:
-    """Return why a gate refused."""
+    """Return the reason of a refusal by a gate."""
     assert job.status == "refused", job.problem
     assert job.problem is not None
     return str(job.problem["detail"])
 
 
 def test_the_alias_moves_by_an_estimate(workshop: Workshop, dataset: RankingDataset) -> None:
-    """When it is shown to be better; the history has the numbers, and the gate holds what it reads."""
+    """A better version is promoted with its numbers in the history; the log and dataset are protected."""
     reversed_labels = dataset.with_labels(dataset.labels.max() - dataset.labels)
     quick = {"num_iterations": 20, "min_data_in_leaf": 1}
     workshop.trained(workshop.add(reversed_labels, "reversed"), hyperparameters=quick)
@@ -70,7 +70,7 @@ def test_the_alias_moves_by_an_estimate(workshop: Workshop, dataset: RankingData
 
 
 def test_too_little_support_refuses(workshop: Workshop, dataset: RankingDataset) -> None:
-    """A log of a few lists, and one of other queries."""
+    """The gate refuses with a log of a few lists, and with a log of other queries."""
     dataset_id = workshop.add(dataset, "judged")
     for _ in range(2):
         workshop.trained(dataset_id)
@@ -88,7 +88,7 @@ def test_too_little_support_refuses(workshop: Workshop, dataset: RankingDataset)
 
 
 def test_a_gate_is_checked_when_it_is_set(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Metric, estimator and log, each with its place."""
+    """Errors of the metric, the estimator and the log have their JSON pointers."""
     dataset_id = workshop.add(dataset, "judged")
     log = ingested(workshop, "list,query,document,rank,click\n1,q,d,1,1\n")
     rule = {"click_log_id": log.id, "dataset_id": dataset_id}

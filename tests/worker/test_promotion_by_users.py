@@ -1,4 +1,4 @@
-"""Aliases that move by the verdict of an interleaving: no dataset, no scoring."""
+"""Aliases that move by the verdict of an interleaving, without a dataset or scoring."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ def models(workshop: Workshop) -> list[Model]:
 
 
 def interleave(workshop: Workshop, models: Sequence[Model], credits: Sequence[float], lists: int) -> None:
-    """Record an interleaving whose users all give the same credits."""
+    """Record an interleaving in which all users have the same credits."""
     options = {"method": "team_draft", "length": 2, "seed": 1, "unit": "user", "click_window_seconds": 0}
     rule = {"error": 0.05, "miss": 0.2, "difference": 0.2}
     names, ids = [model.reference for model in models], [model.id for model in models]
@@ -51,11 +51,11 @@ def promote(workshop: Workshop, **gate: Any) -> Job:
         tx.aliases.set_gate("web", "champion", dataset_id=None, rule=rule)
         row, made = tx.aliases.get("web", "champion"), tx.aliases.gate("web", "champion")
         job = tx.enqueue(promotion(row, tx.models.resolve("web:2"), made))
-    return workshop.carry_out(job.id)
+    return workshop.run_queued(job.id)
 
 
 def test_the_alias_moves_when_users_prefer_the_challenger(workshop: Workshop, models: list[Model]) -> None:
-    """By the newest interleaving; the history has the sentence."""
+    """The newest interleaving decides; the history has the sentence."""
     refused = promote(workshop, interleaving="better")
     assert refused.status == "refused"
     assert "create an interleaving of both models" in str(refused.problem)

@@ -16,7 +16,7 @@ DATASET = synthetic_dataset(30, seed=1, documents_per_query=10, n_features=4)
 
 @pytest.fixture
 def trained(workshop: Workshop) -> Workshop:
-    """Version 1 of `web`, with a test and every random choice."""
+    """Version 1 of `web`, with a test dataset and all kinds of random sampling."""
     train_id, test_id = workshop.add(DATASET, "train"), workshop.add(_some(range(5)), "test")
     workshop.trained(
         train_id,
@@ -39,14 +39,14 @@ def _some(queries: range) -> RankingDataset:
 def _reproduced(workshop: Workshop) -> dict[str, Any]:
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     return job.result
 
 
-def test_the_same_bytes_come_out(trained: Workshop) -> None:
-    """Caches and the test dataset are not needed; no model is created."""
+def test_a_reproduction_yields_the_same_bytes(trained: Workshop) -> None:
+    """A reproduction works without caches and the test dataset, and creates no model."""
     settings = trained.settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
     result = _reproduced(Workshop(trained.store, settings))
     with trained.store.read() as tx:
@@ -57,7 +57,7 @@ def test_the_same_bytes_come_out(trained: Workshop) -> None:
 
 @pytest.mark.long
 def test_a_network_is_trained_again_to_the_same_bytes(workshop: Workshop) -> None:
-    """From its lineage, which has the scorer and the versions of the libraries that trained it."""
+    """The lineage has the scorer and the versions of the libraries that trained the network."""
     scorer = {"kind": "mlp", "hidden": [6], "epochs": 4, "dropout": 0.2, "missing_indicators": True}
     workshop.trained(workshop.add(DATASET, "train"), scorer=scorer, hyperparameters={}, seed=5)
     result = _reproduced(workshop)
@@ -73,7 +73,7 @@ def test_a_network_is_trained_again_to_the_same_bytes(workshop: Workshop) -> Non
 
 
 def test_a_changed_model_text_is_not_equal(trained: Workshop) -> None:
-    """The training gives the recorded bytes, which then replace the changed text."""
+    """The training yields the recorded bytes, which then replace the changed text."""
     with trained.store.read() as tx:
         key = model_key(tx.models.resolve("web").id)
     good = trained.store.artifacts.read_bytes(key)
@@ -85,7 +85,7 @@ def test_a_changed_model_text_is_not_equal(trained: Workshop) -> None:
 
 
 def test_differences_from_the_lineage_are_named(trained: Workshop) -> None:
-    """Libraries by name, datasets by role."""
+    """Differences name libraries, and datasets by role."""
     with trained.store.begin() as tx:
         model = tx.models.resolve("web")
         assert model.lineage is not None
@@ -99,8 +99,8 @@ def test_differences_from_the_lineage_are_named(trained: Workshop) -> None:
     assert result["differences"][1]["then"] == "1.0"
 
 
-def test_a_model_from_before_lineages_is_trained_from_its_job(trained: Workshop) -> None:
-    """The bytes are equal; differences are unknown without a lineage."""
+def test_a_model_without_a_lineage_is_trained_from_its_job(trained: Workshop) -> None:
+    """The bytes are equal; the differences are unknown without a lineage."""
     with trained.store.begin() as tx:
         tx.models.resolve("web").lineage = None
     result = _reproduced(trained)

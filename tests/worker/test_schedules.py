@@ -21,7 +21,7 @@ def almanac(workshop: Workshop) -> Almanac:
 
 
 def test_a_run_trains_on_the_newest_dataset_when_it_is_due(almanac: Almanac) -> None:
-    """Not before, and once; the next due time follows."""
+    """The run starts once, not before its due time; the next due time is set."""
     schedule_id = almanac.add()
     newest = almanac.add_data(2)
     assert almanac.sweep(NIGHT - timedelta(microseconds=1)) == 0
@@ -37,13 +37,13 @@ def test_a_run_trains_on_the_newest_dataset_when_it_is_due(almanac: Almanac) -> 
     assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
 
 
-def test_a_schedule_of_a_project_takes_no_data_of_another(almanac: Almanac) -> None:
-    """A dataset of another project may have the same name; those of none count."""
+def test_a_schedule_ignores_datasets_of_other_projects(almanac: Almanac) -> None:
+    """Datasets with the same name in other projects are ignored; those without a project are used."""
     schedule_id = almanac.add(project="web")
     mine, other = almanac.add_data(2), almanac.add_data(3)
     with almanac.store.begin() as tx:
-        tx.projects.move_made(tx.datasets.get(mine), "web")
-        tx.projects.move_made(tx.datasets.get(other), "ads")
+        tx.projects.move_data(tx.datasets.get(mine), "web")
+        tx.projects.move_data(tx.datasets.get(other), "ads")
     almanac.work(NIGHT)
     shared = almanac.add_data(4)
     almanac.work(NIGHT + DAY)
@@ -51,7 +51,7 @@ def test_a_schedule_of_a_project_takes_no_data_of_another(almanac: Almanac) -> N
 
 
 def test_missed_due_times_have_one_run(almanac: Almanac) -> None:
-    """It stands at the last of them and names the first."""
+    """The run is due at the last missed time and records the first missed time."""
     schedule_id = almanac.add()
     almanac.work(NIGHT + 3 * DAY + timedelta(minutes=7))
     (run,) = almanac.runs(schedule_id)
@@ -59,8 +59,8 @@ def test_missed_due_times_have_one_run(almanac: Almanac) -> None:
     assert almanac.row(schedule_id).next_run_at == NIGHT + 4 * DAY
 
 
-def test_a_run_that_goes_on_has_the_next_one_skipped(almanac: Almanac) -> None:
-    """Its due time is on record with the reason."""
+def test_a_due_time_during_a_run_is_skipped(almanac: Almanac) -> None:
+    """The skipped run is recorded with the reason."""
     schedule_id = almanac.add()
     assert almanac.sweep(NIGHT) == 1
     assert almanac.sweep(NIGHT + DAY) == 0
@@ -72,19 +72,19 @@ def test_a_run_that_goes_on_has_the_next_one_skipped(almanac: Almanac) -> None:
 
 
 def test_a_clock_set_back_runs_nothing_twice(almanac: Almanac) -> None:
-    """Neither by itself nor after a change that computes the due time anew."""
+    """A due time is not run twice, even after a change that computes the due time again."""
     schedule_id = almanac.add()
     almanac.work(NIGHT)
     assert almanac.sweep(NIGHT - timedelta(hours=2)) == 0
     with almanac.store.begin() as tx:
-        tx.schedules.locked(schedule_id).next_run_at = NIGHT  # as a change with that clock would
+        tx.schedules.locked(schedule_id).next_run_at = NIGHT  # like a change with that clock
     assert almanac.sweep(NIGHT) == 0
     assert almanac.statuses(schedule_id) == ["trained"]
     assert almanac.row(schedule_id).next_run_at == NIGHT + DAY
 
 
 def test_several_workers_run_a_due_time_once(almanac: Almanac) -> None:
-    """Their sweeps at the same moment queue one job."""
+    """Parallel sweeps queue one job for each schedule."""
     schedule_ids = [almanac.add() for _ in range(3)]
     queued: list[int] = []
     barrier = threading.Barrier(4)
@@ -104,11 +104,11 @@ def test_several_workers_run_a_due_time_once(almanac: Almanac) -> None:
 
 @pytest.mark.long
 def test_a_better_model_is_promoted_and_a_worse_one_refused(almanac: Almanac) -> None:
-    """The reason of the gate is on record, and so is an event of each."""
+    """Each run has the reason of the gate and an event."""
     judged = almanac.add_data(9, "judged")
     schedule_id = almanac.add(alias="champion")
     almanac.set_gate(judged, require="not_worse", max_slice_drop=1.0)
-    for night in range(2):  # the first points the alias, which the gate lets pass; then two equal models
+    for night in range(2):  # the first run sets the alias without a comparison; then two equal models
         almanac.work(NIGHT + night * DAY)
     almanac.set_gate(judged, require="better")
     almanac.work(NIGHT + 2 * DAY)
@@ -124,8 +124,8 @@ def test_a_better_model_is_promoted_and_a_worse_one_refused(almanac: Almanac) ->
     assert sorted(event.data["status"] for event in events) == ["promoted", "promoted", "refused"]
 
 
-def test_a_gate_that_is_gone_promotes_nothing(almanac: Almanac) -> None:
-    """The run fails and names the version that waits."""
+def test_a_run_without_its_gate_promotes_nothing(almanac: Almanac) -> None:
+    """The run fails and names the version that was not promoted."""
     judged = almanac.add_data(9, "judged")
     schedule_id = almanac.add(alias="champion")
     almanac.set_gate(judged)
@@ -139,8 +139,8 @@ def test_a_gate_that_is_gone_promotes_nothing(almanac: Almanac) -> None:
 
 
 @pytest.mark.long
-def test_nothing_new_is_skipped_but_on_request(almanac: Almanac) -> None:
-    """A further dataset of the name is trained on again."""
+def test_a_run_without_new_data_is_skipped_unless_requested(almanac: Almanac) -> None:
+    """A new dataset with the same name is used by the next run."""
     schedule_id = almanac.add(only_new_data=True)
     for night in range(2):
         almanac.work(NIGHT + night * DAY)
@@ -154,7 +154,7 @@ def test_nothing_new_is_skipped_but_on_request(almanac: Almanac) -> None:
 
 
 def test_a_broken_schedule_stops_no_other(almanac: Almanac) -> None:
-    """A time zone that this machine does not know disables its schedule alone, and says so."""
+    """An unknown time zone disables its schedule with a problem, and does not affect other schedules."""
     broken = almanac.add(timezone="Europe/Atlantis")
     whole = almanac.add()
     assert almanac.sweep(NIGHT) == 1
@@ -168,7 +168,7 @@ def test_a_broken_schedule_stops_no_other(almanac: Almanac) -> None:
 
 
 def test_a_revoked_key_pauses_its_schedules(almanac: Almanac) -> None:
-    """The run fails, the schedule says why, and is not due any more."""
+    """The run fails, and the schedule is disabled with a problem."""
     with almanac.store.begin() as tx:
         key, _ = tx.api_keys.create("ci", ["write"])
     schedule_id = almanac.add(key_id=key.id)
@@ -186,7 +186,7 @@ def test_a_revoked_key_pauses_its_schedules(almanac: Almanac) -> None:
 
 
 def test_a_key_revoked_during_the_training_promotes_nothing(almanac: Almanac) -> None:
-    """What it started ends; what it would start does not."""
+    """The training ends, and the promotion does not start."""
     with almanac.store.begin() as tx:
         key, _ = tx.api_keys.create("ci", ["write"])
     almanac.set_gate(almanac.add_data(9, "judged"))
@@ -201,7 +201,7 @@ def test_a_key_revoked_during_the_training_promotes_nothing(almanac: Almanac) ->
 
 
 def test_the_quota_of_the_key_holds(almanac: Almanac) -> None:
-    """A run beyond it fails with that reason; the schedule stays enabled."""
+    """A run beyond the quota fails with the reason, and the schedule stays enabled."""
     with almanac.store.begin() as tx:
         key, _ = tx.api_keys.create("ci", ["write"], max_active_jobs=0)
     schedule_id = almanac.add(key_id=key.id)
@@ -213,7 +213,7 @@ def test_the_quota_of_the_key_holds(almanac: Almanac) -> None:
 
 
 def test_a_dataset_of_another_project_is_not_taken(almanac: Almanac) -> None:
-    """A key that is bound to projects trains on theirs, even where others have newer data of the name."""
+    """A key for one project uses its dataset, even if another project has a newer one with the same name."""
     own = almanac.add_data(3, "shared")
     other = almanac.add_data(4, "shared")
     with almanac.store.begin() as tx:
@@ -229,7 +229,7 @@ def test_a_dataset_of_another_project_is_not_taken(almanac: Almanac) -> None:
 
 
 def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> None:
-    """A run searches on the newest dataset; its model is promoted as that of a training is."""
+    """A run searches on the newest dataset, and promotes its model like a training does."""
     training = almanac.add()
     almanac.work(NIGHT)
     almanac.work(NIGHT + DAY)
@@ -264,7 +264,7 @@ def test_the_model_of_an_automatic_training_meets_the_gate(almanac: Almanac) -> 
     ],
 )
 def test_a_run_tunes_on_the_newest_dataset(almanac: Almanac, end: str, status: str, detail: str) -> None:
-    """The sizes of its default are chosen again, and the run ends with the study."""
+    """Automatic sizes are chosen again for the newest dataset, and the run ends with the study."""
     study = {
         "kind": "study",
         "name": "leaves",
@@ -304,7 +304,7 @@ def test_a_run_tunes_on_the_newest_dataset(almanac: Almanac, end: str, status: s
 def test_a_job_without_a_model_fails_its_run(
     almanac: Almanac, store: Store, end: str, claim_job: Callable[..., Any]
 ) -> None:
-    """With the reason; the next due time is run as usual."""
+    """The run fails with the reason, and the next due time is run as usual."""
     schedule_id = almanac.add()
     almanac.sweep(NIGHT)
     (job_id,) = almanac.waiting()
@@ -323,8 +323,8 @@ def test_a_job_without_a_model_fails_its_run(
 
 
 @pytest.mark.long
-def test_sizes_and_aliases_are_resolved_anew(almanac: Almanac) -> None:
-    """Hyperparameters follow the newest data, and a training continues from the champion of now."""
+def test_sizes_and_aliases_are_resolved_at_each_run(almanac: Almanac) -> None:
+    """Automatic hyperparameters depend on the newest data, and a training continues the current champion."""
     almanac.work(NIGHT - DAY)
     schedule_id = almanac.add()
     almanac.work(NIGHT)
@@ -336,7 +336,7 @@ def test_sizes_and_aliases_are_resolved_anew(almanac: Almanac) -> None:
         dataset = tx.datasets.newest("clicks")
         assert dataset is not None
         dataset.statistics = {"queries": 400, "documents": 20_000, "features": 4}
-    almanac.work(NIGHT + DAY)  # which makes web:2
+    almanac.work(NIGHT + DAY)  # trains web:2
     with almanac.store.begin() as tx:
         tx.aliases.move("web", "champion", 2)
     almanac.work(NIGHT + DAY + timedelta(hours=1))
@@ -349,7 +349,7 @@ def test_sizes_and_aliases_are_resolved_anew(almanac: Almanac) -> None:
 
 
 def test_a_missing_dataset_fails_the_run(almanac: Almanac) -> None:
-    """It names what is not there."""
+    """The failed run names the missing dataset."""
     schedule_id = almanac.add()
     with almanac.store.begin() as tx:
         dataset = tx.datasets.newest("clicks")
@@ -362,7 +362,7 @@ def test_a_missing_dataset_fails_the_run(almanac: Almanac) -> None:
 
 
 def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None:
-    """It makes their log, trains on it, and asks the gate; the next run has a log of its own."""
+    """Each run builds a separate click log, trains on it, and applies the gate."""
     schedule_id = almanac.add()
     almanac.work(NIGHT)
     with almanac.store.begin() as tx:
@@ -395,7 +395,7 @@ def test_a_run_trains_on_the_clicks_on_served_rankings(almanac: Almanac) -> None
 
 
 def serve_clicks(almanac: Almanac) -> None:
-    """Record rankings of the documents of the dataset, the second of which was clicked."""
+    """Record rankings of the dataset's documents, with a click on the second document of each."""
     with almanac.store.begin() as tx:
         data = synthetic_dataset(40, seed=1, polynomial_seed=1, documents_per_query=8, n_features=4)
         rows = []

@@ -1,4 +1,4 @@
-"""Losses in jobs that an earlier release stored."""
+"""Losses in the jobs that an earlier release stored."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ DATASET = synthetic_dataset(20, seed=1, documents_per_query=12, n_features=4)
 
 
 @pytest.mark.parametrize("name", ["listmle", "w-listmle"])
-def test_a_job_from_before_ties_were_drawn_keeps_their_input_order(workshop: Workshop, name: str) -> None:
-    """It trains as it did, and so does its reproduction; a drawn order gives another model."""
+def test_a_stored_job_without_an_order_of_ties_keeps_the_input_order(workshop: Workshop, name: str) -> None:
+    """The job and its reproduction order ties by input; a random order yields another model."""
     dataset_id = workshop.add(DATASET, "train")
 
     def trained(**options: Any) -> str:
@@ -23,14 +23,14 @@ def test_a_job_from_before_ties_were_drawn_keeps_their_input_order(workshop: Wor
     with workshop.store.begin() as tx:
         again = tx.enqueue(reproduction(tx, tx.models.resolve("web:1")))
     assert again.spec["loss"]["ties"] == "input"
-    job = workshop.carry_out(again.id)
+    job = workshop.run_queued(again.id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     assert job.result["equal"]
 
 
 def test_a_queued_job_with_a_hyperparameter_without_effect_runs(workshop: Workshop) -> None:
-    """What is refused at submission today was accepted once."""
+    """Earlier releases accepted hyperparameters that are refused at submission today."""
     loss = {"name": "lambdarank", "persistence": 0.5}
     assert workshop.trained(workshop.add(DATASET, "train"), loss=loss)["model_id"]
 

@@ -1,4 +1,4 @@
-"""Studies: each trial is made once, whatever happens, and the winner is compared once."""
+"""Studies: each trial runs once, despite lost workers, and the winner is compared once."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -51,25 +51,25 @@ def improved(migrated_file: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def add_dataset(workshop: Workshop) -> str:
-    """Record a small dataset."""
+    """Add a small dataset."""
     return workshop.add(synthetic_dataset(60, seed=1), "synthetic")
 
 
 def finish(workshop: Workshop, study: Study) -> tuple[Study, list[Trial]]:
-    """Carry all waiting jobs out and return the study with its trials."""
+    """Run all queued jobs and return the study with its trials."""
     run_jobs(workshop.store, workshop.settings, StopFlag(), "w1", RUNNERS)
     with workshop.store.read() as tx:
         return tx.studies.get(study.id), tx.studies.trials(study.id)
 
 
 def outcome(trials: list[Trial]) -> list[tuple[Any, ...]]:
-    """Return what decides a study."""
+    """Return the decisive values of the trials."""
     return [(trial.number, trial.status, trial.parameters, trial.value) for trial in trials]
 
 
 @pytest.mark.long
 def test_the_end_of_a_trial_queues_the_next_one(plain: Finished) -> None:
-    """A study makes as many trials as asked, the default first, and concludes without a coordinator."""
+    """A study runs the requested number of trials, the default first, and concludes without a coordinator."""
     _, study, trials = plain
     assert study.status == "succeeded", study.problem
     assert [trial.source for trial in trials] == ["default", "sampler", "sampler", "sampler"]
@@ -85,7 +85,7 @@ def test_the_end_of_a_trial_queues_the_next_one(plain: Finished) -> None:
 
 @pytest.mark.long
 def test_the_conclusion_is_the_comparison_on_held_out_queries(improved: Finished) -> None:
-    """Winner and default are refitted without the held-out queries, and compared on these alone."""
+    """Winner and default are refitted without the held-out queries, and compared on these only."""
     workshop, study, _ = improved
     assert study.conclusion is not None
     with workshop.store.read() as tx:
@@ -105,8 +105,8 @@ def test_the_conclusion_is_the_comparison_on_held_out_queries(improved: Finished
 
 @pytest.mark.long
 def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) -> None:
-    """A trial that is significantly worse than the best one after a fold does not see the next one."""
-    # No leaf has so many documents, and a tree without a split scores all alike.
+    """A trial that is significantly worse than the best one after a fold skips the remaining folds."""
+    # No leaf can have so many documents, and a tree without a split gives all documents the same score.
     hopeless = {"/hyperparameters/min_data_in_leaf": {"type": "int", "low": 10_000, "high": 20_000}}
     study = add_study(
         workshop, dataset_id, trials=3, validation={"folds": 3}, pruner="wilcoxon", search_space=hopeless
@@ -125,7 +125,7 @@ def test_folds_are_pruned_by_their_queries(workshop: Workshop, dataset_id: str) 
     "sampler", [name if name == "tpe" else pytest.param(name, marks=pytest.mark.slow) for name in SAMPLERS]
 )
 def test_a_lost_worker_changes_nothing(plain: Finished, sampler: str) -> None:
-    """A trial whose worker is lost after it asked keeps its parameters, and none is made twice."""
+    """A trial whose worker is lost keeps its parameters, and no trial runs twice."""
     workshop, undisturbed, expected = plain
     dataset_id = str(undisturbed.spec["dataset_id"])
     if sampler != undisturbed.spec["sampler"]:
@@ -145,8 +145,8 @@ def test_a_lost_worker_changes_nothing(plain: Finished, sampler: str) -> None:
 
 @pytest.mark.long
 def test_a_study_ends_when_nothing_gets_better(workshop: Workshop, dataset_id: str) -> None:
-    """Patience counts trials without a new best; the trials that were asked for are not all made."""
-    # No leaf has so many documents, and a tree without a split scores all alike.
+    """Patience counts trials without a new best, so the study ends before all requested trials."""
+    # No leaf can have so many documents, and a tree without a split gives all documents the same score.
     hopeless = {"/hyperparameters/min_data_in_leaf": {"type": "int", "low": 10_000, "high": 20_000}}
     study = add_study(workshop, dataset_id, trials=9, patience=2, search_space=hopeless, sampler="random")
     study, trials = finish(workshop, study)
@@ -177,7 +177,7 @@ def test_curves_are_pruned_by_the_median(workshop: Workshop, dataset_id: str) ->
 
 @pytest.mark.long
 def test_an_alias_moves_on_better_alone(improved: Finished, plain: Finished) -> None:
-    """The winner of a study that shows nothing stays a version like any other."""
+    """If the winner is not shown to be better, the alias does not move."""
     conclusions = [study.study.conclusion or {} for study in (improved, plain)]
     assert conclusions[0]["verdict"] == "better", conclusions[0]["sentence"]
     assert conclusions[1]["verdict"] != "better", conclusions[1]["sentence"]
@@ -193,7 +193,7 @@ def _aliases(finished: Finished) -> dict[str, int]:
 
 
 def _lose(workshop: Workshop, run: JobRun) -> None:
-    """Let a worker ask for the parameters of a trial and then vanish."""
+    """Lose a worker after it has requested the parameters of a trial."""
     from core.jobs import parse
     from worker.runners.trial import ask
 
@@ -203,7 +203,7 @@ def _lose(workshop: Workshop, run: JobRun) -> None:
 
 
 def run_one(workshop: Workshop, stop: StopFlag) -> None:
-    """Carry out one job."""
+    """Run one job."""
     from worker.process.tasks import run_job
 
     run = JobRun.claim_next(workshop.store, workshop.settings, RUNNERS, "w1")

@@ -1,4 +1,4 @@
-"""Returning jobs to the queue."""
+"""Sweeps, which return the jobs of lost workers to the queue."""
 
 import os
 import subprocess
@@ -21,7 +21,7 @@ LEASES = 3
 
 
 class Watched:
-    """A sweeper whose clock continues when it is told to."""
+    """A sweeper whose clock advances on request."""
 
     def __init__(self, settings: WorkerSettings) -> None:
         self._lease_seconds = settings.lease_seconds
@@ -29,7 +29,7 @@ class Watched:
         self._sweeper = Sweeper(settings, "host:1", Lane.TRAINING, lambda: self._now)
 
     def a_lease(self, heartbeat: Callable[[], object] = lambda: None) -> None:
-        """Sweep, and again a lease later; a heartbeat comes in between."""
+        """Sweep, call the heartbeat after the time of a lease, and sweep again."""
         self._sweeper.sweep()
         self._now += self._lease_seconds
         heartbeat()
@@ -37,7 +37,7 @@ class Watched:
 
 
 def set_clock(store: Store, run: JobRun, seconds: float) -> None:
-    """Renew a lease by a clock that is then set by so many seconds."""
+    """Renew a lease as if the clock were set by this number of seconds afterwards."""
     with store.begin() as tx:
         tx.jobs.renew(run.id, run.lease.token, 30.0 - seconds)
 
@@ -45,7 +45,7 @@ def set_clock(store: Store, run: JobRun, seconds: float) -> None:
 def test_a_sweep_returns_the_jobs_of_lost_workers(
     store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
 ) -> None:
-    """A job without a heartbeat for a lease is queued again; one whose worker lives is not touched."""
+    """A job without a heartbeat during a lease is queued again; the job of a living worker is unchanged."""
     lost, alive = claim_job(), claim_job()
     watched = Watched(settings)
     for _ in range(LEASES):
@@ -58,7 +58,7 @@ def test_a_sweep_returns_the_jobs_of_lost_workers(
 def test_a_clock_set_back_keeps_no_dead_worker(
     store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
 ) -> None:
-    """Its job is queued again after a lease, and cancelled where its user asked for that."""
+    """The job is queued again after a lease, or cancelled if a cancellation was requested."""
     lost, cancelled = claim_job(), claim_job()
     for run in (lost, cancelled):
         set_clock(store, run, -HOUR)
@@ -72,7 +72,7 @@ def test_a_clock_set_back_keeps_no_dead_worker(
 def test_a_clock_set_forward_takes_no_job_from_a_living_worker(
     store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
 ) -> None:
-    """Its leases have all ended by the wall clock; its heartbeats are seen."""
+    """The lease has expired by the wall clock, but the heartbeats are noticed."""
     run = claim_job()
     watched = Watched(settings)
     for _ in range(LEASES):
@@ -81,10 +81,10 @@ def test_a_clock_set_forward_takes_no_job_from_a_living_worker(
         assert tx.jobs.get(run.id).status == "running"
 
 
-def test_a_dead_process_of_this_worker_need_not_be_waited_for(
+def test_jobs_of_a_dead_process_of_this_worker_are_queued_immediately(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
-    """A pool process that is gone is known to be so long before its lease ends; other workers' are not."""
+    """The sweeper checks the pool processes of this worker, but not those of other workers."""
     ended = subprocess.Popen(["true"])
     ended.wait()
     jobs = {}
@@ -100,7 +100,7 @@ def test_a_dead_process_of_this_worker_need_not_be_waited_for(
 def test_a_job_lost_too_often_fails(
     store: Store, settings: WorkerSettings, queue_job: Callable[..., str]
 ) -> None:
-    """A job that kills its workers does not continue for ever."""
+    """A job that kills its workers fails after its last attempt."""
     job_id, watched = queue_job(), Watched(settings)
     for _ in range(settings.attempts):
         assert JobRun.claim_next(store, settings, RUNNERS, "w1") is not None
@@ -113,41 +113,41 @@ def test_a_job_lost_too_often_fails(
 
 
 def test_a_sweep_survives_a_broken_database(settings: WorkerSettings) -> None:
-    """A database that is away is left to the next sweep."""
+    """A sweep without a database does not raise."""
     broken = settings.model_copy(update={"database_url": "sqlite:////nonexistent/folder/x.db"})
     Sweeper(broken, "host:1", Lane.TRAINING).sweep()
 
 
-def test_a_worker_says_that_it_is_there_until_it_leaves(store: Store, settings: WorkerSettings) -> None:
-    """Once a lease, since when it runs, and no more after a shutdown."""
+def test_a_worker_is_listed_until_it_leaves(store: Store, settings: WorkerSettings) -> None:
+    """A worker is reported once in each lease with its start time, and is removed at a shutdown."""
     sweeper = Sweeper(settings.model_copy(update={"worker_concurrency": 3}), "host:1", Lane.TRAINING)
     sweeper.sweep()
     sweeper.sweep()
     with store.read() as tx:
-        (worker,) = tx.workers.present()
+        (worker,) = tx.workers.live()
     assert (worker.name, worker.lane, worker.processes) == ("host:1", "training", 3)
     assert worker.seen_at == worker.started_at
     sweeper.leave()
     with store.read() as tx:
-        assert tx.workers.present() == []
+        assert tx.workers.live() == []
 
 
 def test_workers_that_reported_before_the_clock_was_set_back(store: Store, settings: WorkerSettings) -> None:
-    """A dead one is not taken to be there for an hour more; a living one is, as soon as it reports."""
+    """After the clock is set back, a dead worker is not listed, and a living one is after its next report."""
     with store.begin() as tx:
         for name in ("dead", "alive"):
             tx.workers.report(name, Lane.TRAINING, 1, 24.0)
-        for worker in tx.workers.present():
+        for worker in tx.workers.live():
             worker.seen_at += timedelta(seconds=HOUR)
             worker.expires_at += timedelta(seconds=HOUR)
     with store.begin() as tx:
-        assert tx.workers.present() == []
+        assert tx.workers.live() == []
         tx.workers.report("alive", Lane.TRAINING, 1, 24.0)
-        assert [worker.name for worker in tx.workers.present()] == ["alive"]
+        assert [worker.name for worker in tx.workers.live()] == ["alive"]
 
 
 def test_losses_are_events(store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]) -> None:
-    """A worker that lost a job, and one that was not heard of for long, are reported once."""
+    """A worker that lost a job and a worker without recent reports have one event each."""
     lost = claim_job()
     with store.begin() as tx:
         worker = tx.jobs.get(lost.id).worker
@@ -162,7 +162,7 @@ def test_losses_are_events(store: Store, settings: WorkerSettings, claim_job: Ca
 
 
 def test_old_events_are_removed(store: Store, settings: WorkerSettings) -> None:
-    """Events stay for as many days as the setting says."""
+    """Events are removed after the number of days in the setting."""
     for _ in range(2):
         with store.begin() as tx:
             tx.events.add("drift.found", "model", "mdl_1", {})
@@ -177,7 +177,7 @@ def test_old_events_are_removed(store: Store, settings: WorkerSettings) -> None:
 def test_idle_workers_change_nothing_that_pages_show(
     store: Store, settings: WorkerSettings, claim_job: Callable[..., JobRun]
 ) -> None:
-    """Followers are not told of renewed leases, of workers or of jobs; they are of a lost job."""
+    """Renewed leases of jobs and workers do not count as changes; a lost job does."""
 
     def changes() -> int:
         with store.read() as tx:
@@ -201,7 +201,7 @@ def test_idle_workers_change_nothing_that_pages_show(
 
 
 def test_a_sweep_opens_one_connection(store: Store, settings: WorkerSettings) -> None:
-    """However many sweeps there were before."""
+    """Each sweep opens one connection, also after earlier sweeps."""
     sweeper, opened = Sweeper(settings, "host:1", Lane.TRAINING), []
 
     def note(connection: object, _record: object) -> None:

@@ -1,4 +1,4 @@
-"""Training jobs: what they train, validate and test on, and what they leave at hand for the next."""
+"""Training jobs: training, validation and test data, and caches for later jobs."""
 
 import json
 from pathlib import Path
@@ -28,12 +28,12 @@ def dataset() -> RankingDataset:
     )
 
 
-def test_the_second_job_finds_everything_at_hand(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Neither the stored Parquet nor the features are looked at again, and the model is the same."""
+def test_the_second_job_uses_the_caches(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The second job reads no stored Parquet and bins no features, and its model is the same."""
     dataset_id = workshop.add(dataset, "d1")
     first = workshop.trained(dataset_id, validation={"fraction": 0.2})
     before = workshop.cached()
-    assert len(before) == 3  # arrays, bins to train on, bins to validate on
+    assert len(before) == 3  # arrays, training bins, validation bins
     workshop.store.artifacts.delete("data/d1")
     second = workshop.trained(dataset_id, validation={"fraction": 0.2})
     after = workshop.cached()
@@ -43,7 +43,7 @@ def test_the_second_job_finds_everything_at_hand(workshop: Workshop, dataset: Ra
 
 
 def test_the_job_shows_which_sizes_were_chosen(workshop: Workshop, dataset: RankingDataset) -> None:
-    """As a finding, beside what else is known of the training."""
+    """A finding has the chosen sizes."""
     size = {"queries": 40, "documents": 800, "features": 6}
     dataset_id = workshop.add(dataset, "d1")
     findings = workshop.train(dataset_id, automatic=size | {"chosen": {"num_leaves": 9}}).findings
@@ -52,7 +52,7 @@ def test_the_job_shows_which_sizes_were_chosen(workshop: Workshop, dataset: Rank
 
 
 def test_bootstrap_samples_share_bins_and_differ_by_seed(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Only the weights of queries differ, so the features are binned once."""
+    """Bootstrap samples differ only in query weights, so the features are binned once."""
     dataset_id = workshop.add(dataset, "d1")
     trees = {
         workshop.model_text(workshop.trained(dataset_id, bootstrap=bootstrap, seed=seed)).split(
@@ -61,14 +61,14 @@ def test_bootstrap_samples_share_bins_and_differ_by_seed(workshop: Workshop, dat
         for bootstrap, seed in ((False, 1), (False, 2), (True, 1), (True, 2))
     }
     assert len(trees) == 3
-    assert len(workshop.cached()) == 2  # arrays, bins to train on
+    assert len(workshop.cached()) == 2  # arrays, training bins
 
 
 @pytest.mark.long
 def test_models_are_the_same_without_caches(
     workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
 ) -> None:
-    """To the byte, for every form of validation."""
+    """The models are equal byte for byte, for every form of validation."""
     without = Workshop(
         workshop.store, settings.model_copy(update={"array_cache_bytes": 0, "binned_cache_bytes": 0})
     )
@@ -88,7 +88,7 @@ def test_models_are_the_same_without_caches(
 
 @pytest.mark.long
 def test_other_parts_and_seeds_do_not_share_bins(workshop: Workshop, dataset: RankingDataset) -> None:
-    """What is held out decides what is left to train on."""
+    """The held-out queries determine the training data."""
     dataset_id = workshop.add(dataset, "d1")
     texts = set()
     for spec in (
@@ -102,13 +102,13 @@ def test_other_parts_and_seeds_do_not_share_bins(workshop: Workshop, dataset: Ra
     assert len(workshop.cached()) == 1 + 2 * 4
 
 
-def test_a_test_set_is_taken_out_first(workshop: Workshop, dataset: RankingDataset) -> None:
-    """The model is measured on exactly the queries held out, and trains on none of them."""
+def test_a_test_set_is_held_out_first(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The evaluation covers exactly the held-out queries, and the training uses none of them."""
     dataset_id = workshop.add(dataset, "d1")
     result = workshop.trained(dataset_id, test={"folds": 4, "fold": 1}, validation={"fraction": 0.25}, seed=3)
     rest, held_out = fold_queries(dataset, 4, 1, seed=3)
     assert workshop.tested_queries(result) == held_out.query_ids
-    # The same data as files of their own: the same model.
+    # The same data in separate files yields the same model.
     training, validation = split_queries(rest, 0.25, seed=3)
     apart = workshop.trained(
         workshop.add(training, "training"),
@@ -121,7 +121,7 @@ def test_a_test_set_is_taken_out_first(workshop: Workshop, dataset: RankingDatas
 
 
 def test_each_validation_query_is_measured(workshop: Workshop, dataset: RankingDataset) -> None:
-    """By all followed metrics; their means are those that chose the best iteration."""
+    """The model has the values of all metrics by query; their means are those of the best iteration."""
     result = workshop.trained(
         workshop.add(dataset, "d1"), validation={"fraction": 0.25}, metrics=["ndcg@5", "map"], seed=3
     )
@@ -143,7 +143,7 @@ def test_each_validation_query_is_measured(workshop: Workshop, dataset: RankingD
 
 
 def test_a_model_has_the_tags_of_its_training(workshop: Workshop, dataset: RankingDataset) -> None:
-    """They are not part of what decides the model; without validation data nothing is measured on it."""
+    """Tags do not affect the model; without validation data, the model has no validation metrics."""
     dataset_id, tags = workshop.add(dataset, "d1"), {"grid": "g1", "num_leaves": "7"}
     results = [workshop.trained(dataset_id, tags=tags), workshop.trained(dataset_id)]
     with workshop.store.read() as tx:
@@ -156,7 +156,7 @@ def test_a_model_has_the_tags_of_its_training(workshop: Workshop, dataset: Ranki
 
 @pytest.mark.long
 def test_a_model_has_the_chosen_features_only(workshop: Workshop, dataset: RankingDataset) -> None:
-    """It is the model of a dataset that has no others, whatever bins of other choices are at hand."""
+    """The model equals that of a dataset with these features only, even if other bins are cached."""
     dataset_id = workshop.add(dataset, "d1")
     names = ("f2", "f4", "f5")
     columns = [dataset.feature_names.index(name) for name in names]
@@ -173,8 +173,8 @@ def test_a_model_has_the_chosen_features_only(workshop: Workshop, dataset: Ranki
         assert model.lineage["spec"]["features"] == choice
 
 
-def test_features_that_there_are_not_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
-    """With their place in the job and the nearest name."""
+def test_unknown_features_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The error has the JSON pointer in the job."""
     dataset_id = workshop.add(dataset, "d1")
     refused: dict[str, dict[str, Any]] = {
         "/features/use": {"features": {"use": ["f11"]}},
@@ -191,8 +191,8 @@ def test_features_that_there_are_not_are_refused(workshop: Workshop, dataset: Ra
         assert "the dataset has no feature 'f" in problem["detail"]
 
 
-def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Its trees come first, its features are the model's, and lineage and reproduction know it."""
+def test_a_training_continues_a_model(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The base trees come first, the features are equal, and the lineage names the base model."""
     dataset_id = workshop.add(dataset, "d1")
     base = workshop.trained(dataset_id, features={"leave_out": ["f3"]}, test={"fraction": 0.2})
     chosen: dict[str, Any] = {"features": {"leave_out": ["f3"]}, "test": {"fraction": 0.2}}
@@ -215,8 +215,8 @@ def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDat
     assert again.result["equal"]
 
 
-def test_a_model_of_other_features_is_not_gone_on_from(workshop: Workshop, dataset: RankingDataset) -> None:
-    """The features that one of the two lacks are named."""
+def test_a_model_of_other_features_cannot_be_continued(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The error names the features that the model or the training data lack."""
     dataset_id = workshop.add(dataset, "d1")
     workshop.trained(dataset_id, features={"leave_out": ["f3"]})
     details = {}
@@ -229,8 +229,8 @@ def test_a_model_of_other_features_is_not_gone_on_from(workshop: Workshop, datas
     assert details[True] == "the training data lack features of web:1: f2"
 
 
-def test_dart_says_that_it_starts_again(workshop: Workshop, dataset: RankingDataset) -> None:
-    """And keeps no checkpoint, however often one would be due."""
+def test_dart_has_no_checkpoints(workshop: Workshop, dataset: RankingDataset) -> None:
+    """A finding reports that a DART training has no checkpoints and starts again after an interruption."""
     often = Workshop(workshop.store, workshop.settings.model_copy(update={"checkpoint_seconds": 0.001}))
     job = often.train(workshop.add(dataset, "d1"), hyperparameters=SMALL | {"boosting": "dart"})
     assert job.status == "succeeded", job.problem
@@ -239,7 +239,7 @@ def test_dart_says_that_it_starts_again(workshop: Workshop, dataset: RankingData
 
 
 def test_parts_that_cannot_be_held_out_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
-    """The pointer leads to the part and what is wrong with it."""
+    """The JSON pointer of the error is that of the wrong value."""
     dataset_id = workshop.add(dataset, "d1")
     for role in ("validation", "test"):
         job = workshop.train(dataset_id, **{role: {"column": "market", "values": ["uk"]}})
@@ -249,7 +249,7 @@ def test_parts_that_cannot_be_held_out_are_refused(workshop: Workshop, dataset: 
 
 
 def relabelled(dataset: RankingDataset, mapped: dict[float, float]) -> RankingDataset:
-    """Replace labels."""
+    """Return the dataset with other labels."""
     labels = dataset.labels.copy()
     for label, other in mapped.items():
         labels[dataset.labels == label] = other
@@ -257,7 +257,7 @@ def relabelled(dataset: RankingDataset, mapped: dict[float, float]) -> RankingDa
 
 
 def test_labels_are_mapped_for_the_job(workshop: Workshop, dataset: RankingDataset) -> None:
-    """The model is that of the mapped labels, and parts are held out as without a map."""
+    """The model equals that of the mapped labels, and the held-out queries do not depend on the map."""
     odd = relabelled(dataset, {0: -1, 1: np.nan})
     plain = relabelled(dataset, {1: 0})
     result = workshop.trained(workshop.add(odd, "odd"), label_map={"-1": 0, "nan": 0}, test={"fraction": 0.2})
@@ -267,10 +267,8 @@ def test_labels_are_mapped_for_the_job(workshop: Workshop, dataset: RankingDatas
 
 
 @pytest.mark.parametrize("where", ["training", "validation", "test"])
-def test_labels_that_do_not_serve_are_refused(
-    workshop: Workshop, dataset: RankingDataset, where: str
-) -> None:
-    """Wherever they are; the error says the way out."""
+def test_unsuitable_labels_are_refused(workshop: Workshop, dataset: RankingDataset, where: str) -> None:
+    """Negative labels in any dataset of the job are refused, and the error suggests a label map."""
     good, bad = workshop.add(dataset, "good"), workshop.add(relabelled(dataset, {0: -1}), "bad")
     specs: dict[str, dict[str, Any]] = {
         "training": {},
@@ -284,7 +282,7 @@ def test_labels_that_do_not_serve_are_refused(
 
 
 def test_an_evaluation_maps_labels_too(workshop: Workshop, dataset: RankingDataset) -> None:
-    """And refuses labels that metrics cannot use; a ranking needs none."""
+    """An evaluation refuses labels that metrics cannot use; a ranking job needs no labels."""
     good, bad = workshop.add(dataset, "good"), workshop.add(relabelled(dataset, {0: -1}), "bad")
     spec = {"model_id": workshop.trained(good)["model_id"], "metrics": ["ndcg@5"]}
     refused = workshop.run("evaluate", bad, **spec)
@@ -297,7 +295,7 @@ def test_an_evaluation_maps_labels_too(workshop: Workshop, dataset: RankingDatas
 
 
 def test_datasets_are_compared(workshop: Workshop, dataset: RankingDataset) -> None:
-    """What they share is told with the job, and which of them it is."""
+    """The findings of the job report queries that training and validation data share."""
     training, other = dataset.select_queries(range(30)), dataset.select_queries(range(25, 40))
     job = workshop.train(
         workshop.add(training, "training"), validation={"dataset_id": workshop.add(other, "other")}
@@ -311,8 +309,8 @@ def test_datasets_are_compared(workshop: Workshop, dataset: RankingDataset) -> N
 
 
 @pytest.mark.long
-def test_a_seed_without_effect_is_told(workshop: Workshop, dataset: RankingDataset) -> None:
-    """With the job; not where queries are drawn by it, nor where the loss or the sampling draws."""
+def test_a_seed_without_effect_is_reported(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The job has a finding, unless the seed affects held-out queries, the loss or the sampling."""
     dataset_id, other = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")
     outcomes: dict[str, dict[str, Any]] = {
         "nothing drawn": {},
@@ -327,11 +325,11 @@ def test_a_seed_without_effect_is_told(workshop: Workshop, dataset: RankingDatas
     for name, spec in outcomes.items():
         findings = workshop.train(dataset_id, seed=9, **spec).findings or []
         found[name] = any(finding["code"] == "seed-without-effect" for finding in findings)
-    assert [name for name, is_told in found.items() if is_told] == ["nothing drawn", "by column", "dataset"]
+    assert [name for name, reported in found.items() if reported] == ["nothing drawn", "by column", "dataset"]
 
 
 def test_a_training_stored_before_keeps_its_seeds(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Each named the seed of its loss, 0 unless asked otherwise, beside that of the job."""
+    """Stored trainings have a seed of the loss, 0 by default, in addition to that of the job."""
     spec = {"loss": {"name": "xe-ndcg", "seed": 0}, "seed": 42}
     trained = train(training_spec({**spec, "hyperparameters": SMALL, "metrics": ["ndcg@5"]}), dataset)
     result = workshop.trained(workshop.add(dataset, "d1"), **spec)
@@ -343,7 +341,7 @@ def test_a_training_stored_before_keeps_its_seeds(workshop: Workshop, dataset: R
 def test_the_first_iteration_is_written_immediately(
     workshop: Workshop, dataset: RankingDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever waits for a training to begin does not wait for the next report."""
+    """The first iteration is stored without waiting for the next report."""
     settings = workshop.settings.model_copy(update={"report_seconds": 3600.0})
     spec = {"dataset_id": workshop.add(dataset, "d1"), "model_name": "web", "hyperparameters": SMALL}
     with workshop.store.begin() as tx:
@@ -367,7 +365,7 @@ def test_the_first_iteration_is_written_immediately(
 
 
 def test_times_are_recorded_with_the_curves(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Each recorded iteration has its own; with an interval, the mean of all since the one before."""
+    """Each recorded iteration has its times; with an interval, the mean since the previous record."""
     job = workshop.train(workshop.add(dataset, "d1"), metric_interval=2, validation={"fraction": 0.2})
     with workshop.store.read() as tx:
         rows = tx.jobs.iterations(job.id)
@@ -382,7 +380,7 @@ def test_times_are_recorded_with_the_curves(workshop: Workshop, dataset: Ranking
 
 
 def test_features_keep_their_names(workshop: Workshop, dataset: RankingDataset) -> None:
-    """A model of features that LightGBM would spell otherwise scores data that has them in another order."""
+    """Features keep names that LightGBM would change, and data may have another order of columns."""
     names = ("page rank", "page_rank", "price:usd", "a", "b", "c")
     named = dataset.with_features(dataset.features, names)
     order = [3, 1, 0, 5, 4, 2]
@@ -400,7 +398,7 @@ def test_features_keep_their_names(workshop: Workshop, dataset: RankingDataset) 
 
 
 def test_damaged_arrays_are_read_again(workshop: Workshop, dataset: RankingDataset) -> None:
-    """From what is stored, which is never doubted."""
+    """Damaged cache files are replaced from the stored dataset."""
     dataset_id = workshop.add(dataset, "d1")
     first = workshop.trained(dataset_id)
     for file in (workshop.settings.data_dir / "cache" / "arrays").rglob("features.npy"):
@@ -409,10 +407,10 @@ def test_damaged_arrays_are_read_again(workshop: Workshop, dataset: RankingDatas
     assert workshop.cached()
 
 
-def test_a_disk_that_keeps_nothing_does_not_stop_a_job(
+def test_a_job_succeeds_without_a_writable_cache(
     workshop: Workshop, dataset: RankingDataset, settings: WorkerSettings
 ) -> None:
-    """Caches cost time when they fail, never a job."""
+    """A job succeeds even if the cache folder cannot be used."""
     data_dir = Path(settings.data_dir)
     data_dir.mkdir(exist_ok=True)
     (data_dir / "cache").write_text("not a folder")
@@ -420,8 +418,8 @@ def test_a_disk_that_keeps_nothing_does_not_stop_a_job(
 
 
 @pytest.mark.long
-def test_a_model_tells_what_it_was_made_of(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Its datasets by role with their content, what was asked for, and what decides the bytes."""
+def test_a_model_has_a_lineage(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The lineage has the datasets by role with digests, the specification, the seed and the libraries."""
     train_id, test_id = workshop.add(dataset, "d1"), workshop.add(dataset.select_queries(range(9)), "d2")
     job = workshop.train(
         train_id, test_dataset_id=test_id, validation={"fraction": 0.2}, seed=7, limits={"seconds": 60}
@@ -438,20 +436,20 @@ def test_a_model_tells_what_it_was_made_of(workshop: Workshop, dataset: RankingD
     assert lineage["libraries"]["numpy"] == np.__version__
 
 
-def test_a_training_that_hardly_grows_says_why(workshop: Workshop, dataset: RankingDataset) -> None:
-    """On the job, beside what else was found, with the loss's own scale."""
+def test_a_training_without_splits_has_a_finding(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The finding names the parameter that prevents splits, and the scale of the loss."""
     bounded = SMALL | {"min_sum_hessian_in_leaf": 1e6}
     job = workshop.train(workshop.add(dataset, "d1"), hyperparameters=bounded)
     assert job.status == "succeeded", job.problem
     found = {finding["code"]: finding for finding in job.findings or ()}
     assert set(found) == {"seed-without-effect", "single-leaf-trees"}
-    told = found["single-leaf-trees"]
-    assert told["title"] == "A tree has one leaf: min_sum_hessian_in_leaf = 1e+06 allows no split"
-    assert "per query" in told["advice"]
+    single_leaf = found["single-leaf-trees"]
+    assert single_leaf["title"] == "A tree has one leaf: min_sum_hessian_in_leaf = 1e+06 allows no split"
+    assert "per query" in single_leaf["advice"]
 
 
-def test_a_training_whose_trees_break_an_order_says_where(workshop: Workshop) -> None:
-    """Of a constraint that LightGBM's advanced method does not keep; the job succeeds."""
+def test_violated_monotone_constraints_are_reported(workshop: Workshop) -> None:
+    """The job succeeds, with a finding about a constraint that LightGBM's advanced method violates."""
     generator = np.random.default_rng(0)
     features = generator.standard_cauchy(size=(4_000, 3)).astype(np.float32)
     features[generator.random(features.shape) < 0.3] = np.nan

@@ -1,10 +1,11 @@
-"""A store with datasets, and a worker in the process of the test."""
+"""A store with datasets, and a worker in the test process."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow.parquet as pq
 
+from app.datasets.schemas import Finding
 from core.data import RankingDataset, write_parquet
 from core.store import Job, Store
 from core.store.artifacts.keys import model_key
@@ -23,7 +24,7 @@ class Workshop:
     settings: WorkerSettings
 
     def add(self, dataset: RankingDataset, digest: str) -> str:
-        """Record a dataset that is ready."""
+        """Add a dataset with the status ready."""
         key = f"data/{digest}/data.parquet"
         with self.store.artifacts.writing(key) as file:
             write_parquet(dataset, file)
@@ -33,39 +34,42 @@ class Workshop:
         return row.id
 
     def run(self, kind: str, dataset_id: str, **spec: Any) -> Job:
-        """Carry out a job and return it as it ended."""
+        """Add a job, run it and return it after its end."""
         with self.store.begin() as tx:
             job = tx.jobs.add(kind, {"kind": kind, "dataset_id": dataset_id, **spec})
-        return self.carry_out(job.id)
+        return self.run_queued(job.id)
 
-    def carry_out(self, job_id: str) -> Job:
-        """Carry out a job that waits and return it as it ended."""
+    def run_queued(self, job_id: str) -> Job:
+        """Run all queued jobs, and return the given one after its end."""
         run_jobs(self.store, self.settings, StopFlag(), "w1", RUNNERS)
         with self.store.read() as tx:
-            return tx.jobs.get(job_id)
+            job = tx.jobs.get(job_id)
+        for finding in job.findings or ():
+            Finding.model_validate(finding)  # the API answers with nothing else
+        return job
 
     def train(self, dataset_id: str, **spec: Any) -> Job:
-        """Train quickly."""
+        """Run a small training and return its job."""
         defaults = {"model_name": "web", "loss": {"name": "lambdarank"}, "hyperparameters": SMALL}
         return self.run("train", dataset_id, **{**defaults, "metrics": ["ndcg@5"], **spec})
 
     def trained(self, dataset_id: str, **spec: Any) -> dict[str, Any]:
-        """Train, which must succeed, and return the job's result."""
+        """Run a small training, which must succeed, and return its result."""
         job = self.train(dataset_id, **spec)
         assert job.status == "succeeded", job.problem
         assert job.result is not None
         return job.result
 
     def model_text(self, result: dict[str, Any]) -> str:
-        """Return the model that a job made."""
+        """Return the model text of a result."""
         return self.store.artifacts.read_bytes(model_key(result["model_id"])).decode()
 
     def tested_queries(self, result: dict[str, Any]) -> tuple[str, ...]:
-        """Return the queries that a model was measured on."""
+        """Return the queries of the evaluation in a result."""
         with self.store.artifacts.open(f"evaluations/{result['evaluation_id']}/queries.parquet") as file:
             return tuple(map(str, pq.read_table(file)["query_id"].to_pylist()))
 
     def cached(self) -> dict[str, int]:
-        """Return when each entry of the caches was used last."""
+        """Return the time of last use of each cache entry."""
         folders = (self.settings.data_dir / "cache").glob("*/[!.]*")
         return {folder.name: folder.stat().st_mtime_ns for folder in folders}

@@ -37,7 +37,8 @@ class RankWorkerOptions:
     Attributes:
         threads: Threads that read files; the threads of ranks are set by their job.
         memory: Memory for read files, in Dask's notation of sizes; beyond it files are spilled to the disk.
-        host: Address at which other machines reach the worker; None for that of the route to the scheduler.
+        host: Address at which other machines reach the worker; None for this machine's address on the route
+            to the scheduler.
         ports: Ports at which the worker may listen; 0 is any free port.
     """
 

@@ -27,31 +27,31 @@ from core.store.clock import utc_now
 from core.store.repositories.candidates import NOT_TRIED, QUEUED, Claim
 from worker.job.progress import left_seconds
 from worker.job.run import JobRun
-from worker.job.training_data import TrainingData, prepare
+from worker.job.training_data import TrainingData, load_and_align
 
 _WAIT_SECONDS = 0.2  # polling interval for candidates of the next wave
 _MAX_HELPERS = WAVE - 1
-_UNUSABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
+_UNREADABLE = (NotFound, EOFError, KeyError, ValueError, zipfile.BadZipFile)
 Json = dict[str, Any]
 
 
 def load_training(run: JobRun, job: AutoTrainJob) -> tuple[TrainingData, TrainingData]:
-    """Load the datasets of an automatic training: unchanged, and with the features of the training data.
+    """Load the datasets of an automatic training: as stored, and with the features of the training data.
 
     Raises:
         InvalidInput: The metric does not fit the labels.
         FeaturesAbsent: The test data lacks most features, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
-    measures = job.to_json()
+    stored = job.to_json()
     names = ("model_name", "dataset_id", "test_dataset_id", "contract", "label_map", "seed", "limits")
     # The squared error accepts any labels; each candidate checks the labels for its loss.
-    training = {name: measures.get(name) for name in names} | {
+    training = {name: stored.get(name) for name in names} | {
         "loss": {"name": "mse"},
         "metrics": [job.metric],
         "allow_absent_features": job.allow_absent_features,
     }
-    return prepare(run, TrainJob.from_json(training))
+    return load_and_align(run, TrainJob.from_json(training))
 
 
 class CandidateTrials:
@@ -67,14 +67,14 @@ class CandidateTrials:
     def __init__(self, run: JobRun, auto_train_id: str, job: AutoTrainJob, data: TrainingData) -> None:
         self._run, self._id, self._job = run, auto_train_id, job
         memory_bytes = run.bounds.memory_bytes
-        free = None if memory_bytes is None else int(memory_bytes - (run.bounds.taken_bytes() or 0))
+        free_bytes = None if memory_bytes is None else int(memory_bytes - (run.bounds.taken_bytes() or 0))
         spec = AutoSpec(
             job.metric,
             job.budget_seconds,
             job.measures.contract.to_json(),
             job.prefer,
             job.measures.seed,
-            free,
+            free_bytes,
         )
         self.trials = Trials(
             spec,
@@ -88,8 +88,8 @@ class CandidateTrials:
         self._tried: dict[int, Tried] = {}
 
     def plan(self) -> None:
-        """Insert the rows of the candidates, unless an earlier attempt did."""
-        rows = [self._planned(candidate) for candidate in self.portfolio]
+        """Insert the rows of the candidates, unless an earlier attempt has done so."""
+        rows = [self._new_row(candidate) for candidate in self.portfolio]
         with self._run.store.begin() as tx:
             self._run.lease.renew_within(tx)
             if not tx.candidates.of(self._id):
@@ -107,18 +107,18 @@ class CandidateTrials:
 
     def try_available(self) -> None:
         """Try candidates until none can be claimed now."""
-        while (number := self._taken()) is not None:
+        while (number := self._claim_next()) is not None:
             self._try(number)
 
-    def _taken(self) -> int | None:
+    def _claim_next(self) -> int | None:
         with self._run.store.begin() as tx:
             row = tx.candidates.take(self._id, self._claim, WAVE)
             if row is not None and self._run.id == self._id:
-                self._share(tx)
+                self._queue_helpers(tx)
             return None if row is None else row.number
 
-    def _share(self, tx: Transaction) -> None:
-        """Queue helper jobs for the other candidates of the wave, once the folds are planned."""
+    def _queue_helpers(self, tx: Transaction) -> None:
+        """Queue helper jobs for the next candidates, once the number of folds is known."""
         rows = tx.candidates.of(self._id)
         queued = [row for row in rows if row.status == QUEUED][:_MAX_HELPERS]
         if _planned_folds(rows) is None or len(tx.candidates.helper_jobs(self._id)) >= len(queued):
@@ -168,12 +168,12 @@ class CandidateTrials:
             time_left=time_left,
             rivals=rivals_before(number, list(ended.items())),
             on_fold=on_fold,
-            kept=_Kept(self._run, self._id),
+            kept=_StoredFolds(self._run, self._id),
             is_first=is_first,
         )
-        self._keep(number, tried)
+        self._store_tried(number, tried)
 
-    def _keep(self, number: int, tried: Tried) -> None:
+    def _store_tried(self, number: int, tried: Tried) -> None:
         self._tried[number] = tried
         with self._run.store.artifacts.writing(candidate_key(self._id, f"{number}.npz")) as file:
             np.savez(file, scores=tried.scores)
@@ -190,7 +190,7 @@ class CandidateTrials:
             folds=tried.folds,
             iterations=tried.iterations,
             seconds=round(tried.seconds, 3),
-            value=held_out.plain(mean_of(tried.values)) if tried.folds else None,
+            value=held_out.in_metric_units(mean_of(tried.values)) if tried.folds else None,
             interval=None if interval is None else list(interval),
         )
 
@@ -219,7 +219,7 @@ class CandidateTrials:
             cast("Status", row.status),
         )
 
-    def _planned(self, candidate: Candidate) -> Json:
+    def _new_row(self, candidate: Candidate) -> Json:
         spec, reason = self.trials.training(candidate), self.trials.refusal(candidate)
         is_network = spec.scorer.is_network
         return {
@@ -235,7 +235,7 @@ class CandidateTrials:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _StoredFolds:
     """Scores of folds, stored as artifacts for the next attempt."""
 
     run: JobRun
@@ -252,7 +252,7 @@ class _Kept:
                     float(arrays["seconds"]),
                     bool(arrays["ended_early"]),
                 )
-        except _UNUSABLE:
+        except _UNREADABLE:
             return None
 
     def keep(self, candidate: int, fold: int, scores: FoldScores) -> None:

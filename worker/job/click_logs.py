@@ -10,7 +10,7 @@ from core.clicks.files import MANIFEST, click_log_of, file_names
 from core.clicks.log import ClickLog
 from core.clicks.training_data import training_data
 from core.jobs.folders import log_claim_folder, log_claims_folders
-from worker.job.datasets import NamedDataset
+from worker.job.datasets import KeyedDataset
 from worker.job.run import JobRun
 
 
@@ -58,7 +58,7 @@ def store_click_log(run: JobRun, log_id: str, folder: Path) -> str:
     return target
 
 
-def clicked_lists(run: JobRun, log_id: str, features: NamedDataset) -> NamedDataset:
+def lists_as_training_data(run: JobRun, log_id: str, features: KeyedDataset) -> KeyedDataset:
     """Return the lists of a click log as training data, with the features of a dataset.
 
     Raises:
@@ -66,4 +66,4 @@ def clicked_lists(run: JobRun, log_id: str, features: NamedDataset) -> NamedData
         NotFound: The log was deleted.
     """
     found = training_data(load_click_log(run, log_id), features.dataset)
-    return NamedDataset(found.dataset, f"{features.features} in click log {log_id}")
+    return KeyedDataset(found.dataset, f"{features.features_key} in click log {log_id}")

@@ -11,7 +11,7 @@ from core.data import RankingDataset
 from core.doctor.report import Finding
 from core.evaluation import measure
 from core.evaluation.paired import SIGNIFICANCE, format_p, t_test_p
-from core.jobs.boosting import BoostingJob, HeldOutDataset
+from core.jobs.base_training import BaseTrainingJob, HeldOutDataset
 from core.metrics import Metric, parse_metric
 from core.scorers import ScoringModel, read_model
 from core.training import TrainedModel, TrainingSpec, train
@@ -29,11 +29,11 @@ class NaiveComparison:
     """Comparison of a corrected model with the naive model, trained on the same clicks uncorrected.
 
     Attributes:
-        metric: Spelling of the metric.
+        metric: Name of the metric, such as `ndcg@10`.
         data: `test` or `validation`, or None without either.
         by_clicks: Whether the labels of `data` are clicks, held out from the training clicks.
         estimated: Whether the metric is estimated from held-out clicks by the propensities of their ranks.
-        missing: Why the clicks support no estimate, or None.
+        missing: Reason why the clicks do not suffice for an estimate, or None.
         corrected: Mean of the corrected model, None where it is undefined.
         naive: Mean of the naive model.
         p_value: p-value of the paired t-test over queries, None for fewer than two.
@@ -74,7 +74,7 @@ class NaiveComparison:
             )
         p = "" if self.p_value is None else f", {format_p(self.p_value)}"
         verdict = "wins" if self.gain > 0 else "loses"
-        conclusion = f"The correction {verdict}" if self._is_shown else "No difference is shown"
+        conclusion = f"The correction {verdict}" if self._is_significant else "No difference is shown"
         place = "by propensities from held-out clicks" if self.estimated else f"on the {self.data} data"
         text = (
             f"{conclusion}: {self.metric} {place} is {self.corrected:.4f} corrected and"
@@ -87,12 +87,12 @@ class NaiveComparison:
         return text
 
     @property
-    def _is_shown(self) -> bool:
+    def _is_significant(self) -> bool:
         return self.missing is None and self.p_value is not None and self.p_value < SIGNIFICANCE
 
     def finding(self) -> Finding:
         """Return the comparison as a finding, a warning unless the correction is shown to win."""
-        wins = self.gain > 0 and self._is_shown
+        wins = self.gain > 0 and self._is_significant
         return Finding(
             code="click-correction",
             severity="info" if wins and (self.estimated or not self.by_clicks) else "warning",
@@ -108,22 +108,22 @@ class NaiveComparison:
 
 
 def compare_with_naive(
-    run: JobRun, job: BoostingJob, data: TrainingData, model: ScoringModel
+    run: JobRun, job: BaseTrainingJob, data: TrainingData, model: ScoringModel
 ) -> tuple[NaiveComparison, list[Finding]]:
     """Train the naive model and compare it with the corrected model; return findings on weights, too."""
     spec = job.training
-    assert spec.clicks is not None  # noqa: S101 - asked by the caller
+    assert spec.clicks is not None  # noqa: S101 - checked by the caller
     findings = []
     if spec.clicks.correction in ("ips", "affine"):
         findings.append(_clipping_finding(Clipping.of(spec.clicks, data.training.dataset)))
-    held = ("test", data.test) if data.test is not None else ("validation", data.validation)
-    if held[1] is None:
+    compared_on = ("test", data.test) if data.test is not None else ("validation", data.validation)
+    if compared_on[1] is None:
         comparison = NaiveComparison(spec.selection_metric, None)
     else:
         run.reporter.phase("training the naive model")
         naive = read_model(_naive(run, replace(spec, clicks=None), data).content)
-        measured = _compared if _is_judged(job, held[0]) else _compared_by_clicks
-        comparison = measured(run, spec, held[0], held[1].dataset, (model, naive))
+        measured = _compared if _is_judged(job, compared_on[0]) else _compared_by_clicks
+        comparison = measured(run, spec, compared_on[0], compared_on[1].dataset, (model, naive))
     return comparison, [*findings, comparison.finding()]
 
 
@@ -132,7 +132,7 @@ def comparison_json(comparison: NaiveComparison) -> dict[str, Any]:
     return {**asdict(comparison), "sentence": comparison.sentence}
 
 
-def _is_judged(job: BoostingJob, role: str) -> bool:
+def _is_judged(job: BaseTrainingJob, role: str) -> bool:
     return job.test is None if role == "test" else isinstance(job.validation, HeldOutDataset)
 
 
@@ -198,7 +198,7 @@ def _compared_by_clicks(
 def _tested(
     comparison: NaiveComparison, corrected: Float64Array, naive: Float64Array, metric: Metric
 ) -> NaiveComparison:
-    """Add the means and the p-value of the values of queries, which are NaN where undefined."""
+    """Return the comparison with the means and the p-value of (n_queries,) values, NaN where undefined."""
     defined = ~(np.isnan(corrected) | np.isnan(naive))
     differences = (corrected - naive)[defined]
     count, p_value = int(defined.sum()), None

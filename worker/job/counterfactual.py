@@ -33,23 +33,23 @@ class Estimation(Protocol):
 
     @property
     def metric(self) -> str:
-        """Spelling of the metric."""
+        """Return the name of the metric, such as `dcg@10`."""
 
     @property
     def estimator(self) -> str:
-        """Name of the estimator."""
+        """Return the name of the estimator."""
 
     @property
     def normalised(self) -> bool:
-        """Return whether to divide by the mean weight."""
+        """Return whether the estimator divides by the mean weight."""
 
     @property
     def clip(self) -> float | None:
-        """Largest weight, None for no clipping."""
+        """Return the largest weight, None for no clipping."""
 
     @property
     def examination(self) -> tuple[float, ...] | None:
-        """Examination probability of each rank from 1, or None."""
+        """Return the examination probability of each rank from 1, or None."""
 
 
 def estimate_systems(
@@ -58,7 +58,7 @@ def estimate_systems(
     """Rank a dataset by every system and estimate the metric of the rankings; return findings, too.
 
     Raises:
-        InvalidInput: The log lacks data that the estimator needs, or a query that all systems rank.
+        InvalidInput: The log lacks data that the estimator needs, or has no query that all systems rank.
         NotFound: The log, the dataset or a system was deleted.
         FeaturesAbsent: The dataset lacks most features that a model uses.
     """

@@ -60,7 +60,7 @@ class Refusal:
         raise DatasetError(*self.problems, more=self.more, causes=self.causes)
 
 
-class _Unwanted(Exception):
+class _JobEnded(Exception):
     """The job of a task has ended."""
 
 
@@ -87,7 +87,7 @@ def read_on_dask_worker(task: PartTask, place: int, topic: str) -> Part | Refusa
         state = dask_worker.state.tasks.get(key)
         is_ending = dask_worker.status in (Status.closing, Status.closed, Status.failed)
         if state is None or state.state == "cancelled" or is_ending:
-            raise _Unwanted
+            raise _JobEnded
         if time.monotonic() - reported_at >= _REPORT_SECONDS:
             dask_worker.log_event(topic, {"place": place, "fraction": done / total})
             reported_at = time.monotonic()

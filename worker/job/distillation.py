@@ -3,33 +3,33 @@
 import numpy as np
 
 from core.data import RankingDataset
-from core.data.fitting import AbsentFeatures
+from core.data.feature_alignment import AbsentFeatures
 from core.doctor.report import Finding
 from core.errors import InvalidInput
 from core.evaluation import measure
 from core.evaluation.paired import paired_differences
-from core.jobs.boosting import BoostingJob
+from core.jobs.base_training import BaseTrainingJob
 from core.jobs.train import TrainJob
 from core.metrics import check_differences, parse_metric
 from core.store import Model, Transaction
 from core.training.distillation import labels_of_scores, student_finding, teacher_reference
 from core.types import Float64Array
-from worker.job.datasets import NamedDataset
+from worker.job.datasets import KeyedDataset
 from worker.job.run import JobRun
 from worker.job.systems import alignment_findings, load_model
 
 _PERMUTATIONS = 1_000  # few suffice, since the p-value is not reported
 
 
-def taught(
-    run: JobRun, job: BoostingJob, known: NamedDataset, training: NamedDataset
-) -> tuple[NamedDataset, tuple[Finding, ...]]:
+def label_by_teacher(
+    run: JobRun, job: BaseTrainingJob, all_features: KeyedDataset, training: KeyedDataset
+) -> tuple[KeyedDataset, tuple[Finding, ...]]:
     """Return training data labelled by a teacher, and the findings on the teacher for this data.
 
     Args:
         run: Job.
         job: Specification with the reference of the teacher.
-        known: Training queries with all features that the teacher may use.
+        all_features: Training queries with all features that the teacher may use.
         training: The same queries with the features of the model to train.
 
     Raises:
@@ -41,15 +41,16 @@ def taught(
     with run.store.read() as tx:
         row = tx.models.resolve(reference)
     teacher = load_model(run.store, row.id)
-    findings = alignment_findings(job, reference, teacher, known.dataset)
-    scores = teacher.score(teacher.align(known.dataset), run.threads)
-    labels = labels_of_scores(scores, known.dataset.query_boundaries, known.dataset.labels, job.training.loss)
+    findings = alignment_findings(job, reference, teacher, all_features.dataset)
+    scores = teacher.score(teacher.align(all_features.dataset), run.threads)
+    dataset = all_features.dataset
+    labels = labels_of_scores(scores, dataset.query_boundaries, dataset.labels, job.training.loss)
     if not labels.any():
         raise InvalidInput.at(
             "/labels_from",
             f"{reference} has equal scores for all documents of each query, so that nothing can be learnt",
         )
-    return training.judged(training.dataset.with_labels(labels)), findings
+    return training.relabelled(training.dataset.with_labels(labels)), findings
 
 
 def compare_with_teacher(
@@ -76,15 +77,17 @@ def compare_with_teacher(
     teacher, (metric, *_) = load_model(run.store, row.id), job.measures.metrics
     if AbsentFeatures.of(test, teacher.used_features).are_majority or not _has_differences(metric):
         return ()
-    held, own = job.measures.contract, teacher.score(teacher.align(test), run.threads)
-    values = [measure(each, test, [metric], held)[metric][:, np.newaxis] for each in (own, scores)]
+    contract, teacher_scores = job.measures.contract, teacher.score(teacher.align(test), run.threads)
+    values = [
+        measure(each, test, [metric], contract)[metric][:, np.newaxis] for each in (teacher_scores, scores)
+    ]
     (difference,) = paired_differences(
         *values, permutations=_PERMUTATIONS, seed=job.measures.seed, threads=run.threads
     )
     if difference is None:
         return ()
     is_worse = (
-        difference.upper < 0.0 if parse_metric(metric, held).higher_is_better else difference.lower > 0.0
+        difference.upper < 0.0 if parse_metric(metric, contract).higher_is_better else difference.lower > 0.0
     )
     return (
         student_finding(job.model_name, reference, metric, difference, is_worse=is_worse, is_seen=is_seen),
@@ -105,8 +108,10 @@ def _has_seen(tx: Transaction, teacher: Model, job: TrainJob) -> bool:
     members = tx.models.several(member["id"] for member in lineage.get("members") or ())
     if len(members) < len(lineage.get("members") or ()):
         return True  # the training data of a deleted member are unknown
-    own = lineage.get("spec", {})
+    teacher_spec = lineage.get("spec", {})
     stored = job.to_json()
-    is_held_out = all(own.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get("test")
-    learns = teacher.dataset_id == job.tested_on and not is_held_out
-    return learns or any(_has_seen(tx, member, job) for member in members.values())
+    is_held_out = all(teacher_spec.get(name) == stored.get(name) for name in ("test", "seed")) and stored.get(
+        "test"
+    )
+    has_trained_on_it = teacher.dataset_id == job.tested_on and not is_held_out
+    return has_trained_on_it or any(_has_seen(tx, member, job) for member in members.values())

@@ -101,13 +101,13 @@ def estimate_of(run: JobRun, planned: Plan, states: Sequence[TrainingState], fol
 
 
 def _measured(run: JobRun, runs: Sequence[Run], state: TrainingState) -> MeasuredTraining:
-    shown = max(runs, key=leaves_of)
+    costliest = max(runs, key=leaves_of)
     described = MeasuredTraining(
         method=state.row.spec["tags"]["method"],
-        loss=shown.spec["loss"]["name"],
+        loss=costliest.spec["loss"]["name"],
         job_id=state.row.job_id,
-        scorer=shown.spec.get("scorer", {}).get("kind", Trees.kind),
-        leaves=leaves_of(shown) or None,
+        scorer=costliest.spec.get("scorer", {}).get("kind", Trees.kind),
+        leaves=leaves_of(costliest) or None,
         runs=len(runs),
     )
     failure = failure_of(state)

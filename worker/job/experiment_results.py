@@ -30,7 +30,7 @@ def load_results(run: JobRun, states: Sequence[TrainingState]) -> dict[str, RunR
     for digest, of_run in folds.items():
         if all(state.has_ended for state in of_run):
             run.lease.check()
-            results[digest] = _together([_result(run, state) for state in of_run])
+            results[digest] = _merge_folds([_result(run, state) for state in of_run])
     return results
 
 
@@ -51,14 +51,14 @@ def _result(run: JobRun, state: TrainingState) -> RunResult:
     if failure is not None:
         return RunResult(failure=failure)
     job = state.job
-    made: Mapping[str, Any] = (job and job.result) or {}
+    result: Mapping[str, Any] = (job and job.result) or {}
     with run.store.read() as tx:
         iterations = tx.jobs.iterations(state.row.job_id or "")
-        model = tx.models.get(made["model_id"])
+        model = tx.models.get(result["model_id"])
     keys: dict[Part, str | None] = {
-        "train": _evaluation_of(state.evaluation),
+        "train": _evaluation_key_of(state.evaluation),
         "validation": validation_key(model.id) if model.validation else None,
-        "test": evaluation_key(made["evaluation_id"]) if "evaluation_id" in made else None,
+        "test": evaluation_key(result["evaluation_id"]) if "evaluation_id" in result else None,
     }
     parts = dict.fromkeys(part for row in iterations for part in row.milliseconds or ())
     return RunResult(
@@ -70,7 +70,7 @@ def _result(run: JobRun, state: TrainingState) -> RunResult:
     )
 
 
-def _evaluation_of(job: Job | None) -> str | None:
+def _evaluation_key_of(job: Job | None) -> str | None:
     return evaluation_key(job.result["evaluation_id"]) if job is not None and job.result else None
 
 
@@ -91,7 +91,7 @@ def _curves(iterations: Sequence[JobIteration]) -> dict[str, dict[str, _Column]]
     return curves
 
 
-def _together(folds: Sequence[RunResult]) -> RunResult:
+def _merge_folds(folds: Sequence[RunResult]) -> RunResult:
     """Merge the results of several folds: concatenate queries, average curves."""
     first = folds[0]
     failure = next((fold.failure for fold in folds if fold.failure), None)

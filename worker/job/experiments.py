@@ -34,7 +34,7 @@ def _plan(paper: str, tables: tuple[str, ...] | None, scale: Scale, data: str, c
 
 
 def recognitions(tx: Transaction, experiment: Experiment) -> dict[int, Recognition]:
-    """Compare the counts of a user's data with printed counts, by fold; empty for synthetic data.
+    """Compare the counts of a user's data with those in papers, by fold; empty for synthetic data.
 
     Raises:
         NotFound: A dataset was deleted.

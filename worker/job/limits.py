@@ -70,7 +70,8 @@ class Bounds:
 
         Args:
             needed_bytes: Memory to allocate in addition to the present use.
-            reason: Beginning of the message for the user, such as "This training takes about 3 GiB".
+            reason: First sentence of the message for the user, without the full stop, such as "This training
+                needs about 3 GiB".
 
         Raises:
             LimitReached: The allocation would exceed the limit.
@@ -79,7 +80,7 @@ class Bounds:
             return
         raise LimitReached(
             "Memory limit",
-            f"{reason}, the job's limit is {_mebibytes(self.memory_bytes)}. Raise RANKERY_JOB_MEMORY_BYTES or"
+            f"{reason}. The job's limit is {_mebibytes(self.memory_bytes)}. Raise RANKERY_JOB_MEMORY_BYTES or"
             " the job's own limit, or train on fewer documents or features.",
         )
 

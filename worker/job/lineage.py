@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from core.jobs.auto_train import AutoTrainJob
-from core.jobs.boosting import BoostingJob
+from core.jobs.base_training import BaseTrainingJob
 from core.jobs.import_model import ImportModelJob
 from core.scorers import WeightedSum
 from core.store import Model, Transaction
@@ -16,7 +16,7 @@ from worker.job.run import JobRun
 
 _LIBRARIES = ("lightgbm", "numba", "numpy")
 _NETWORK_LIBRARIES = ("jax", "jaxlib", "optax")
-_ModelJob = BoostingJob | AutoTrainJob | ImportModelJob
+_ModelJob = BaseTrainingJob | AutoTrainJob | ImportModelJob
 # Fields of a specification that do not change the bytes of the model.
 _IGNORED_FIELDS = ("priority", "limits", "tags")
 
@@ -65,57 +65,57 @@ def names_in_file(feature_names: Sequence[str], written: Sequence[str]) -> dict[
 
 
 def _seed_of(spec: _ModelJob) -> int | None:
-    if isinstance(spec, BoostingJob):
+    if isinstance(spec, BaseTrainingJob):
         return spec.training.seed
     return spec.measures.seed if isinstance(spec, AutoTrainJob) else None
 
 
 def _libraries(spec: _ModelJob) -> tuple[str, ...]:
     trains_networks = isinstance(spec, AutoTrainJob) or (
-        isinstance(spec, BoostingJob) and spec.training.scorer.is_network
+        isinstance(spec, BaseTrainingJob) and spec.training.scorer.is_network
     )
     return (*_LIBRARIES, *_NETWORK_LIBRARIES) if trains_networks else _LIBRARIES
 
 
 def _base_of(tx: Transaction, spec: _ModelJob) -> Values | None:
-    if not isinstance(spec, BoostingJob) or spec.init_model is None:
+    if not isinstance(spec, BaseTrainingJob) or spec.init_model is None:
         return None
     base = tx.models.resolve(spec.init_model)
-    return _used(base) | {"trees": base.best_iteration}
+    return _model_entry(base) | {"trees": base.best_iteration}
 
 
 def _teacher_of(tx: Transaction, spec: _ModelJob) -> Values | None:
-    if not isinstance(spec, BoostingJob) or spec.labels_from is None:
+    if not isinstance(spec, BaseTrainingJob) or spec.labels_from is None:
         return None
     teacher = tx.models.resolve(teacher_reference(spec.labels_from))
-    return _used(teacher)
+    return _model_entry(teacher)
 
 
 def _members_of(tx: Transaction, spec: _ModelJob) -> list[Values] | None:
-    if not isinstance(spec, BoostingJob) or not isinstance(spec.training.scorer, WeightedSum):
+    if not isinstance(spec, BaseTrainingJob) or not isinstance(spec.training.scorer, WeightedSum):
         return None
     rows = [tx.models.resolve(reference) for reference in spec.training.scorer.models]
-    return [_used(row) for row in rows]
+    return [_model_entry(row) for row in rows]
 
 
-def _used(model: Model) -> Values:
+def _model_entry(model: Model) -> Values:
     return {"id": model.id, "model": model.reference, "sha256": model.sha256}
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Values]:
-    """List the differences of two lineages, as `{"what", "then", "now"}`, without the specification.
+    """Return the differences of two lineages as `{"what", "then", "now"}`, except specifications.
 
     Datasets of only one lineage are ignored: a model does not depend on its test data.
     """
-    after = dict(_deciding(now))
+    after = dict(_determining_values(now))
     return [
         {"what": what, "then": value, "now": after[what]}
-        for what, value in _deciding(then)
+        for what, value in _determining_values(then)
         if after.get(what, value) != value
     ]
 
 
-def _deciding(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _determining_values(lineage: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for role, dataset in lineage["datasets"].items():
         yield f"{role} dataset digest", dataset["digest"]
     if base := lineage.get("init_model"):

@@ -52,7 +52,7 @@ class StoredEvaluation:
     Attributes:
         id: Id of the evaluation.
         means: Mean over queries by metric.
-        columns: Other columns of the row.
+        columns: Columns of the row, without its id, job, system, dataset and diagnostics.
         baseline_findings: Findings of the comparison with baselines, also included in the row.
     """
 
@@ -112,10 +112,10 @@ class StoredRanking:
 def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: str) -> StoredEvaluation:
     """Evaluate the scores of a system by a job's metrics, and store the values of every query."""
     run.reporter.phase("evaluating")
-    held = measures.contract
-    parts = slices(ranked.judgments, ranked.dataset, held.relevance_threshold)
+    contract = measures.contract
+    segments = slices(ranked.judgments, ranked.dataset, contract.relevance_threshold)
     evaluation = evaluate(
-        ranked.scores, ranked.judgments, measures.metrics, held, seed=measures.seed, threads=run.threads
+        ranked.scores, ranked.judgments, measures.metrics, contract, seed=measures.seed, threads=run.threads
     )
     measured = measure_baselines(measures, ranked)
     against_baselines = [
@@ -133,7 +133,7 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
     ]
     columns = {
         "summaries": evaluation.to_json(),
-        "contract": held.to_json(),
+        "contract": contract.to_json(),
         "baselines": [
             {
                 "name": baseline.name,
@@ -142,14 +142,14 @@ def store_evaluation(run: JobRun, measures: Measures, ranked: Ranked, system: st
             }
             for baseline, values in measured
         ],
-        "slices": _slices(run, parts, evaluation),
+        "slices": _segments_json(run, segments, evaluation),
         "findings": [*(ranked.findings_json or ()), *against_baselines] or None,
     }
     stored = StoredEvaluation(new_id("evl_"), evaluation.means, columns, against_baselines)
     with run.artifacts.writing(evaluation_key(stored.id)) as file:
         evaluation.to_parquet(file, ranked.judgments.query_ids)
     with run.artifacts.writing(evaluation_segments_key(stored.id)) as file:
-        write_segments(parts, len(ranked.judgments.query_ids), file)
+        write_segments(segments, len(ranked.judgments.query_ids), file)
     return stored
 
 
@@ -213,17 +213,17 @@ def write_ranking(run: JobRun, table: pa.Table, queries: int) -> StoredRanking:
     return stored
 
 
-def _slices(run: JobRun, parts: Sequence[Slice], evaluation: Evaluation) -> list[dict[str, Any]]:
+def _segments_json(run: JobRun, segments: Sequence[Slice], evaluation: Evaluation) -> list[dict[str, Any]]:
     return [
         {
-            "by": part.by,
-            "value": part.value,
-            "queries": len(part.queries),
+            "by": segment.by,
+            "value": segment.value,
+            "queries": len(segment.queries),
             "metrics": _intervals(
-                run, {name: values[part.queries] for name, values in evaluation.per_query.items()}, 0
+                run, {name: values[segment.queries] for name, values in evaluation.per_query.items()}, 0
             ),
         }
-        for part in parts
+        for segment in segments
     ]
 
 

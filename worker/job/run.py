@@ -26,7 +26,7 @@ class JobRun:
         kind: Kind of the job, see `core.jobs.JobKind`.
         spec: Stored specification as JSON; runners get the parsed one.
         key_id: API key that submitted the job, or None.
-        attempt: Number of this attempt, without released claims.
+        attempt: Number of this attempt; attempts that ended by `release` do not count.
         worker: Worker name.
         trace_context: Span of the request that submitted the job, as headers, or None.
         settings: Settings of the worker.
@@ -117,7 +117,7 @@ class JobRun:
     def cancel(self) -> None:
         """End the job as cancelled; its reported learning curves are kept."""
         with self._ending_unsuccessfully() as tx:
-            tx.jobs.cancelled(self.id, self.lease.token)
+            tx.jobs.end_cancelled(self.id, self.lease.token)
 
     def release(self) -> None:
         """Return the job to the queue; the attempt does not count.

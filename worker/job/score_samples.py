@@ -158,13 +158,13 @@ def _requests(
             if not window.since <= datetime.fromisoformat(request["at"]) < window.until:
                 continue
             if version["id"] not in by_version:
-                by_version[version["id"]] = _logged(store, model, version["id"])
+                by_version[version["id"]] = _logged_features(store, model, version["id"])
             features = by_version[version["id"]]
             if features is not None:
                 yield features, request
 
 
-def _logged(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures | None:
+def _logged_features(store: Store, model: LoadedModel, model_id: str) -> _LoggedFeatures | None:
     """Return the positions of a model's features in a version's requests, None if any is missing."""
     with store.read() as tx:
         row = tx.models.several([model_id]).get(model_id)

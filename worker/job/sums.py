@@ -4,9 +4,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from core.data.fitting import AbsentFeatures
+from core.data.feature_alignment import AbsentFeatures
 from core.errors import InvalidInput, ModelError
-from core.jobs.boosting import BoostingJob
+from core.jobs.base_training import BaseTrainingJob
 from core.names import first_names
 from core.scorers import Member, Sum, WeightedSum, write_sum
 from core.store import Store
@@ -15,7 +15,7 @@ from core.training import IterationReport, TrainedModel, TrainingSpec
 from core.training.findings import Growth
 from core.training.measure import Measure
 from core.training.weights import FittedWeights, best_weights, fit_weights
-from worker.job.datasets import NamedDataset
+from worker.job.datasets import KeyedDataset
 from worker.job.run import JobRun
 
 
@@ -47,7 +47,7 @@ class TrainedSum:
         return self.best_iteration
 
 
-def load_members(store: Store, job: BoostingJob) -> tuple[Member, ...]:
+def load_members(store: Store, job: BaseTrainingJob) -> tuple[Member, ...]:
     """Load the member models of a sum; return an empty tuple for other trainings.
 
     Raises:
@@ -70,7 +70,7 @@ def load_members(store: Store, job: BoostingJob) -> tuple[Member, ...]:
     return tuple(members)
 
 
-def align_with_members(members: Sequence[Member], training: NamedDataset) -> NamedDataset:
+def align_with_members(members: Sequence[Member], training: KeyedDataset) -> KeyedDataset:
     """Return a dataset with the features and categories of all members.
 
     Raises:
@@ -78,22 +78,22 @@ def align_with_members(members: Sequence[Member], training: NamedDataset) -> Nam
     """
     if not members:
         return training
-    added = _sum_of(members)
-    names = added.feature_names
-    absent = AbsentFeatures.of(training.dataset, [names[column] for column in added.used_features])
+    model_sum = _sum_of(members)
+    names = model_sum.feature_names
+    absent = AbsentFeatures.of(training.dataset, [names[column] for column in model_sum.used_features])
     if absent.names:
         raise InvalidInput.at("/dataset_id", f"lacks features of the models: {first_names(absent.names)}")
-    return training.aligned(names, {names[column]: each for column, each in added.categories.items()})
+    return training.aligned(names, {names[column]: each for column, each in model_sum.categories.items()})
 
 
 def fit_sum(
     run: JobRun,
     spec: TrainingSpec,
     members: Sequence[Member],
-    training: NamedDataset,
-    validation: NamedDataset | None,
+    training: KeyedDataset,
+    validation: KeyedDataset | None,
 ) -> TrainedSum:
-    """Build the sum of models; fit the weights on the validation data unless the specification has them.
+    """Build the sum of stored models; fit the weights on the validation data unless they are specified.
 
     Raises:
         InvalidInput: There are no validation data to fit the weights on.
@@ -116,25 +116,25 @@ def fit_sum(
             fitted = fit_weights(*arguments)
             weights = fitted.weights
         members = [replace(member, weight=weight) for member, weight in zip(members, weights, strict=True)]
-    added = _sum_of(members)
+    model_sum = _sum_of(members)
     run.reporter.phase("scoring")
     parts = {"train": training, "validation": validation}
     values = {
-        name: Measure(spec, part.dataset)(added.score(part.dataset.features, run.threads))
+        name: Measure(spec, part.dataset)(model_sum.score(part.dataset.features, run.threads))
         for name, part in parts.items()
         if part is not None
     }
     milliseconds = {"metrics": round(1e3 * (time.perf_counter() - begun_at), 3)}
     report = IterationReport(1, 1, values, 1, milliseconds)
-    return TrainedSum(write_sum(added), added.feature_names, [report], fitted=fitted)
+    return TrainedSum(write_sum(model_sum), model_sum.feature_names, [report], fitted=fitted)
 
 
 def with_base(base: Member, trained: TrainedModel) -> TrainedSum:
     """Return the sum of a model and the trees that were trained on its residuals."""
     trees = Member("trees on its residuals", trained.content, trained.feature_names, 1.0)
-    added = _sum_of([replace(base, weight=1.0), trees])
+    model_sum = _sum_of([replace(base, weight=1.0), trees])
     return TrainedSum(
-        write_sum(added),
+        write_sum(model_sum),
         trained.feature_names,
         trained.history,
         trained.best_iteration,

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from core.data import RankingDataset
 from core.data.categories import Categories
-from core.data.fitting import AbsentFeatures, align_features
+from core.data.feature_alignment import AbsentFeatures, align_features
 from core.data.trec import Run, join_run
 from core.doctor.agreement import absent_feature_findings, unjudged_findings, unseen_category_findings
 from core.doctor.report import Finding
@@ -80,12 +80,12 @@ def scores_of(scorer: ScoringModel, reference: str, dataset: RankingDataset, thr
         raise error.of(reference, place) from error
 
 
-def heal_models(store: Store, content: bytes) -> list[str]:
+def repair_models(store: Store, content: bytes) -> list[str]:
     """Rewrite the damaged files of stored models with this content; return the ids of the models."""
     sha256 = hashlib.sha256(content).hexdigest()
     with store.read() as tx:
         models = tx.models.of_text(sha256)
-    healed = []
+    repaired = []
     for model in models:
         key = model_key(model.id)
         try:
@@ -93,8 +93,8 @@ def heal_models(store: Store, content: bytes) -> list[str]:
         except ArtifactDamaged:
             store.artifacts.write_bytes(key, content)
             store.verified.read_bytes(key, sha256)  # clears the record of the damage
-            healed.append(model.id)
-    return healed
+            repaired.append(model.id)
+    return repaired
 
 
 def load_model(store: Store, model_id: str) -> LoadedModel:
@@ -149,7 +149,7 @@ def rank_by(run: JobRun, spec: JobSpec, system: System, dataset: RankingDataset)
         model = load_model(run.store, system.model_id)
         findings = alignment_findings(spec, system.name, model, dataset)
         aligned = model.align(dataset)
-        return Ranked(aligned, aligned, model.score(aligned, run.threads), findings)
+        return Ranked(aligned, judgments=aligned, scores=model.score(aligned, run.threads), findings=findings)
     joined = join_run(dataset, _stored_run(run.store, str(system.ranking_id)))
     return Ranked(dataset, joined, joined.scores, tuple(unjudged_findings(joined)))
 

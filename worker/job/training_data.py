@@ -7,7 +7,7 @@ import numpy as np
 
 from core.data import RankingDataset
 from core.data.categories import Categories
-from core.data.fitting import AbsentFeatures
+from core.data.feature_alignment import AbsentFeatures
 from core.data.folds import FoldAssignment, FoldColumn, Folds, RandomFolds
 from core.data.hold_out import HoldOut
 from core.data.labels import LabelRange, label_map, map_labels
@@ -15,7 +15,7 @@ from core.doctor import compare
 from core.doctor.columns import measure_columns
 from core.doctor.report import Finding
 from core.errors import InvalidInput, ModelError
-from core.jobs.boosting import BoostingJob, HeldOutDataset
+from core.jobs.base_training import BaseTrainingJob, HeldOutDataset
 from core.jobs.measures import Measures
 from core.losses import Loss
 from core.names import first_names
@@ -26,26 +26,26 @@ from core.store.artifacts.local_cache import LocalCache
 from core.training import Checkpoint, KeptBins
 from core.training.labels import check_labels
 from core.training.memory import memory_need
-from worker.job.click_logs import clicked_lists
-from worker.job.datasets import NamedDataset, load_dataset
-from worker.job.distillation import taught
+from worker.job.click_logs import lists_as_training_data
+from worker.job.datasets import KeyedDataset, load_dataset
+from worker.job.distillation import label_by_teacher
 from worker.job.reporter import Values
 from worker.job.run import JobRun
 from worker.job.sums import align_with_members, load_members
 from worker.job.systems import ALLOW_ABSENT
 
 
-def load_judged(run: JobRun, dataset_id: str, measures: Measures) -> RankingDataset:
+def load_with_label_map(run: JobRun, dataset_id: str, measures: Measures) -> RankingDataset:
     """Load a dataset with the label map of a job applied.
 
     Raises:
         InvalidInput: The metrics cannot use the labels.
     """
     loaded = load_dataset(run.store, run.caches, dataset_id).dataset
-    return judged_for(measures, loaded, None)
+    return apply_label_map(measures, loaded, None)
 
 
-def judged_for(measures: Measures, dataset: RankingDataset, loss: Loss | None) -> RankingDataset:
+def apply_label_map(measures: Measures, dataset: RankingDataset, loss: Loss | None) -> RankingDataset:
     """Return a dataset with the label map of a job applied.
 
     Args:
@@ -84,7 +84,7 @@ class BaseModel:
         return isinstance(self.member.model, TreeModel)
 
 
-def load_base(store: Store, job: BoostingJob) -> BaseModel | None:
+def load_base(store: Store, job: BaseTrainingJob) -> BaseModel | None:
     """Load the model that a job continues, or None.
 
     Raises:
@@ -117,16 +117,16 @@ class TrainingData:
         teacher_findings: Findings on the model that gave the training labels, if any.
     """
 
-    training: NamedDataset
-    validation: NamedDataset | None
-    test: NamedDataset | None
+    training: KeyedDataset
+    validation: KeyedDataset | None
+    test: KeyedDataset | None
     base: BaseModel | None = None
     folds: FoldAssignment | None = None
     teacher_findings: tuple[Finding, ...] = ()
     members: tuple[Member, ...] = ()
 
     @classmethod
-    def load(cls, run: JobRun, job: BoostingJob) -> "TrainingData":
+    def load(cls, run: JobRun, job: BaseTrainingJob) -> "TrainingData":
         """Load and split the datasets of a job, and apply its label map.
 
         Parts are held out before labels are mapped, so that the label map does not change the split.
@@ -137,27 +137,27 @@ class TrainingData:
         """
         spec = job.training
 
-        def loaded(dataset_id: str) -> NamedDataset:
+        def loaded(dataset_id: str) -> KeyedDataset:
             dataset = load_dataset(run.store, run.caches, dataset_id)
             return dataset.as_selection() if job.distribution is not None else dataset
 
         whole = loaded(job.dataset_id)
         for log_id in job.click_log_ids.values():
-            whole = clicked_lists(run, log_id, whole)
-        training = _chosen(whole, job)
-        training, test = _apart(training, "test", job.test, spec.seed)
+            whole = lists_as_training_data(run, log_id, whole)
+        training = _select_features(whole, job)
+        training, test = _split_off(training, "test", job.test, spec.seed)
         if test is None and (test_id := job.dataset_ids.get("test")):
             test = loaded(test_id)
         folds = None
         if isinstance(job.validation, HeldOutDataset):
-            validation: NamedDataset | None = loaded(job.validation.dataset_id)
+            validation: KeyedDataset | None = loaded(job.validation.dataset_id)
         elif isinstance(job.validation, RandomFolds | FoldColumn):
-            validation, folds = None, _assigned(training, job.validation, spec.seed)
+            validation, folds = None, _assign_folds(training, job.validation, spec.seed)
         else:
-            training, validation = _apart(training, "validation", job.validation, spec.seed)
+            training, validation = _split_off(training, "validation", job.validation, spec.seed)
         teacher_findings: tuple[Finding, ...] = ()
         if job.labels_from is not None:
-            training, teacher_findings = taught(run, job, _kept(whole, job), training)
+            training, teacher_findings = label_by_teacher(run, job, _training_queries(whole, job), training)
         if spec.bootstrap:
             training = training.bootstrapped(spec.seed)
         training = training.with_categories(spec.categorical_feature)
@@ -167,8 +167,8 @@ class TrainingData:
         if base is not None:
             training = _align_with_base(base, training, str(job.init_model))
 
-        def judged(part: NamedDataset, loss: Loss | None, measures: Measures = job.measures) -> NamedDataset:
-            return part.judged(judged_for(measures, part.dataset, loss))
+        def judged(part: KeyedDataset, loss: Loss | None, measures: Measures = job.measures) -> KeyedDataset:
+            return part.relabelled(apply_label_map(measures, part.dataset, loss))
 
         # The label map does not apply to the labels of a teacher.
         given = replace(job.measures, label_map={}) if job.labels_from is not None else job.measures
@@ -229,10 +229,10 @@ class TrainingData:
         if self.folds is None:
             raise ValueError("the job has no folds")
         kept, held_out = self.folds.split(self.training.dataset, number)
-        name = f"{self.training.features} by fold {number}"
+        name = f"{self.training.features_key} by fold {number}"
         training, validation = (
-            NamedDataset(kept, f"{name}: kept"),
-            NamedDataset(held_out, f"{name}: held out"),
+            KeyedDataset(kept, f"{name}: kept"),
+            KeyedDataset(held_out, f"{name}: held out"),
         )
         return replace(self, training=training, validation=validation, folds=None)
 
@@ -260,8 +260,8 @@ class TrainingData:
 
     def kept_bins(self, cache: LocalCache) -> KeptBins:
         """Return the cache and the keys of the binned datasets."""
-        validation = self.validation.features if self.validation else None
-        return KeptBins(cache, self.training.features, validation)
+        validation = self.validation.features_key if self.validation else None
+        return KeptBins(cache, self.training.features_key, validation)
 
     def findings(self, threads: int) -> list[Values]:
         """Return findings from comparing the training data with the other datasets, and on the teacher."""
@@ -280,8 +280,8 @@ class TrainingData:
         ]
 
 
-def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
-    """Load the datasets of a job: unchanged, and with the features of the training data.
+def load_and_align(run: JobRun, job: BaseTrainingJob) -> tuple[TrainingData, TrainingData]:
+    """Load the datasets of a job: as stored, and with the features of the training data.
 
     Raises:
         InvalidInput: The specification is invalid for the data.
@@ -302,7 +302,7 @@ def prepare(run: JobRun, job: BoostingJob) -> tuple[TrainingData, TrainingData]:
     return loaded, data
 
 
-def _align_with_base(base: BaseModel, training: NamedDataset, name: str) -> NamedDataset:
+def _align_with_base(base: BaseModel, training: KeyedDataset, name: str) -> KeyedDataset:
     """Return the training data with the features and categories of the model to continue."""
     names, expected = training.dataset.feature_names, base.feature_names
     lacking, added = sorted(set(expected) - set(names)), sorted(set(names) - set(expected))
@@ -319,8 +319,8 @@ def _align_with_base(base: BaseModel, training: NamedDataset, name: str) -> Name
     return training.aligned(expected, base.categories)
 
 
-def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
-    """Return the training data with the features that the job uses; other datasets are fitted to it later."""
+def _select_features(training: KeyedDataset, job: BaseTrainingJob) -> KeyedDataset:
+    """Return the training data with the features that the job uses; other datasets are aligned later."""
     if job.features is None:
         return training
     try:
@@ -329,28 +329,28 @@ def _chosen(training: NamedDataset, job: BoostingJob) -> NamedDataset:
         raise invalid.below("/features") from invalid
 
 
-def _assigned(training: NamedDataset, folds: Folds, seed: int) -> FoldAssignment:
+def _assign_folds(training: KeyedDataset, folds: Folds, seed: int) -> FoldAssignment:
     try:
         return folds.assign(training.dataset, seed)
     except InvalidInput as invalid:
         raise invalid.below("/validation") from invalid
 
 
-def _kept(whole: NamedDataset, job: BoostingJob) -> NamedDataset:
+def _training_queries(whole: KeyedDataset, job: BaseTrainingJob) -> KeyedDataset:
     """Return the queries of a job's dataset that it trains on, with all features."""
-    kept, _ = _apart(whole, "test", job.test, job.training.seed)
+    kept, _ = _split_off(whole, "test", job.test, job.training.seed)
     if job.validation is None or isinstance(job.validation, HeldOutDataset | RandomFolds | FoldColumn):
         return kept
-    return _apart(kept, "validation", job.validation, job.training.seed)[0]
+    return _split_off(kept, "validation", job.validation, job.training.seed)[0]
 
 
-def _apart(
-    training: NamedDataset, role: str, part: HoldOut | None, seed: int
-) -> tuple[NamedDataset, NamedDataset | None]:
+def _split_off(
+    training: KeyedDataset, role: str, part: HoldOut | None, seed: int
+) -> tuple[KeyedDataset, KeyedDataset | None]:
     """Split a held-out part from the training data; without one, return the training data and None."""
     if part is None:
         return training, None
     try:
-        return training.part(part, seed)
+        return training.split(part, seed)
     except InvalidInput as invalid:
         raise invalid.below(f"/{role}") from invalid

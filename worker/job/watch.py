@@ -11,7 +11,7 @@ from worker.job.lease import WorkerStopping
 from worker.job.reporter import Reporter, Values
 
 
-class KeepsSnapshots(Protocol):
+class CheckpointStorage(Protocol):
     """Storage of checkpoints to resume a training from."""
 
     def is_due(self) -> bool:
@@ -27,17 +27,21 @@ class TrainingWatch:
     Args:
         reporter: Reporter of the job.
         checkpoints: Storage of checkpoints; None if an interrupted training restarts from the beginning.
-        after_first: Callback for work deferred until the first iteration is reported.
+        after_first_iteration: Called once, after the first iteration is reported, for work that can wait
+            until then.
     """
 
     phase = "training"
 
     def __init__(
-        self, reporter: Reporter, checkpoints: KeepsSnapshots | None, after_first: Callable[[], None]
+        self,
+        reporter: Reporter,
+        checkpoints: CheckpointStorage | None,
+        after_first_iteration: Callable[[], None],
     ) -> None:
         self._reporter = reporter
         self._checkpoints = checkpoints
-        self._after_first = after_first
+        self._after_first_iteration = after_first_iteration
         self._first: int | None = None
         self._first_ended_at = 0.0
         self._snapshot: Snapshot | None = None
@@ -45,21 +49,21 @@ class TrainingWatch:
         self._progress: Values = {"phase": self.phase, "iteration": 0, "total": 0, "eta_seconds": None}
 
     def finish(self) -> None:
-        """Run the deferred callback if an earlier attempt had grown all trees."""
+        """Call `after_first_iteration` if no iteration was left, since an earlier attempt had trained all."""
         if self._first is None:
-            self._after_first()
+            self._after_first_iteration()
 
     def on_iteration(self, report: IterationReport, snapshot: Snapshot) -> None:
         """Report an iteration, and store a checkpoint if one is due."""
         self._snapshot = snapshot
-        with self.kept_on_stopping():
+        with self.checkpoint_on_stop():
             self._report(report)
         if self._checkpoints is not None and self._checkpoints.is_due():
             self._checkpoints.keep(snapshot)
 
     def on_batch(self, done: int, total: int) -> None:
         """Report the completed and the total batches of the current epoch."""
-        with self.kept_on_stopping():
+        with self.checkpoint_on_stop():
             self._reporter.report(progress={**self._progress, "batch": done, "batches": total})
 
     def counts(self, report: IterationReport) -> tuple[int, int]:
@@ -75,7 +79,7 @@ class TrainingWatch:
         return {name: dict(metrics) for name, metrics in report.values.items()}
 
     @contextmanager
-    def kept_on_stopping(self) -> Iterator[None]:
+    def checkpoint_on_stop(self) -> Iterator[None]:
         """Store a checkpoint if the worker stops during the block."""
         try:
             yield
@@ -107,7 +111,7 @@ class TrainingWatch:
             immediately=is_first,
         )
         if is_first:
-            self._after_first()
+            self._after_first_iteration()
             self._first_ended_at = time.monotonic()
 
     def _mean_milliseconds(self) -> Values:

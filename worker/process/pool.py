@@ -45,9 +45,9 @@ class PoolProcess:
     def start(self) -> None:
         """Prepare this process for jobs, right after the fork.
 
-        The kernels were compiled before the fork, and jobs load the kernels that they use from the cache.
-        Kernels that a read-only cache lacks are compiled here. The parent never compiles them: OpenMP does
-        not survive a fork.
+        The kernels were compiled before the fork, in subprocesses of the parent, and jobs load them from the
+        cache. Kernels that a read-only cache lacks are compiled in this process. The parent itself never
+        compiles kernels: OpenMP does not survive a fork.
         """
         die_with_parent(self._parent_pid)
         os.nice(_NICENESS)
@@ -55,9 +55,9 @@ class PoolProcess:
         self._stop_tracing = start_tracing("rankery-worker")
         pyarrow.set_cpu_count(self._settings.threads_per_job)
         if self._settings.compile_ahead:
-            with _leaving_when(self._stop):
+            with _exit_on_stop(self._stop):
                 warm_up(missing())
-        _LOG.info("worker.ready", worker=self._process)
+        _LOG.info("worker.ready", worker=self._process_name)
 
     def run_jobs(self, job_id: str) -> None:
         """Run queued jobs until none is left; this is the body of the Celery task.
@@ -66,19 +66,19 @@ class PoolProcess:
         """
         if self._store is None:
             raise RuntimeError("jobs run in pool processes only; use the prefork pool")
-        run_jobs(self._store, self._settings, self._stop, self._process, self._kinds)
+        run_jobs(self._store, self._settings, self._stop, self._process_name, self._kinds)
 
     def leave(self) -> None:
         """Flush the trace spans of the last jobs when this process ends."""
         self._stop_tracing()
 
     @property
-    def _process(self) -> str:
+    def _process_name(self) -> str:
         return f"{self._worker}/{os.getpid()}"
 
 
 @contextmanager
-def _leaving_when(stop: StopFlag) -> Iterator[None]:
+def _exit_on_stop(stop: StopFlag) -> Iterator[None]:
     """Exit immediately on shutdown while kernels are compiled."""
 
     def exit_if_set() -> None:

@@ -39,7 +39,7 @@ def advance_all(store: Store, most_active_jobs: int, now: datetime | None = None
     """
     moment = now or utc_now()
     with store.read() as tx:
-        waiting = dict.fromkeys([*tx.schedules.going_on(), *tx.schedules.due(moment)])
+        waiting = dict.fromkeys([*tx.schedules.with_active_run(), *tx.schedules.due(moment)])
     queued = []
     for schedule_id in waiting:
         queued += _advance_one(store, schedule_id, moment, most_active_jobs)
@@ -59,7 +59,7 @@ def _advance_one(store: Store, schedule_id: str, now: datetime, most_active_jobs
     except Exception:  # noqa: BLE001 - an error of one schedule must not stop the others and the sweep
         _LOG.exception("schedule.unexpected_error", schedule_id=schedule_id)
         with suppress(NotFound), store.begin() as tx:
-            _break(tx, schedule_id, now)
+            _disable_after_error(tx, schedule_id, now)
     return []
 
 
@@ -81,7 +81,7 @@ def advance(tx: Transaction, schedule_id: str, now: datetime, most_active_jobs: 
     if run is not None:
         queued += _follow(tx, schedule, run, most_active_jobs)
     if _is_due(schedule, now):
-        run = _come_due(tx, schedule, now)
+        run = _record_due_run(tx, schedule, now)
         if run is not None:
             queued += _start(tx, schedule, run, most_active_jobs)
     return queued
@@ -91,10 +91,10 @@ def _is_due(schedule: Schedule, now: datetime) -> bool:
     return schedule.enabled and schedule.next_run_at is not None and schedule.next_run_at <= now
 
 
-def _come_due(tx: Transaction, schedule: Schedule, now: datetime) -> ScheduleRun | None:
+def _record_due_run(tx: Transaction, schedule: Schedule, now: datetime) -> ScheduleRun | None:
     """Record the due run and return it, None if it was recorded before or is skipped.
 
-    All missed due times share one run, at the latest of them.
+    Due times that were missed share one run, due at the latest of them.
     """
     first, cron = schedule.next_run_at or now, Cron(schedule.cron, schedule.timezone)
     due_at = cron.latest(first, now)
@@ -120,12 +120,12 @@ def _come_due(tx: Transaction, schedule: Schedule, now: datetime) -> ScheduleRun
 
 def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jobs: int) -> list[Job]:
     """Queue the job of a run on the newest datasets."""
-    with _as_key(tx, schedule):
+    with _limited_to_key(tx, schedule):
         datasets = _newest_datasets(tx, schedule)
         run.datasets, run.started_at = datasets, utc_now()
         clicks = schedule.job.get("served_clicks")
         if schedule.only_new_data and run.trigger == Trigger.CLOCK and clicks is None:
-            last = tx.schedules.last_with_datasets(schedule.id)
+            last = tx.schedules.last_run_with_job(schedule.id)
             if last is not None and last.datasets == datasets:
                 detail = f"No new data: the run {last.id} used the same datasets."
                 _end(tx, schedule, run, RunStatus.SKIPPED, detail)
@@ -134,14 +134,14 @@ def _start(tx: Transaction, schedule: Schedule, run: ScheduleRun, most_active_jo
             return _start_study(tx, schedule, run, most_active_jobs)
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
         if clicks is not None:
-            job = _make_click_log(tx, schedule, clicks)
+            job = _queue_click_log(tx, schedule, clicks)
         else:
             job = tx.enqueue(_spec_of_run(tx, schedule, datasets), schedule.key_id, _labels(schedule))
     run.job_id = job.id
     return [job]
 
 
-def _make_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job:
+def _queue_click_log(tx: Transaction, schedule: Schedule, clicks: Stored) -> Job:
     """Queue the job that makes the click log of served rankings to train on."""
     now = utc_now()
     since = now - timedelta(days=clicks.get("days", SERVED_DAYS))
@@ -156,7 +156,7 @@ def _train_on_clicks(
     tx: Transaction, schedule: Schedule, run: ScheduleRun, log_id: str, most_active_jobs: int
 ) -> list[Job]:
     """Queue the training of a run whose click log is ready."""
-    with _as_key(tx, schedule):
+    with _limited_to_key(tx, schedule):
         tx.quotas.allow_jobs(schedule.key_id, most_active_jobs)
         spec = _spec_of_run(tx, schedule, run.datasets, log_id)
         job = tx.enqueue(spec, schedule.key_id, _labels(schedule))
@@ -271,7 +271,7 @@ def _conclude_training(
     if schedule.alias is None:
         _end(tx, schedule, run, RunStatus.TRAINED, f"Trained {model.reference}.")
         return []
-    with _as_key(tx, schedule):
+    with _limited_to_key(tx, schedule):
         return _promote(tx, schedule, run, model, schedule.alias, most_active_jobs)
 
 
@@ -317,7 +317,7 @@ def _reason(job: Job) -> str:
 
 
 @contextmanager
-def _as_key(tx: Transaction, schedule: Schedule) -> Iterator[None]:
+def _limited_to_key(tx: Transaction, schedule: Schedule) -> Iterator[None]:
     """Restrict the transaction to the objects that the API key of the schedule may read.
 
     Raises:
@@ -355,7 +355,7 @@ def _end(
     _LOG.info("schedule.ran", schedule_id=schedule.id, run_id=run.id, status=status, detail=run.detail)
 
 
-def _break(tx: Transaction, schedule_id: str, now: datetime) -> None:
+def _disable_after_error(tx: Transaction, schedule_id: str, now: datetime) -> None:
     """Record the unexpected error of a run, and disable the schedule, since it would fail again."""
     schedule = tx.schedules.locked(schedule_id)
     detail = (
@@ -376,7 +376,7 @@ def _fail(tx: Transaction, schedule_id: str, now: datetime, error: RankeryError)
     schedule = tx.schedules.locked(schedule_id)
     run = tx.schedules.active_run(schedule_id)
     if run is None and _is_due(schedule, now):
-        run = _come_due(tx, schedule, now)
+        run = _record_due_run(tx, schedule, now)
     if run is not None:
         run.started_at = run.started_at or utc_now()
         _end(tx, schedule, run, RunStatus.FAILED, str(error))

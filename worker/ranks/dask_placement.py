@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROOM_SECONDS = 10.0  # timeout for enough Dask workers to join
+HOSTS_SECONDS = 10.0  # timeout for enough Dask workers to join
 _ANSWER_SECONDS = 3.0
 _HURRIED_SECONDS = 0.5  # timeout of a call after another one has timed out
 _PAUSE_SECONDS = 0.5
@@ -54,32 +54,32 @@ class DaskPlacement:
 
     Args:
         client: Client of the cluster, open until the placement is closed.
-        room_seconds: Timeout of waiting for enough Dask workers.
+        hosts_seconds: Timeout of waiting for enough Dask workers.
         driver_ports: Ports at which ranks may reach the driver.
     """
 
     def __init__(
         self,
         client: "Client",
-        room_seconds: float = ROOM_SECONDS,
+        hosts_seconds: float = HOSTS_SECONDS,
         driver_ports: Sequence[int] = ANY_PORT,
     ) -> None:
         self.driver_ports = driver_ports
         self._client = client
-        self._room_seconds = room_seconds
+        self._hosts_seconds = hosts_seconds
         self._hosts: list[_Host] = []
         self._ranks: dict[str, DaskRank] = {}
         self._answer_seconds = _ANSWER_SECONDS
         # The local address of the connection to the scheduler is reachable from the cluster's machines.
         self.driver_host = _bracketed(_local_host(client))
 
-    def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
-        """Return the number of Dask workers that can each run a rank; prefer workers with the fewest ranks.
+    def available_ranks(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
+        """Select the Dask workers that can each run a rank, those with the fewest ranks first; count them.
 
         Raises:
             ClusterUnavailable: There are too few workers after the timeout, or the scheduler is lost.
         """
-        deadline = time.monotonic() + self._room_seconds
+        deadline = time.monotonic() + self._hosts_seconds
         while True:
             check()
             hosts, refusals = self._query_hosts()
@@ -190,7 +190,7 @@ class DaskPlacement:
         """Mark a rank as ended; the events include ranks of other trainings."""
         rank = self._ranks.get(event[1]["key"])
         if rank is not None:
-            rank.note_end()
+            rank.mark_ended()
 
 
 class DaskRank:
@@ -213,7 +213,7 @@ class DaskRank:
         """Keep the future whose release kills the rank."""
         self._future = future
 
-    def note_end(self) -> None:
+    def mark_ended(self) -> None:
         """Mark the process as ended."""
         self._ended.set()
 

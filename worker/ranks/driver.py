@@ -24,7 +24,7 @@ from worker.ranks.placement import Placement
 from worker.ranks.sharing import Sharing
 from worker.ranks.team import RankLost, Team
 
-_MAX_CONSECUTIVE_LOSSES = 3  # limit of consecutive losses without a tree between them
+_MAX_CONSECUTIVE_RANK_LOSSES = 3  # losses of ranks in a row, without another tree between them
 _MEASURED = ("memory_bytes", "peak_memory_bytes", "sent_bytes", "waiting_share")
 _log = structlog.stdlib.get_logger(__name__)
 
@@ -74,25 +74,27 @@ class DistributedTraining:
             InvalidInput: The specification is invalid for the data.
             LimitReached: A rank needs more memory than its limit.
         """
-        losses, grown = 0, -1
+        rank_losses, grown = 0, -1
         while True:
             try:
                 with self._team() as team:
                     return self._trained(team)
             except RankLost as lost:
-                losses = 1 if self._reported_iteration > grown else losses + 1
+                rank_losses = 1 if self._reported_iteration > grown else rank_losses + 1
                 grown = self._reported_iteration
                 self._restarts += 1
                 _log.warning("rank.lost", why=str(lost), restarts=self._restarts)
-                if losses > _MAX_CONSECUTIVE_LOSSES:
-                    raise RanksLost(f"{lost}; ranks were lost {losses} times without another tree") from lost
+                if rank_losses > _MAX_CONSECUTIVE_RANK_LOSSES:
+                    raise RanksLost(
+                        f"{lost}; ranks were lost {rank_losses} times without another tree"
+                    ) from lost
 
     @contextmanager
     def _team(self) -> Iterator[Team]:
         run, distribution = self._run, self._distribution
         max_ranks = self._sharing.max_ranks()
         run.reporter.phase("starting ranks")
-        n_ranks = self._placement.room(distribution.ranks.at_least, max_ranks, run.lease.check)
+        n_ranks = self._placement.available_ranks(distribution.ranks.at_least, max_ranks, run.lease.check)
         team = Team(
             self._placement,
             Identity.new(run.id, run.lease.token),
@@ -138,7 +140,7 @@ class DistributedTraining:
         return TrainedRanker(text, kept, dataset.feature_names, history.reports, growth, base_trees)
 
     def _until_grown(self, team: Team) -> None:
-        """Ignore the stop of the worker until the tree is grown, so that a checkpoint includes the tree."""
+        """Watch over the ranks, but ignore a stop of the worker until the tree is grown, for a checkpoint."""
         try:
             self._watch_over(team)
         except WorkerStopping:

@@ -15,7 +15,7 @@ Answers = list[dict[str, Any]]
 
 
 class Leader:
-    """A booster distributed over ranks; see `core.training.growth.Ended`.
+    """A booster distributed over ranks, with the methods of `core.training.growth.FinishedTraining`.
 
     Args:
         team: Started ranks.

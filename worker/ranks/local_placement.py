@@ -34,7 +34,7 @@ class LocalPlacement:
     def __init__(self, threads_per_rank: int) -> None:
         self._threads = threads_per_rank
 
-    def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
+    def available_ranks(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
         """Return the number of ranks that the CPUs allow, within `at_least` and `at_most`."""
         check()
         return min(at_most, max(at_least, available_cpus() // self._threads))

@@ -30,12 +30,12 @@ class Mesh:
         self._endpoint = endpoint
         self._rank = rank
         self._connections: dict[int, Connection] = {}
-        self._grown = asyncio.Event()
+        self._has_new_connection = asyncio.Event()
 
     async def accept(self, connection: Connection) -> None:
         """Add a connection from a rank with a higher number."""
         self._connections[connection.peer] = connection
-        self._grown.set()
+        self._has_new_connection.set()
 
     async def connect_all(self, addresses: Mapping[int, str]) -> None:
         """Connect to all ranks with lower numbers, and wait for connections from those with higher numbers.
@@ -53,8 +53,8 @@ class Mesh:
                 except (OSError, Refused) as error:
                     raise PeerLost(rank) from error
         while len(self._connections) < len(addresses) - 1:
-            self._grown.clear()
-            await self._grown.wait()
+            self._has_new_connection.clear()
+            await self._has_new_connection.wait()
 
     async def swap(self, blocks: Mapping[int, bytes]) -> dict[int, bytes]:
         """Send a block to each other rank and receive a block from each.

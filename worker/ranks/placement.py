@@ -29,7 +29,7 @@ class Placement(Protocol):
     driver_host: str
     driver_ports: Sequence[int]
 
-    def room(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
+    def available_ranks(self, at_least: int, at_most: int, check: Callable[[], None]) -> int:
         """Return the number of ranks that can be started now.
 
         Args:
@@ -46,7 +46,7 @@ class Placement(Protocol):
         """Start a rank.
 
         Args:
-            rank: Number of the rank, below the result of `room`.
+            rank: Number of the rank, below the result of `available_ranks`.
             invite: Returns the invitation for the address of the machine that the rank runs on.
         """
         ...

@@ -36,7 +36,7 @@ from worker.ranks.shard_training import ShardTraining
 
 T = TypeVar("T")
 
-LEFT, LOST = 0, 3  # exit codes: the driver is lost, another rank is lost
+LEFT, LOST = 0, 3  # exit codes: the driver has left or is lost, another rank is lost
 _BEATS = 5  # heartbeats within the timeout after which a process counts as lost
 _PR_SET_NAME = 15
 _log = logging.getLogger("rankery.ranks")
@@ -149,7 +149,7 @@ class RankProcess:
         return {"needed_bytes": need.total, "need": str(need), "available_bytes": available_memory_bytes()}
 
     def _sample(self, request: dict[str, Any]) -> dict[str, Any]:
-        self._enter("sketch")
+        self._enter("sampling")
         return {"values": packed(self._shard.sample(unpacked(request["rows"])))}
 
     def _bins(self, request: dict[str, Any]) -> dict[str, Any]:

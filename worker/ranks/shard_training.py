@@ -99,13 +99,13 @@ class ShardTraining:
         """
         collectives.attach()
         part = self._parts[TRAIN]
-        shard = _Place(collectives, part, on_histograms)
+        shard = _ShardPosition(collectives, part, on_histograms)
         history: list[Any] = [None] * grown
         resume = Checkpoint(model_text, scores, 0, -np.inf, history) if scores else None
         training, validation = self._datasets[TRAIN], self._datasets.get("validation")
         # LightGBM reads the number of ranks from the parameters of the data, too.
         self._grower = Grower(
-            self._spec, training, validation, self._threads, _Made(self._binned), resume, shard
+            self._spec, training, validation, self._threads, _BinnedDatasets(self._binned), resume, shard
         )
         collectives.stopwatch = self._grower.stopwatch
         self._measures = {name: Measure(self._spec, data) for name, data in self._datasets.items()}
@@ -150,7 +150,7 @@ class ShardTraining:
         return leaf_counts(model_text, self._datasets[TRAIN].features, self._threads)
 
 
-class _Place:
+class _ShardPosition:
     """Position of a shard in its training; see `core.training.grower.Shard`."""
 
     def __init__(self, collectives: Collectives, part: Part, on_histograms: Callable[[], None]) -> None:
@@ -166,8 +166,8 @@ class _Place:
         return largest
 
 
-class _Made:
-    """Adapter that returns datasets binned before."""
+class _BinnedDatasets:
+    """Binned datasets in the interface that `Grower` expects of a binning."""
 
     def __init__(self, binned: dict[str, lightgbm.Dataset]) -> None:
         self._binned = binned
@@ -177,7 +177,7 @@ class _Made:
     ) -> dict[str, lightgbm.Dataset]:
         return self._binned
 
-    def silent(self) -> "_Made":
+    def silent(self) -> "_BinnedDatasets":
         return self
 
 

@@ -17,7 +17,7 @@ from core.training.grower import lightgbm_parameters
 from core.training.shards import shards
 from core.training.shared_bins import edges_to_bytes
 from core.types import Int64Array
-from worker.job.datasets import NamedDataset
+from worker.job.datasets import KeyedDataset
 from worker.job.limits import LimitReached
 from worker.job.progress import counting_percent
 from worker.job.reporter import Values
@@ -46,7 +46,7 @@ class Sharing:
         run: JobRun,
         spec: TrainingSpec,
         distribution: Distribution,
-        datasets: Mapping[str, NamedDataset],
+        datasets: Mapping[str, KeyedDataset],
     ) -> None:
         self._run = run
         self._spec = spec
@@ -63,7 +63,7 @@ class Sharing:
         self._selections()  # raises before any process is started
         least, queries = (
             self._distribution.ranks.at_least,
-            min(named.dataset.n_queries for named in self._datasets.values()),
+            min(keyed.dataset.n_queries for keyed in self._datasets.values()),
         )
         if queries < least:
             raise InvalidInput.at(
@@ -84,7 +84,7 @@ class Sharing:
             LimitReached: A shard needs more memory than its machine or the job's limit allows.
             RankLost: A rank is lost.
         """
-        self._run.reporter.phase("sharing out")
+        self._run.reporter.phase("distributing data")
         selections, cuts = self._selections(), self._cuts(team)
         boundaries = self._datasets["train"].dataset.query_boundaries[cuts["train"]]
         for member in team.members:
@@ -92,7 +92,7 @@ class Sharing:
             member.queries, member.documents = last - first, int(np.diff(boundaries)[member.rank])
         needs = team.ask([self._load(member.rank, cuts, selections) for member in team.members])
         self._check_memory(team, needs)
-        self._edges = self._edges or self._found_edges(team, boundaries)
+        self._edges = self._edges or self._compute_edges(team, boundaries)
         self._run.reporter.phase("binning")
         count = counting_percent(self._run.reporter, "binning")
 
@@ -123,22 +123,23 @@ class Sharing:
             "grown": state.iteration if state is not None else 0,
         }
 
-        def own(rank: int) -> Values:
+        def scores_of_rank(rank: int) -> Values:
             return {
                 name: packed(found[slice(*cuts[name][rank : rank + 2].tolist())])
                 for name, found in scores.items()
             }
 
-        team.ask([{**common, "scores": own(member.rank)} for member in team.members])
+        team.ask([{**common, "scores": scores_of_rank(member.rank)} for member in team.members])
 
     def _cuts(self, team: Team) -> dict[str, Int64Array]:
+        """Return the cuts between the shards by dataset: (n_ranks + 1,) positions of queries."""
         n_ranks = len(team.members)
         return {
-            name: shards(named.dataset.query_boundaries, n_ranks) for name, named in self._datasets.items()
+            name: shards(keyed.dataset.query_boundaries, n_ranks) for name, keyed in self._datasets.items()
         }
 
     def _selections(self) -> dict[str, tuple[SelectedFeatures, str]]:
-        return {name: _stored_selection(self._run.store, named) for name, named in self._datasets.items()}
+        return {name: _stored_selection(self._run.store, keyed) for name, keyed in self._datasets.items()}
 
     def _load(
         self,
@@ -149,9 +150,9 @@ class Sharing:
         """Return the request that sends a rank its judgments."""
         training = self._datasets["train"].dataset
         parts = {}
-        for name, named in self._datasets.items():
+        for name, keyed in self._datasets.items():
             queries = slice(*cuts[name][rank : rank + 2].tolist())
-            parts[name] = Part.of(named.dataset, *selections[name], queries).as_message()
+            parts[name] = Part.of(keyed.dataset, *selections[name], queries).as_message()
         return {
             "do": "load",
             "spec": json.dumps(self._run.spec),
@@ -160,7 +161,7 @@ class Sharing:
             "parts": parts,
         }
 
-    def _found_edges(self, team: Team, boundaries: Int64Array) -> bytes:
+    def _compute_edges(self, team: Team, boundaries: Int64Array) -> bytes:
         """Compute the bin edges from a sample of the documents of all ranks."""
         dataset = self._datasets["train"].dataset
         self._run.reporter.phase("sampling")
@@ -182,14 +183,14 @@ class Sharing:
         return edges_to_bytes(bin_edges(features, binning, parameters, dataset.categorical_columns))
 
     def _check_memory(self, team: Team, needs: list[dict[str, Any]]) -> None:
-        """Raise before a shard is read that exceeds the memory of its machine or the job's limit."""
+        """Raise if a shard would exceed the memory of its machine or the job's limit."""
         limit = self._run.bounds.memory_bytes
         by_host: dict[str, int] = {}
         for member, need in zip(team.members, needs, strict=True):
             by_host[member.host] = by_host.get(member.host, 0) + need["needed_bytes"]
-            room = limit if need["available_bytes"] is None else _MEMORY_SHARE * need["available_bytes"]
-            least = min(bound for bound in (limit, room, np.inf) if bound is not None)
-            if need["needed_bytes"] > least or by_host[member.host] > (room or np.inf):
+            usable = limit if need["available_bytes"] is None else _MEMORY_SHARE * need["available_bytes"]
+            least = min(bound for bound in (limit, usable, np.inf) if bound is not None)
+            if need["needed_bytes"] > least or by_host[member.host] > (usable or np.inf):
                 raise LimitReached(
                     "Memory limit",
                     f"The shard of rank {member.rank} on {member.host} takes about {need['need']}, but only"
@@ -198,7 +199,7 @@ class Sharing:
                 )
 
 
-def _stored_selection(store: Store, dataset: NamedDataset) -> tuple[SelectedFeatures, str]:
+def _stored_selection(store: Store, dataset: KeyedDataset) -> tuple[SelectedFeatures, str]:
     """Return the features of a dataset as rows and columns of a stored file, and the file's URL.
 
     Raises:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from core.autotrain import Tried
-from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_rivals
+from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_baselines
 from core.autotrain.held_out import QueryQuality
 from core.autotrain.search import Selected, select
 from core.data import RankingDataset
@@ -55,24 +55,24 @@ def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
     run.reporter.report(findings=loaded.findings(run.threads))
     candidates = CandidateTrials(run, run.id, job, data)
     candidates.plan()
-    began = time.monotonic()
+    began_at = time.monotonic()
     tried = candidates.try_all()
-    searched = time.monotonic()
+    searched_at = time.monotonic()
     run.reporter.phase("selecting")
     selected = select(candidates.trials, tried)
     conclusion = selected.conclusion(candidates.trials, run.threads)
-    chosen = time.monotonic()
+    selected_at = time.monotonic()
     fitted = [_fitted(run, candidates, each) for each, _ in selected.members]
     seconds = {
-        "trials": searched - began,
-        "selection": chosen - searched,
-        "final trainings": time.monotonic() - chosen,
+        "trials": searched_at - began_at,
+        "selection": selected_at - searched_at,
+        "final trainings": time.monotonic() - selected_at,
     }
-    _store(run, job, _Found(candidates, data, selected, fitted, conclusion, seconds))
+    _store(run, job, _SearchResult(candidates, data, selected, fitted, conclusion, seconds))
 
 
 @dataclass(frozen=True)
-class _Found:
+class _SearchResult:
     candidates: CandidateTrials
     data: TrainingData
     selected: Selected
@@ -98,7 +98,7 @@ def _fitted(run: JobRun, candidates: CandidateTrials, tried: Tried) -> bytes:
         return content
 
 
-def _store(run: JobRun, job: AutoTrainJob, found: _Found) -> None:
+def _store(run: JobRun, job: AutoTrainJob, found: _SearchResult) -> None:
     run.reporter.phase("storing")
     content = found.selected.content(found.fitted, found.feature_names)
     model, model_id = read_model(content), new_id("mdl_")
@@ -189,14 +189,14 @@ class _Tested:
         return {"evaluation_id": self.evaluation.id, "ranking_id": self.ranking.id}
 
 
-def _test(run: JobRun, job: AutoTrainJob, found: _Found, model: ScoringModel) -> _Tested | None:
+def _test(run: JobRun, job: AutoTrainJob, found: _SearchResult, model: ScoringModel) -> _Tested | None:
     """Evaluate the model on the test data, and compare it with trees of LightGBM's default parameters."""
     if found.data.test is None or job.test_dataset_id is None:
         return None
     test: RankingDataset = found.data.test.dataset
     quality = QueryQuality(test, job.metric, job.measures.contract, job.measures.seed)
     scores = scores_of(model, "the model", test, run.threads)
-    others = untrained_rivals(quality, job.measures.seed)
+    others = untrained_baselines(quality, job.measures.seed)
     for each in found.selected.complete:
         if each.candidate.name == DEFAULT_TREES and found.selected.name != DEFAULT_TREES:
             default = read_model(_fitted(run, found.candidates, each))
@@ -212,6 +212,6 @@ def _test(run: JobRun, job: AutoTrainJob, found: _Found, model: ScoringModel) ->
         seed=job.measures.seed,
         threads=run.threads,
     )
-    ranked = Ranked(test, test, scores)
+    ranked = Ranked(test, judgments=test, scores=scores)
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
     return _Tested(job.test_dataset_id, conclusion, evaluation, store_ranking(run, ranked))

@@ -90,8 +90,8 @@ def run_judging(run: JobRun, spec: JudgeJob) -> None:
 def _counting(run: JobRun, phase: str) -> Callable[[str, int, int], None]:
     """Return a callback that reports passes as progress, and checks for cancellation."""
 
-    def report(step: str, done: int, of: int) -> None:
-        progress = {"phase": f"{phase}: {step}", "iteration": done, "total": of}
+    def report(step: str, done: int, total: int) -> None:
+        progress = {"phase": f"{phase}: {step}", "iteration": done, "total": total}
         run.reporter.report(progress=progress)
 
     return report

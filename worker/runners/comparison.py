@@ -19,7 +19,7 @@ from worker.job.reporter import Values
 from worker.job.results import StoredRanking, store_ranking
 from worker.job.run import JobRun
 from worker.job.systems import Ranked, rank_by, ranked_queries
-from worker.job.training_data import load_judged
+from worker.job.training_data import load_with_label_map
 
 
 def run_comparison(run: JobRun, spec: CompareJob) -> None:
@@ -31,10 +31,10 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         FeaturesAbsent: The dataset lacks most features that a model uses.
     """
     run.reporter.phase("loading")
-    dataset = load_judged(run, spec.dataset_id, spec.measures)
+    dataset = load_with_label_map(run, spec.dataset_id, spec.measures)
     if spec.pool_folds:
         dataset = _pooled(run, spec, dataset)
-    made: list[tuple[System, StoredRanking | None]] = []
+    rankings: list[tuple[System, StoredRanking | None]] = []
     evaluations: list[Evaluation] = []
     findings: list[Values] = []
     for system in spec.systems:
@@ -43,7 +43,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         evaluations.append(_evaluate(run, spec.measures, ranked))
         stored = store_ranking(run, ranked) if system.model_id else None
         findings += ranked.findings_json or ()
-        made.append((system, stored))
+        rankings.append((system, stored))
     run.reporter.phase("comparing")
     values = _by_metric(evaluations)
     directions = {name: metric.higher_is_better for name, metric in evaluations[0].metrics.items()}
@@ -66,7 +66,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
         parts = slices(dataset, dataset, spec.measures.contract.relevance_threshold)
         write_segments(parts, dataset.n_queries, file)
     with run.succeeding({"comparison_id": comparison_id}) as tx:
-        for system, stored in made:
+        for system, stored in rankings:
             if stored is not None:
                 stored.add(tx, run.id, system, spec.dataset_id)
         tx.comparisons.add(
@@ -76,7 +76,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
             sentence=comparison.sentence,
             systems=[
                 _system_json(system, stored, evaluation)
-                for (system, stored), evaluation in zip(made, evaluations, strict=True)
+                for (system, stored), evaluation in zip(rankings, evaluations, strict=True)
             ],
             metrics=list(spec.measures.metrics),
             contract=spec.measures.contract.to_json(),
@@ -87,7 +87,7 @@ def run_comparison(run: JobRun, spec: CompareJob) -> None:
 
 
 def _pooled(run: JobRun, spec: CompareJob, dataset: RankingDataset) -> RankingDataset:
-    """Return the queries that every ranking has, which excludes test queries, since they are in no fold."""
+    """Return the dataset with the queries that every ranking has; test queries are in no fold."""
     ranked = set(dataset.query_ids)
     for system in spec.systems:
         if system.ranking_id is not None:

@@ -19,7 +19,7 @@ from core.store.artifacts.keys import (
     evaluation_segments_key,
 )
 from core.store.repositories.projects import Labels
-from core.studies.conclusion import Conclusion, Value, conclude, conclude_without_improvement
+from core.studies.conclusion import Conclusion, TrialResult, conclude, conclude_without_improvement
 from core.types import Float64Array
 from worker.job.reporter import Values
 from worker.job.run import JobRun
@@ -39,7 +39,7 @@ class _Refit:
         ranking_id: Ranking of the held-out queries.
     """
 
-    trial: Value
+    trial: TrialResult
     model: Model
     evaluation: Evaluation
     ranking_id: str
@@ -118,7 +118,7 @@ def _refit(tx: Transaction, study: Study, number: int, job_id: str | None) -> _R
     model = tx.models.get(result["model_id"])
     trial = tx.studies.trial(study.id, number)
     evaluation = tx.evaluations.get(result["evaluation_id"])
-    value = Value(number, trial.value or 0.0, model.reference)
+    value = TrialResult(number, trial.value or 0.0, model.reference)
     return _Refit(value, model, evaluation, result["ranking_id"])
 
 

@@ -11,7 +11,7 @@ def run_counterfactual(run: JobRun, spec: CounterfactualJob) -> None:
     """Rank a dataset by every system and estimate the metric of the rankings from a click log.
 
     Raises:
-        InvalidInput: The log lacks data that the estimator needs, or a query that all systems rank.
+        InvalidInput: The log lacks data that the estimator needs, or has no query that all systems rank.
         NotFound: The log, the dataset or a system was deleted.
         FeaturesAbsent: The dataset lacks most features that a model uses.
     """

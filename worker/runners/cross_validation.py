@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from core.evaluation import measure
-from core.jobs.boosting import BoostingJob
+from core.jobs.base_training import BaseTrainingJob
 from core.metrics import Metric, parse_metric
 from core.scorers import read_model
 from core.training import IterationReport, Snapshot, TrainedModel, TrainingCheckpoint
@@ -13,14 +13,16 @@ from worker.job.checkpoints import Checkpoints
 from worker.job.reporter import Reporter, Values
 from worker.job.run import JobRun
 from worker.job.systems import scores_of
-from worker.job.training_data import TrainingData, prepare
+from worker.job.training_data import TrainingData, load_and_align
 from worker.job.watch import TrainingWatch, means
 from worker.runners.fitting import CheckpointReader, FoldBins, checkpoint_reader, fit_model
 
 AfterFold = Callable[[int, CrossValidation], None]
 
 
-def cross_validate(run: JobRun, job: BoostingJob, *, after_fold: AfterFold | None = None) -> CrossValidation:
+def cross_validate(
+    run: JobRun, job: BaseTrainingJob, *, after_fold: AfterFold | None = None
+) -> CrossValidation:
     """Cross-validate the training of a job; no model is kept.
 
     Args:
@@ -35,7 +37,7 @@ def cross_validate(run: JobRun, job: BoostingJob, *, after_fold: AfterFold | Non
         DatasetError: A dataset has no features.
         ValueError: The job has no folds.
     """
-    _, data = prepare(run, job)
+    _, data = load_and_align(run, job)
     return FoldedTraining(run, job, data).cross_validate(after_fold)
 
 
@@ -46,7 +48,8 @@ class FoldedTraining:
         run: Job.
         job: Specification.
         data: Datasets of the job, with the features of the training data.
-        after_first: Callback for work deferred until the first iteration is reported.
+        after_first_iteration: Called once, after the first iteration is reported, for work that can wait
+            until then.
         refits: Whether a training on all folds follows, for which the scores of the documents are kept.
 
     Raises:
@@ -56,16 +59,16 @@ class FoldedTraining:
     def __init__(
         self,
         run: JobRun,
-        job: BoostingJob,
+        job: BaseTrainingJob,
         data: TrainingData,
-        after_first: Callable[[], None] = lambda: None,
+        after_first_iteration: Callable[[], None] = lambda: None,
         *,
         refits: bool = False,
     ) -> None:
         if data.folds is None:
             raise ValueError("the job has no folds")
         self._run, self._job, self._data, self._assignment = run, job, data, data.folds
-        self._after_first: Callable[[], None] | None = after_first
+        self._after_first_iteration: Callable[[], None] | None = after_first_iteration
         self._metrics = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
         iterations = job.training.iterations
         total = iterations * (data.folds.n_folds + refits)
@@ -113,7 +116,7 @@ class FoldedTraining:
         # Diagnostics of the loss are computed in the training of the final model.
         spec = replace(self._job.training, diagnostics=None)
         ranker = fit_model(self._run, spec, data, watch, self._resumed(), self._bins.of(*rows))
-        with watch.kept_on_stopping():
+        with watch.checkpoint_on_stop():
             scores = scores_of(read_model(ranker.content), "the model", held_out, self._run.threads)
             measures = self._job.measures
             values = measure(scores, held_out, measures.metrics, measures.contract)
@@ -124,11 +127,11 @@ class FoldedTraining:
 
     def _watch(self, phase: str, fold: str | None = None) -> "_FoldWatch":
         self._run.reporter.phase(phase)
-        after_first, self._after_first = self._after_first, None
+        after_first_iteration, self._after_first_iteration = self._after_first_iteration, None
         return _FoldWatch(
             self._run.reporter,
             self._checkpoints,
-            after_first or (lambda: None),
+            after_first_iteration or (lambda: None),
             phase,
             fold,
             self._so_far,
@@ -137,7 +140,7 @@ class FoldedTraining:
         )
 
     def _resumed(self) -> TrainingCheckpoint | None:
-        """Return the checkpoint of an earlier attempt for the next training, once; None in later calls."""
+        """Return the checkpoint of an earlier attempt in the first call, and None in later calls."""
         resumed, self._checkpoint = self._checkpoint, None
         return resumed
 
@@ -203,18 +206,19 @@ class _FoldWatch(TrainingWatch):
         reporter: Reporter of the job.
         checkpoints: Checkpoints of the cross-validation.
         keeps: Whether the training can be resumed from a checkpoint.
-        after_first: Callback for work deferred until the first iteration is reported.
+        after_first_iteration: Called once, after the first iteration is reported, for work that can wait
+            until then.
         phase: Phase of the job.
         fold: Name of the held-out fold, None in the training on all folds.
         so_far: Completed folds.
-        metrics: Metrics by spelling.
+        metrics: Metrics by name.
     """
 
     def __init__(
         self,
         reporter: Reporter,
         checkpoints: _FoldCheckpoints,
-        after_first: Callable[[], None],
+        after_first_iteration: Callable[[], None],
         phase: str,
         fold: str | None,
         so_far: CrossValidation,
@@ -222,7 +226,7 @@ class _FoldWatch(TrainingWatch):
         *,
         keeps: bool,
     ) -> None:
-        super().__init__(reporter, checkpoints if keeps else None, after_first)
+        super().__init__(reporter, checkpoints if keeps else None, after_first_iteration)
         self.phase = phase
         self._counted = checkpoints
         self._fold = fold

@@ -129,7 +129,7 @@ def _compare(
     parts: tuple[bool, bool],
     families: int,
 ) -> Comparison:
-    """Compare two samples by features, scores, or both."""
+    """Compare two samples; `parts` selects whether by features, and whether by scores."""
     names = model.feature_names
     categories = {name: each.values for name, each in model.categories.items()}
     columns = [Column(name, categories.get(name)) for name in names] if parts[0] else []

@@ -8,7 +8,7 @@ from core.stored import write_entries
 from worker.job.results import store_evaluation, store_ranking
 from worker.job.run import JobRun
 from worker.job.systems import Ranked, rank_by
-from worker.job.training_data import load_judged
+from worker.job.training_data import load_with_label_map
 
 
 def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
@@ -21,7 +21,7 @@ def run_evaluation(run: JobRun, spec: EvaluateJob) -> None:
     """
     dataset_id, system = spec.dataset_id, spec.system
     run.reporter.phase("loading")
-    dataset = load_judged(run, dataset_id, spec.measures)
+    dataset = load_with_label_map(run, dataset_id, spec.measures)
     run.reporter.phase("scoring")
     ranked = rank_by(run, spec, system, dataset)
     evaluation = store_evaluation(run, spec.measures, ranked, system.name)

@@ -44,19 +44,18 @@ def run_report(run: JobRun, spec: ReportJob) -> None:
         file.write(serialize_json(document).encode())
     has_results = any(failure_of(state) is None for state in states if state.has_ended)
     has_results |= bool(planned.timings) and not states
-    before = experiment.report_key
     with run.succeeding({"sentence": sentence}) as tx:
         row = tx.experiments.locked(experiment.id)
-        before = row.report_key
+        replaced_key = row.report_key
         row.report_key = key
-        if before is not None:
-            tx.artifacts.forget(data_folder(before))
+        if replaced_key is not None:
+            tx.artifacts.forget(data_folder(replaced_key))
         if spec.is_last and row.status == ExperimentStatus.REPORTING:
             problem = {"title": "All trainings failed", "detail": sentence}
             ending = ExperimentStatus.SUCCEEDED if has_results else ExperimentStatus.FAILED
             tx.experiments.finish(row, ending, sentence=sentence, problem=None if has_results else problem)
-    if before is not None:
-        run.artifacts.remove(data_folder(before))
+    if replaced_key is not None:
+        run.artifacts.remove(data_folder(replaced_key))
 
 
 def _estimate(
@@ -71,7 +70,7 @@ def _report(
 ) -> tuple[dict[str, Any], str]:
     results = load_results(run, states)
     timings = _time_epochs(run, planned) if spec.is_last else {}
-    run.reporter.phase("judging")
+    run.reporter.phase("checking claims")
     written = report(planned, results, timings, threads=run.threads).to_dict()
     verdicts = Counter(claim["verdict"] for table in written["tables"] for claim in table["claims"])
     claims = ", ".join(
@@ -99,7 +98,7 @@ def _time_epochs(run: JobRun, planned: Plan) -> dict[EpochTiming, float]:
     milliseconds: dict[EpochTiming, float] = {}
     for timing in planned.timings:
         if not milliseconds:
-            run.reporter.phase("timing")
+            run.reporter.phase("measuring epochs")
         run.lease.check()
         milliseconds[timing] = epoch_milliseconds(timing)
     return milliseconds

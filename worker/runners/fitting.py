@@ -137,7 +137,7 @@ def _fit_network(
 
 
 def _check(run: JobRun, watch: TrainingWatch) -> None:
-    with watch.kept_on_stopping():
+    with watch.checkpoint_on_stop():
         run.lease.check()
 
 

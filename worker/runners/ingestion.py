@@ -63,7 +63,7 @@ def _damaged_copy(run: JobRun, dataset_id: str, digest: str) -> str | None:
     return None
 
 
-class _Unknown(Exception):
+class _ContentNotStored(Exception):
     """Roll back the transaction that ends the job, since no content is stored under the digest."""
 
 
@@ -79,8 +79,8 @@ def take_over(run: JobRun, dataset_id: str, digest: str, result: Values | None =
     try:
         with run.succeeding(result or {"dataset_id": dataset_id}) as tx:
             if tx.datasets.take_over(dataset_id, digest) is None:
-                raise _Unknown
-    except _Unknown:
+                raise _ContentNotStored
+    except _ContentNotStored:
         return False
     return True
 

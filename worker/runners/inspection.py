@@ -19,7 +19,7 @@ from worker.job.datasets import load_dataset
 from worker.job.progress import counting
 from worker.job.run import JobRun
 from worker.job.systems import alignment_findings, load_model
-from worker.job.training_data import judged_for
+from worker.job.training_data import apply_label_map
 
 DEFAULT_FEATURE_COUNT = 10  # features whose partial dependence is computed when none are named
 
@@ -41,7 +41,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
     of_alignment = alignment_findings(spec, spec.system.name, model, loaded)
     findings = [asdict(finding) for finding in of_alignment] or None
     run.reporter.report(findings=findings)
-    dataset = model.align(judged_for(spec.measures, loaded, None))
+    dataset = model.align(apply_label_map(spec.measures, loaded, None))
     run.reporter.phase("shuffling features")
     baseline, importance = permutation_importance(
         model.scorer,
@@ -52,14 +52,14 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
         threads=run.threads,
         on_step=counting(run.reporter, "shuffling features"),
     )
-    run.reporter.phase("following features", reset_count=True)
+    run.reporter.phase("partial dependence", reset_count=True)
     dependence = partial_dependence(
         model.scorer,
-        _followed(dependence_plan.features, names, importance),
+        _dependence_columns(dependence_plan.features, names, importance),
         dataset,
         Grid(dependence_plan.grid, dependence_plan.sample, seed),
         threads=run.threads,
-        on_step=counting(run.reporter, "following features"),
+        on_step=counting(run.reporter, "partial dependence"),
     )
     inspection_id = new_id("ins_")
     with run.succeeding({"inspection_id": inspection_id}) as tx:
@@ -81,7 +81,7 @@ def run_inspection(run: JobRun, spec: InspectJob) -> None:
         )
 
 
-def _followed(
+def _dependence_columns(
     requested: Sequence[str] | None, names: Sequence[str], importance: Sequence[PermutationImportance]
 ) -> list[int]:
     if requested is None:

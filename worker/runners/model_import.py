@@ -10,7 +10,7 @@ from core.store.artifacts.keys import model_key, model_upload_key
 from worker.job.lineage import lineage_of, names_in_file
 from worker.job.model_trial import try_model
 from worker.job.run import JobRun
-from worker.job.systems import heal_models
+from worker.job.systems import repair_models
 
 
 def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
@@ -36,7 +36,7 @@ def run_model_import(run: JobRun, spec: ImportModelJob) -> None:
     run.reporter.phase("storing")
     with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
-    heal_models(run.store, content)
+    repair_models(run.store, content)
     with run.succeeding({"model_id": model_id}) as tx:
         feature_names = _known_names(tx, spec.sha256) or found["feature_names"]
         tx.models.add(

@@ -25,7 +25,7 @@ from worker.job.reporter import Values
 from worker.job.results import measure_baselines
 from worker.job.run import JobRun
 from worker.job.systems import rank_by
-from worker.job.training_data import load_judged
+from worker.job.training_data import load_with_label_map
 
 
 def run_promotion(run: JobRun, spec: PromoteJob) -> None:
@@ -50,7 +50,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
             decisions.append(decision)
         if spec.rule.interleaving is not None:
             decisions.append(_by_users(run, spec, spec.rule.interleaving))
-        decision = _all_of(decisions)
+        decision = _combine(decisions)
     except FeaturesAbsent as absent:
         decision = GateDecision(False, absent.problems[0].detail, None, [])
     stored = spec.to_json()
@@ -78,7 +78,7 @@ def run_promotion(run: JobRun, spec: PromoteJob) -> None:
             tx.aliases.refuse(promotion)
 
 
-def _all_of(decisions: Sequence[GateDecision]) -> GateDecision:
+def _combine(decisions: Sequence[GateDecision]) -> GateDecision:
     """Combine decisions: admit if all admit; the result has the numbers of the first decision."""
     admitted = all(decision.admitted for decision in decisions)
     sentence = "; ".join(decision.sentence for decision in decisions)
@@ -126,7 +126,7 @@ def _decide(run: JobRun, spec: PromoteJob, dataset_id: str) -> tuple[GateDecisio
     metric = spec.measures.metrics[0]
     champion, challenger = spec.champion, spec.challenger
     run.reporter.phase("loading")
-    dataset = load_judged(run, dataset_id, spec.measures)
+    dataset = load_with_label_map(run, dataset_id, spec.measures)
     run.reporter.phase(f"scoring by {champion.name}")
     before = rank_by(run, spec, champion, dataset)
     run.reporter.phase(f"scoring by {challenger.name}")

@@ -8,7 +8,7 @@ from core.store.artifacts.checksums import file_sha256
 from core.store.artifacts.keys import model_key
 from worker.job.lineage import differences, lineage_of
 from worker.job.run import JobRun
-from worker.job.systems import heal_models
+from worker.job.systems import repair_models
 from worker.runners.training import trained_by
 
 
@@ -22,7 +22,7 @@ def run_reproduction(run: JobRun, spec: ReproduceJob) -> None:
         DatasetError: The datasets are no longer consistent with each other.
     """
     with trained_by(run, spec) as trained:
-        _compare(run, spec, trained.ranker.content)
+        _compare(run, spec, trained.training_result.content)
 
 
 def _stored_sha256(run: JobRun, key: str) -> str | None:
@@ -40,7 +40,7 @@ def _compare(run: JobRun, spec: ReproduceJob, content: bytes) -> None:
         now = lineage_of(tx, run, spec)
     stored_sha256 = _stored_sha256(run, model_key(model.id))
     if sha256 == model.sha256 != stored_sha256:
-        heal_models(run.store, content)
+        repair_models(run.store, content)
     result = {
         "model_id": model.id,
         "equal": sha256 == model.sha256 == stored_sha256,

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from core.data.fitting import AbsentFeatures
+from core.data.feature_alignment import AbsentFeatures
 from core.doctor.agreement import absent_feature_findings, unseen_category_findings
 from core.doctor.report import Finding
 from core.jobs import System
-from core.jobs.boosting import BoostingJob
+from core.jobs.base_training import BaseTrainingJob
 from core.jobs.train import TrainJob
 from core.losses import loss_values
 from core.metrics import parse_metric
@@ -46,7 +46,7 @@ from worker.job.results import (
 from worker.job.run import JobRun
 from worker.job.sums import TrainedSum
 from worker.job.systems import Ranked, scores_of
-from worker.job.training_data import TrainingData, prepare
+from worker.job.training_data import TrainingData, load_and_align
 from worker.job.watch import TrainingWatch, means
 from worker.runners.cross_validation import FoldedTraining
 from worker.runners.fitting import checkpoint_reader, fit_model
@@ -79,50 +79,50 @@ class Trained:
     Attributes:
         loaded: Datasets as stored.
         data: Datasets with the features of the training data.
-        ranker: Trained model.
+        training_result: Content, history and best iteration of the trained model.
         findings: Findings on the datasets and the training.
         cross_validation: Cross-validation before the final training, or None.
     """
 
     loaded: TrainingData
     data: TrainingData
-    ranker: TrainedModel
+    training_result: TrainedModel
     findings: list[Values]
     cross_validation: CrossValidation | None = None
 
     @cached_property
     def model(self) -> ScoringModel:
-        """Return the model as a scoring model."""
-        return read_model(self.ranker.content)
+        """Return the model, read from its content, to score with."""
+        return read_model(self.training_result.content)
 
 
 @contextmanager
-def trained_by(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
+def trained_by(run: JobRun, job: BaseTrainingJob) -> Iterator[Trained]:
     """Train a model by the specification of a job, and report the progress for that job.
 
-    If the worker stops within the block, a checkpoint of all iterations is stored for the next attempt.
+    If the worker stops within the block, a checkpoint of the last iteration is stored for the next attempt.
 
     Raises:
         InvalidInput: The specification is invalid for the data.
         FeaturesAbsent: A dataset lacks most features of the training data, and the job does not allow that.
         DatasetError: A dataset has no features.
     """
-    loaded, data = prepare(run, job)
+    loaded, data = load_and_align(run, job)
     findings: list[Values] = []
 
-    def after_first() -> None:
+    def after_first_iteration() -> None:
         findings.extend(_report_findings(run, job, loaded))
 
     cross_validation = None
     if data.folds is None:
-        ranker, watch = _trained(run, job, data, after_first)
+        training_result, watch = _trained(run, job, data, after_first_iteration)
     else:
-        folded = FoldedTraining(run, job, data, after_first, refits=True)
+        folded = FoldedTraining(run, job, data, after_first_iteration, refits=True)
         cross_validation = folded.cross_validate()
-        ranker, watch = folded.refit()
-    with watch.kept_on_stopping():
+        training_result, watch = folded.refit()
+    with watch.checkpoint_on_stop():
         watch.finish()
-        trained = Trained(loaded, data, ranker, findings, cross_validation)
+        trained = Trained(loaded, data, training_result, findings, cross_validation)
         if found := [asdict(finding) for finding in _model_findings(job.training, trained)]:
             findings += found
             run.reporter.report(findings=findings)
@@ -130,15 +130,17 @@ def trained_by(run: JobRun, job: BoostingJob) -> Iterator[Trained]:
 
 
 def _trained(
-    run: JobRun, job: BoostingJob, data: TrainingData, after_first: Callable[[], None]
+    run: JobRun, job: BaseTrainingJob, data: TrainingData, after_first_iteration: Callable[[], None]
 ) -> tuple[TrainedModel, TrainingWatch]:
     checkpoints = Checkpoints(run, run.settings.checkpoint_seconds)
-    watch = TrainingWatch(run.reporter, checkpoints if job.training.is_resumable else None, after_first)
+    watch = TrainingWatch(
+        run.reporter, checkpoints if job.training.is_resumable else None, after_first_iteration
+    )
     resume = checkpoints.read(checkpoint_reader(job.training))
     return fit_model(run, job.training, data, watch, resume, distribution=job.distribution), watch
 
 
-def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> list[Values]:
+def _report_findings(run: JobRun, job: BaseTrainingJob, loaded: TrainingData) -> list[Values]:
     of_training = [
         *automatic_findings(job.automatic),
         *resumption_findings(job.training),
@@ -150,31 +152,33 @@ def _report_findings(run: JobRun, job: BoostingJob, loaded: TrainingData) -> lis
 
 
 def _model_findings(spec: TrainingSpec, trained: Trained) -> Iterator[Finding]:
-    ranker = trained.ranker
-    if ranker.growth is not None:
-        yield growth_finding(ranker.growth)
-    if isinstance(ranker, TrainedSum) and ranker.fitted is not None:
-        yield weights_finding(ranker.fitted)
+    training_result = trained.training_result
+    if training_result.growth is not None:
+        yield growth_finding(training_result.growth)
+    if isinstance(training_result, TrainedSum) and training_result.fitted is not None:
+        yield weights_finding(training_result.fitted)
     if isinstance(spec.scorer, Trees):
-        base_trees = ranker.kept_iterations - ranker.best_iteration
-        yield from tree_findings(spec.hyperparameters, trained.model, ranker.feature_names, base_trees)
+        base_trees = training_result.kept_iterations - training_result.best_iteration
+        yield from tree_findings(
+            spec.hyperparameters, trained.model, training_result.feature_names, base_trees
+        )
 
 
 def _store(run: JobRun, job: TrainJob, trained: Trained, comparison: NaiveComparison | None) -> None:
-    spec, ranker = job.training, trained.ranker
+    spec, training_result = job.training, trained.training_result
     run.reporter.phase("storing")
-    model_id, content = new_id("mdl_"), ranker.content
+    model_id, content = new_id("mdl_"), training_result.content
     with run.artifacts.writing(model_key(model_id)) as file:
         file.write(content)
     validation = _validate(run, job, trained, model_id)
-    judged = _judge(run, job, trained)
-    metrics = _metrics(job, trained) | ({"test": judged.evaluation.means} if judged else {})
+    tested = _test(run, job, trained)
+    metrics = _metrics(job, trained) | ({"test": tested.evaluation.means} if tested else {})
     run.reporter.report(metrics=metrics)
-    result: dict[str, Any] = {"model_id": model_id} | (judged.result if judged else {})
+    result: dict[str, Any] = {"model_id": model_id} | (tested.result if tested else {})
     if comparison is not None:
         result["naive"] = comparison_json(comparison)
-    if ranker.propensities is not None:
-        result["propensities"] = ranker.propensities
+    if training_result.propensities is not None:
+        result["propensities"] = training_result.propensities
     by_folds = _rank_by_folds(run, trained)
     if by_folds is not None and validation is not None:
         validation["cross_validation"]["ranking_id"] = by_folds.id
@@ -185,27 +189,27 @@ def _store(run: JobRun, job: TrainJob, trained: Trained, comparison: NaiveCompar
             name=job.model_name,
             job_id=run.id,
             dataset_id=job.dataset_id,
-            feature_names=ranker.feature_names,
+            feature_names=training_result.feature_names,
             loss=loss_values(spec.loss) if spec.learns else None,
             hyperparameters=values_of(spec.hyperparameters) if isinstance(spec.scorer, Trees) else {},
             scorer=_scorer(spec, trained),
-            best_iteration=ranker.kept_iterations,
+            best_iteration=training_result.kept_iterations,
             sha256=hashlib.sha256(content).hexdigest(),
             size_bytes=len(content),
-            metrics=judged.evaluation.means if judged else None,
-            findings=judged.findings if judged else None,
+            metrics=tested.evaluation.means if tested else None,
+            findings=tested.findings if tested else None,
             lineage=lineage_of(tx, run, job)
-            | {"names_in_file": names_in_file(ranker.feature_names, trained.model.feature_names)},
+            | {"names_in_file": names_in_file(training_result.feature_names, trained.model.feature_names)},
             explanation=asdict(explainability_of(trained.model)),
             tags=dict(job.tags) or None,
             validation=validation,
         )
         if by_folds is not None:
             by_folds.add(tx, run.id, System(f"{model.reference} by folds"), job.dataset_id)
-        if judged:
+        if tested:
             system = System(model.reference, model_id)
-            judged.evaluation.add(tx, run.id, system, job.tested_on)
-            judged.ranking.add(tx, run.id, system, job.tested_on)
+            tested.evaluation.add(tx, run.id, system, job.tested_on)
+            tested.ranking.add(tx, run.id, system, job.tested_on)
 
 
 def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
@@ -221,7 +225,7 @@ def _scorer(spec: TrainingSpec, trained: Trained) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _Tested:
     evaluation: StoredEvaluation
     ranking: StoredRanking
     teacher_findings: list[Values]
@@ -239,17 +243,17 @@ def _metrics(job: TrainJob, trained: Trained) -> dict[str, Any]:
     """Return the metric means of the model, and of the folds."""
     held_out = trained.cross_validation
     parsed = {name: parse_metric(name, job.measures.contract) for name in job.measures.metrics}
-    return _metrics_at_best(trained.ranker) | (held_out.metrics(parsed) if held_out else {})
+    return _metrics_at_best(trained.training_result) | (held_out.metrics(parsed) if held_out else {})
 
 
-def _metrics_at_best(ranker: TrainedModel) -> dict[str, Any]:
+def _metrics_at_best(training_result: TrainedModel) -> dict[str, Any]:
     """Return the metric means at the best measured iteration."""
-    best = [means(report) for report in ranker.history if report.iteration == report.best_iteration]
+    best = [means(report) for report in training_result.history if report.iteration == report.best_iteration]
     return next((measured for measured in reversed(best) if measured), {})
 
 
 def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Values | None:
-    """Store the values of validation queries, so that trainings can be compared without their test data."""
+    """Store the metrics of validation queries, so that trainings can be compared without test data."""
     if trained.cross_validation is not None:
         return store_cross_validation(
             run, job.measures, trained.data.training.dataset.query_ids, trained.cross_validation, model_id
@@ -258,7 +262,7 @@ def _validate(run: JobRun, job: TrainJob, trained: Trained, model_id: str) -> Va
         return None
     dataset = trained.data.validation.dataset
     scores = scores_of(trained.model, "the model", dataset, run.threads)
-    return store_validation(run, job.measures, Ranked(dataset, dataset, scores), model_id)
+    return store_validation(run, job.measures, Ranked(dataset, judgments=dataset, scores=scores), model_id)
 
 
 def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
@@ -266,36 +270,36 @@ def _rank_by_folds(run: JobRun, trained: Trained) -> StoredRanking | None:
     if trained.cross_validation is None or trained.cross_validation.scores is None:
         return None
     dataset = trained.data.training.dataset
-    return store_ranking(run, Ranked(dataset, dataset, trained.cross_validation.scores))
+    return store_ranking(run, Ranked(dataset, judgments=dataset, scores=trained.cross_validation.scores))
 
 
-def _judge(run: JobRun, job: TrainJob, trained: Trained) -> _Judged | None:
+def _test(run: JobRun, job: TrainJob, trained: Trained) -> _Tested | None:
     """Evaluate the model on the test data; return None if these lack most of the used features."""
     if trained.loaded.test is None or trained.data.test is None:
         return None
-    names = trained.ranker.feature_names
+    names = trained.training_result.feature_names
     used = [names[column] for column in trained.model.used_features]
     absent = AbsentFeatures.of(trained.loaded.test.dataset, used)
     findings = tuple(absent_feature_findings(absent, "the model"))
     reported = [asdict(finding) for finding in findings]
-    _report_of_test(run, trained, reported)
+    _report_test_findings(run, trained, reported)
     if absent.are_majority and not job.allows_absent_features:
         return None  # keep the model: only the test data are unusable
     run.reporter.phase("scoring")
     test = trained.data.test.dataset
-    # The comparison with the training data has reported these already.
+    # Stored with the model. Not reported again: the comparison with the training data has reported them.
     unseen = unseen_category_findings(
         trained.loaded.test.dataset, test.categories, "of the test data", "the model"
     )
     scores = scores_of(trained.model, "the model", test, run.threads)
-    ranked = Ranked(test, test, scores, (*findings, *unseen))
+    ranked = Ranked(test, judgments=test, scores=scores, findings=(*findings, *unseen))
     evaluation = store_evaluation(run, job.measures, ranked, job.model_name)
     of_teacher = [asdict(one) for one in compare_with_teacher(run, job, trained.loaded.test.dataset, scores)]
-    _report_of_test(run, trained, [*reported, *of_teacher, *evaluation.baseline_findings])
-    return _Judged(evaluation, store_ranking(run, ranked), of_teacher)
+    _report_test_findings(run, trained, [*reported, *of_teacher, *evaluation.baseline_findings])
+    return _Tested(evaluation, store_ranking(run, ranked), of_teacher)
 
 
-def _report_of_test(run: JobRun, trained: Trained, findings: list[Values]) -> None:
+def _report_test_findings(run: JobRun, trained: Trained, findings: list[Values]) -> None:
     """Report findings on the test data in addition to the findings on the training."""
     if findings:
         run.reporter.report(findings=[*trained.findings, *({**one, "role": "test"} for one in findings)])

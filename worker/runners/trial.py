@@ -18,7 +18,7 @@ from core.store.artifacts.keys import trial_key
 from core.store.repositories.studies import TrialResult
 from core.studies import StudySpec
 from core.studies.history import past_trials
-from core.studies.pruning import is_below_median, is_worse_than_best
+from core.studies.pruning import is_worse_than_best, is_worse_than_median
 from core.studies.sampling import TrialPosition, sample
 from core.training.cross_validation import CrossValidation
 from core.types import Float64Array
@@ -46,7 +46,7 @@ def run_trial(run: JobRun, job: TrialJob) -> None:
         InvalidInput: The parameters are inconsistent, or invalid for the data.
         JobCancelled: The study was cancelled.
     """
-    run.reporter.phase("asking")
+    run.reporter.phase("sampling parameters")
     asked = ask(run, job)
     watch = _Watch(run, asked)
     run.reporter.on_iterations = watch.on_iterations
@@ -183,7 +183,9 @@ class _Watch:
             if self._asked.pruner != "median":
                 continue
             best = (max if spec.higher_is_better else min)(self._curve.values())
-            if is_below_median(self._asked.curves, iteration, best, higher_is_better=spec.higher_is_better):
+            if is_worse_than_median(
+                self._asked.curves, iteration, best, higher_is_better=spec.higher_is_better
+            ):
                 raise TrialPruned
 
     def after_fold(self, so_far: _Validated, *, is_last: bool) -> None:
@@ -245,7 +247,7 @@ def _validate(run: JobRun, asked: RequestedTrial, watch: _Watch) -> _Validated:
 
 
 def _held_out(run: JobRun, asked: RequestedTrial) -> _Validated:
-    """Validate on one hold-out."""
+    """Train once, and validate on the held-out queries or the validation dataset."""
     with trained_by(run, asked.job) as trained:
         if trained.data.validation is None:
             raise ValueError("a trial has validation data")
@@ -255,7 +257,7 @@ def _held_out(run: JobRun, asked: RequestedTrial) -> _Validated:
         measures, metric = asked.job.measures, asked.spec.metric
         values = measure(scores, dataset, [metric], measures.contract)[metric]
     mean = float(np.nanmean(values)) if not np.isnan(values).all() else None
-    iterations = trained.ranker.kept_iterations
+    iterations = trained.training_result.kept_iterations
     return _Validated([{"fold": 1, "value": mean, "best_iteration": iterations}], values, iterations)
 
 

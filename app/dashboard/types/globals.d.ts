@@ -9,7 +9,7 @@ type WithoutQuery<Path> = Path extends `${infer Start}?${string}` ? Start : Path
 
 type Segments<Path> = Path extends `${infer Head}/${infer Tail}` ? [Head, ...Segments<Tail>] : [Path];
 
-/** Whether the segments of a request's path fit those of a declared path, whose parameters stand in braces. */
+/** Whether the segments of a request's path fit those of a declared path, whose parameters are in braces. */
 type Fits<Given, Declared> = Given extends [infer Head, ...infer Tail]
   ? Declared extends [infer Name, ...infer Names]
     ? Name extends `${string}{${string}`
@@ -29,7 +29,7 @@ type Declared<Path> =
         [Key in keyof paths]: Fits<Segments<WithoutQuery<Path>>, Segments<Key>> extends true ? Key : never;
       }[keyof paths];
 
-/** Lists answer whole items unless `fields` selects some. */
+/** The type of a response without its variant for requests with `fields`, which has only the selected fields. */
 type Whole<Json> = Json extends unknown ? (components["schemas"]["SelectedFields"] extends Json ? never : Json) : never;
 
 type Body<Operation> = Operation extends { responses: infer Responses }
@@ -46,18 +46,18 @@ declare global {
   /** The schemas of the OpenAPI document: `Schemas["Job"]`. */
   type Schemas = components["schemas"];
 
-  /** What the API answers at a path: `Answer<"/v1/jobs?limit=50">`. Unknown for a path that is any string. */
-  type Answer<Path extends string, Asked extends Method = "get"> = string extends Path
+  /** The JSON that the API returns for a path: `Answer<"/v1/jobs?limit=50">`; `unknown` if the path is any string. */
+  type Answer<Path extends string, HttpMethod extends Method = "get"> = string extends Path
     ? unknown
     : Path extends "/openapi.json"
       ? OpenApi
-      : Body<paths[Declared<Path>][Asked & keyof paths[Declared<Path>]]>;
+      : Body<paths[Declared<Path>][HttpMethod & keyof paths[Declared<Path>]]>;
 
-  /** A page of a list of the API, and one of its items. */
+  /** One page of a list that the API returns, and one item of the page. */
   type Page<Path extends string> = Answer<Path> & { items: PageItem<Path>[]; next_cursor: string | null };
   type PageItem<Path extends string> = Answer<Path> extends { items: (infer Entry)[] } ? Entry : never;
 
-  /** A JSON schema, as the OpenAPI document has them. */
+  /** A JSON schema of the OpenAPI document. */
   interface Schema {
     type?: string;
     enum?: string[];
@@ -82,7 +82,7 @@ declare global {
     components: { schemas: SchemasByName };
   }
 
-  /** The OpenAPI document, as far as pages read it. */
+  /** The parts of the OpenAPI document that pages read. */
   interface OpenApi extends SchemaDocument {
     paths: Record<string, { post: { requestBody: { content: { "application/json": { schema: Schema } } } } }>;
   }
@@ -97,10 +97,10 @@ declare global {
 
   type LossParameters = { name: string } & Record<string, Json>;
 
-  /** Values by metric, `metrics["ndcg@10"]`. */
+  /** Values by metric, such as `metrics["ndcg@10"]`. */
   type Metrics = Record<string, number | null>;
 
-  /** What a dataset holds, in numbers. Datasets of earlier releases lack what is optional. */
+  /** Statistics of a dataset. Datasets of earlier releases lack the optional fields. */
   interface Statistics {
     queries: number;
     documents: number;
@@ -121,7 +121,7 @@ declare global {
     query_columns?: Record<string, { value: string; queries: number }[]>;
   }
 
-  /** What a job was asked, by its kind. */
+  /** Specification of a job; its fields depend on the kind. */
   interface JobSpecification {
     [name: string]: Json | undefined;
     dataset_id?: string;
@@ -136,7 +136,7 @@ declare global {
     limits?: { seconds: number | null; memory_bytes: number | null };
   }
 
-  /** What a job made or found, by its kind. */
+  /** Result of a job; its fields depend on the kind. */
   interface JobResult {
     dataset_id?: string;
     model_id?: string;
@@ -154,14 +154,14 @@ declare global {
     cross_validation?: CrossValidation;
   }
 
-  /** A mean with its interval, which one fold or none has not. */
+  /** A mean with its interval. The bounds are null if there are too few values, such as one fold. */
   interface MeanInterval {
     mean: number | null;
     lower: number | null;
     upper: number | null;
   }
 
-  /** What a training measured fold by fold, each by a model that has not seen it. */
+  /** Metrics of a training by fold; each fold is measured with a model that was not trained on it. */
   interface CrossValidation {
     metrics: Record<string, MeanInterval>;
     queries: number;
@@ -173,7 +173,7 @@ declare global {
     };
   }
 
-  /** What the gate of an alias found about a promotion. */
+  /** Report of an alias's gate about a promotion. */
   interface GateReport {
     sentence?: string;
     evaluation_id?: string;
@@ -200,19 +200,19 @@ declare global {
     }[];
   }
 
-  /** What elements are made of: false, null and undefined are left out. */
+  /** A child of an element; false, null and undefined are left out. */
   type Child = Node | string | number | null | undefined | false;
 
   type AttributeValue = string | number | boolean | null | undefined;
 
-  /** Registered with `addEventListener` under the attribute's name. */
+  /** A function that is registered with `addEventListener` for the event with the attribute's name. */
   type Listener = (event: any) => unknown;
 
   type Attributes = { [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => unknown } & {
     [name: string]: AttributeValue | Listener;
   };
 
-  /** What `problemBox` shows: a problem of the API, or one that stopped a job or was found in a file. */
+  /** A problem that `problemBox` shows: an error of the API, the reason why a job failed, or an error in a file. */
   interface ShownProblem {
     title?: string | null;
     detail?: string | null;

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.caller import caller_of
+from app.http.caller import rate_limit_key
 from app.http.services import registered
 from app.http.thread_pools import EXPENSIVE, ThreadPool
 from core.store.visibility import projects
@@ -39,26 +39,26 @@ class ExpensiveReads:
         self._of_caller: Counter[str] = Counter()
 
     async def answer(
-        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
+        self, caller: str, key: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
     ) -> Result:
         """Run a computation, or join one with the same key that is under way.
 
         Args:
             caller: Rate-limit key of the caller.
-            question: Key of the computation; concurrent requests with equal keys share one computation.
+            key: Key of the computation; concurrent requests with equal keys share one computation.
             work: The computation, which runs in a thread.
             pool: Thread pool of the computation.
 
         Raises:
             HTTPException: 429 where the caller has too many running and waiting reads.
         """
-        question = (projects(), question)  # a key bound to projects gets a different result
-        task = self._under_way.get(question)
+        key = (projects(), key)  # a key bound to projects gets a different result
+        task = self._under_way.get(key)
         if task is None:
             self._take(caller)
-            task = asyncio.create_task(self._made(caller, question, work, pool))
+            task = asyncio.create_task(self._run(caller, key, work, pool))
             task.add_done_callback(_retrieve)
-            self._under_way[question] = task
+            self._under_way[key] = task
         # Cancelling one caller does not cancel the task of the others.
         result: Result = await asyncio.shield(task)
         return result
@@ -76,13 +76,11 @@ class ExpensiveReads:
         finally:
             self._give_back(caller)
 
-    async def _made(
-        self, caller: str, question: Hashable, work: Callable[[], Result], pool: ThreadPool
-    ) -> Result:
+    async def _run(self, caller: str, key: Hashable, work: Callable[[], Result], pool: ThreadPool) -> Result:
         try:
             return await pool.run(work)
         finally:
-            del self._under_way[question]
+            del self._under_way[key]
             self._give_back(caller)
 
     def _take(self, caller: str) -> None:
@@ -119,15 +117,13 @@ class CallersReads:
     reads: ExpensiveReads
     caller: str
 
-    async def answer(
-        self, question: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE
-    ) -> Result:
+    async def answer(self, key: Hashable, work: Callable[[], Result], pool: ThreadPool = EXPENSIVE) -> Result:
         """Run a computation; see `ExpensiveReads.answer`."""
-        return await self.reads.answer(self.caller, question, work, pool)
+        return await self.reads.answer(self.caller, key, work, pool)
 
 
 async def _reads_of_caller(request: Request) -> CallersReads:
-    return CallersReads(registered(request.app, ExpensiveReads), caller_of(request.scope))
+    return CallersReads(registered(request.app, ExpensiveReads), rate_limit_key(request.scope))
 
 
 UseExpensive = Annotated[CallersReads, Depends(_reads_of_caller)]
@@ -166,5 +162,5 @@ class Download(StreamingResponse):
             HTTPException: 429 where the caller has too many running and waiting reads.
         """
         reads = registered(scope["app"], ExpensiveReads)
-        with self._source or contextlib.nullcontext(), reads.slot(caller_of(scope)):
+        with self._source or contextlib.nullcontext(), reads.slot(rate_limit_key(scope)):
             await super().__call__(scope, receive, send)

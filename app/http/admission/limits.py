@@ -8,7 +8,7 @@ from core.store.sqlite_write_lock import PAUSE_SECONDS
 
 ADMITTED_REQUESTS = 2  # one may wait for the database while the other computes
 SLOT_SECONDS = 0.02
-# Meanwhile the client waits for the response, and a thread is occupied.
+# Timeout of a write that waits for SQLite's lock, and occupies a thread meanwhile.
 WRITE_LOCK_SECONDS = 5
 
 

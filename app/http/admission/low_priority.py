@@ -118,22 +118,22 @@ def _started(niceness: int) -> subprocess.Popen[bytes]:
 
 def _serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Run the functions that the parent process sends until it closes the pipe."""
-    store, opened = None, None
+    store, open_settings = None, None
     while True:
         try:
             settings, allowed, work = pickle.load(requests)  # noqa: S301 - the process that started this one wrote it
         except EOFError:
             return
         try:
-            if store is None or settings != opened:
+            if store is None or settings != open_settings:
                 if store is not None:
                     store.close()
-                store, opened = Store.open(settings), settings
+                store, open_settings = Store.open(settings), settings
             with limited_to(allowed):
                 outcome = work(store)
         except RankeryError as error:
             outcome = error
-        except Exception:  # noqa: BLE001 - it is raised where the work was asked for
+        except Exception:  # noqa: BLE001 - the parent process raises it
             outcome = _Failure(traceback.format_exc())
         pickle.dump(outcome, answers)
         answers.flush()

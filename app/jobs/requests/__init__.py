@@ -35,12 +35,13 @@ MAX_BATCH_JOBS = 256
 class RepeatsRequest(RequestModel):
     """Train several times with different seeds, to measure how much a metric varies by chance."""
 
-    count: int = Field(ge=2, le=MAX_BATCH_JOBS, description="Number of trainings per job", examples=[5])
+    count: int = Field(
+        ge=2, le=MAX_BATCH_JOBS, description="Number of repeats of each training", examples=[5]
+    )
     by: Literal["bootstrap", "seed"] = Field(
         "bootstrap",
         description="`bootstrap`: train each on a bootstrap sample of the queries; `seed`: only change the"
-        " seed, which affects"
-        " options such as `query_fraction`",
+        " seed, which affects options such as `query_fraction`",
     )
 
 

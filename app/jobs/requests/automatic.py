@@ -36,8 +36,7 @@ class AutomaticTrainingRequest(QueuedRequest):
     prefer: Literal["simple", "best"] = Field(
         "simple",
         description="`simple`: the simplest candidate that is not significantly worse than the best, or a"
-        " weighted sum if"
-        " that is significantly better; `best`: the candidate or sum with the best metric",
+        " weighted sum if that is significantly better; `best`: the candidate or sum with the best metric",
     )
     candidates: list[CandidateName] | None = Field(
         None,

@@ -39,11 +39,10 @@ class EstimationRequest(RequestModel):
         "slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"
     ] = Field(
         "item_position",
-        description="Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`:"
-        " of documents at"
-        " ranks. `reward_interaction`: of ranks and those above. `cascade_doubly_robust`: the same, with"
-        " predicted clicks."
-        " `examination`: of examining a rank, for a log with a single ranking",
+        description="Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of"
+        " documents at ranks. `reward_interaction`: of documents at a rank and all ranks above."
+        " `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a"
+        " log with a single ranking",
     )
     normalised: bool = Field(
         False, description="Whether to divide by the mean weight of each rank (self-normalised)"

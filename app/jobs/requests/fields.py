@@ -65,7 +65,11 @@ class LimitsRequest(RequestModel):
         None, gt=0, le=31_536_000, description="Total running time of all attempts", examples=[3600]
     )
     memory_bytes: int | None = Field(
-        None, ge=2**20, le=2**50, description="Memory of the job in a worker", examples=[8_589_934_592]
+        None,
+        ge=2**20,
+        le=2**50,
+        description="Maximum memory of the job in a worker",
+        examples=[8_589_934_592],
     )
 
 
@@ -77,7 +81,7 @@ class QueuedRequest(RequestModel):
         description="Jobs with a higher priority start first; equal priorities alternate between API keys",
     )
     limits: LimitsRequest | None = None
-    # Labels are not part of the specification.
+    # Name, notes, tags and project are not part of the specification.
     name: NameForPeople | None = Field(
         None,
         exclude=True,

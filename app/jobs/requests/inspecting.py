@@ -39,8 +39,7 @@ class InspectRequest(QueuedRequest):
     within: Literal["dataset", "query"] = Field(
         "dataset",
         description="Shuffle values within the whole `dataset`, or within each `query`. The latter gives no"
-        " importance to"
-        " features that are constant within queries",
+        " importance to features that are constant within queries",
     )
     partial_dependence: PartialDependenceRequest = Field(default_factory=PartialDependenceRequest)
     seed: Seed = 42
@@ -69,7 +68,7 @@ class DriftRequest(QueuedRequest):
     model: ModelReference
     days: float = Field(7, gt=0, le=366, description="Number of most recent days whose samples are checked")
     compare_with_previous: bool = Field(
-        True, description="Whether to compare them also with the samples of the same number of days before"
+        True, description="Whether to compare them also with samples of the equally long period before"
     )
     dataset_id: Id | None = Field(
         None, description="Compare with this dataset instead of the training data of the model"
@@ -77,8 +76,7 @@ class DriftRequest(QueuedRequest):
     queries_by: Literal["id", "request"] = Field(
         "id",
         description="`id`: samples with the same id are one query, of which the latest counts; `request`:"
-        " each sample is a"
-        " separate query",
+        " each sample is a separate query",
     )
     thresholds: DriftThresholdsRequest = Field(default_factory=DriftThresholdsRequest)
     seed: Seed = 42

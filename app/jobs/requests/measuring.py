@@ -107,7 +107,7 @@ class CompareRequest(QueuedRequest):
     pool_folds: bool = Field(
         False,
         description="Rank each query by the fold model that was not trained on the query. Models must"
-        " have been cross-validated on this dataset; rankings are compared on the same queries",
+        " have been cross-validated on this dataset; rankings are compared as they are",
     )
     metrics: MetricNames = Field(
         default_factory=lambda: list(DEFAULT_METRICS),

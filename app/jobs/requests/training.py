@@ -41,21 +41,20 @@ HyperparametersRequest: Any = request_model(
         Field(
             False,
             exclude=True,  # the chosen values are stored instead
-            description="Choose num_leaves, min_data_in_leaf, learning_rate and num_iterations from the"
-            " size of"
-            " the training dataset, unless they are given",
+            description="Choose num_leaves, min_data_in_leaf, learning_rate and num_iterations from the size"
+            " of the training dataset, unless they are given",
         ),
     ),
 )
 
 
-def _spelled_out(value: Any) -> Any:
+def _expand_auto(value: Any) -> Any:
     return {"auto": True} if value == "auto" else value
 
 
 HyperparametersOrAuto = Annotated[
     HyperparametersRequest,
-    BeforeValidator(_spelled_out, json_schema_input_type=HyperparametersRequest | Literal["auto"]),
+    BeforeValidator(_expand_auto, json_schema_input_type=HyperparametersRequest | Literal["auto"]),
 ]
 
 FeatureNames = Annotated[
@@ -105,7 +104,7 @@ ClickCorrectionRequest: Any = request_model(
     ),
 )
 
-# Code reads these fields from the checked `TrainingSpec`.
+# The fields of `TrainingOptions`; after the checks, code reads them from the `TrainingSpec`.
 _OptionsRequest = create_model("_OptionsRequest", __base__=QueuedRequest, **declared_fields(TrainingOptions))
 
 
@@ -116,7 +115,7 @@ class TrainingRequest(_OptionsRequest):
     model_name: ModelName
     tags: Tags = Field(
         default_factory=dict,
-        description="Tags of the job and of the model that it makes, such as what a grid varies",
+        description="Tags of the job and of the model that it makes, such as the values that a grid varies",
         examples=[{"learning_rate": "0.05", "grid": "2026-01-05 10:02"}],
     )
     test: HoldOut | None = Field(
@@ -165,8 +164,7 @@ class TrainingRequest(_OptionsRequest):
     clicks: ClickCorrectionRequest | None = Field(
         None,
         description="Train on the clicks of a log, or of a dataset with a column of ranks. A naive model"
-        " without"
-        " correction is also trained, and both are compared",
+        " without correction is also trained, and both are compared",
     )
     diagnostics: DiagnosticsRequest | None = Field(
         None, description="Diagnostics of the loss on the training data, recorded as curves of the history"
@@ -195,7 +193,6 @@ class TrainRequest(TrainingRequest):
     validation: Validation | None = Field(
         None,
         description="Data that selects the best iteration; none when null. Folds are held out one after the"
-        " other,"
-        " and the model is then trained on all of them",
+        " other, and the model is then trained on all of them",
     )
     test_dataset_id: Id | None = Field(None, description="A ready dataset to evaluate and rank at the end")

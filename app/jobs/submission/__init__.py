@@ -19,7 +19,7 @@ from app.jobs.submission.counterfactual import counterfactual
 from app.jobs.submission.drift import drift
 from app.jobs.submission.inspecting import inspection
 from app.jobs.submission.measuring import comparison, evaluation, ranking
-from app.jobs.submission.repeats import check_draws, check_repeats, repeated
+from app.jobs.submission.repeats import check_repeats, check_repeats_differ, repeated
 from app.jobs.submission.training import training
 from core.errors import InputProblem, InvalidInput
 from core.jobs import JobSpec
@@ -80,7 +80,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
                 continue
             copies = repeated(request, batch.repeats, now)
             repeats = [training(tx, each) for each in copies]
-            check_draws(repeats[0], "/seed")
+            check_repeats_differ(repeats[0], "/seed")
             resolved += [(spec, each.labels()) for spec, each in zip(repeats, copies, strict=True)]
         except InvalidInput as invalid:
             problems += invalid.below(f"/jobs/{place}").problems

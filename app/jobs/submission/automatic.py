@@ -6,7 +6,7 @@ from app.jobs.requests.automatic import AutoTrainRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
     contract_of,
-    is_bare,
+    has_no_features,
     label_map_problems,
     require_ready,
     unknown_metric,
@@ -56,7 +56,7 @@ def _candidate_problems(request: AutoTrainRequest) -> Iterable[InputProblem]:
 
 
 def _check_queries(dataset: Dataset) -> None:
-    if is_bare(dataset):
+    if has_no_features(dataset):
         raise InvalidInput.at("/dataset_id", "has judgments without features; no model can be trained on it")
     if (dataset.statistics or {}).get("queries") == 1:
         raise InvalidInput.at(

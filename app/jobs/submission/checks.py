@@ -51,7 +51,7 @@ def label_map_problems(labels: Mapping[str, float]) -> Iterable[InputProblem]:
     return ()
 
 
-def idle_problems(loss: Loss, pointer: str) -> Iterable[InputProblem]:
+def ineffective_parameter_problems(loss: Loss, pointer: str) -> Iterable[InputProblem]:
     """Return the problems of hyperparameters of a loss that have no effect."""
     try:
         check_combination(loss)
@@ -83,7 +83,7 @@ def require_ready(tx: Transaction, dataset_ids: Iterable[str]) -> list[Dataset]:
     return datasets
 
 
-def is_bare(dataset: Dataset) -> bool:
+def has_no_features(dataset: Dataset) -> bool:
     """Return whether a dataset holds judgments without features."""
     return (dataset.statistics or {}).get("features") == 0
 

@@ -1,7 +1,7 @@
 """Check requests to estimate click models, and to derive judgments from a click log."""
 
 from app.jobs.requests.click_models import ClickModelRequest, JudgeRequest
-from app.jobs.submission.checks import is_bare, require_ready
+from app.jobs.submission.checks import has_no_features, require_ready
 from core.errors import InvalidInput
 from core.jobs.click_models import ClickModelJob
 from core.jobs.judge import JudgeJob, judgment_options
@@ -33,14 +33,14 @@ def judging(tx: Transaction, request: JudgeRequest) -> JudgeJob:
     given = request.model_dump(mode="json")
     judgment_options(given["judgments"])
     log = tx.click_logs.ready(request.click_log_id)
-    named = filter(None, [request.features_dataset_id, request.judged_dataset_id])
-    features, *_ = require_ready(tx, named)
-    if is_bare(features):
+    dataset_ids = filter(None, [request.features_dataset_id, request.judged_dataset_id])
+    features, *_ = require_ready(tx, dataset_ids)
+    if has_no_features(features):
         raise InvalidInput.at("/features_dataset_id", "has judgments without features")
-    decisive = ("click_log_id", "features_dataset_id", "options", "judgments", "unjudged")
+    source_fields = ("click_log_id", "features_dataset_id", "options", "judgments", "unjudged")
     dataset = tx.datasets.add(
         request.dataset_name or log.name,
-        {"kind": "clicks", **{name: given[name] for name in decisive}},
+        {"kind": "clicks", **{name: given[name] for name in source_fields}},
         project=request.project,
     )
     return JudgeJob.from_json({**given, "dataset_id": dataset.id, "name": dataset.name})

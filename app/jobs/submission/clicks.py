@@ -2,7 +2,7 @@
 
 from app.jobs.requests.clicks import PropensityRequest, SimulateClicksRequest
 from app.jobs.requests.training import TrainRequest
-from app.jobs.submission.checks import is_bare, require_ready
+from app.jobs.submission.checks import has_no_features, require_ready
 from core.clicks.propensities import BY_FEATURES
 from core.clicks.users import PRESETS
 from core.errors import InvalidInput
@@ -27,7 +27,7 @@ def propensity(tx: Transaction, request: PropensityRequest) -> PropensityJob:
         if request.dataset_id is None:
             raise InvalidInput.at("/dataset_id", f"{values['method']} needs the features of the documents")
         (dataset,) = require_ready(tx, [request.dataset_id])
-        if is_bare(dataset):
+        if has_no_features(dataset):
             raise InvalidInput.at("/dataset_id", "has judgments without features")
     else:
         values["dataset_id"] = None

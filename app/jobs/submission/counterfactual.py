@@ -32,10 +32,12 @@ def check_estimation(request: EstimationRequest) -> None:
         InvalidInput: The metric or an option is invalid.
     """
     _check_metric(request.metric)
-    needs = request.estimator == "examination"
-    if needs != (request.examination is not None):
+    needs_examination = request.estimator == "examination"
+    if needs_examination != (request.examination is not None):
         problem = (
-            "required by the estimator" if needs else f"cannot be used with the estimator {request.estimator}"
+            "required by the estimator"
+            if needs_examination
+            else f"cannot be used with the estimator {request.estimator}"
         )
         raise InvalidInput.at("/examination", problem)
     if request.normalised and request.estimator in ("examination", "cascade_doubly_robust"):

@@ -1,7 +1,7 @@
 """Check requests for drift reports."""
 
 from app.jobs.requests.inspecting import DriftRequest
-from app.jobs.submission.checks import is_bare, require_ready
+from app.jobs.submission.checks import has_no_features, require_ready
 from app.jobs.submission.measuring import model_named
 from core.errors import InvalidInput
 from core.jobs.drift import DriftJob
@@ -22,7 +22,7 @@ def drift(tx: Transaction, request: DriftRequest) -> DriftJob:
         request.dataset_id, model.dataset_id, model.lineage, tx.datasets.exists
     )
     (dataset,) = require_ready(tx, [datasets["dataset_id"]])
-    if is_bare(dataset):
+    if has_no_features(dataset):
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features, but drift is measured on features"
         )

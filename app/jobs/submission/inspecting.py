@@ -27,10 +27,10 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
     problems = [*metric_without_differences("/metric", request.metric)]
     contract = contract_of(request.contract, problems)
     system = model_named(tx, request.model)
-    known = tx.models.get(system["model_id"]).feature_names
+    model_features = tx.models.get(system["model_id"]).feature_names
     problems += [
         *label_map_problems(request.label_map),
-        *_feature_problems(request.partial_dependence.features or [], known),
+        *_feature_problems(request.partial_dependence.features or [], model_features),
     ]
     if problems:
         raise InvalidInput(*problems)
@@ -40,11 +40,11 @@ def inspection(tx: Transaction, request: InspectRequest) -> InspectJob:
     return InspectJob.from_json({**request.model_dump(mode="json"), **system, "contract": contract.to_json()})
 
 
-def _feature_problems(names: Sequence[str], known: Sequence[str]) -> Iterable[InputProblem]:
-    there = set(known)
+def _feature_problems(names: Sequence[str], model_features: Sequence[str]) -> Iterable[InputProblem]:
+    known = set(model_features)
     for i, name in enumerate(names):
         pointer = f"/partial_dependence/features/{i}"
-        if name not in there:
+        if name not in known:
             yield InputProblem(
                 pointer, f"the model has no feature {name[:40]!r}; its `feature_names` list all features"
             )

@@ -13,8 +13,8 @@ from app.jobs.requests.measuring import (
 from app.jobs.submission.checks import (
     check_dataset_labels,
     contract_of,
-    idle_problems,
-    is_bare,
+    has_no_features,
+    ineffective_parameter_problems,
     label_map_problems,
     metric_without_differences,
     repeated_metrics,
@@ -127,7 +127,7 @@ def check_features(dataset: Dataset, systems: list[Json]) -> None:
     Raises:
         InvalidInput: The dataset has no features.
     """
-    if is_bare(dataset) and any("model_id" in system for system in systems):
+    if has_no_features(dataset) and any("model_id" in system for system in systems):
         raise InvalidInput.at(
             "/dataset_id", "has judgments without features; pass existing rankings instead of models"
         )
@@ -138,7 +138,7 @@ def _loss_problems(loss: Json) -> Iterable[InputProblem]:
         made = make_loss(**loss)
     except InvalidInput as invalid:
         return invalid.below("/diagnostics/loss").problems
-    return idle_problems(made, "/diagnostics/loss")
+    return ineffective_parameter_problems(made, "/diagnostics/loss")
 
 
 def systems_named(tx: Transaction, requested: Sequence[ModelSystem | RankingSystem]) -> list[Json]:
@@ -193,13 +193,15 @@ def _by_folds(tx: Transaction, request: CompareRequest, place: int, system: Mode
 
 def _name_uniquely(systems: list[Json]) -> None:
     """Refuse a duplicate system, and add the id to ambiguous ranking names."""
-    given = [system.get("model_id") or system["ranking_id"] for system in systems]
+    system_ids = [system.get("model_id") or system["ranking_id"] for system in systems]
     problems = [
-        InputProblem(f"/systems/{i}", "is listed twice") for i, one in enumerate(given) if one in given[:i]
+        InputProblem(f"/systems/{i}", "is listed twice")
+        for i, system_id in enumerate(system_ids)
+        if system_id in system_ids[:i]
     ]
     if problems:
         raise InvalidInput(*problems)
     names = [system["system"] for system in systems]
-    for system, one, name in zip(systems, given, names, strict=True):
+    for system, system_id, name in zip(systems, system_ids, names, strict=True):
         if names.count(name) > 1:
-            system["system"] = f"{name} ({one})"
+            system["system"] = f"{name} ({system_id})"

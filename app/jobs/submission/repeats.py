@@ -9,7 +9,7 @@ from core.errors import InputProblem, InvalidInput
 from core.jobs.train import GRID_TAG, REPEAT_TAG, TrainJob
 from core.store.repositories.projects import MAX_TAGS
 
-_SEEDS = 2**31
+_SEED_LIMIT = 2**31
 
 
 def check_repeats(batch: JobBatchRequest) -> None:
@@ -40,29 +40,31 @@ def check_repeats(batch: JobBatchRequest) -> None:
 
 
 def _repeat_problems(pointer: str, request: TrainRequest, repeats: RepeatsRequest) -> Iterator[InputProblem]:
-    if request.seed + repeats.count > _SEEDS:
-        yield InputProblem(f"{pointer}/seed", f"must be at most {_SEEDS - repeats.count} with the repeats")
+    if request.seed + repeats.count > _SEED_LIMIT:
+        yield InputProblem(
+            f"{pointer}/seed", f"must be at most {_SEED_LIMIT - repeats.count} with these repeats"
+        )
     if len({*request.tags, GRID_TAG, REPEAT_TAG}) > MAX_TAGS:
-        yield InputProblem(f"{pointer}/tags", f"must be at most {MAX_TAGS - 2} with the repeats")
+        yield InputProblem(f"{pointer}/tags", f"must be at most {MAX_TAGS - 2}; repeats add two tags")
 
 
 def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> Sequence[TrainRequest]:
     """Return a copy of a request for each seed, tagged with its number."""
     tags = {GRID_TAG: f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S}"} | request.tags
-    draw = {"bootstrap": True} if repeats.by == "bootstrap" else {}
+    sampling = {"bootstrap": True} if repeats.by == "bootstrap" else {}
     return [
         request.model_copy(
             update={
                 "seed": request.seed + number,
                 "tags": tags | {REPEAT_TAG: str(number + 1)},
-                **draw,
+                **sampling,
             }
         )
         for number in range(repeats.count)
     ]
 
 
-def check_draws(job: TrainJob, pointer: str) -> None:
+def check_repeats_differ(job: TrainJob, pointer: str) -> None:
     """Refuse repeats that would all make the same model.
 
     Raises:

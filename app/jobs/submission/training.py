@@ -8,8 +8,8 @@ from app.jobs.requests.training import TrainRequest
 from app.jobs.submission.checks import (
     check_dataset_labels,
     contract_of,
-    idle_problems,
-    is_bare,
+    has_no_features,
+    ineffective_parameter_problems,
     label_map_problems,
     repeated_metrics,
     require_ready,
@@ -26,7 +26,7 @@ from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
 from core.training.automatic import AutomaticChoice
 from core.training.distillation import PREFIX, teacher_reference
-from core.training.distribution import Distribution, undistributable
+from core.training.distribution import Distribution, distribution_problems
 from core.training.spec import scorer_json
 
 
@@ -44,7 +44,7 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
         tx.click_logs.ready(parsed.clicks.log)
     dataset_ids = _dataset_ids(request)
     datasets = require_ready(tx, dataset_ids)
-    if is_bare(datasets[0]):
+    if has_no_features(datasets[0]):
         raise InvalidInput.at(
             "/dataset_id",
             "has judgments without features; it can evaluate rankings, but no model can be trained on it",
@@ -52,16 +52,16 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     _check_parts(request, datasets[0])
     for dataset in datasets:
         loss = parsed.loss if dataset is datasets[0] and _learns_labels(parsed, request) else None
-        if dataset is datasets[0] and request.labels_from is not None and not _evaluates_own_labels(request):
+        if dataset is datasets[0] and request.labels_from is not None and not _holds_out_own_queries(request):
             continue  # its labels are replaced, and documents need not be judged
         check_dataset_labels(dataset, request.label_map, loss, parsed.followed_metrics, contract)
     automatic = _automatic(request, datasets[0]) if isinstance(parsed.scorer, Trees) else None
-    # The metric of early stopping is computed even where the request does not list it.
     spec = {
         **request.model_dump(mode="json"),
-        **_scorer(tx, parsed, automatic),
+        **_scorer_and_hyperparameters(tx, parsed, automatic),
         "automatic": automatic and write_entries(automatic),
         "loss": loss_values(parsed.loss) if parsed.learns else None,
+        # Includes the metric of early stopping, even if the request does not list it.
         "metrics": list(parsed.followed_metrics),
         "contract": contract.to_json(),
         # Store the version of a model: an alias may move.
@@ -71,10 +71,10 @@ def training(tx: Transaction, request: TrainRequest) -> TrainJob:
     return TrainJob.from_json(spec)
 
 
-def _evaluates_own_labels(request: TrainRequest) -> bool:
-    """Return whether queries of the training dataset are measured by its own labels."""
-    is_part = request.validation is not None and not isinstance(request.validation, HeldOutDataset)
-    return request.test is not None or is_part
+def _holds_out_own_queries(request: TrainRequest) -> bool:
+    """Return whether queries are held out from the training dataset, and so are measured by its labels."""
+    validates_on_part = request.validation is not None and not isinstance(request.validation, HeldOutDataset)
+    return request.test is not None or validates_on_part
 
 
 def _teacher(tx: Transaction, labels_from: str) -> str:
@@ -86,8 +86,13 @@ def _learns_labels(parsed: TrainingSpec, request: TrainRequest) -> bool:
     return parsed.learns and request.labels_from is None
 
 
-def _scorer(tx: Transaction, parsed: TrainingSpec, automatic: AutomaticChoice | None) -> Json:
-    """Return the stored form of the scorer, with the versions of the models that it names."""
+def _scorer_and_hyperparameters(
+    tx: Transaction, parsed: TrainingSpec, automatic: AutomaticChoice | None
+) -> Json:
+    """Return the entries `scorer` and `hyperparameters` to store.
+
+    Aliases are resolved to versions, and automatic choices are filled in.
+    """
     stored = scorer_json(parsed)
     if isinstance(parsed.scorer, WeightedSum):
         versions = [tx.models.resolve(reference).reference for reference in parsed.scorer.models]
@@ -114,7 +119,7 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
         parsed = training_spec({**training_values(request), "contract": contract.to_json()})
     except InvalidInput as invalid:
         raise InvalidInput(*problems, *invalid.problems) from invalid
-    problems += idle_problems(parsed.loss, "/loss") if parsed.learns else ()
+    problems += ineffective_parameter_problems(parsed.loss, "/loss") if parsed.learns else ()
     problems += _distribution_problems(request, parsed)
     if problems:
         raise InvalidInput(*problems)
@@ -122,9 +127,12 @@ def _parsed(request: TrainRequest) -> tuple[TrainingSpec, Conventions]:
 
 
 def training_values(request: TrainRequest) -> Json:
-    """Return the JSON of a request; without trees, only with the hyperparameters that were sent."""
+    """Return the JSON of a request.
+
+    For other scorers than trees, `hyperparameters` has only the values that were sent, without defaults.
+    """
     values: Json = request.model_dump(mode="json")
-    if _kind(request) != Trees.kind:
+    if _scorer_kind(request) != Trees.kind:
         values["hyperparameters"] = request.hyperparameters.model_dump(mode="json", exclude_unset=True)
     return values
 
@@ -169,12 +177,12 @@ def _feature_problems(request: TrainRequest) -> Iterable[InputProblem]:
     return ()
 
 
-def _kind(request: TrainRequest) -> str:
+def _scorer_kind(request: TrainRequest) -> str:
     return Trees.kind if request.scorer is None else str(request.scorer.kind)
 
 
 def _loss_problems(request: TrainRequest) -> Iterable[InputProblem]:
-    if _kind(request) == WeightedSum.kind and request.loss is not None:
+    if _scorer_kind(request) == WeightedSum.kind and request.loss is not None:
         yield InputProblem(
             "/loss",
             "can only be used if a scorer is trained; a sum of models fits its weights to the first metric",
@@ -203,7 +211,7 @@ def _sum_problems(request: TrainRequest) -> Iterable[InputProblem]:
 
 def _tree_option_problems(request: TrainRequest) -> Iterable[InputProblem]:
     """Refuse options of trees for other scorers."""
-    if _kind(request) == Trees.kind:
+    if _scorer_kind(request) == Trees.kind:
         return
     if request.hyperparameters.auto:
         yield InputProblem(
@@ -229,11 +237,11 @@ def _distribution_problems(request: TrainRequest, parsed: TrainingSpec) -> Itera
         read_entries(Distribution, request.distribution.model_dump(), exact=True)
     except InvalidInput as invalid:
         return invalid.below("/distribution").problems
-    return undistributable(parsed, has_folds=isinstance(request.validation, RandomFolds | FoldColumn))
+    return distribution_problems(parsed, has_folds=isinstance(request.validation, RandomFolds | FoldColumn))
 
 
 def _check_parts(request: TrainRequest, dataset: Dataset) -> None:
-    """Refuse a hold-out by more folds than queries, or by a column that the dataset lacks."""
+    """Refuse more folds than the dataset has queries, and columns that the dataset lacks."""
     statistics = dataset.statistics or {}
     columns: Mapping[str, list[Json]] = statistics.get("query_columns") or {}
     problems = []

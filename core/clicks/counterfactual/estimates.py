@@ -110,7 +110,7 @@ def evaluate_rankings(
     seed: int = 0,
     threads: int = 1,
 ) -> Estimates:
-    """Estimate a metric of the logged ranking and of new rankings, over lists whose queries all rank.
+    """Estimate a metric of the logged ranking and of new rankings, over lists whose query is in all rankings.
 
     `examination` is for logs of a deterministic ranking: the sum of click · weight(new rank) / p(old rank)
     estimates the metric of relevance (Joachims et al. 2017). The other estimators need logged propensities
@@ -121,9 +121,10 @@ def evaluate_rankings(
         rankings: New rankings, with different names.
         by_rank: (k,) weight of a click at each rank, see `rank_weights`.
         estimator: Estimator.
-        normalised: Whether to self-normalise by the mean weight, by rank where weights differ by rank: a
-            small bias for a smaller variance (Swaminathan and Joachims 2015).
-        clip: Largest weight, or None.
+        normalised: Whether to divide by the mean weight (self-normalisation), for each rank separately where
+            weights differ by rank. It adds a small bias and lowers the variance (Swaminathan and Joachims
+            2015).
+        clip: Largest weight, None for no limit.
         examination: Examination probability of each rank from 1, for the estimator `examination` only.
         floor: Minimum support for a verdict.
         seed: Seed of the bootstrap.
@@ -148,7 +149,7 @@ def evaluate_rankings(
         value, resampled = _bootstrapped(rows, clusters, seed, threads)
         lower, upper = interval_of(resampled, n_clusters)
         name = LOGGED if ranking is None else ranking.name
-        size, largest = spread(rows.weights)
+        size, largest = effective_size_and_largest_share(rows.weights)
         missing = floor.missing(size, largest, rows.unsupported)
         support = (size, largest, rows.clipped, rows.unsupported, missing)
         return Estimated(SystemEstimate(name, value, lower, upper, *support), resampled)
@@ -174,7 +175,11 @@ def _clusters(log: ClickLog) -> Int64Array:
 
 
 def _bootstrapped(rows: Rows, clusters: Int64Array, seed: int, threads: int) -> tuple[float, Float64Array]:
-    """Return Σ_g S_g n_g / W_g / n_lists, S and W sums of values and weights of group g; and replicates."""
+    """Return the estimate Σ_g S_g n_g / W_g / n_lists, and its bootstrap replicates.
+
+    S_g and W_g are the sums of values and weights of the n_g rows of group g. Without normalisation,
+    n_g / W_g is 1.
+    """
     n_groups, n_clusters = int(rows.groups.max(initial=0)) + 1, int(clusters.max()) + 1
     cells = clusters[rows.lists] * n_groups + rows.groups
 
@@ -199,7 +204,7 @@ def _values(sums: Float64Array, n_groups: int) -> Float64Array:
     return np.asarray(rewards.sum(axis=1) / lists, np.float64)
 
 
-def spread(weights: Float64Array) -> tuple[float, float]:
+def effective_size_and_largest_share(weights: Float64Array) -> tuple[float, float]:
     """Return the effective sample size and the largest share of a weight; 0 and 1 where all weights are 0."""
     total = float(weights.sum())
     if total <= 0.0:

@@ -10,8 +10,8 @@ def admits_by_estimates(
 ) -> tuple[bool, str]:
     """Return whether a challenger may replace a champion by estimates, and the reason.
 
-    The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only what is
-    shown to be better. Without enough support by the log, nothing is admitted.
+    The 95% interval of the difference must lie above −`margin`, so that a margin of 0 admits only a
+    significantly better challenger. Without enough support by the log, no challenger is admitted.
 
     Args:
         margin: Loss of the metric that the interval must exclude, at least 0.

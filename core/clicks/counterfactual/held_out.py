@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from core.clicks.correction import ClickCorrection
-from core.clicks.counterfactual.estimates import Floor, spread
+from core.clicks.counterfactual.estimates import Floor, effective_size_and_largest_share
 from core.data import RankingDataset
 from core.losses.ranks import descending_order
 from core.types import Float64Array, FloatArray
@@ -50,7 +50,7 @@ class HeldOutClicks:
 
     def missing(self) -> str | None:
         """Return the reason why the clicks support no verdict, or None."""
-        return Floor().missing(*spread(self._weights), 0.0)
+        return Floor().missing(*effective_size_and_largest_share(self._weights), 0.0)
 
     @cached_property
     def _weights(self) -> Float64Array:

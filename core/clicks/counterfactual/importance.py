@@ -51,7 +51,7 @@ def _products_from_top(ratios: Float64Array, boundaries: Int64Array) -> Float64A
     return products
 
 
-def above(weights: Float64Array, boundaries: Int64Array) -> Float64Array:
+def weights_of_impressions_above(weights: Float64Array, boundaries: Int64Array) -> Float64Array:
     """Return for each impression the weight of the impression above it, 1 at the top of a list."""
     shifted = np.empty_like(weights)
     shifted[1:] = weights[:-1]

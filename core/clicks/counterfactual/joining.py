@@ -37,19 +37,20 @@ def join_scores(
     order = np.lexsort((-np.where(ranked, scores, -np.inf), ~ranked, queries))
     ranks = np.empty(len(scores), np.int64)
     ranks[order] = np.arange(len(scores)) - np.repeat(query_boundaries[:-1], lengths) + 1
-    own = _positions(query_ids, log.query_ids)
-    found = np.zeros(len(log.query_ids), np.int32)
-    known = own >= 0
-    found[own[known]] = np.bincount(queries[ranked], minlength=len(query_ids))[known]
+    log_queries = _positions(query_ids, log.query_ids)
+    lengths_in_log = np.zeros(len(log.query_ids), np.int32)
+    known = log_queries >= 0
+    lengths_in_log[log_queries[known]] = np.bincount(queries[ranked], minlength=len(query_ids))[known]
     documents = _positions(document_ids, log.document_ids)
     joined = ranked & (documents >= 0) & known[queries]
-    keys = own[queries[joined]] * len(log.document_ids) + documents[joined]
-    return NewRanking(name, _of_pairs(log, keys, ranks[joined]), found)
+    keys = log_queries[queries[joined]] * len(log.document_ids) + documents[joined]
+    return NewRanking(name, _ranks_of_pairs(log, keys, ranks[joined]), lengths_in_log)
 
 
-def _of_pairs(
+def _ranks_of_pairs(
     log: ClickLog, keys: Int64Array, ranks: Int64Array
 ) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    """Return the rank of each pair of the log, (n_pairs,), 0 for pairs whose key is not among `keys`."""
     pairs = log.pair_queries.astype(np.int64) * len(log.document_ids) + log.pair_documents
     by_key = np.argsort(pairs, kind="stable")
     places = np.searchsorted(pairs[by_key], keys)
@@ -61,7 +62,7 @@ def _of_pairs(
     return found
 
 
-def _positions(ids: Sequence[str], of: Texts) -> Int64Array:
-    """Return the position of each id in `of`, -1 where absent."""
-    positions = pc.index_in(Texts.of(ids).array, value_set=of.array)
+def _positions(ids: Sequence[str], known_ids: Texts) -> Int64Array:
+    """Return the position of each id in `known_ids`, -1 where absent."""
+    positions = pc.index_in(Texts.of(ids).array, value_set=known_ids.array)
     return np.asarray(pc.fill_null(positions, pa.scalar(-1, pa.int32())), np.int64)

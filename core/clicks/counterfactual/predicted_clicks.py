@@ -29,9 +29,9 @@ def predicted_rewards(
 ) -> PredictedRewards:
     """Predict the rewards of each list from click rates of ranks and documents.
 
-    The reward of document d at rank r is weight(r) · ctr(r) · a(d), with the shrunken ratio of clicks to
-    expected clicks a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1). The rates for a list are estimated on the
-    other half of the lists, so that no list predicts its own clicks.
+    The reward of document d at rank r is weight(r) · ctr(r) · a(d). Its attractiveness
+    a(d) = (Σ rewards + 1) / (Σ ctr(rank) + 1) is the shrunken ratio of clicks to expected clicks. The rates
+    for a list are estimated on the other half of the lists, so that no list predicts its own clicks.
 
     Args:
         log: Lists of at most `len(by_rank)` ranks.
@@ -43,13 +43,13 @@ def predicted_rewards(
     folds = lists % _FOLDS
     shown, expected = np.zeros(log.n_impressions), np.zeros(log.n_impressions)
     for fold in range(_FOLDS):
-        learned, used = folds != fold, folds == fold
-        attraction, rates = _rates(log, rewards, learned, len(by_rank))
+        estimation, prediction = folds != fold, folds == fold
+        attraction, rates = _rates(log, rewards, estimation, len(by_rank))
         tails = _tails(log, new_ranks, attraction, by_rank * rates)
-        ranks, queries = log.ranks[used].astype(np.int64), log.list_queries[lists[used]]
+        ranks, queries = log.ranks[prediction].astype(np.int64), log.list_queries[lists[prediction]]
         below = tails[queries, ranks]
-        shown[used] = (by_rank * rates)[ranks - 1] * attraction[log.pairs[used]] + below
-        expected[used] = tails[queries, ranks - 1]
+        shown[prediction] = (by_rank * rates)[ranks - 1] * attraction[log.pairs[prediction]] + below
+        expected[prediction] = tails[queries, ranks - 1]
     return PredictedRewards(shown, expected)
 
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from core.clicks.counterfactual.importance import (
     SlotEstimator,
-    above,
     doubly_robust_values,
     importance_weights,
     logged_probabilities,
+    weights_of_impressions_above,
 )
 from core.clicks.counterfactual.predicted_clicks import predicted_rewards
 from core.clicks.log import ClickLog
@@ -44,8 +44,9 @@ class Rows:
     Attributes:
         lists: (n_rows,) positions of lists.
         values: (n_rows,) weighted rewards.
-        weights: (n_rows,) importance weights; of lists or clicks where the sample consists of these.
-        groups: (n_rows,) normalisation group of each row.
+        weights: Importance weight of each row. For the estimator `examination`, only the weights of clicks
+            that have a weight in the metric at their new rank.
+        groups: (n_rows,) group of each row, within which weights are averaged for normalisation.
         normalised: Whether values are divided by the mean weight of their group.
         clipped: Share of the weights above 0 that were clipped.
         unsupported: Share of the ranking's metric weight without support in the log.
@@ -92,9 +93,9 @@ def slot_rows(
     values = rewards * by_rank[places] * weights
     if estimator == "cascade_doubly_robust":
         predicted = predicted_rewards(top, rewards, ranking.ranks, by_rank)
-        before = above(weights, top.list_boundaries)
+        weights_above = weights_of_impressions_above(weights, top.list_boundaries)
         values = doubly_robust_values(
-            rewards * by_rank[places], weights, before, predicted.shown, predicted.expected
+            rewards * by_rank[places], weights, weights_above, predicted.shown, predicted.expected
         )
     supported = np.zeros((len(log.query_ids), len(by_rank)), bool)
     kept = weights > 0.0
@@ -116,7 +117,9 @@ def examination_rows(
     examination: Sequence[float],
     clip: float | None = None,
 ) -> Rows:
-    """Return clicks with click · weight(new rank) / p(old rank); without a ranking, the old rank is new.
+    """Return clicks with click · weight(new rank) / p(old rank).
+
+    Without a ranking, the new rank is the old rank.
 
     Raises:
         InvalidInput: A clicked rank has no examination probability in (0, 1].

@@ -24,11 +24,10 @@ def chain_pass(
 ) -> tuple[PairSums, Float64Array]:
     """Return the expected sums of one EM iteration (Chapelle and Zhang 2009, appendix).
 
-    All ranks down to the last click are examined. With κ_r = α_r + (1−α_r)γκ_{r+1}, the probability of a
-    click at
-    or below an examined rank r, and ε_r, the probability that r is examined given the clicks above it:
-    below the last click r is examined with probability ε(1−κ) / (1−εκ) and attractive with (1−ε)α / (1−εκ);
-    the last click satisfies with probability σ / (1−(1−σ)γκ_{r+1}).
+    All ranks down to the last click are examined. κ_r = α_r + (1−α_r)γκ_{r+1} is the probability of a click
+    at or below an examined rank r. ε_r is the probability that rank r is examined, given the clicks above it.
+    A rank below the last click is examined with probability ε(1−κ) / (1−εκ). It is attractive with
+    probability (1−ε)α / (1−εκ). The last click satisfies with probability σ / (1−(1−σ)γκ_{r+1}).
 
     Args:
         lists: The lists.

@@ -24,13 +24,13 @@ class Movement:
         components: Ranks of each component, largest component first.
         moved_pairs: Pairs that were shown at two ranks or more.
         shown_pairs: Pairs that were shown.
-        moved_impressions: Share of the impressions that belong to pairs shown at two ranks or more.
+        moved_impression_share: Share of the impressions that belong to pairs shown at two ranks or more.
     """
 
     components: tuple[tuple[int, ...], ...]
     moved_pairs: int
     shown_pairs: int
-    moved_impressions: float
+    moved_impression_share: float
 
     @property
     def is_connected(self) -> bool:
@@ -46,20 +46,21 @@ def rank_movement(lists: QueryBlocks, weights: Float64Array) -> Movement:
         weights: (n_lists,) weights in the order of the blocks; lists of weight 0 are ignored.
     """
     n_pairs, n_ranks = lists.log.n_pairs, lists.max_rank
-    firsts = np.full(n_pairs, -1, np.int32)
+    # (n_pairs,) first rank of each pair from 0, −1 if never shown
+    first_ranks = np.full(n_pairs, -1, np.int32)
     moved = np.zeros(n_pairs, np.bool_)
     impressions = np.zeros(n_pairs)
     edges = np.zeros((lists.n_blocks, n_ranks, n_ranks), np.bool_)
-    lists.run(_join, weights, firsts, moved, impressions, edges)
-    shown = np.unique(firsts[firsts >= 0])
+    lists.run(_join, weights, first_ranks, moved, impressions, edges)
+    shown_ranks = np.unique(first_ranks[first_ranks >= 0])
     joined = np.logical_or.reduce(edges)
-    components = _components(joined | joined.T, np.union1d(shown, np.flatnonzero(joined.any(axis=0))))
+    components = _components(joined | joined.T, np.union1d(shown_ranks, np.flatnonzero(joined.any(axis=0))))
     total = impressions.sum()
     return Movement(
         components=tuple(tuple(int(rank) + 1 for rank in ranks) for ranks in components),
         moved_pairs=int(moved.sum()),
-        shown_pairs=int((firsts >= 0).sum()),
-        moved_impressions=float(impressions[moved].sum() / total) if total else 0.0,
+        shown_pairs=int((first_ranks >= 0).sum()),
+        moved_impression_share=float(impressions[moved].sum() / total) if total else 0.0,
     )
 
 
@@ -121,7 +122,7 @@ def _join(
     ranks: npt.NDArray[np.int16],
     clicks: npt.NDArray[np.bool_],  # noqa: ARG001 - as all kernels over lists
     weights: Float64Array,
-    firsts: Int32Array,
+    first_ranks: Int32Array,
     moved: npt.NDArray[np.bool_],
     impressions: Float64Array,
     edges: npt.NDArray[np.bool_],
@@ -134,8 +135,8 @@ def _join(
             for i in range(start, stop):
                 pair, place = pairs[i], np.int32(ranks[i]) - 1
                 impressions[pair] += 1.0
-                if firsts[pair] < 0:
-                    firsts[pair] = place
-                elif firsts[pair] != place:
+                if first_ranks[pair] < 0:
+                    first_ranks[pair] = place
+                elif first_ranks[pair] != place:
                     moved[pair] = True
-                    edges[block, firsts[pair], place] = True
+                    edges[block, first_ranks[pair], place] = True

@@ -15,7 +15,7 @@ RANK_TRIALS, RANK_CLICKS, RANK_NOT_LAST = 0, 1, 2
 
 
 def count_clicks(
-    lists: QueryBlocks, weights: Float64Array, until: int, expected: Float64Array
+    lists: QueryBlocks, weights: Float64Array, until: int, trials_per_impression: Float64Array
 ) -> tuple[PairSums, Float64Array]:
     """Count clicks and examined impressions by pair and rank.
 
@@ -25,14 +25,15 @@ def count_clicks(
         lists: The lists.
         weights: (n_lists,) weight of each list, in the order of the blocks.
         until: Last impression of a list that counts: `ALL`, `FIRST_CLICK` or `LAST_CLICK`.
-        expected: (max_rank + 1,) trials per impression at each rank: 1, or the expected clicks.
+        trials_per_impression: (max_rank + 1,) trials that an impression at each rank counts as: 1, or for
+            `coec` the click rate of the rank.
 
     Returns:
         Sums by pair, and (max_rank + 1, 3) impressions, clicks, and clicks before the last one by rank.
     """
     pairs = PairSums.zeros(lists.log.n_pairs)
     by_rank = np.zeros((lists.n_blocks, lists.max_rank + 1, 3))
-    lists.run(_count, weights, until, expected, pairs.values, by_rank)
+    lists.run(_count, weights, until, trials_per_impression, pairs.values, by_rank)
     return pairs, by_rank.sum(axis=0)
 
 
@@ -56,7 +57,7 @@ def _count(
     clicks: npt.NDArray[np.bool_],
     weights: Float64Array,
     until: int,
-    expected: Float64Array,
+    trials_per_impression: Float64Array,
     sums: Float64Array,
     by_rank: Float64Array,
 ) -> None:
@@ -68,8 +69,8 @@ def _count(
             end = stop if until != LAST_CLICK or final < start else final + 1
             for i in range(start, end):
                 pair, rank = pairs[i], ranks[i]
-                sums[pair, TRIALS] += weight * expected[rank]
-                sums[pair, EXAMINED] += weight * expected[rank]
+                sums[pair, TRIALS] += weight * trials_per_impression[rank]
+                sums[pair, EXAMINED] += weight * trials_per_impression[rank]
                 by_rank[block, rank, RANK_TRIALS] += weight
                 if clicks[i]:
                     sums[pair, SUCCESSES] += weight

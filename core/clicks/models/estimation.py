@@ -21,7 +21,7 @@ _Passes = Iterator[tuple[Parameters, PairSums]]
 _INITIAL_VALUE = 0.5  # initial value of each parameter, as PyClick's 1 of 2
 
 
-def no_report(step: str, done: int, of: int) -> None:
+def no_report(step: str, done: int, total: int) -> None:
     """Report nothing."""
 
 

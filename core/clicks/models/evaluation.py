@@ -26,8 +26,8 @@ class Evaluation:
     Attributes:
         model: Name of the model.
         log_likelihood: Mean over lists of the mean over impressions of ln P, given the clicks above.
-        perplexity: Mean over ranks of 2^(−mean log₂ P), marginal over the clicks above; 1 is perfect, 2
-            chance.
+        perplexity: Mean over ranks of 2^(−mean log₂ P), marginal over the clicks above. 1 is perfect; 2
+            is the value of a prediction of 0.5.
         conditional_perplexity: Perplexity given the clicks above.
         by_rank: (n_ranks, 3) rank, perplexity and conditional perplexity.
         by_list: (n_lists,) the terms of `log_likelihood`.
@@ -235,7 +235,7 @@ def _sentence(ordered: Sequence[Evaluation], differences: Sequence[tuple[float, 
     if not alike:
         return f"{best}; the difference is significant (95%)."
     if len(alike) == len(ordered) - 1 and len(alike) > 1:
-        leader = f"`{ordered[0].model}` has the lowest perplexity, but no model differs significantly"
-        return f"No model is significantly best: {leader}."
+        leader = f"`{ordered[0].model}` has the highest log-likelihood"
+        return f"No model is significantly best: {leader}, but no model differs significantly from it."
     named = alike[0] if len(alike) == 1 else f"{', '.join(alike[:-1])} and {alike[-1]}"
     return f"{best}; the difference from {named} is not significant (95%)."

@@ -103,7 +103,7 @@ def _copy(
     last: int,
     order: Int64Array,
     boundaries: Int64Array,
-    of_log: Int64Array,
+    log_boundaries: Int64Array,
     from_pairs: Int32Array,
     from_ranks: npt.NDArray[np.int16],
     from_clicks: npt.NDArray[np.bool_],
@@ -112,7 +112,7 @@ def _copy(
     clicks: npt.NDArray[np.bool_],
 ) -> None:
     for entry in range(first, last):
-        shift = of_log[order[entry]] - boundaries[entry]
+        shift = log_boundaries[order[entry]] - boundaries[entry]
         for i in range(boundaries[entry], boundaries[entry + 1]):
             pairs[i] = from_pairs[i + shift]
             ranks[i] = from_ranks[i + shift]

@@ -123,13 +123,14 @@ class ClickModel:
         interval = self.intervals.get(name)
         rows = []
         for place, value in enumerate(values):
-            row: dict[str, Any] = self._place(name, place) | {"value": float(value)}
+            row: dict[str, Any] = self._rank_of_parameter(name, place) | {"value": float(value)}
             if interval is not None:
                 row |= {"lower": float(interval.lower[place]), "upper": float(interval.upper[place])}
             rows.append(row)
         return rows
 
-    def _place(self, name: str, place: int) -> dict[str, int]:
+    def _rank_of_parameter(self, name: str, place: int) -> dict[str, int]:
+        """Return the rank that a value of a shared parameter belongs to, for `ubm` also the last click."""
         if name == "persistence":
             return {}
         if self.spec.model != "ubm":

@@ -57,6 +57,7 @@ def likelihoods(model: ClickModel, lists: QueryBlocks, weights: Float64Array) ->
 
 
 def _after_click(model: ClickModel, max_rank: int) -> Float64Array:
+    """Return the probability to continue after a click at each rank, (max_rank + 1,)."""
     if model.spec.model == "cascade":
         return np.zeros(max_rank + 1)
     continuation = model.parameters.continuation
@@ -64,12 +65,15 @@ def _after_click(model: ClickModel, max_rank: int) -> Float64Array:
 
 
 @inlined
-def _add(rank: int, full: float, given: float, clicked: bool, by_rank: Float64Array) -> float:
-    """Add the log-probabilities of one impression; return ln P given the clicks above."""
-    full, given = (full, given) if clicked else (1.0 - full, 1.0 - given)
+def _add(rank: int, marginal: float, given: float, clicked: bool, by_rank: Float64Array) -> float:
+    """Add the log-probabilities of one impression; return ln P given the clicks above.
+
+    `marginal` and `given` are the probabilities of a click, marginal and given the clicks above.
+    """
+    marginal, given = (marginal, given) if clicked else (1.0 - marginal, 1.0 - given)
     given = np.log(max(given, MIN_PROBABILITY))
     by_rank[rank, 0] += 1.0
-    by_rank[rank, 1] += np.log2(max(full, MIN_PROBABILITY))
+    by_rank[rank, 1] += np.log2(max(marginal, MIN_PROBABILITY))
     by_rank[rank, 2] += given / np.log(2.0)
     return given
 
@@ -104,13 +108,13 @@ def _browse(
             for i in range(start, stop):
                 rank, alpha = ranks[i], attractiveness[pairs[i]]
                 given = min(alpha * examination[places[rank, previous]], 1.0)
-                full = 0.0
+                marginal = 0.0
                 for k in range(rank):
                     click = min(alpha * examination[places[rank, k]], 1.0)
-                    full += last_at[k] * click
+                    marginal += last_at[k] * click
                     last_at[k] *= 1.0 - click
-                last_at[rank] = full
-                total += _add(rank, full, given, clicks[i], by_rank[block])
+                last_at[rank] = marginal
+                total += _add(rank, marginal, given, clicks[i], by_rank[block])
                 if clicks[i]:
                     previous = rank
             by_list[entry] = total / max(stop - start, 1)

@@ -88,7 +88,10 @@ class ClickModelSpec:
         50, "Maximum number of EM iterations; models in closed form need one.", minimum=1, maximum=10_000
     )
     max_rank: int = parameter(
-        50, "Lowest rank of a list to use; impressions below are left out.", minimum=1, maximum=200
+        50,
+        "Greatest rank of a list to use; impressions at greater ranks are left out.",
+        minimum=1,
+        maximum=200,
     )
     prior_clicks: float | None = parameter(
         None, "Pseudo-count of clicks for each parameter; when null, 1, or 0 for `coec`.", minimum=0

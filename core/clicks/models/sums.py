@@ -28,11 +28,11 @@ class PairSums:
         return cls(np.zeros((n_pairs, 5)))
 
     def attractiveness(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
-        """Return (successes + a) / (trials + a + b), (n_pairs,)."""
+        """Return (successes + a) / (trials + a + b) with the prior (a, b), (n_pairs,)."""
         return _ratio(self.values[:, SUCCESSES], self.values[:, TRIALS], prior, cap)
 
     def satisfaction(self, prior: tuple[float, float], cap: float = 1.0) -> Float64Array:
-        """Return (satisfied clicks + a) / (clicks + a + b), (n_pairs,)."""
+        """Return (satisfied clicks + a) / (clicks + a + b) with the prior (a, b), (n_pairs,)."""
         return _ratio(self.values[:, SATISFIED], self.values[:, CLICKED], prior, cap)
 
 
@@ -47,5 +47,5 @@ def _ratio(
 def ratio(
     successes: Float64Array, trials: Float64Array, prior: tuple[float, float], cap: float = 1.0
 ) -> Float64Array:
-    """Return (successes + a) / (trials + a + b) of small arrays, 0 where both are 0."""
+    """Return (successes + a) / (trials + a + b) with the prior (a, b), 0 where both are 0."""
     return _ratio(successes, trials, prior, cap)

@@ -77,7 +77,9 @@ class Assembly:
             raise DatasetError.at("expected at least one impression with a query, a document and a rank")
         if self._unfit_propensities:
             expected = "expected either no propensities or one above 0 and up to 1 for each impression"
-            raise DatasetError.at(f"{expected}, but {self._unfit_propensities:,} impressions have none")
+            raise DatasetError.at(
+                f"{expected}, but {self._unfit_propensities:,} impressions have no such propensity"
+            )
         self._write_lists(writer)
         self._keys.write(writer)
         self._report.unshown_pairs = self._impressions.count_absent(np.concatenate(self._acted))
@@ -86,7 +88,7 @@ class Assembly:
 
     def _shown(self, first: int, rows: Rows) -> _Shown:
         """Join the actions of a part with their impressions."""
-        self._count_orphans(rows)
+        self._record_pairs(rows)
         has_query = self._queries[rows["list"]] != UNKNOWN
         self._count(self._report.unknown_queries, rows[~has_query])
         rows = rows[has_query]
@@ -105,7 +107,7 @@ class Assembly:
         self._count(self._report.repeated_impressions, rows[is_shown & ~is_first])
         return self._ranked(rows[starts[has_impression]], actions[has_impression].astype(np.uint32))
 
-    def _count_orphans(self, rows: Rows) -> None:
+    def _record_pairs(self, rows: Rows) -> None:
         """Record the pairs of impressions and of actions; search hits do not count as impressions here."""
         keys = pair_keys(self._queries[rows["list"]], rows["document"])
         acted = rows["action"] > 0
@@ -114,7 +116,10 @@ class Assembly:
         self._acted.append(keys[acted])
 
     def _are_impressions(self, first: int, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Return whether each row is an impression; search hits are if their list has no impressions."""
+        """Return whether each row is an impression.
+
+        Search hits are impressions if their list has no impression events.
+        """
         is_shown = rows["action"] == IMPRESSION
         has_impressions = np.zeros(LISTS_PER_PART, np.bool_)
         has_impressions[rows["list"][is_shown] - first] = True

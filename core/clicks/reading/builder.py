@@ -121,7 +121,7 @@ class LogBuilder:
         self.n_lists = max(self.n_lists, number + 1)
         return number
 
-    def describe(
+    def set_list_details(
         self,
         number: int,
         *,
@@ -154,7 +154,7 @@ class LogBuilder:
         has_query = self.list_queries.reserve(self.n_lists)[: self.n_lists] != UNKNOWN
         return int(self._null_queries.reserve(self.n_lists)[: self.n_lists][has_query].sum())
 
-    def row(
+    def add_row(
         self,
         number: int,
         document: str,

@@ -101,18 +101,24 @@ def list_in(value: Json, name: str) -> list[Any]:
     return found
 
 
-def whole_number(value: Json, name: str) -> int | None:
-    """Return a member that is a whole number within 32 bits, None where it is absent or null.
+def whole_number(value: Json, name: str, bound: int = 2**31) -> int | None:
+    """Return a member that is a whole number, None where it is absent or null.
+
+    Args:
+        value: The object.
+        name: Name of the member.
+        bound: Bound of the absolute value.
 
     Raises:
-        Unfit: The member is of another type.
+        Unfit: The member is of another type, or is not below the bound.
     """
     found = value.get(name)
     if found is None:
         return None
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    if not is_number or found != found // 1 or abs(found) >= 2**31:
-        raise Unfit(f"expected a whole number in {name!r}, but found {shortened(json.dumps(found))}")
+    if not is_number or found != found // 1 or abs(found) >= bound:
+        expected = f"expected a whole number in {name!r}, below {bound:,}"
+        raise Unfit(f"{expected}, but found {shortened(json.dumps(found))}")
     return int(found)
 
 

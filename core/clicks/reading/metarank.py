@@ -43,7 +43,7 @@ class MetarankReader:
     def _read_ranking(self, value: Json) -> None:
         builder = self._builder
         number = builder.named_list(required_text(value, "id", "the id of a ranking"))
-        builder.describe(
+        builder.set_list_details(
             number,
             query=self._query(value),
             time=time_of(value.get("timestamp")),
@@ -53,7 +53,7 @@ class MetarankReader:
         for rank, item in enumerate(items, start=builder.first_rank):
             if not isinstance(item, dict):
                 raise Unfit('expected items such as {"id": "p1"}')
-            builder.row(number, required_text(item, "id", "the id of an item"), rank)
+            builder.add_row(number, required_text(item, "id", "the id of an item"), rank)
         builder.action_counts[IMPRESSION_ACTIONS[0]] += len(items)
 
     def _read_interaction(self, value: Json) -> None:
@@ -63,7 +63,7 @@ class MetarankReader:
         kind = builder.number_of_action(action)
         if kind > IMPRESSION and ranking:
             item = required_text(value, "item", "the id of an item")
-            builder.row(builder.named_list(ranking), item, NO_RANK, kind)
+            builder.add_row(builder.named_list(ranking), item, NO_RANK, kind)
         elif kind > IMPRESSION:
             builder.without_list += 1
 

@@ -32,8 +32,8 @@ class ReadingReport:
     Attributes:
         format: Format of the files.
         rows: Number of rows of the files: impressions and actions.
-        rank_base: Lowest rank of the files, 0 or 1.
-        is_detected: Whether the base was detected.
+        rank_base: Rank of the first position in the files, 0 or 1.
+        is_detected: Whether `rank_base` was detected.
         lists_from_0: Lists whose lowest rank is 0 in the files.
         lists_from_1: Lists whose lowest rank is 1 in the files.
         ranks_0: Events of rank 0 in the files; only impressions where other events have no ranks.

@@ -6,7 +6,7 @@ from typing import Any
 from core.clicks.reading.builder import LogBuilder
 from core.clicks.reading.json_lines import Json, Unfit, list_in, required_text, text_of, whole_number
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
-from core.clicks.reading.spool import IMPRESSION, NO_TEAM
+from core.clicks.reading.spool import IMPRESSION, NO_TEAM, TEAM_BOUND
 from core.clicks.reading.times import time_of
 from core.data.tables.problems import shortened
 
@@ -38,7 +38,7 @@ class SessionReader:
         builder = self._builder
         number = builder.new_list()
         query = text_of(value, "query")
-        builder.describe(
+        builder.set_list_details(
             number,
             query=ONE_QUERY if query is None else query,
             time=time_of(value.get("time")),
@@ -59,12 +59,12 @@ class SessionReader:
             raise Unfit(f"expected the id of a document or an object, but found {shortened(repr(document))}")
         name = required_text(document, "id", "the id of a document")
         rank = whole_number(document, "rank")
-        team = whole_number(document, "team")
+        team = whole_number(document, "team", TEAM_BOUND)
         propensity = _propensity(document)
         builder.has_propensities |= not math.isnan(propensity)
         builder.has_teams |= team is not None
         rank = builder.first_rank + place if rank is None else rank
-        builder.row(number, name, rank, IMPRESSION, propensity, NO_TEAM if team is None else team)
+        builder.add_row(number, name, rank, IMPRESSION, propensity, NO_TEAM if team is None else team)
         actions = [str(action) for action in list_in(document, "actions")]
         if document.get("click") and _CLICK not in actions:
             actions.append(_CLICK)
@@ -76,7 +76,7 @@ class SessionReader:
         builder.action_counts[action] += 1
         kind = builder.number_of_action(action)
         if kind > IMPRESSION:
-            builder.row(number, document, 0, kind)
+            builder.add_row(number, document, 0, kind)
 
 
 def _propensity(document: Json) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 IMPRESSION = 0
-HIT = -1  # a search hit, which is an impression if its list has none; ranks count from 0
+HIT = -1  # search hit, an impression if its list has no impression events; its rank counts from 0
 NO_RANK = -(2**31)
 NO_TEAM = -1
+TEAM_BOUND = 2**15  # of the absolute value of a team, which is stored in 16 bits
 ROW = np.dtype(
     [
         ("list", "<i4"),

@@ -1,4 +1,4 @@
-"""Reader of long tables (CSV, TSV and Parquet) with one impression per row."""
+"""Reader of long tables (CSV, TSV and Parquet) with one impression or action per row."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from core.clicks.reading.builder import UNKNOWN, LogBuilder
 from core.clicks.reading.codes import Codes
 from core.clicks.reading.names import IMPRESSION_ACTIONS, ONE_QUERY
 from core.clicks.reading.options import ROLES, LogOptions
-from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, rows_of
+from core.clicks.reading.spool import IMPRESSION, NO_RANK, NO_TEAM, TEAM_BOUND, rows_of
 from core.clicks.reading.times import times_of
 from core.data.packing import Progress
 from core.data.tables.cells import cell_text, numbers, plain_texts
@@ -22,7 +22,7 @@ from core.errors import DatasetError, InvalidInput
 from core.types import Float64Array, Int32Array, Int64Array
 
 _CLICK = "click"
-_MAX_RANK = 2.0**31
+_RANK_BOUND = 2**31
 # Columns of Open Bandit's files (Saito et al. 2021, table 2).
 OPEN_BANDIT = MappingProxyType(
     {
@@ -67,9 +67,9 @@ def column_roles(table: Table, columns: Mapping[str, str]) -> dict[str, int]:
 class TableReader:
     """Reads tables into a builder.
 
-    Without a column of lists, a list begins with each file, change of query or user, or rank that does not
-    rise.
-    Without a column of ranks, ranks are the order of the rows of a list.
+    Without a column of lists, a list begins with each file and with each change of the query or user. It also
+    begins with each rank that is not above the rank of the previous row. Without a column of ranks, ranks are
+    the order of the rows of a list.
 
     Args:
         builder: Builder of the log.
@@ -150,10 +150,10 @@ class TableReader:
             if self._last is not None:
                 query, user, rank = self._last
                 starts[0] = (queries[0], users[0]) != (query, user) or (cells.has_ranks and ranks[0] <= rank)
-        numbers_: Int32Array = (builder.n_lists - 1 + np.cumsum(starts)).astype(np.int32)
-        builder.n_lists = int(numbers_[-1]) + 1
+        list_numbers: Int32Array = (builder.n_lists - 1 + np.cumsum(starts)).astype(np.int32)
+        builder.n_lists = int(list_numbers[-1]) + 1
         self._last = int(queries[-1]), int(users[-1]), int(ranks[-1])
-        return numbers_
+        return list_numbers
 
     def _positions(self, lists: Int32Array) -> Int64Array:
         """Return the position of each row in its list, from 1, and add the rows to the lists' lengths."""
@@ -221,12 +221,8 @@ class _Block:
         """Return the ranks, `NO_RANK` for missing or invalid cells."""
         if not self.has_ranks:
             return np.full(self.n_rows, NO_RANK, np.int64)
-        values, wrong = self._numbers("rank", "not_a_rank", "expected a whole number as a rank")
-        is_whole = np.isnan(values) | ((values == np.floor(values)) & (np.abs(values) < _MAX_RANK))
-        others = np.setdiff1d(np.flatnonzero(~is_whole), wrong)
-        self._refuse("rank", "not_a_rank", others, "expected a whole number as a rank")
-        known = is_whole & ~np.isnan(values)
-        return np.where(known, np.where(known, values, 0).astype(np.int64), NO_RANK)
+        expected = "expected a whole number as a rank"
+        return self._whole_numbers("rank", "not_a_rank", expected, _RANK_BOUND, NO_RANK)
 
     def clicks(self) -> Any:
         """Return whether each row was clicked by the column of clicks."""
@@ -259,17 +255,25 @@ class _Block:
         return values
 
     def teams(self) -> Any:
-        """Return the teams, `NO_TEAM` for missing cells."""
+        """Return the teams, `NO_TEAM` for missing or invalid cells."""
         if "team" not in self.roles:
             return NO_TEAM
-        values, _ = self._numbers("team", "not_a_number", "expected the number of a team")
-        return np.where(np.isnan(values), NO_TEAM, np.nan_to_num(values)).astype(np.int16)
+        expected = f"expected a whole number below {TEAM_BOUND:,} as a team"
+        return self._whole_numbers("team", "not_a_team", expected, TEAM_BOUND, NO_TEAM)
 
     def times(self) -> Int64Array:
         """Return the times in milliseconds, `NO_TIME` for missing cells."""
         values, wrong = times_of(self._cells["time"])
         self._refuse("time", "not_a_time", wrong, "expected a time such as 2026-05-01T10:00:00Z")
         return values
+
+    def _whole_numbers(self, role: str, cause: str, expected: str, bound: int, missing: int) -> Int64Array:
+        """Return whole numbers between −bound and bound, `missing` for missing or invalid cells."""
+        values, wrong = self._numbers(role, cause, expected)
+        is_whole = (values == np.floor(values)) & (np.abs(values) < bound)
+        others = np.setdiff1d(np.flatnonzero(~is_whole & ~np.isnan(values)), wrong)
+        self._refuse(role, cause, others, expected)
+        return np.where(is_whole, np.where(is_whole, values, 0).astype(np.int64), missing)
 
     def _numbers(self, role: str, cause: str, expected: str) -> tuple[Float64Array, Int64Array]:
         values, wrong = numbers(self._cells[role])

@@ -20,7 +20,7 @@ _MAX_NUMBER = 2.0**53
 
 
 def times_of(column: Any) -> tuple[Int64Array, Int64Array]:
-    """Parse times: ISO 8601 (UTC without an offset), or numbers of seconds or milliseconds.
+    """Parse times: ISO 8601 (in UTC where an offset is missing), or numbers of seconds or milliseconds.
 
     Returns:
         (n,) milliseconds, `NO_TIME` for empty cells; and the positions of cells that are not times.

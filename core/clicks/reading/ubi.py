@@ -48,14 +48,14 @@ class UbiReader:
     def _read_query(self, value: Json) -> None:
         builder = self._builder
         number = self._list(value)
-        builder.describe(
+        builder.set_list_details(
             number,
             query=text_of(value, "user_query"),
             time=time_of(value.get("timestamp")),
             user=text_of(value, "client_id", "user_id"),
         )
         for place, hit in enumerate(list_in(value, "query_response_hit_ids")):
-            builder.row(number, str(hit), place, HIT)
+            builder.add_row(number, str(hit), place, HIT)
 
     def _read_event(self, value: Json) -> None:
         builder, action = self._builder, required_text(value, "action_name", "the name of an action")
@@ -72,7 +72,7 @@ class UbiReader:
         number = self._list(value)
         if query is None:
             builder.await_query(number)
-        builder.describe(
+        builder.set_list_details(
             number,
             query=query,
             time=time_of(value.get("timestamp")),
@@ -84,7 +84,7 @@ class UbiReader:
         if not document:
             builder.without_document += 1
             return
-        builder.row(number, document, NO_RANK if rank is None else rank, kind)
+        builder.add_row(number, document, NO_RANK if rank is None else rank, kind)
 
     def _list(self, value: Json) -> int:
         return self._builder.named_list(required_text(value, "query_id", "the id of a query"))

@@ -41,7 +41,7 @@ def join_parts(
         parts: In the order of their rows.
         options: Reading options of the parts.
         limits: Size limits of the dataset.
-        on_progress: Called with the documents done and to do; may raise to stop.
+        on_progress: Called with the number of documents done and their total; may raise to stop.
 
     Raises:
         DatasetError: The parts contradict each other, or the joined dataset would be too large.

@@ -87,7 +87,7 @@ def read_part(
         options: Reading options of all files.
         limits: Size limits of each file.
         threads: Threads to use.
-        on_progress: Called with the bytes done and to do; may raise to stop.
+        on_progress: Called with the number of bytes done and their total; may raise to stop.
 
     Raises:
         DatasetError: As `read_file`; also when the columns differ from the first file's.

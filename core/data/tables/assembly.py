@@ -29,7 +29,7 @@ from core.data.tables.table import Table
 from core.data.texts import Texts, row_numbers
 from core.errors import DatasetError, InputProblem, InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
-from rankery.identifiers import EXPECTED, Spelling, Spellings, spell_column
+from rankery.identifiers import EXPECTED, NormalisedIds, SeveralSpellings, normalise_column
 
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
 # Per column and block; one cell more than is shown reveals that there are more.
@@ -54,7 +54,7 @@ def read_table(
         limits: Size limits of the matrix.
         query_sizes: (n_queries,) documents of each query, where the table has no query column.
         labelled: Whether a label column is required; without a label column, all labels are 0.
-        on_progress: Called with the bytes or rows done and to do; may raise to stop.
+        on_progress: Called with the number of bytes or rows done and their total; may raise to stop.
 
     Raises:
         DatasetError: With up to 100 invalid cells, or problems of the columns.
@@ -127,7 +127,7 @@ class _Columns:
     @property
     def read(self) -> tuple[int, ...]:
         roles = self.roles
-        return (*roles.parts.values(), *self.query_columns, *roles.document_columns, *self.features)
+        return (*roles.by_role.values(), *self.query_columns, *roles.document_columns, *self.features)
 
 
 def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bool) -> _Columns:
@@ -144,10 +144,10 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
         lists=_of_kind(table.names, kinds, "list"),
     )
     if sized and labelled:
-        parts = {**roles.parts}
-        parts.setdefault("label", 0)
-        rest = tuple(position for position in roles.rest if position != parts["label"])
-        roles = replace(roles, parts=parts, rest=rest)
+        by_role = {**roles.by_role}
+        by_role.setdefault("label", 0)
+        rest = tuple(position for position in roles.rest if position != by_role["label"])
+        roles = replace(roles, by_role=by_role, rest=rest)
     nested = [table.names[p] for p in roles.rest if kinds[p] == "neither"]
     if nested:
         raise DatasetError.at(
@@ -169,9 +169,9 @@ def _columns(table: Table, options: ReadingOptions, *, sized: bool, labelled: bo
             file=table.file,
             line=table.header_line,
         )
-    texts_of_queries = tuple(p for p in roles.rest if kinds[p] == "text" and p not in features)
-    query_columns = (*roles.query_columns, *texts_of_queries)
-    if QUERY_TEXT in roles.parts and QUERY_TEXT in (table.names[position] for position in query_columns):
+    other_text_columns = tuple(p for p in roles.rest if kinds[p] == "text" and p not in features)
+    query_columns = (*roles.query_columns, *other_text_columns)
+    if QUERY_TEXT in roles.by_role and QUERY_TEXT in (table.names[position] for position in query_columns):
         raise DatasetError.at(
             f"expected no column {QUERY_TEXT!r} in addition to the column that columns.{QUERY_TEXT} names;"
             f" name {QUERY_TEXT!r} in columns.ignore",
@@ -240,20 +240,22 @@ class _Rows:
         self._columns = columns
         self._problems = Problems()
         for position in columns.read:
-            if position not in (columns.roles.parts.get("label"), columns.roles.parts.get("query")):
+            if position not in (columns.roles.by_role.get("label"), columns.roles.by_role.get("query")):
                 self._problems.may_ignore(table.names[position])
         n_rows, roles = table.n_rows, columns.roles
         self.features: Float32Array = new_matrix(n_rows, columns.n_features)
         self.labels: Float32Array = np.zeros(n_rows, np.float32)
         self.queries: Int64Array = np.zeros(n_rows, np.int64)
         self.query_ids: dict[str, int] = {}
-        self.spellings = Spellings()
+        self.spellings = SeveralSpellings()
         if boundaries is not None:
             n_queries = len(boundaries) - 1
             self.queries = np.repeat(np.arange(n_queries), np.diff(boundaries))
             self.query_ids = {str(query + 1): query for query in range(n_queries)}
         self.documents: list[Any] = []
-        shown = {role: roles.parts[role] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.parts}
+        shown = {
+            role: roles.by_role[role] for role in (DOCUMENT_TITLE, DOCUMENT_URL) if role in roles.by_role
+        }
         # Position and texts of document columns, by stored name.
         self._document_texts: dict[str, tuple[int, list[Any]]] = {
             name: (position, [])
@@ -263,10 +265,14 @@ class _Rows:
             }.items()
         }
         self._categories = {position: CategoryColumn() for position in roles.categorical_features}
-        self.document_weights = np.empty(n_rows) if "document_weight" in roles.parts else None
-        self._of_queries: dict[int, list[Any]] = {
+        self.document_weights = np.empty(n_rows) if "document_weight" in roles.by_role else None
+        self._query_values: dict[int, list[Any]] = {
             position: []
-            for position in (*columns.query_columns, *self._part("query_weight"), *self._part(QUERY_TEXT))
+            for position in (
+                *columns.query_columns,
+                *self._positions_of("query_weight"),
+                *self._positions_of(QUERY_TEXT),
+            )
         }
         self._read(on_progress)
         if self._problems:
@@ -308,7 +314,7 @@ class _Rows:
         order: Int64Array | None,
     ) -> RankingDataset:
         rows: Any = slice(None) if order is None else order
-        weights = self._part("query_weight")
+        weights = self._positions_of("query_weight")
         return RankingDataset(
             features=self.features,
             labels=self.labels[rows],
@@ -316,10 +322,10 @@ class _Rows:
             query_ids=query_ids,
             document_ids=self._document_ids(boundaries, order),
             feature_names=names,
-            query_weights=np.array(self._of_queries[weights[0]], np.float64) if weights else None,
+            query_weights=np.array(self._query_values[weights[0]], np.float64) if weights else None,
             document_weights=None if self.document_weights is None else self.document_weights[rows],
             query_columns={
-                name: tuple(self._of_queries[position]) for name, position in self._kept_columns().items()
+                name: tuple(self._query_values[position]) for name, position in self._kept_columns().items()
             },
             document_columns={
                 name: _joined(chunks, order) for name, (_, chunks) in self._document_texts.items()
@@ -349,12 +355,12 @@ class _Rows:
     def _kept_columns(self) -> dict[str, int]:
         """Return the positions of the query columns, and of the query text, by stored name."""
         columns = {self._table.names[position]: position for position in self._columns.query_columns}
-        for position in self._part(QUERY_TEXT):
+        for position in self._positions_of(QUERY_TEXT):
             columns[QUERY_TEXT] = position
         return columns
 
-    def _part(self, role: str) -> tuple[int, ...]:
-        position = self._columns.roles.parts.get(role)
+    def _positions_of(self, role: str) -> tuple[int, ...]:
+        position = self._columns.roles.by_role.get(role)
         return () if position is None else (position,)
 
     def _read(self, on_progress: Progress | None) -> None:
@@ -379,33 +385,34 @@ class _Rows:
             )
 
     def _take(self, arrays: dict[int, Any], first: int, last: int) -> None:
-        parts = self._columns.roles.parts
-        if "label" in parts:
-            label = self._float32(arrays, parts["label"], first, "a label, a number such as 2")
-            self._refuse_infinite(arrays[parts["label"]], label, parts["label"], first)
+        by_role = self._columns.roles.by_role
+        if "label" in by_role:
+            label = self._float32(arrays, by_role["label"], first, "a label, a number such as 2")
+            self._refuse_infinite(arrays[by_role["label"]], label, by_role["label"], first)
             self.labels[first:last] = label
         for role, expected in (("query", "a query id"), ("document", "a document id")):
-            if role in parts:
-                self._refuse_nested(arrays[parts[role]], parts[role], expected)
-        if "query" in parts:
-            self.queries[first:last] = self._query_codes(arrays[parts["query"]], parts["query"], first)
-        if "document" in parts:
-            found = self._identifiers(arrays[parts["document"]], parts["document"], first)
+            if role in by_role:
+                self._refuse_nested(arrays[by_role[role]], by_role[role], expected)
+        if "query" in by_role:
+            self.queries[first:last] = self._query_codes(arrays[by_role["query"]], by_role["query"], first)
+        if "document" in by_role:
+            found = self._identifiers(arrays[by_role["document"]], by_role["document"], first)
             self.documents.append(pc.fill_null(found.texts, ""))
         if self.document_weights is not None:
-            position = parts["document_weight"]
+            position = by_role["document_weight"]
             self.document_weights[first:last] = self._weights(arrays, position, first)
         for position, chunks in self._document_texts.values():
             self._refuse_nested(arrays[position], position, "a text")
             chunks.append(plain_texts(arrays[position]))
-        for position in (*self._part(QUERY_TEXT), *self._columns.query_columns):
+        for position in (*self._positions_of(QUERY_TEXT), *self._columns.query_columns):
             self._refuse_nested(arrays[position], position, "a text")
             self._keep_constant(position, plain_texts(arrays[position]), first, last, str)
-        for position in self._part("query_weight"):
+        for position in self._positions_of("query_weight"):
             weights = pa.array(self._weights(arrays, position, first))
             self._keep_constant(position, weights, first, last, float)
         self._fill_features(arrays, first, last)
 
+    @np.errstate(invalid="ignore")  # a signalling NaN becomes a quiet one
     def _fill_features(self, arrays: dict[int, Any], first: int, last: int) -> None:
         spans = zip(self._columns.features, self._columns.widths, self._columns.spans, strict=True)
         for position, width, span in spans:
@@ -500,9 +507,9 @@ class _Rows:
     def _add(self, cause: str, position: int, row: int, detail: str, found: str) -> None:
         """Add a wrong cell; `row` is counted from the first row of the table."""
         name = self._table.names[position]
-        is_required = position in self._columns.roles.parts.values()
-        way_out = "" if is_required else f"; or name {name!r} in columns.ignore"
-        self._problems.add(cause, self._table.record(row), position, name, detail + way_out, shortened(found))
+        is_required = position in self._columns.roles.by_role.values()
+        remedy = "" if is_required else f"; or name {name!r} in columns.ignore"
+        self._problems.add(cause, self._table.record(row), position, name, detail + remedy, shortened(found))
 
     def _refuse_infinite(self, column: Any, labels: Float64Array, position: int, first: int) -> None:
         infinite = np.flatnonzero(np.isinf(labels))
@@ -528,8 +535,8 @@ class _Rows:
         codes: Int64Array = np.array(known, np.int64)[encoded.indices.to_numpy()]
         return codes
 
-    def _identifiers(self, column: Any, position: int, first: int) -> Spelling:
-        found = spell_column(column)
+    def _identifiers(self, column: Any, position: int, first: int) -> NormalisedIds:
+        found = normalise_column(column)
         self._refuse("inexact_id", position, first, column, found.unfit, EXPECTED)
         return found
 
@@ -537,7 +544,7 @@ class _Rows:
         self, position: int, values: Any, first: int, last: int, kind: Callable[[Any], Any]
     ) -> None:
         """Store the value of a column that must be constant in each query."""
-        kept = self._of_queries[position]
+        kept = self._query_values[position]
         queries = self.queries[first:last]
         encoded: Any = pc.dictionary_encode(values)
         codes = encoded.indices.to_numpy().astype(np.int64)
@@ -556,17 +563,17 @@ class _Rows:
         if self._problems.enough("several_values", name):
             self._problems.count("several_values", name, 1)
             return
-        weighs = position in self._part("query_weight")
-        way_out = "name the column in columns.categorical_features if it is a feature, else in columns.ignore"
-        if weighs:
-            way_out = "name the column in columns.document_weight if it has weights of documents"
-        elif position in self._part(QUERY_TEXT):
-            way_out = "name the column in columns.ignore"
+        is_weight = position in self._positions_of("query_weight")
+        remedy = "name the column in columns.categorical_features if it is a feature, else in columns.ignore"
+        if is_weight:
+            remedy = "name the column in columns.document_weight if it has weights of documents"
+        elif position in self._positions_of(QUERY_TEXT):
+            remedy = "name the column in columns.ignore"
         query_id = shortened(list(self.query_ids)[query])
-        found, before = (f"{each:g}" if weighs else shortened(each) for each in (value, kept))
+        found, before = (f"{each:g}" if is_weight else shortened(each) for each in (value, kept))
         detail = (
             f"expected one value of {name!r} in query {query_id!r}, but found"
-            f" {found!r} after {before!r}; {way_out}"
+            f" {found!r} after {before!r}; {remedy}"
         )
         self._problems.add("several_values", self._table.record(row), position, name, detail, found)
 

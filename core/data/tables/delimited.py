@@ -83,7 +83,7 @@ class DelimitedTable:
         yield from self._batches(positions, problems, on_progress)
 
     def record(self, row: int) -> int:
-        """Return the record of a yielded row."""
+        """Return the number of the record that a yielded row was read from."""
         record = row
         for skipped in self._skipped:
             if skipped > record:

@@ -33,6 +33,7 @@ CAUSES: Mapping[str, str] = MappingProxyType(
         "row_numbers": "Unnamed column of row numbers",
         "empty_document_id": "Empty document ID",
         "not_a_rank": "Rank is not a whole number",
+        "not_a_team": "Team is not a whole number below 32,768",
         "not_a_propensity": "Not a propensity above 0 and up to 1",
         "not_a_time": "Neither an ISO 8601 time nor a number of seconds or milliseconds",
     }
@@ -135,7 +136,7 @@ class Problems:
 
 
 def cause_of_columns(cause: str, columns: Iterable[str]) -> tuple[ProblemCause, ...]:
-    """Return the cause of whole columns that are wrong, which a retry may ignore."""
+    """Return a cause for each invalid column, which another attempt may ignore."""
     return tuple(ProblemCause(cause, CAUSES[cause], name, 1, False, (), (), True) for name in columns)
 
 

@@ -41,7 +41,7 @@ class Roles:
     """Positions of columns by role.
 
     Attributes:
-        parts: Position by role (`label`, `query`, ...); roles that the table lacks are left out.
+        by_role: Position of the column of each role (`label`, `query`, ...); absent roles are left out.
         query_columns: Columns that were requested as query metadata.
         document_columns: Columns that were requested as document metadata.
         features: Columns that were requested as features, or None.
@@ -49,7 +49,7 @@ class Roles:
         rest: Columns without a role.
     """
 
-    parts: Mapping[str, int]
+    by_role: Mapping[str, int]
     query_columns: tuple[int, ...]
     document_columns: tuple[int, ...]
     features: tuple[int, ...] | None
@@ -88,18 +88,18 @@ def find_roles(
         *_unknown(names, columns),
     ]
     mentioned = {name for _, name in columns.mentions()}
-    parts: dict[str, int] = {}
+    by_role: dict[str, int] = {}
     for role in ROLES:
         given = getattr(columns, role)
         candidates = [given] if given is not None else []
         if given is None and usual:
-            taken = {*mentioned, *lists, *(names[position] for position in parts.values())}
+            taken = {*mentioned, *lists, *(names[position] for position in by_role.values())}
             among = texts if role in TEXT_ROLES else names
             candidates = _candidates(role, [name for name in among if name not in taken])
         if len(candidates) > 1:
             problems.append(_doubtful(role, candidates))
         elif candidates and candidates[0] in names:
-            parts[role] = names.index(candidates[0])
+            by_role[role] = names.index(candidates[0])
         elif not candidates and usual and role in required:
             problems.append(_missing(role, names))
     if problems:
@@ -108,9 +108,9 @@ def find_roles(
             *(DatasetProblem(problem.detail, file, line, problem.column) for problem in problems),
             causes=cause_of_columns("row_numbers", unnamed),
         )
-    used = {*parts.values(), *(names.index(name) for name in mentioned)}
+    used = {*by_role.values(), *(names.index(name) for name in mentioned)}
     return Roles(
-        MappingProxyType(parts),
+        MappingProxyType(by_role),
         tuple(map(names.index, columns.query_columns)),
         tuple(map(names.index, columns.document_columns)),
         None if columns.features is None else tuple(map(names.index, columns.features)),
@@ -163,7 +163,7 @@ def unjudged_columns(table: Table, features: Sequence[str], columns: Columns) ->
             table.names, given, table.file, table.header_line, required=("query",), lists=lists
         )
     query, document = (
-        table.names[roles.parts[role]] if role in roles.parts else None for role in ("query", "document")
+        table.names[roles.by_role[role]] if role in roles.by_role else None for role in ("query", "document")
     )
     used = {query, document, *feature_columns}
     ignored = tuple(name for name in table.names if name not in used)

@@ -45,7 +45,7 @@ class Table(Protocol):
         ...
 
     def record(self, row: int) -> int:
-        """Return the record of a yielded row, both counted from 0."""
+        """Return the number of the record that a yielded row was read from; both are counted from 0."""
         ...
 
     def lines(self, records: Sequence[int]) -> list[int]:

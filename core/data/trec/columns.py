@@ -17,7 +17,7 @@ from core.data.texts import Texts
 from core.data.trec.words_kernel import count_lines, find_words
 from core.errors import DatasetError
 from core.types import Float64Array, Int64Array
-from rankery.identifiers import EXPECTED, Spellings, spell_column
+from rankery.identifiers import EXPECTED, SeveralSpellings, normalise_column
 
 MAX_PROBLEMS = 100
 MAX_FLOAT64 = float(np.finfo(np.float64).max)
@@ -72,7 +72,7 @@ class WordColumns:
         starts = self._starts[place]
         return span_texts(self._source, starts, (self._stops[place] - starts).astype(np.int32))
 
-    def identifiers(self, name: str, spellings: Spellings | None = None) -> Texts:
+    def identifiers(self, name: str, spellings: SeveralSpellings | None = None) -> Texts:
         """Return the words of a column as ids.
 
         Args:
@@ -83,7 +83,7 @@ class WordColumns:
             DatasetError: For each word that is not an id.
         """
         words = self.texts(name)
-        found = spell_column(words.array)
+        found = normalise_column(words.array)
         wrong = found.texts.is_null().to_numpy(zero_copy_only=False)
         wrong[found.unfit] = True
         self._refuse(wrong, lambda line: (f"expected {EXPECTED}", *self._word(name, line)))

@@ -13,7 +13,7 @@ from core.data.trec.columns import pair_keys
 from core.data.trec.run import Run, word
 from core.errors import InvalidInput
 from core.types import Float32Array, Float64Array, Int64Array
-from rankery.identifiers import spell_column
+from rankery.identifiers import normalise_column
 
 _BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"  # whitespace of Python's str.split, as an RE2 expression
 
@@ -120,7 +120,7 @@ def _written(identifiers: Texts) -> Texts:
 
     Stored rankings may contain other spellings: blanks of the dataset's ids, and `1.0` from earlier releases.
     """
-    identifiers = Texts(pc.coalesce(spell_column(identifiers.array).texts, identifiers.array))
+    identifiers = Texts(pc.coalesce(normalise_column(identifiers.array).texts, identifiers.array))
     if not pc.any(pc.match_substring_regex(identifiers.array, _BLANK)).as_py():
         return identifiers
     return Texts.of([word(identifier) for identifier in identifiers])

@@ -13,7 +13,7 @@ from core.data.packing import Bytes
 from core.data.result import MAX_EXAMPLES, Reading
 from core.data.trec.columns import WordColumns, group_queries
 from core.data.trec.run import word
-from rankery.identifiers import Spellings
+from rankery.identifiers import SeveralSpellings
 
 QRELS_COLUMNS = ("qid", "iteration", "docno", "relevance")
 FORMAT = "trec-qrels"
@@ -38,7 +38,7 @@ def read_qrels(text: Bytes, file: str, limits: Limits | None = None) -> Reading:
     """
     columns = WordColumns(text, file, QRELS_COLUMNS, limits or Limits(), comments=True)
     labels = columns.numbers("relevance", "a relevance, a number finite in float32", _MAX_FLOAT32)
-    spellings = Spellings()
+    spellings = SeveralSpellings()
     queries, documents = group_queries(columns.identifiers("qid", spellings)), columns.identifiers("docno")
     columns.refuse_repeated(queries.of_row, documents, "docno")
     scattered = 0

@@ -34,10 +34,10 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
         NetworkEngineParity(
             engine.name,
             engine.arithmetic,
-            None if dataset is None else _over(dataset, export, engine),
+            None if dataset is None else _data_parity(dataset, export, engine),
             export.neighbours(engine),
             None,
-            _over_edges(export, engine),
+            _edge_parity(export, engine),
         )
         for engine in export.engines
     )
@@ -52,8 +52,8 @@ def score_parity(export: ScoredExport[E], dataset: RankingDataset | None = None)
     return NetworkParityReport(target.name, exact, export.n_trees, shift, found, notes, kind)
 
 
-def allowed(export: ScoredExport[E], engine: Engine, rows: Float32Array) -> Float32Array:
-    """Replace the values that the engine's guarantee excludes by 0."""
+def without_excluded_values(export: ScoredExport[E], engine: Engine, rows: Float32Array) -> Float32Array:
+    """Return rows with 0 in place of the values for which the engine does not guarantee parity."""
     if engine.finite:
         rows = np.where(np.isinf(rows), np.float32(0.0), rows)
     if export.source.options.never_missing:
@@ -61,7 +61,7 @@ def allowed(export: ScoredExport[E], engine: Engine, rows: Float32Array) -> Floa
     return np.ascontiguousarray(rows, np.float32)
 
 
-def _over(dataset: RankingDataset, export: ScoredExport[E], engine: E) -> DataParity:
+def _data_parity(dataset: RankingDataset, export: ScoredExport[E], engine: E) -> DataParity:
     scores, engine_scores, differing = _scored(export, engine, dataset.matrix)
     return DataParity(
         dataset.n_queries,
@@ -73,7 +73,7 @@ def _over(dataset: RankingDataset, export: ScoredExport[E], engine: E) -> DataPa
     )
 
 
-def _over_edges(export: ScoredExport[E], engine: E) -> EdgeParity:
+def _edge_parity(export: ScoredExport[E], engine: E) -> EdgeParity:
     random = np.random.default_rng(0)
     base = export.synthetic(_EDGE_CASES, random)
     rows = export.edge_cases(engine, base, random)
@@ -86,7 +86,7 @@ def _over_edges(export: ScoredExport[E], engine: E) -> EdgeParity:
 
 def _scored(export: ScoredExport[E], engine: E, rows: Float32Array) -> tuple[Float64Array, Float64Array, int]:
     """Score documents by the model and by the engine; return both, and the number of differences."""
-    rows = allowed(export, engine, rows)
+    rows = without_excluded_values(export, engine, rows)
     scores = export.source.model.score(rows) + (export.source.shift or 0.0)
     engine_scores = engine.score(rows)
     # NaN counts as a difference, too.

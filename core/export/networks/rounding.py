@@ -28,13 +28,13 @@ def rounding(network: Network, rows: Float32Array, unit: float) -> Float64Array:
     found = np.empty(len(rows))
     for first in range(0, len(rows), _ROWS):
         block = rows[first : first + _ROWS]
-        found[first : first + _ROWS] = _of_block(network, block, unit + DOUBLE)
+        found[first : first + _ROWS] = _block_errors(network, block, unit + DOUBLE)
     return _SAFETY * found + _SMALLEST[unit]
 
 
-def _of_block(network: Network, rows: Float32Array, unit: float) -> Float64Array:
+def _block_errors(network: Network, rows: Float32Array, unit: float) -> Float64Array:
     units = inputs_of(network.inputs, rows)
-    errors = _of_inputs(network.inputs, rows, units, unit)
+    errors = _input_errors(network.inputs, rows, units, unit)
     for place, layer in enumerate(network.layers):
         weights = np.abs(layer.weights.astype(np.float64))
         sums = (np.abs(units) + errors) @ weights + np.abs(layer.bias.astype(np.float64))
@@ -42,37 +42,39 @@ def _of_block(network: Network, rows: Float32Array, unit: float) -> Float64Array
         units = units @ layer.weights.astype(np.float64) + layer.bias
         if place < len(network.layers) - 1:
             if layer.norm_scales is not None:
-                units, errors = _of_norm(layer, units, errors, unit)
+                units, errors = _norm_errors(layer, units, errors, unit)
             units = _activated(units, network.activation)
             errors = errors + 4.0 * unit * np.abs(units)  # no activation is steeper than 1
     return errors[:, 0]
 
 
-def _of_inputs(
+def _input_errors(
     transform: InputTransform, rows: Float32Array, inputs: Float64Array, unit: float
 ) -> Float64Array:
     missing = ~np.isfinite(rows)
     values = np.abs(np.where(missing, np.float32(0.0), rows).astype(np.float64))
     values = np.log1p(values) if transform.log1p else values
     errors = np.zeros(inputs.shape)
-    own = errors[:, : transform.n_features]
+    feature_errors = errors[:, : transform.n_features]
     if transform.kind == "standard":
         # Missing values may be written as the rounded mean.
         centres = np.abs(transform.means)
-        own[:] = 4.0 * unit * ((np.where(missing, centres, values) + centres) / transform.deviations)
-        own += 4.0 * unit * np.abs(inputs[:, : transform.n_features])
+        feature_errors[:] = (
+            4.0 * unit * ((np.where(missing, centres, values) + centres) / transform.deviations)
+        )
+        feature_errors += 4.0 * unit * np.abs(inputs[:, : transform.n_features])
     elif transform.kind == "rank-gauss":
         widths = np.diff(transform.knots)
         slopes = np.diff(transform.targets) / np.where(widths > 0.0, widths, np.inf)
-        own[:] = 4.0 * transform.knots.shape[1] * unit * np.abs(transform.targets).max(axis=1)
+        feature_errors[:] = 4.0 * transform.knots.shape[1] * unit * np.abs(transform.targets).max(axis=1)
         if transform.log1p:
-            own += 4.0 * unit * values * slopes.max(axis=1)
+            feature_errors += 4.0 * unit * values * slopes.max(axis=1)
     elif transform.log1p:
-        own[:] = 4.0 * unit * values
+        feature_errors[:] = 4.0 * unit * values
     return errors
 
 
-def _of_norm(
+def _norm_errors(
     layer: Layer, units: Float64Array, errors: Float64Array, unit: float
 ) -> tuple[Float64Array, Float64Array]:
     """Propagate errors through a layer norm: errors of the unit, of the mean and of the variance."""

@@ -33,7 +33,7 @@ class NetworkSource(Source):
 
 @dataclass(frozen=True)
 class Engine:
-    """A model of the engine that reads a file.
+    """A simulation of the engine that reads a file.
 
     Attributes:
         name: Name of the engine.
@@ -54,7 +54,7 @@ class NetworkTarget(Target[NetworkSource]):
     """A format of linear scorers or networks.
 
     Attributes:
-        unsupported: Members of `FEATURES_OF_NETWORKS` that the format cannot express.
+        unsupported: Keys of `LIMITS`: parts of a network that the format cannot express.
         limit_advice: Advice for a model that the format cannot express.
     """
 
@@ -125,14 +125,14 @@ def require_missing_as_zero(source: NetworkSource, reader: str) -> None:
         return
     used = np.array(source.network.used_features, np.int64)
     centres = centres_of(source.network)
-    astray = used[centres[used] != 0.0]
-    if not len(astray):
+    differing = used[centres[used] != 0.0]
+    if not len(differing):
         return
     examples = ", ".join(
-        f"{source.features[column]!r} at {centres[column]:.6g}" for column in astray[:_EXAMPLES].tolist()
+        f"{source.features[column]!r} at {centres[column]:.6g}" for column in differing[:_EXAMPLES].tolist()
     )
     raise ModelError(
-        f"the model replaces a missing feature by its mean, {reader} by 0: {len(astray)} of"
+        f"the model replaces a missing feature by its mean, {reader} by 0: {len(differing)} of"
         f" {source.network.n_features} features differ ({examples}). Let the queries of these features"
         " return the mean for documents without a value, and set never_missing. If no features are missing,"
         " set never_missing only"
@@ -147,7 +147,7 @@ def require_float32(source: NetworkSource, reader: str) -> None:
     """
     inputs = source.network.inputs
     with np.errstate(over="ignore", under="ignore"):
-        held = inputs.means.astype(np.float32), inputs.deviations.astype(np.float32)
-    small = held[1] < np.finfo(np.float32).tiny
-    if not np.isfinite(held).all() or small.any():
+        rounded = inputs.means.astype(np.float32), inputs.deviations.astype(np.float32)
+    small = rounded[1] < np.finfo(np.float32).tiny
+    if not np.isfinite(rounded).all() or small.any():
         raise ModelError(f"means or deviations of the model exceed the range of float32, which {reader} uses")

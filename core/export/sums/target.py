@@ -39,22 +39,22 @@ class SumSource(Source):
     """A sum of models to export.
 
     Attributes:
-        added: The sum.
+        sum_model: The sum.
     """
 
-    added: Sum
+    sum_model: Sum
 
     @property
     def model(self) -> Sum:
         """Return the sum."""
-        return self.added
+        return self.sum_model
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
         """Return the members; their names in the engine end with their numbers, from 1."""
         return tuple(
             Part(member, columns, self._source_of(place, member, columns))
-            for place, (member, columns) in enumerate(self.added.parts, start=1)
+            for place, (member, columns) in enumerate(self.sum_model.parts, start=1)
         )
 
     def _source_of(self, place: int, member: Member, columns: Int64Array) -> TreeSource | NetworkSource:
@@ -104,7 +104,7 @@ class LoadedTrees:
 
 @dataclass(frozen=True)
 class SumEngine(Engine):
-    """A model of the engine that reads the file of a sum.
+    """A simulation of the engine that reads the file of a sum.
 
     Attributes:
         trees: The members that are trees.

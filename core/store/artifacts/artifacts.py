@@ -207,7 +207,7 @@ class Artifacts:
     def fault(self) -> str | None:
         """Check the storage; return its fault without addresses, or None."""
         try:
-            self._files.look()
+            self._files.check()
         except Exception as error:  # noqa: BLE001 - each file system has its own errors
             return failure_reason(error)
         if self.is_local and Path(self._root).exists() and not os.access(self._root, os.W_OK):

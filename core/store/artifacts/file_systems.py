@@ -50,6 +50,7 @@ _EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "hf": ("a repository of the Hugging Face Hub", "huggingface"),
     }
 )
+# Errors and error numbers that a retry would not change.
 _FINAL = (
     FileNotFoundError,
     FileExistsError,
@@ -128,7 +129,7 @@ class FileSystem:
         else:
             self.run(lambda files: files.put_file(file, path))
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Check the file system once with a short timeout.
 
         Raises:
@@ -151,7 +152,7 @@ class FileSystem:
             options["session"] = _s3_session(os.getpid())
         options |= self._options
         if _protocol(self._url) == "gs":
-            # Over gRPC, gcsfs would ask for the kind of each bucket, in threads that do not survive a fork.
+            # Over gRPC, gcsfs would request the kind of each bucket, in threads that do not survive a fork.
             os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
         # Skip the instance cache of fsspec: every forked child closes cached instances.
         files, root = fsspec.core.url_to_fs(self._url, skip_instance_cache=True, **options)

@@ -1,4 +1,4 @@
-"""Keys under which the artifacts of datasets and results are stored."""
+"""Keys of artifacts: uploads, datasets, models, results and files of running jobs."""
 
 from core.jobs.folders import (
     candidates_folder,
@@ -42,7 +42,7 @@ def new_data_key(job_id: str, token: int) -> str:
 
 
 def data_folder(data_key: str) -> str:
-    """Return the folder of a stored dataset content."""
+    """Return the folder of a stored dataset content, which datasets of one digest share."""
     return data_key.rpartition("/")[0]
 
 
@@ -102,7 +102,7 @@ def run_key(upload_id: str) -> str:
 
 
 def model_key(model_id: str) -> str:
-    """Return the key of a model's LightGBM text."""
+    """Return the key of a model's file: LightGBM's text, or the file of a network or a sum."""
     return f"models/{model_id}/model.txt"
 
 
@@ -137,5 +137,5 @@ def trial_key(study_id: str, number: int) -> str:
 
 
 def candidate_key(job_id: str, name: str) -> str:
-    """Return the key of held-out scores or of a model of an automatic training."""
+    """Return the key of a file of a candidate, such as its held-out scores or its model."""
     return f"{candidates_folder(job_id)}/{name}"

@@ -52,8 +52,8 @@ class _Ranges(io.RawIOBase):
         return len(content)
 
     def _load(self, wanted: int) -> None:
-        reads_on = self._position == self._piece_stop
-        self._ahead = min(max(2 * self._ahead, wanted), READ_AHEAD_BYTES) if reads_on else 0
+        is_sequential = self._position == self._piece_stop
+        self._ahead = min(max(2 * self._ahead, wanted), READ_AHEAD_BYTES) if is_sequential else 0
         stop = min(self._position + max(wanted, self._ahead), self._size)
         self._piece, self._piece_stop = memoryview(self._fetch(self._position, stop)), stop
 

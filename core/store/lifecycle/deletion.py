@@ -238,7 +238,7 @@ def delete_folders(store: Store, folders: list[str], sizes: FolderSizes) -> None
     try:
         store.artifacts.delete_all(sizes.of(folders))
         with store.begin() as tx:
-            tx.trash.deleted(folders)
+            tx.trash.forget_pending(folders)
     except RankeryError:
         _LOG.warning("lifecycle.folders_left", folders=len(folders), exc_info=True)
 

@@ -65,7 +65,7 @@ class Aliases:
         return self._session.scalar(rows.execution_options(populate_existing=True))
 
     def find_locked(self, name: str, alias: str) -> ModelAlias | None:
-        """Lock an alias until the transaction ends and return it, or None."""
+        """Lock an alias until the transaction ends and return it, or None if it does not exist."""
         self._lock(name, alias)
         return self.find(name, alias)
 

@@ -61,8 +61,8 @@ class ApiKeys(Repository[ApiKey]):
             The key, and its secret, which is not stored.
 
         Raises:
-            InvalidInput: No scope or an unknown one, an expiry in the past, no or an invalid name of a
-                project, or an administrator with projects.
+            InvalidInput: The scopes are empty or unknown, the expiry is in the past, or the projects are
+                empty, invalid or given for the scope `admin`.
         """
         _check(scopes, expires_at)
         _check_projects(scopes, projects)
@@ -106,8 +106,8 @@ class ApiKeys(Repository[ApiKey]):
     def note_use(self, id: str) -> None:
         """Record the last use of a key, with a resolution of one minute."""
         now = utc_now()
-        seldom = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - LAST_USE_INTERVAL)
-        self._session.execute(update(ApiKey).where(ApiKey.id == id, seldom).values(last_used_at=now))
+        is_outdated = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at <= now - LAST_USE_INTERVAL)
+        self._session.execute(update(ApiKey).where(ApiKey.id == id, is_outdated).values(last_used_at=now))
 
     def begin_session(self, key_id: str, lifetime: timedelta) -> str:
         """Create a browser session of a key and return its token; delete expired sessions."""

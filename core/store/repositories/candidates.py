@@ -55,20 +55,20 @@ class Candidates:
             self._session.add(Candidate(job_id=job_id, number=number, **columns))
         self._session.flush()
 
-    def take(self, job_id: str, claim: Claim, wave: int) -> Candidate | None:
+    def take(self, job_id: str, claim: Claim, wave_size: int) -> Candidate | None:
         """Take the next free candidate of the first unsettled wave, or return None.
 
         Args:
             job_id: The automatic training.
             claim: Claim of the job that takes it.
-            wave: Number of candidates per wave.
+            wave_size: Number of candidates per wave.
         """
         parent = self._session.get(Job, job_id, with_for_update=True, populate_existing=True)
         if parent is None or parent.status not in ACTIVE:
             return None
         unsettled = [row for row in self.of(job_id) if row.status in UNSETTLED]
         for row in unsettled:
-            if row.number // wave == unsettled[0].number // wave and self._is_free(row):
+            if row.number // wave_size == unsettled[0].number // wave_size and self._is_free(row):
                 row.status, row.worker_job_id, row.worker_token = RUNNING, claim.job_id, claim.token
                 self._session.flush()
                 return row

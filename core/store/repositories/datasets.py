@@ -174,7 +174,7 @@ class Datasets(DataRepository[Dataset]):
         return dataset
 
     def take_over(self, id: str, digest: str) -> Dataset | None:
-        """Make a dataset ready by sharing the content of another with its digest; None if there is none.
+        """Make a dataset ready with the content of another of its digest; return None if there is none.
 
         Raises:
             NotFound: The dataset does not exist.
@@ -238,14 +238,14 @@ class Datasets(DataRepository[Dataset]):
 
 
 def shared_contents(
-    session: Session, contents: Collection[str], but: Collection[str], *, lock: bool
+    session: Session, contents: Collection[str], ignored: Collection[str], *, lock: bool
 ) -> set[str]:
     """Return the contents that datasets visible to the session refer to.
 
     Args:
         session: Session of the transaction.
         contents: Values of `data_key`.
-        but: Ids of datasets to ignore.
+        ignored: Ids of datasets to ignore.
         lock: Whether to lock the digests of the contents until the transaction ends.
     """
     if lock:
@@ -253,4 +253,4 @@ def shared_contents(
         for digest in sorted(filter(None, session.scalars(digests))):
             advisory_lock(session, _DIGEST_LOCKS, digest)
     having = select(Dataset.id, Dataset.data_key).where(Dataset.data_key.in_(contents))
-    return {row.data_key for row in session.execute(having) if row.id not in but}
+    return {row.data_key for row in session.execute(having) if row.id not in ignored}

@@ -43,7 +43,7 @@ class Ending:
     """The outcome of an attempt.
 
     Attributes:
-        log: `{"at", "status", "took_seconds", "error", "answer"}`.
+        log: Entry for `WebhookDelivery.log`: `{"at", "status", "took_seconds", "error", "answer"}`.
         delivered: Whether the receiver accepted it.
         retry_after_seconds: Delay until the next attempt, None for no further attempt.
         disabled_reason: Reason to disable the webhook, or None.
@@ -95,27 +95,27 @@ class Deliveries(Repository[Webhook]):
             event.id: event for event in self._session.scalars(select(Event).where(Event.id.in_(event_ids)))
         }
 
-    def next_due(self, but: Collection[str] = ()) -> datetime | None:
+    def next_due(self, ignored: Collection[str] = ()) -> datetime | None:
         """Return the due time of the next delivery, None where none waits.
 
         Args:
-            but: Webhooks to ignore.
+            ignored: Ids of webhooks to ignore.
         """
         rows = (
             select(WebhookDelivery.next_attempt_at)
             .join(Webhook, Webhook.id == WebhookDelivery.webhook_id)
-            .where(Webhook.enabled, *_is_next(), WebhookDelivery.webhook_id.not_in(but))
+            .where(Webhook.enabled, *_is_next(), WebhookDelivery.webhook_id.not_in(ignored))
         )
         return self._session.scalar(rows.order_by(WebhookDelivery.next_attempt_at).limit(1))
 
     def claim(
-        self, limit: int, limit_of_one: int, sending: Mapping[str, int], lease_seconds: float
+        self, limit: int, limit_per_webhook: int, sending: Mapping[str, int], lease_seconds: float
     ) -> list[ClaimedDelivery]:
         """Claim due deliveries; of each object, only that of its oldest waiting event.
 
         Args:
             limit: Maximum number of deliveries.
-            limit_of_one: Maximum number per webhook, including those in flight.
+            limit_per_webhook: Maximum number per webhook, including those in flight.
             sending: Number of deliveries in flight of this process, by webhook.
             lease_seconds: Seconds after which another process may claim them if no outcome was recorded.
         """
@@ -124,7 +124,7 @@ class Deliveries(Repository[Webhook]):
         for webhook in self._session.scalars(
             select(Webhook).where(Webhook.enabled).order_by(Webhook.id)
         ).all():
-            free = min(limit - len(claimed), limit_of_one - sending.get(webhook.id, 0))
+            free = min(limit - len(claimed), limit_per_webhook - sending.get(webhook.id, 0))
             if free > 0:
                 claimed += self._claim_of(webhook, free, now, lease_seconds)
         return claimed

@@ -29,7 +29,7 @@ _LOCK = 0x45564E54  # namespace of advisory locks: "EVNT"
 # Largest id: the largest integer of SQLite.
 MAX_ID = 2**63 - 1
 
-Facts = Callable[[], dict[str, Any]]
+MakePayload = Callable[[], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Events:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._added: list[tuple[dict[str, Any], Facts]] = []
+        self._added: list[tuple[dict[str, Any], MakePayload]] = []
 
     def add(
         self,
         kind: str,
         object_kind: str,
         object_id: str,
-        data: dict[str, Any] | Facts,
+        data: dict[str, Any] | MakePayload,
         *,
         project: str | None = None,
         key_id: str | None = None,
@@ -82,8 +82,8 @@ class Events:
         if kind not in EVENT_KINDS:
             raise ValueError(f"unknown kind of event {kind!r}")
         row = {"kind": kind, "object_kind": object_kind, "object_id": object_id}
-        facts = data if callable(data) else lambda: data
-        self._added.append(({**row, "project": project, "key_id": key_id}, facts))
+        make_payload = data if callable(data) else lambda: data
+        self._added.append(({**row, "project": project, "key_id": key_id}, make_payload))
 
     @property
     def any_added(self) -> bool:
@@ -95,7 +95,7 @@ class Events:
         if not self._added:
             return
         self._session.flush()  # take all other locks before that of the events
-        rows = [{**row, "data": facts()} for row, facts in self._added]
+        rows = [{**row, "data": make_payload()} for row, make_payload in self._added]
         self._added.clear()
         advisory_lock(self._session, _LOCK, "")
         now = utc_now()
@@ -104,11 +104,11 @@ class Events:
     def job_ended(self, job: Job) -> None:
         """Record the end of a job, and that the dataset it made is ready."""
         about = {"project": job.project, "key_id": job.key_id}
-        self.add(JOB_ENDED, "job", job.id, lambda: _job_facts(job), **about)
+        self.add(JOB_ENDED, "job", job.id, lambda: _job_payload(job), **about)
         if job.status == JobStatus.SUCCEEDED and specification_of(job.kind).makes_dataset:
             dataset = self._session.get(Dataset, (job.result or {}).get("dataset_id", ""))
             if dataset is not None:
-                self.add(DATASET_READY, "dataset", dataset.id, lambda: _dataset_facts(dataset), **about)
+                self.add(DATASET_READY, "dataset", dataset.id, lambda: _dataset_payload(dataset), **about)
 
     def study_concluded(self, study: Study) -> None:
         """Record the end of a study."""
@@ -116,7 +116,7 @@ class Events:
             STUDY_CONCLUDED,
             "study",
             study.id,
-            lambda: _study_facts(study),
+            lambda: _study_payload(study),
             project=study.project,
             key_id=study.key_id,
         )
@@ -238,7 +238,7 @@ def _id_of(cursor: str) -> int:
     return int(cursor)
 
 
-def _job_facts(job: Job) -> dict[str, Any]:
+def _job_payload(job: Job) -> dict[str, Any]:
     return {
         "kind": job.kind,
         "title": job.title,
@@ -250,13 +250,13 @@ def _job_facts(job: Job) -> dict[str, Any]:
     }
 
 
-def _dataset_facts(dataset: Dataset) -> dict[str, Any]:
+def _dataset_payload(dataset: Dataset) -> dict[str, Any]:
     statistics = dataset.statistics or {}
     counts = {name: statistics.get(name) for name in ("queries", "documents", "features")}
     return {"name": dataset.name, **counts}
 
 
-def _study_facts(study: Study) -> dict[str, Any]:
+def _study_payload(study: Study) -> dict[str, Any]:
     conclusion = study.conclusion or {}
     return {
         "name": study.name,

@@ -138,8 +138,8 @@ class Interleavings(SimpleRepository[Interleaving]):
         found = self._session.execute(old).all()
         unclicked = [row for row in found if row.credits is None]
         clicked = [row.id for row in found if row.credits is not None]
-        for of, number in sorted(Counter(row.interleaving_id for row in unclicked).items()):
-            counted = update(Interleaving).where(Interleaving.id == of)
+        for interleaving_id, number in sorted(Counter(row.interleaving_id for row in unclicked).items()):
+            counted = update(Interleaving).where(Interleaving.id == interleaving_id)
             self._session.execute(counted.values(expired_lists=Interleaving.expired_lists + number))
         self._session.execute(delete(ShownList).where(ShownList.id.in_([row.id for row in unclicked])))
         emptied: dict[str, Any] = {"content": {}, "clicks": None, "assignment": None, "expired": True}

@@ -173,7 +173,7 @@ class JobClaims(JobRows):
         """
         return self._finish(id, token, FAILED, FAILED, problem.get("detail"), problem=problem)
 
-    def cancelled(self, id: str, token: int) -> Job:
+    def end_cancelled(self, id: str, token: int) -> Job:
         """End the job after a cancellation request.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Recovery of jobs: requeue or end jobs of lost workers, and repeat wake-ups for jobs that wait long."""
+"""Recovery of jobs: requeue or end jobs of lost workers, and announce long-queued jobs to workers again."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from core.store.tables import Job
 
 LOST = "lost"
 
-# Limit of wake-ups per sweep: a worker that finishes a job claims the next queued one anyway.
+# Limit of jobs announced per sweep: a worker that finishes a job claims the next queued one anyway.
 WAKE_UPS = 64
 
 
@@ -57,8 +57,11 @@ class JobRecovery(JobRows):
         for job in sorted(lost, key=lambda job: job.id):
             worker = job.worker
             target, problem = _after_loss(job, attempts)
-            silent = (Job.token == job.token, Job.lease_expires_at.is_not_distinct_from(job.lease_expires_at))
-            moved = self._move(job.id, RUNNING, target, *silent, problem=problem)
+            unchanged = (
+                Job.token == job.token,
+                Job.lease_expires_at.is_not_distinct_from(job.lease_expires_at),
+            )
+            moved = self._move(job.id, RUNNING, target, *unchanged, problem=problem)
             if moved is None:
                 continue
             self._end_attempt(moved, LOST, f"The worker {worker} stopped answering.")
@@ -70,11 +73,11 @@ class JobRecovery(JobRows):
         return settled
 
     def to_wake(self, now: datetime, older_than_seconds: float) -> list[Job]:
-        """List the oldest queued jobs that need a wake-up, and record that they got one."""
+        """List the oldest queued jobs to announce to workers again, and record the time of the wake-up."""
         age = timedelta(seconds=older_than_seconds)
         # A wake-up in the future was sent before the clock was set back.
-        silent = or_(Job.woken_at.is_(None), Job.woken_at < now - age, Job.woken_at > now + age)
-        oldest = select(Job).where(Job.status == QUEUED, silent).order_by(Job.id).limit(WAKE_UPS)
+        needs_wake_up = or_(Job.woken_at.is_(None), Job.woken_at < now - age, Job.woken_at > now + age)
+        oldest = select(Job).where(Job.status == QUEUED, needs_wake_up).order_by(Job.id).limit(WAKE_UPS)
         # Concurrent sweeps lock different jobs without waiting. The rows are selected before the UPDATE:
         # PostgreSQL may run a subquery of an UPDATE again and exceed its limit.
         oldest = oldest.with_for_update(skip_locked=True).execution_options(populate_existing=True)

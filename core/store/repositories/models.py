@@ -70,13 +70,13 @@ class Models(Repository[Model]):
         """Add a model as the next version of its name, from 1.
 
         Args:
-            id: Id under which its text is stored.
+            id: Id under which its file is stored.
             name: Name of the model.
             job_id: The job that made it.
             feature_names: Its features in their order.
-            best_iteration: Number of its trees.
-            sha256: Checksum of its text, in hexadecimal.
-            size_bytes: Length of its text.
+            best_iteration: Number of its trees, or the epoch of its weights.
+            sha256: Checksum of its file, in hexadecimal.
+            size_bytes: Length of its file.
             known: Optional columns, such as `dataset_id` and `lineage`.
 
         Raises:
@@ -101,7 +101,7 @@ class Models(Repository[Model]):
         return {model.id: model for model in self._session.scalars(rows)}
 
     def of_text(self, sha256: str) -> list[Model]:
-        """List the models whose text has a checksum."""
+        """List the models whose file has a checksum."""
         return list(self._session.scalars(select(Model).where(Model.sha256 == sha256).order_by(Model.id)))
 
     def resolve(self, ref: str) -> Model:
@@ -225,7 +225,7 @@ class Models(Repository[Model]):
         return found
 
     def aliases_of_names(self, names: Iterable[str]) -> dict[str, dict[str, int]]:
-        """Return the versions of the aliases of several names."""
+        """Return the version of each alias, by model name and alias."""
         found: dict[str, dict[str, int]] = {name: {} for name in names}
         rows = select(ModelAlias.name, ModelAlias.alias, Model.version).join(ModelAlias.model)
         for name, alias, version in self._session.execute(

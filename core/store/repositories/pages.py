@@ -146,8 +146,8 @@ class Span:
             last = row[0]
         found: list[str] = []
         if self.cursor is None or last is not None:
-            place, there = [by, id], [literal(last, by.type), literal(self.cursor)]
-            known = self._walk(only_ids.where(by.is_not(None)), place, there, order, wanted)
+            keys, last_keys = [by, id], [literal(last, by.type), literal(self.cursor)]
+            known = self._walk(only_ids.where(by.is_not(None)), keys, last_keys, order, wanted)
             found = list(session.scalars(known))
         if len(found) < wanted:
             unknown = only_ids.where(by.is_(None))
@@ -157,10 +157,19 @@ class Span:
         return found
 
     def _walk(
-        self, rows: Select[T], place: list[Any], last: list[Any], order: Order, limit: int
+        self, rows: Select[T], keys: list[Any], last_keys: list[Any], order: Order, limit: int
     ) -> Select[T]:
+        """Return the selection of the first rows after the cursor, sorted by some keys.
+
+        Args:
+            rows: The rows.
+            keys: Sort keys.
+            last_keys: Values of the keys in the row of the cursor.
+            order: Direction of the sort.
+            limit: Maximum number of rows.
+        """
         if self.cursor is not None:
-            here, there = tuple_(*place), tuple_(*last)
-            rows = rows.where(here > there if order.ascending else here < there)
-        rows = rows.order_by(*(column.asc() if order.ascending else column.desc() for column in place))
+            here, last = tuple_(*keys), tuple_(*last_keys)
+            rows = rows.where(here > last if order.ascending else here < last)
+        rows = rows.order_by(*(column.asc() if order.ascending else column.desc() for column in keys))
         return rows.limit(limit)

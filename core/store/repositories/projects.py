@@ -150,16 +150,16 @@ class Projects:
                     row.project = project
         self._session.flush()
 
-    def move_made(self, made: Dataset | ClickLog, project: str | None) -> None:
-        """Move a dataset or click log, with the job that read it, to a project.
+    def move_data(self, data: Dataset | ClickLog, project: str | None) -> None:
+        """Move a dataset or click log, with the job that read or made it, to a project.
 
         Raises:
             InvalidInput: The caller is limited to others.
         """
-        job = None if made.job_id is None else self._session.get(Job, made.job_id)
+        job = None if data.job_id is None else self._session.get(Job, data.job_id)
         if job is not None:
             self.move_job(job, project)
-        made.project = self.of_new(project)
+        data.project = self.of_new(project)
         self._session.flush()
 
     def move_name(self, name: str, project: str | None) -> None:
@@ -191,10 +191,10 @@ class Projects:
             return self._session.get(ModelName, name, populate_existing=True)
 
     def _is_awaited(self, name: str) -> bool:
-        """Return whether an active job trains a model of the name."""
-        trains = Job.spec["model_name"].as_string() == name
+        """Return whether an active job or study makes a version of the name."""
+        makes_version = Job.spec["model_name"].as_string() == name
         kinds = (TrainJob.kind, AutoTrainJob.kind, ImportModelJob.kind)
-        jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), trains)
+        jobs = select(Job.id).where(Job.status.in_(ACTIVE), Job.kind.in_(kinds), makes_version)
         studies = select(Study.id).where(Study.model_name == name, Study.status.not_in(_ENDED_STUDIES))
         with limited_to(None):
             return bool(self._session.scalar(select(or_(jobs.exists(), studies.exists()))))
@@ -227,6 +227,7 @@ def is_project_name(name: str) -> bool:
 
 
 def _agreed(name: ModelName, given: str | None) -> str | None:
+    """Return the project of a model name; refuse another given project, or a name that is not visible."""
     allowed = projects()
     if allowed is not None and name.project not in allowed:
         raise InvalidInput.at("/model_name", f"{name.name} is not available; choose another name")

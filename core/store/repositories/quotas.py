@@ -24,12 +24,12 @@ class Quotas:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def allow_jobs(self, key_id: str | None, most: int, adding: int = 1) -> None:
+    def allow_jobs(self, key_id: str | None, default: int, adding: int = 1) -> None:
         """Check the quota of active jobs of a key.
 
         Args:
             key_id: The key, None without authentication.
-            most: Default quota of jobs.
+            default: Quota of a key without its own quota.
             adding: Number of jobs to add.
 
         Raises:
@@ -37,33 +37,33 @@ class Quotas:
         """
         advisory_lock(self._session, _LOCKS, key_id or "")
         own = self._session.scalar(select(ApiKey.max_active_jobs).where(ApiKey.id == key_id))
-        bound = most if own is None else own
+        bound = default if own is None else own
         active = select(func.count()).select_from(Job).where(Job.status.in_(ACTIVE), _of(Job.key_id, key_id))
         if self._total(active) + adding > bound:
             raise JobQuotaExceeded(bound)
 
-    def allow_bytes(self, key_id: str | None, most: int | None, adding: int) -> None:
+    def allow_bytes(self, key_id: str | None, default: int | None, adding: int) -> None:
         """Check the quota of bytes of a key, of its datasets, click logs and open uploads together.
 
         Args:
             key_id: The key, None without authentication.
-            most: Default quota of bytes; None for no quota.
+            default: Quota of a key without its own quota; None for no quota.
             adding: Number of bytes to add.
 
         Raises:
             ByteQuotaExceeded: The bytes would exceed the quota.
         """
-        bound = self._byte_bound(key_id, most)
+        bound = self._byte_bound(key_id, default)
         if bound is not None and self._taken_bytes(key_id) + adding > bound:
             raise ByteQuotaExceeded(bound)
 
-    def left_bytes(self, key_id: str | None, most: int | None) -> int | None:
+    def left_bytes(self, key_id: str | None, default: int | None) -> int | None:
         """Return the remaining bytes of a key's quota, None without a quota; see `allow_bytes`.
 
         Raises:
             ByteQuotaExceeded: No bytes remain.
         """
-        bound = self._byte_bound(key_id, most)
+        bound = self._byte_bound(key_id, default)
         if bound is None:
             return None
         left = bound - self._taken_bytes(key_id)
@@ -71,9 +71,9 @@ class Quotas:
             raise ByteQuotaExceeded(bound)
         return left
 
-    def _byte_bound(self, key_id: str | None, most: int | None) -> int | None:
+    def _byte_bound(self, key_id: str | None, default: int | None) -> int | None:
         own = self._session.scalar(select(ApiKey.max_stored_bytes).where(ApiKey.id == key_id))
-        return most if own is None else own
+        return default if own is None else own
 
     def _taken_bytes(self, key_id: str | None) -> int:
         advisory_lock(self._session, _LOCKS, key_id or "")
@@ -81,10 +81,10 @@ class Quotas:
             self._total(select(func.sum(table.size_bytes)).where(_of(table.key_id, key_id)))
             for table in (Dataset, ClickLog)
         )
-        coming = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
-        return stored + self._total(coming.where(*_open_uploads(key_id)))
+        open_bytes = select(func.sum(func.coalesce(Upload.size_bytes, Upload.received_bytes)))
+        return stored + self._total(open_bytes.where(*_open_uploads(key_id)))
 
-    def allow_upload(self, key_id: str | None, most: int) -> None:
+    def allow_upload(self, key_id: str | None, limit: int) -> None:
         """Check the quota of open uploads of a key before one is added.
 
         Raises:
@@ -92,8 +92,8 @@ class Quotas:
         """
         advisory_lock(self._session, _LOCKS, key_id or "")
         count = select(func.count()).select_from(Upload).where(*_open_uploads(key_id))
-        if self._total(count) >= most:
-            raise UploadQuotaExceeded(most)
+        if self._total(count) >= limit:
+            raise UploadQuotaExceeded(limit)
 
     def _total(self, figure: Select[Any]) -> int:
         with limited_to(None):  # rows moved to other projects count as well

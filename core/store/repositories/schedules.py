@@ -60,7 +60,7 @@ class Schedules(SimpleRepository[Schedule]):
         rows = select(Schedule.id).where(Schedule.enabled.is_(True), Schedule.next_run_at <= now)
         return list(self._session.scalars(rows.order_by(Schedule.next_run_at, Schedule.id)))
 
-    def going_on(self) -> list[str]:
+    def with_active_run(self) -> list[str]:
         """List the ids of the schedules with a run that has not ended."""
         rows = select(ScheduleRun.schedule_id).where(ScheduleRun.status.in_(ACTIVE_RUNS)).distinct()
         return sorted(self._session.scalars(rows))
@@ -137,7 +137,7 @@ class Schedules(SimpleRepository[Schedule]):
         rows = self._session.scalars(select(ScheduleRun).where(ScheduleRun.id.in_(newest)))
         return {run.schedule_id: run for run in rows}
 
-    def last_with_datasets(self, schedule_id: str) -> ScheduleRun | None:
+    def last_run_with_job(self, schedule_id: str) -> ScheduleRun | None:
         """Return the newest ended run that queued a job or study and did not fail, or None."""
         rows = select(ScheduleRun).where(
             ScheduleRun.schedule_id == schedule_id,

@@ -48,7 +48,7 @@ _COUNTED: Mapping[str, Any] = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class ActiveJobs:
+class ActiveJobCount:
     """The number of active jobs by kind, status and priority.
 
     Attributes:
@@ -67,13 +67,13 @@ class ActiveJobs:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredCount:
     """The count and size of one kind of object.
 
     Attributes:
         status: Status of datasets, empty for models.
         number: Number of objects.
-        size_bytes: Bytes of the datasets as sent, or of the texts of the models.
+        size_bytes: Bytes of the datasets as sent, or of the files of the models.
     """
 
     status: str
@@ -87,38 +87,38 @@ class Statistics:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def active_jobs(self) -> Sequence[ActiveJobs]:
+    def active_jobs(self) -> Sequence[ActiveJobCount]:
         """Count the jobs that have not ended."""
         groups = (Job.kind, Job.status, Job.priority)
         rows = select(*groups, func.count(), func.min(Job.created_at)).where(Job.status.in_(ACTIVE))
-        return [ActiveJobs(*row) for row in self._session.execute(rows.group_by(*groups))]
+        return [ActiveJobCount(*row) for row in self._session.execute(rows.group_by(*groups))]
 
     def jobs(self) -> dict[str, int]:
         """Count the jobs by status, including zeros."""
         rows = select(Job.status, func.count()).group_by(Job.status)
         return dict.fromkeys(STATUSES, 0) | dict(iter(self._session.execute(rows)))
 
-    def kept(self) -> dict[str, int]:
+    def object_counts(self) -> dict[str, int]:
         """Count datasets, models, evaluations, comparisons and rankings by table."""
         tables = (Dataset, Model, Evaluation, Comparison, Ranking)
         counts = (select(func.count()).select_from(table).scalar_subquery() for table in tables)
         row = self._session.execute(select(*counts)).one()
         return dict(zip((table.__tablename__ for table in tables), row, strict=True))
 
-    def datasets(self) -> Sequence[Stored]:
+    def datasets(self) -> Sequence[StoredCount]:
         """Count the datasets by status."""
         rows = select(Dataset.status, func.count(), func.sum(Dataset.size_bytes)).group_by(Dataset.status)
         return [
-            Stored(status, number, int(size_bytes or 0))
+            StoredCount(status, number, int(size_bytes or 0))
             for status, number, size_bytes in self._session.execute(rows)
         ]
 
-    def models(self) -> Stored:
+    def models(self) -> StoredCount:
         """Count the models."""
         number, size_bytes = self._session.execute(
             select(func.count(), func.sum(Model.size_bytes)).select_from(Model)
         ).one()
-        return Stored("", number, int(size_bytes or 0))
+        return StoredCount("", number, int(size_bytes or 0))
 
     def by_kind(self) -> dict[str, int]:
         """Count the objects outside the trash by the kinds of `core.store.lifecycle.storage`."""

@@ -97,13 +97,13 @@ class StudyProgress:
     def _record_outcome(self, job: Job) -> None:
         """Record the end of a job in its study."""
         if job.kind == TrialJob.kind:
-            self._record_outcome_trial(job)
+            self._record_trial(job)
         elif job.kind == ConcludeJob.kind:
-            self._record_outcome_conclusion(job)
+            self._record_conclusion(job)
         elif job.kind == "train":
-            self._record_outcome_refit(job)
+            self._record_refit(job)
 
-    def _record_outcome_trial(self, job: Job) -> None:
+    def _record_trial(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])
         if study is None:
             return
@@ -114,12 +114,12 @@ class StudyProgress:
             self._session.flush()
         self.advance(study)
 
-    def _record_outcome_conclusion(self, job: Job) -> None:
+    def _record_conclusion(self, job: Job) -> None:
         study = self._locked(job.spec["study_id"])
         if study is not None and study.status == CONCLUDING:
             self._fail(study, "The conclusion failed", job)
 
-    def _record_outcome_refit(self, job: Job) -> None:
+    def _record_refit(self, job: Job) -> None:
         refitted = or_(Study.default_job_id == job.id, Study.winner_job_id == job.id)
         study_id = self._session.scalar(select(Study.id).where(refitted))
         if study_id is None:
@@ -162,7 +162,7 @@ class StudyProgress:
         spec = StudySpec(study.spec)
         study.status = CONCLUDING
 
-        def queued(number: int) -> str:
+        def queue_refit(number: int) -> str:
             trial = trial_of(self._session, study.id, number)
             training = spec.refit(trial.training or {}, trial.best_iteration or 1, number)
             return self._jobs.add(
@@ -174,8 +174,8 @@ class StudyProgress:
                 labels=Labels(tags=training.get("tags"), project=study.project),
             ).id
 
-        study.default_job_id = queued(0)
-        study.winner_job_id = queued(study.best_number) if study.best_number else None
+        study.default_job_id = queue_refit(0)
+        study.winner_job_id = queue_refit(study.best_number) if study.best_number else None
         self._session.flush()
 
     def _enqueue(self, job: StudyJob, study: Study) -> Job:

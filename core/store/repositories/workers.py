@@ -47,7 +47,7 @@ class Workers:
         """Delete the row of a worker that shuts down."""
         self._session.execute(delete(Worker).where(Worker.name == name))
 
-    def present(self) -> list[Worker]:
+    def live(self) -> list[Worker]:
         """List live workers, oldest first."""
         now = utc_now()
         rows = select(Worker).where(Worker.expires_at >= now).order_by(Worker.started_at, Worker.name)

@@ -210,11 +210,11 @@ def _hub(rest: str, pointer: str, *, is_prefix: bool) -> Address:
     """Parse `hf://datasets/ORG/NAME@REVISION/path`, or `hf:ORG/NAME@REVISION/path`."""
     text = rest[2:] if rest.startswith("//") else f"{_HUB_TYPE}/{rest}"
     revision: str | None = None
-    repository, at, behind = text.partition("@")
+    repository, at, tail = text.partition("@")
     if at:
-        special = _SPECIAL_REVISION.match(behind)
-        revision = special[1] if special else behind.partition("/")[0].replace("%2F", "/").replace("%2f", "/")
-        path = behind[len(special[1]) if special else len(behind.partition("/")[0]) :]
+        special = _SPECIAL_REVISION.match(tail)
+        revision = special[1] if special else tail.partition("/")[0].replace("%2F", "/").replace("%2f", "/")
+        path = tail[len(special[1]) if special else len(tail.partition("/")[0]) :]
         text = repository + path
         if not _REVISION.fullmatch(revision) or ".." in revision or "//" in revision:
             raise InvalidInput.at(pointer, "must have a branch, tag or commit after @")

@@ -39,7 +39,7 @@ class Credentials:
         return any(address.is_below(prefix) for prefix in self.prefixes)
 
 
-NONE = Credentials()
+NO_CREDENTIALS = Credentials()
 
 
 class CredentialFile:

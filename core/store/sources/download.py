@@ -101,7 +101,7 @@ def download(file: RemoteFile, target: PartialFile, limits: DownloadLimits, on_b
     return _Download(file, target, limits, on_bytes).run()
 
 
-def _is_other(version: FileVersion, known: FileVersion) -> bool:
+def _differs(version: FileVersion, known: FileVersion) -> bool:
     return any(
         None not in (now, before) and now != before
         for now, before in ((version.etag, known.etag), (version.size_bytes, known.size_bytes))
@@ -118,7 +118,7 @@ class _Download:
         self._limits = limits
         self._on_bytes = on_bytes
         self._version = self._kept_version()
-        self._moved_at = time.monotonic()
+        self._progressed_at = time.monotonic()
 
     def run(self) -> Downloaded:
         pause = _FIRST_PAUSE_SECONDS
@@ -129,7 +129,7 @@ class _Download:
             except DownloadInterrupted as error:
                 if self._target.size_bytes > before:
                     pause = _FIRST_PAUSE_SECONDS
-                if time.monotonic() + pause > self._moved_at + self._limits.patience_seconds:
+                if time.monotonic() + pause > self._progressed_at + self._limits.patience_seconds:
                     raise StoreUnavailable(
                         f"the download of {self._name} was interrupted: {error}"
                     ) from error
@@ -151,11 +151,11 @@ class _Download:
     def _checked(self, stream: ByteStream, kept: int) -> FileVersion:
         """Check the size that the server declares, and record the version for a resumed download."""
         if stream.start not in (0, kept):
-            raise AssertionError("a stream begins where it was asked to, or at the start")
+            raise AssertionError("a stream begins at the requested position, or at the start")
         if stream.version.size_bytes is not None:
             self._limits.check_size(stream.version.size_bytes, self._name)
             self._require_room(stream.version.size_bytes - stream.start)
-        if stream.start and self._version is not None and _is_other(stream.version, self._version):
+        if stream.start and self._version is not None and _differs(stream.version, self._version):
             self._version = None  # the server ignores the condition
             raise DownloadInterrupted(f"{self._name} changed while it was read")
         if stream.start == 0:
@@ -165,16 +165,16 @@ class _Download:
         return stream.version
 
     def _copy(self, stream: ByteStream, output: BinaryIO) -> None:
-        done, total, looked_at = stream.start, stream.version.size_bytes, stream.start
+        done, total, checked_at = stream.start, stream.version.size_bytes, stream.start
         for block in stream.blocks:
             done += len(block)
             self._limits.check_size(done, self._name)
             self._limits.check_time(self._name)
-            if done - looked_at > _SPACE_CHECK_BYTES:
+            if done - checked_at > _SPACE_CHECK_BYTES:
                 self._require_room(0)
-                looked_at = done
+                checked_at = done
             self._write(output, block)
-            self._moved_at = time.monotonic()
+            self._progressed_at = time.monotonic()
             self._on_bytes(done, total)
         if total is not None and done != total:
             raise DownloadInterrupted(f"the connection was closed after {done:,} of {total:,} bytes")

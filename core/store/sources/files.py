@@ -12,7 +12,7 @@ from core.outbound.clients import open_client
 from core.outbound.guard import SsrfGuard
 from core.store.sources.addresses import IR_DATASETS, Address, AllowedAddresses
 from core.store.sources.bucket_file import Bucket
-from core.store.sources.credentials import NONE, CredentialFile
+from core.store.sources.credentials import NO_CREDENTIALS, CredentialFile
 from core.store.sources.ir_datasets_file import IrDatasetFile
 from core.store.sources.remote_file import RemoteFile
 from core.store.sources.web_file import WebFile
@@ -70,7 +70,9 @@ class RemoteFiles:
         self, address: Address, pattern: str | None, credentials_name: str | None
     ) -> Iterator[RemoteFile]:
         self._allowed.check(address)
-        credentials = NONE if credentials_name is None else self._credentials.find(credentials_name, address)
+        credentials = (
+            NO_CREDENTIALS if credentials_name is None else self._credentials.find(credentials_name, address)
+        )
         if address.scheme == IR_DATASETS:
             yield IrDatasetFile(address)
         elif address.is_web:

@@ -12,7 +12,7 @@ from core.errors import DatasetError, ExtraMissing
 from core.store.sources.addresses import EXTRAS, IR_DATASETS, Address
 from core.store.sources.remote_file import ByteStream, DownloadInterrupted, FileVersion
 
-_LINES_PER_BLOCK = 4_096  # lines of a block
+_LINES_PER_BLOCK = 4_096
 Judgments = dict[str, dict[str, float]]
 
 

@@ -1,7 +1,7 @@
 """Tables: one class per table, grouped by subject."""
 
 from core.store.tables.access import ApiKey, AuditEntry, BrowserSession, IdempotencyRecord
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Named, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, InProjectOfName, Trashable
 from core.store.tables.bookkeeping import ArtifactDigest, PendingDeletion, Tally
 from core.store.tables.candidates import Candidate
 from core.store.tables.click_logs import ClickLog
@@ -42,17 +42,17 @@ __all__ = [
     "ExperimentTraining",
     "HashKey",
     "IdempotencyRecord",
+    "InProject",
+    "InProjectOfName",
     "Inspection",
     "Interleaving",
     "Job",
     "JobAttempt",
     "JobDataset",
     "JobIteration",
-    "Labelled",
     "Model",
     "ModelAlias",
     "ModelName",
-    "Named",
     "PendingDeletion",
     "Ranking",
     "Schedule",

@@ -48,7 +48,7 @@ class Trashable:
     deleted_by: Mapped[str | None] = mapped_column(ID)
 
 
-class Labelled:
+class InProject:
     """A row that belongs to a project.
 
     Attributes:
@@ -58,7 +58,7 @@ class Labelled:
     project: Mapped[str | None] = mapped_column(PROJECT, index=True)
 
 
-class Named:
+class InProjectOfName:
     """A row about a name of models, which belongs to the project of the name.
 
     Attributes:

@@ -22,9 +22,9 @@ class Candidate(Base):
         worker_token: Claim of that job.
         value: Mean of the metric over the held-out queries, or None.
         interval: `[lower, upper]` of the value, or None.
-        folds: Folds held out.
-        planned_folds: Folds to hold out, 0 until the running time of the first candidate is known.
-        iterations: Best iterations over all folds, or None.
+        folds: Number of folds held out so far.
+        planned_folds: Number of folds to hold out, 0 until the running time of the first candidate is known.
+        iterations: Best number of iterations over all folds, or None.
         seconds: Running time.
         weight: Weight of its scaled scores in the model, 0 unless it is a member.
         size_bytes: Size of the member, or None.

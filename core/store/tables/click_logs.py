@@ -7,10 +7,10 @@ from sqlalchemy import BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, Trashable
 
 
-class ClickLog(Labelled, Trashable, Base):
+class ClickLog(InProject, Trashable, Base):
     """A click log: `pending` until it was read, then `ready` or `invalid`.
 
     Attributes:

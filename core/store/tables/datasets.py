@@ -7,10 +7,10 @@ from sqlalchemy import BigInteger, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, Trashable
 
 
-class Dataset(Labelled, Trashable, Base):
+class Dataset(InProject, Trashable, Base):
     """A judged dataset: `pending` until ingested, then `ready` or `invalid`.
 
     Attributes:

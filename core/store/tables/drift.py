@@ -7,7 +7,7 @@ from sqlalchemy import BigInteger, Double, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base, Labelled
+from core.store.tables.base import ID, NAME, WORD, Base, InProject
 
 
 class ScoreSamples(Base):
@@ -32,7 +32,7 @@ class ScoreSamples(Base):
     last_at: Mapped[datetime]
 
 
-class DriftReport(Labelled, Base):
+class DriftReport(InProject, Base):
     """The report of a drift job; it is kept when the objects with its ids are deleted.
 
     Attributes:

@@ -7,14 +7,14 @@ from sqlalchemy import BigInteger, Boolean, ForeignKey, Index, Integer, String, 
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, PROJECT, WORD, Base, Labelled
+from core.store.tables.base import ID, NAME, PROJECT, WORD, Base, InProject
 
 EVENT_KIND = String(32)
 # SQLite generates ids only for the exact type INTEGER.
 SEQUENCE = BigInteger().with_variant(Integer, "sqlite")
 
 
-class Event(Labelled, Base):
+class Event(InProject, Base):
     """An event, recorded by the transaction that caused it.
 
     Attributes:
@@ -23,7 +23,7 @@ class Event(Labelled, Base):
         object_kind: Kind of its object: `job`, `study`, `alias`, `dataset`, `worker`, …
         object_id: Id of its object, `name@alias` of an alias, or the name of a worker.
         key_id: The API key that caused it, or None.
-        data: Payload, by the kind.
+        data: Payload, whose fields depend on the kind.
     """
 
     __tablename__ = "events"

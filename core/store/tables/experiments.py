@@ -7,10 +7,10 @@ from sqlalchemy import ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, Trashable
 
 
-class Experiment(Labelled, Trashable, Base):
+class Experiment(InProject, Trashable, Base):
     """A reproduction of tables of a paper.
 
     Attributes:

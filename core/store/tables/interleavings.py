@@ -7,10 +7,10 @@ from sqlalchemy import JSON, ForeignKey, Index, UniqueConstraint, false
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base, Labelled
+from core.store.tables.base import ID, NAME, WORD, Base, InProject
 
 
-class Interleaving(Labelled, Base):
+class Interleaving(InProject, Base):
     """An experiment that interleaves the rankings of two or more rankers.
 
     Attributes:

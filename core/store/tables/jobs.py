@@ -7,10 +7,10 @@ from sqlalchemy import BigInteger, Double, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base, Labelled, Trashable
+from core.store.tables.base import ID, NAME, WORD, Base, InProject, Trashable
 
 
-class Job(Labelled, Trashable, Base):
+class Job(InProject, Trashable, Base):
     """A job that a worker runs.
 
     Attributes:
@@ -25,13 +25,13 @@ class Job(Labelled, Trashable, Base):
         priority: Jobs of a higher priority are claimed first.
         key_id: The API key that submitted it, None without authentication.
         checkpoint: The checkpoint that a training resumes from, `{"key", "iteration"}`, or None.
-        title: Its label, or None for the default title.
+        title: Name given by the submitter, or the default title; None where the kind has none.
         main_metric: The latest value of its main metric, or None.
         took_seconds: Time from its first start to its end, None until then.
-        attempt: Number of claims that count.
+        attempt: Number of attempts; those handed back by a worker that shut down do not count.
         token: Fencing token, incremented by each claim.
         lease_expires_at: End of its lease by the wall clock; changed by each heartbeat, see `LeaseWatch`.
-        woken_at: Time of the sweeper's last wake-up for it.
+        woken_at: Time when the sweeper last announced the queued job to workers again, or None.
         notes: Notes of its owners, or None.
         tags: Tags by name, or None.
         trace_context: Trace headers of the request that submitted it, or None.
@@ -85,7 +85,7 @@ class JobAttempt(Base):
 
     Attributes:
         token: The fencing token of the claim.
-        attempt: Its number among the attempts that count.
+        attempt: Its number, without attempts that were handed back by a worker that shut down.
         ending: `succeeded`, `refused`, `failed`, `cancelled`, `lost`, `handed_back`, or None while it runs.
         detail: Reason of the outcome, or None.
         resumed_from: Iteration of the checkpoint that it resumed from, or None.
@@ -107,7 +107,7 @@ class JobAttempt(Base):
 
 
 class JobIteration(Base):
-    """The metrics of one boosting iteration: a point of the learning curves.
+    """The metrics of one iteration, a tree or an epoch: a point of the learning curves.
 
     Attributes:
         values: By data and metric.

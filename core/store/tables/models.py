@@ -7,11 +7,11 @@ from sqlalchemy import BigInteger, ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Labelled, Named, Trashable
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProject, InProjectOfName, Trashable
 from core.types import Precision
 
 
-class Model(Labelled, Trashable, Base):
+class Model(InProject, Trashable, Base):
     """A ranking model, trained here or imported.
 
     Attributes:
@@ -78,7 +78,7 @@ class Model(Labelled, Trashable, Base):
         return "float64" if self.source == "imported" and self.kind == "trees" else "float32"
 
 
-class ModelName(Labelled, Base):
+class ModelName(InProject, Base):
     """A name of models, whose versions belong to its project; numbers of deleted versions are not reused.
 
     The row exists from the submission of the first training of the name, before the first version.
@@ -93,7 +93,7 @@ class ModelName(Labelled, Base):
     last_version: Mapped[int]
 
 
-class ModelAlias(Named, Base):
+class ModelAlias(InProjectOfName, Base):
     """A movable name for one version of a model: `web@champion`.
 
     Attributes:
@@ -115,7 +115,7 @@ class ModelAlias(Named, Base):
         return f"{self.name}@{self.alias}"
 
 
-class AliasMove(Named, Base):
+class AliasMove(InProjectOfName, Base):
     """An entry in the history of an alias, kept after its removal.
 
     Attributes:
@@ -144,7 +144,7 @@ class AliasMove(Named, Base):
     at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class AliasGate(Named, Base):
+class AliasGate(InProjectOfName, Base):
     """The promotion gate of an alias, which may exist without the alias.
 
     Attributes:

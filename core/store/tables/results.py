@@ -7,10 +7,10 @@ from sqlalchemy import BigInteger, ForeignKey, Index, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base, Labelled, Trashable
+from core.store.tables.base import ID, NAME, WORD, Base, InProject, Trashable
 
 
-class Evaluation(Labelled, Trashable, Base):
+class Evaluation(InProject, Trashable, Base):
     """An evaluation of a system on a dataset: one summary for each metric; values by query are an artifact.
 
     Attributes:
@@ -20,7 +20,7 @@ class Evaluation(Labelled, Trashable, Base):
         summaries: Summaries by metric, see `core.evaluation.Evaluation.to_json`.
         contract: The metric conventions; None for an evaluation of an earlier release.
         baselines: Summaries of rankings that need no training.
-        slices: Summaries of groups of queries.
+        slices: Summaries by segment, a group of queries.
         diagnostics: Diagnostics of a loss at these scores, or None.
         findings: Findings of the model on this dataset, see `core.doctor`; None without findings.
     """
@@ -43,7 +43,7 @@ class Evaluation(Labelled, Trashable, Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class Ranking(Labelled, Trashable, Base):
+class Ranking(InProject, Trashable, Base):
     """A ranking of a dataset's documents by a system; the order is an artifact.
 
     Attributes:
@@ -66,13 +66,13 @@ class Ranking(Labelled, Trashable, Base):
     created_at: Mapped[datetime] = mapped_column(default=utc_now)
 
 
-class Comparison(Labelled, Trashable, Base):
+class Comparison(InProject, Trashable, Base):
     """A comparison of several systems on the same queries; values by query are an artifact.
 
     Attributes:
         sentence: The result as a sentence.
-        systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each; its
-            ranking is always stored.
+        systems: `{"name", "model_id", "ranking_id", "metrics", "findings"}` of each system, whose ranking
+            is always stored.
         metrics: Spellings of the metrics; the first one decides.
         contract: The metric conventions.
         pairs: See `core.evaluation.Pair.to_json`.
@@ -109,13 +109,13 @@ class ComparedSystem(Base):
     system_id: Mapped[str] = mapped_column(ID, primary_key=True, index=True)
 
 
-class Inspection(Labelled, Trashable, Base):
+class Inspection(InProject, Trashable, Base):
     """Feature importance and partial dependence of a model on a dataset.
 
     Attributes:
         metric: Spelling of the metric.
         contract: The conventions of the metric.
-        baseline: Its summary without permutation, see `core.evaluation.Evaluation.to_json`.
+        baseline: Summary of the metric without permutation, see `core.evaluation.Evaluation.to_json`.
         repeats: Number of permutations of each feature.
         within: Scope of the permutations, `query` or `dataset`.
         importance: See `core.inspection.PermutationImportance`, the most important feature first.

@@ -7,10 +7,10 @@ from sqlalchemy import ForeignKey, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base, Labelled
+from core.store.tables.base import ID, NAME, WORD, Base, InProject
 
 
-class Schedule(Labelled, Base):
+class Schedule(InProject, Base):
     """A job that is queued periodically.
 
     Attributes:

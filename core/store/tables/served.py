@@ -7,10 +7,10 @@ from sqlalchemy import Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, SHA256, WORD, Base, Named
+from core.store.tables.base import ID, NAME, SHA256, WORD, Base, InProjectOfName
 
 
-class ServedRanking(Named, Base):
+class ServedRanking(InProjectOfName, Base):
     """A stored ranking that a model served; it is kept when the model is deleted.
 
     Attributes:

@@ -7,10 +7,10 @@ from sqlalchemy import JSON, Double, ForeignKey, Index
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.store.clock import utc_now
-from core.store.tables.base import ID, NAME, WORD, Base, Labelled, Trashable
+from core.store.tables.base import ID, NAME, WORD, Base, InProject, Trashable
 
 
-class Study(Labelled, Trashable, Base):
+class Study(InProject, Trashable, Base):
     """A hyperparameter study: many trainings of one specification.
 
     Attributes:

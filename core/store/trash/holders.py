@@ -44,8 +44,8 @@ class ActiveJobs:
     def __init__(self) -> None:
         self._named: dict[str, frozenset[str]] = {}
 
-    def users(self, session: Session, names: Iterable[str]) -> Iterator[tuple[str, Holder]]:
-        """Yield the given ids and references that active jobs use, each with such a job."""
+    def holders(self, session: Session, names: Iterable[str]) -> Iterator[tuple[str, Holder]]:
+        """Yield the given ids and references that active jobs use, each with such a job as its holder."""
         wanted = frozenset(names)
         labels = {
             object_id: (title or kind, status)
@@ -125,6 +125,7 @@ def without_foreign_names(session: Session, holders: Mapping[str, list[Holder]])
 
 
 def _of_themselves(nodes: Iterable[Node]) -> Iterator[tuple[str, Holder]]:
+    """Yield the objects whose own status prevents their deletion, such as running jobs."""
     for node in nodes:
         if node.status in node.kind.active:
             reason = f"is {node.status}; cancel it first, or wait until it has ended"
@@ -146,10 +147,10 @@ def _of_systems(
             yield system_id, Holder(COMPARISON, comparison_id, label, f"includes {systems[system_id].name}")
     named = {object_id: object_id for object_id in systems}
     named |= {node.name: object_id for object_id, node in systems.items() if node.kind.name == MODEL}
-    for name, holder in active.users(session, named):
+    for name, holder in active.holders(session, named):
         yield named[name], holder
-    for schedule_id, title, asked in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
-        for name in named.keys() & set(named_systems(asked)):
+    for schedule_id, title, requested in session.execute(select(Schedule.id, Schedule.name, Schedule.job)):
+        for name in named.keys() & set(named_systems(requested)):
             yield named[name], Holder("schedule", schedule_id, title, "uses it in every run")
 
 

@@ -53,8 +53,8 @@ class Kind:
         name: Singular, `model`.
         plural: Plural, `models`, as in paths.
         prefix: Prefix of its ids.
-        table: Its table, which is `Trashable` and `Labelled`.
-        label: Label of one object.
+        table: Its table, which is `Trashable` and `InProject`.
+        label: Column or expression of the display name of an object.
         needs: Columns with the id of a required object, by the kind of that object.
         artifacts: Functions that return the keys of the artifacts of an id.
         folder: Returns the folder of its artifacts; None where it has none.

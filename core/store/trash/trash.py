@@ -63,12 +63,12 @@ class Refused:
     Attributes:
         node: The object.
         holders: Objects that prevent its deletion.
-        has_results: Whether all of the holders are results of the object.
+        only_results: Whether all of the holders are results of the object.
     """
 
     node: Node
     holders: tuple[Holder, ...]
-    has_results: bool
+    only_results: bool
 
 
 @dataclass
@@ -151,13 +151,13 @@ class Trash(ExpiredObjects):
             gone: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
         """
-        plan, mine = Plan(), projects()
+        plan, own_projects = Plan(), projects()
         graph = DependencyGraph(self._session, lock=lock)
         roots = graph.roots(kind, [object_id for object_id in object_ids if object_id not in gone])
         with limited_to(None):  # objects that other projects require are kept, too
             graph.expand(roots.values())
             holders = holders_of(self._session, graph, graph.nodes.values(), active)
-        if mine is not None:
+        if own_projects is not None:
             holders = without_foreign_names(self._session, holders)
         for object_id in dict.fromkeys(object_ids):
             if object_id in plan.nodes or object_id in gone:
@@ -177,10 +177,12 @@ class Trash(ExpiredObjects):
                 if holder.id not in excluded or holder.id == each
             ]
             results = [] if with_results else [_result(node, roots[object_id]) for node in left.values()][1:]
-            others = [foreign(node.kind.name, node.id) for node in left.values() if _is_foreign(node, mine)]
+            others = [
+                foreign(node.kind.name, node.id) for node in left.values() if _is_foreign(node, own_projects)
+            ]
             if held or results or others:
                 needing = tuple(dict.fromkeys([*held, *others, *results]))
-                plan.refused.append(Refused(roots[object_id], needing, has_results=not held and not others))
+                plan.refused.append(Refused(roots[object_id], needing, only_results=not held and not others))
             else:
                 plan.roots.append(roots[object_id])
                 plan.nodes |= left
@@ -215,8 +217,8 @@ class Trash(ExpiredObjects):
         wanted = list(dict.fromkeys(object_ids))
         with with_trash(self._session):
             roots: dict[str, Node] = {}
-            for name, mine in by_kind(wanted, "/ids").items():
-                roots |= graph.roots(KINDS[name], mine)
+            for name, ids_of_kind in by_kind(wanted, "/ids").items():
+                roots |= graph.roots(KINDS[name], ids_of_kind)
             with limited_to(None):
                 graph.expand(roots.values())
         for object_id in wanted:
@@ -278,7 +280,7 @@ class Trash(ExpiredObjects):
         rows = select(PendingDeletion.folder).order_by(PendingDeletion.at, PendingDeletion.folder)
         return list(self._session.scalars(rows.limit(limit)))
 
-    def deleted(self, folders: Collection[str]) -> None:
+    def forget_pending(self, folders: Collection[str]) -> None:
         """Delete the pending deletions of folders that have been deleted."""
         gone = delete(PendingDeletion).where(PendingDeletion.folder.in_(list(folders)))
         self._session.execute(gone, execution_options=_NO_SYNCHRONIZATION)
@@ -296,8 +298,8 @@ class Trash(ExpiredObjects):
         graph = DependencyGraph(self._session, lock=True)
         with with_trash(self._session):
             roots: dict[str, Node] = {}
-            for name, mine in by_kind(wanted, "/ids").items():
-                roots |= graph.roots(KINDS[name], mine)
+            for name, ids_of_kind in by_kind(wanted, "/ids").items():
+                roots |= graph.roots(KINDS[name], ids_of_kind)
             graph.expand(roots.values())
             for object_id in wanted:
                 root = roots.get(object_id)
@@ -330,7 +332,7 @@ class Trash(ExpiredObjects):
         items = found[:limit]
         return Page(items, items[-1].node.id if len(found) > limit else None)
 
-    def expired(self, before: datetime, limit: int, but: Collection[str] = ()) -> list[str]:
+    def expired(self, before: datetime, limit: int, ignored: Collection[str] = ()) -> list[str]:
         """List ids of objects that were moved to the trash before a moment, all of one kind.
 
         Jobs come first, then objects of models, so that objects deleted together are purged together.
@@ -338,14 +340,14 @@ class Trash(ExpiredObjects):
         Args:
             before: The moment.
             limit: Maximum number of ids.
-            but: Ids to ignore.
+            ignored: Ids to ignore.
         """
         with with_trash(self._session):
             if not self._session.scalar(_HAS_EXPIRED, {"before": before}):
                 return []
             for kind in OWNERS_FIRST:
                 deleted_at = kind.table.deleted_at
-                old = select(kind.table.id).where(deleted_at < before, kind.table.id.not_in(but))
+                old = select(kind.table.id).where(deleted_at < before, kind.table.id.not_in(ignored))
                 found = list(self._session.scalars(old.order_by(deleted_at).limit(limit)))
                 if found:
                     return found
@@ -407,7 +409,7 @@ class Trash(ExpiredObjects):
             raise InvalidInput.at("/cursor", "refers to a deleted object; start again at the first page")
         return at, cursor
 
-    def _add_needed(self, graph: DependencyGraph, plan: Plan, mine: tuple[str, ...] | None) -> None:
+    def _add_needed(self, graph: DependencyGraph, plan: Plan, own_projects: tuple[str, ...] | None) -> None:
         """Add objects that restored ones require: the job of a model, the systems of a comparison.
 
         Raises:
@@ -433,7 +435,7 @@ class Trash(ExpiredObjects):
                 node for node in required if node.deleted_at is not None and node.id not in plan.nodes
             ]
             for node in frontier:
-                if _is_foreign(node, mine):
+                if _is_foreign(node, own_projects):
                     needs = f"the {node.kind.name} {node.id}, which is in the trash of another project"
                     raise InvalidInput.at(
                         "/ids", f"need {needs}; restore it first with a key of that project"
@@ -456,5 +458,5 @@ def _result(node: Node, root: Node) -> Holder:
     )
 
 
-def _is_foreign(node: Node, mine: tuple[str, ...] | None) -> bool:
-    return mine is not None and node.project not in mine
+def _is_foreign(node: Node, own_projects: tuple[str, ...] | None) -> bool:
+    return own_projects is not None and node.project not in own_projects

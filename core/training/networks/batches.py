@@ -16,7 +16,7 @@ from core.types import Float32Array, Int64Array
 
 # Purposes of random choices; those of trees are the numbers below 100, see `core.training.sampling`.
 _QUERIES, _ORDER = 100, 101
-_ROWS = 8  # batches are padded to a multiple of this, so that JAX compiles few shapes
+_ROW_MULTIPLE = 8  # batches are padded to a multiple of this, so that JAX compiles few shapes
 _BLOCK_CELLS = 2**22  # features scaled in one block, 32 MiB in float64
 OnBlock = Callable[[], None]
 
@@ -50,9 +50,9 @@ class Batches:
     """The training queries in batches: the same batches in each epoch, in a new random order.
 
     Attributes:
-        batches: All of them.
-        inputs: float32 (n_documents, n_inputs), the inputs, batch after batch.
-        documents: int64 (n_documents,) row of the dataset of each input.
+        batches: All batches.
+        inputs: float32 (n_documents, n_inputs) inputs of the documents, batch after batch.
+        documents: int64 (n_documents,) row of the dataset for each row of `inputs`.
         seed: Seed of the training.
     """
 
@@ -67,7 +67,7 @@ class Batches:
         dataset: RankingDataset,
         binding: LossBinding,
         transform: InputTransform,
-        most_documents: int,
+        max_documents: int,
         seed: int,
         on_block: OnBlock = _ignored,
     ) -> "Batches":
@@ -77,7 +77,7 @@ class Batches:
             dataset: The training data.
             binding: Binds the loss to each batch.
             transform: Transformation of the features.
-            most_documents: Documents of a batch at most, where no query alone has more.
+            max_documents: Maximum number of documents in a batch; a batch of a single query may have more.
             seed: Seed of the training.
             on_block: Called between blocks of documents; whatever it raises ends the training.
         """
@@ -86,7 +86,7 @@ class Batches:
             uniform_numbers(np.uint64(derived_seed(seed, _QUERIES, 0)), len(lengths)), kind="stable"
         )
         batches, documents, first = [], [], 0
-        for queries in _grouped(drawn, lengths, most_documents):
+        for queries in _grouped(drawn, lengths, max_documents):
             rows = np.concatenate(
                 [np.arange(*dataset.query_boundaries[query : query + 2]) for query in queries]
             )
@@ -108,13 +108,13 @@ class Batches:
         """Return the number of rows that a batch is padded to, the same for all usual batches."""
         if batch.n_documents <= self._usual_size:
             return self._usual_size
-        return max(_ROWS, 1 << (batch.n_documents - 1).bit_length())
+        return max(_ROW_MULTIPLE, 1 << (batch.n_documents - 1).bit_length())
 
     @cached_property
     def _usual_size(self) -> int:
         """Padded rows of a batch of several queries; a larger query is padded to a power of two."""
         largest = max((batch.n_documents for batch in self.batches if batch.n_queries > 1), default=0)
-        return _round_up(largest, _ROWS)
+        return _round_up(largest, _ROW_MULTIPLE)
 
 
 def inputs_of(
@@ -145,14 +145,14 @@ def inputs_of(
     return inputs
 
 
-def _grouped(drawn: Int64Array, lengths: Int64Array, most_documents: int) -> Iterator[Int64Array]:
-    """Split drawn queries into groups of similar size; only a single query may exceed `most_documents`."""
+def _grouped(drawn: Int64Array, lengths: Int64Array, max_documents: int) -> Iterator[Int64Array]:
+    """Split drawn queries into groups of similar size; only a single query may exceed `max_documents`."""
     total = int(lengths.sum())
-    target = total / max(1, -(-total // most_documents))
+    target = total / max(1, -(-total // max_documents))
     first = size = 0
     for place, query in enumerate(drawn):
         length = int(lengths[query])
-        if size and (size + length > most_documents or size >= target):
+        if size and (size + length > max_documents or size >= target):
             yield drawn[first:place]
             first, size = place, 0
         size += length

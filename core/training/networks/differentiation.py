@@ -87,6 +87,7 @@ class Differentiation:
         self._score = jax.jit(partial(scores_of, activation=activation))
 
         def pull_back(parameters: Parameters, inputs: Any, key: Any) -> Any:
+            """Return the scores, and the vector-Jacobian product: the gradient of the weights for scores."""
             return jax.vjp(lambda weights: scores_of(weights, inputs, activation, dropout, key), parameters)
 
         self._pull_back = jax.jit(pull_back)
@@ -120,7 +121,7 @@ class Differentiation:
 
     def score(self, inputs: FloatArray, size: int) -> Float64Array:
         """Return the scores, float64 (n_documents,), of inputs that are padded to `size` rows."""
-        scores = self._score(self._parameters, _filled(inputs, size))
+        scores = self._score(self._parameters, _padded(inputs, size))
         return np.asarray(scores, np.float64)[: len(inputs)]
 
     def step(
@@ -141,32 +142,32 @@ class Differentiation:
             number: Number of the step, which determines the dropped units.
         """
         key = None if self._key is None else jax.random.fold_in(self._key, number)
-        found, pulled = self._pull_back(self._parameters, _filled(inputs, size), key)
-        gradient = np.zeros(size, found.dtype)
-        value, gradient[: len(inputs)] = loss(np.asarray(found, np.float64)[: len(inputs)])
+        scores, vjp = self._pull_back(self._parameters, _padded(inputs, size), key)
+        gradient = np.zeros(size, scores.dtype)
+        value, gradient[: len(inputs)] = loss(np.asarray(scores, np.float64)[: len(inputs)])
         self._parameters, self._optimizer_state = self._step(
-            self._parameters, self._optimizer_state, pulled, gradient, learning_rate
+            self._parameters, self._optimizer_state, vjp, gradient, learning_rate
         )
         return value
 
     def _stepped(
-        self, parameters: Parameters, state: Any, pulled: Any, gradient: Any, learning_rate: Any
+        self, parameters: Parameters, state: Any, vjp: Any, gradient: Any, learning_rate: Any
     ) -> Any:
-        (of_weights,) = pulled(gradient)
+        (weight_gradient,) = vjp(gradient)
         if self._factors is not None:
-            of_weights = jax.tree.map(jnp.multiply, of_weights, self._factors)
-        updates, state = self._optimizer.update(of_weights, state, parameters)
+            weight_gradient = jax.tree.map(jnp.multiply, weight_gradient, self._factors)
+        updates, state = self._optimizer.update(weight_gradient, state, parameters)
         moved = jax.tree.map(lambda weight, update: weight - learning_rate * update, parameters, updates)
         return moved, state
 
 
-def _filled(inputs: FloatArray, size: int) -> FloatArray:
+def _padded(inputs: FloatArray, size: int) -> FloatArray:
     """Pad inputs with rows of zeros to a compiled size."""
     if len(inputs) == size:
         return inputs
-    filled = np.zeros((size, inputs.shape[1]), inputs.dtype)
-    filled[: len(inputs)] = inputs
-    return filled
+    padded = np.zeros((size, inputs.shape[1]), inputs.dtype)
+    padded[: len(inputs)] = inputs
+    return padded
 
 
 def _optimizer(scorer: NetworkScorer) -> optax.GradientTransformation:

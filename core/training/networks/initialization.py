@@ -18,7 +18,7 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
     """Draw weights uniformly from ±√(6 / n_inputs) (He et al., 2015), or ±√(6 / (n_inputs + n_outputs)).
 
     The first is for layers before `relu`, the second for all others (Glorot and Bengio, 2010). Weights of
-    inputs that do not vary are 0, and `trainable_weights` keeps them at 0.
+    inputs that do not vary are 0, and `gradient_factors` keeps them at 0.
 
     Args:
         scorer: Scorer to train.
@@ -54,12 +54,12 @@ def drawn_weights(scorer: NetworkScorer, varies: NDArray[np.bool_], seed: int, r
     return weights
 
 
-def trainable_weights(weights: Weights, varies: NDArray[np.bool_], *, is_shift_invariant: bool) -> Weights:
-    """Return factors of the gradient: 1 for weights that are trained, 0 for those that stay as they are.
+def gradient_factors(weights: Weights, varies: NDArray[np.bool_], *, is_shift_invariant: bool) -> Weights:
+    """Return factors of the gradient: 1 for weights that are trained, 0 for weights that stay unchanged.
 
-    Weights of inputs that do not vary stay as they are, so that unseen values do not change a score. So does
-    the last bias under a shift-invariant loss: its gradient is rounding noise, which Adam would scale to full
-    steps.
+    Weights of inputs that do not vary stay unchanged, so that unseen values do not change a score. The last
+    bias stays unchanged under a shift-invariant loss: its gradient is rounding noise, which Adam would scale
+    to full steps.
 
     Args:
         weights: As `drawn_weights` returns them.

@@ -77,21 +77,26 @@ class LinearDescent:
         number: int,
     ) -> float:
         """Take one step on a batch and return its loss; see `Differentiation.step` for the arguments."""
-        value, by_score = loss(self.score(inputs, size))
-        of_weights = np.zeros(inputs.shape[1])
-        _add_products(inputs, by_score.astype(np.float64), of_weights)
-        gradient = {"weights": of_weights[:, np.newaxis], "bias": np.array([by_score.sum(dtype=np.float64)])}
+        value, score_gradient = loss(self.score(inputs, size))
+        weight_gradient = np.zeros(inputs.shape[1])
+        _add_products(inputs, score_gradient.astype(np.float64), weight_gradient)
+        gradient = {
+            "weights": weight_gradient[:, np.newaxis],
+            "bias": np.array([score_gradient.sum(dtype=np.float64)]),
+        }
         gradient = {name: each * self._factors[name] for name, each in gradient.items()}
         moves = self._moves(self._clipped(gradient))
         self._layer = {name: each - learning_rate * moves[name] for name, each in self._layer.items()}
         return value
 
     def _clipped(self, gradient: dict[str, Float64Array]) -> dict[str, Float64Array]:
-        most = self._scorer.gradient_clip
-        if most is None:
+        max_norm = self._scorer.gradient_clip
+        if max_norm is None:
             return gradient
         norm = float(np.sqrt(sum((each**2).sum() for each in gradient.values())))
-        return gradient if norm < most else {name: each / norm * most for name, each in gradient.items()}
+        return (
+            gradient if norm < max_norm else {name: each / norm * max_norm for name, each in gradient.items()}
+        )
 
     def _moves(self, gradient: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
         scorer = self._scorer
@@ -113,9 +118,13 @@ class LinearDescent:
         self._second = {
             n: _SECOND_DECAY * second[n] + (1.0 - _SECOND_DECAY) * g**2 for n, g in gradient.items()
         }
-        of_first, of_second = 1.0 - _FIRST_DECAY**self._steps, 1.0 - _SECOND_DECAY**self._steps
+        first_correction, second_correction = (
+            1.0 - _FIRST_DECAY**self._steps,
+            1.0 - _SECOND_DECAY**self._steps,
+        )
         return {
-            name: (self._first[name] / of_first) / (np.sqrt(self._second[name] / of_second) + _EPSILON)
+            name: (self._first[name] / first_correction)
+            / (np.sqrt(self._second[name] / second_correction) + _EPSILON)
             for name in gradient
         }
 
@@ -137,8 +146,8 @@ def _scores(
 
 
 @bare
-def _add_products(inputs: Float32Array, by_score: Float64Array, gradient: Float64Array) -> None:
+def _add_products(inputs: Float32Array, score_gradient: Float64Array, gradient: Float64Array) -> None:
     """Add each document's inputs times its derivative, document by document."""
-    for i in range(len(by_score)):
+    for i in range(len(score_gradient)):
         for j in range(inputs.shape[1]):
-            gradient[j] += by_score[i] * inputs[i, j]
+            gradient[j] += score_gradient[i] * inputs[i, j]

@@ -13,7 +13,7 @@ class Schedule:
     """Learning rate and restarts of a training, determined by its training cost.
 
     Burges, Ragno and Le (2006), section 5: the learning rate is multiplied by 0.8 when the cost rises, and
-    the net restarts with new weights after 50 epochs in which the cost was not lower.
+    the network restarts with new weights after 50 epochs without a lower cost.
 
     Attributes:
         scorer: Requested scorer.
@@ -24,7 +24,7 @@ class Schedule:
     Example:
         >>> from core.scorers import Linear
         >>> schedule = Schedule(Linear(decay_on_rise=0.8), learning_rate=1.0)
-        >>> [schedule.ended(cost) for cost in (3.0, 2.0, 2.5)], schedule.learning_rate
+        >>> [schedule.record_epoch(cost) for cost in (3.0, 2.0, 2.5)], schedule.learning_rate
         ([False, False, False], 0.8)
     """
 
@@ -33,7 +33,7 @@ class Schedule:
     costs: Sequence[float] = ()
     restarts: int = 0
 
-    def ended(self, cost: float | None) -> bool:
+    def record_epoch(self, cost: float | None) -> bool:
         """Record the training cost of an epoch, None where it was not measured.
 
         Returns:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from core.clicks.binding import LossBinding, Observed
+from core.clicks.binding import LossBinding, ObservingObjective
 from core.data import RankingDataset
 from core.diagnostics import diagnose
 from core.errors import InvalidInput
@@ -20,7 +20,7 @@ from core.training.measure import Measure
 from core.training.models import IterationReport
 from core.training.networks.batches import Batch, Batches, inputs_of
 from core.training.networks.checkpoint import NetworkCheckpoint, Weights
-from core.training.networks.initialization import drawn_weights, trainable_weights, varying_inputs
+from core.training.networks.initialization import drawn_weights, gradient_factors, varying_inputs
 from core.training.networks.linear import LinearDescent
 from core.training.networks.schedule import Schedule
 from core.training.sampling import derived_seed
@@ -150,12 +150,12 @@ class _NetworkTraining:
         if validation is not None:
             self._measures["validation"] = Measure(spec, validation)
         self._varies = varying_inputs(self._batches.inputs)
-        began = resume or replace(_NOTHING_DONE, learning_rate=scorer.learning_rate)
-        self._schedule = Schedule(scorer, began.learning_rate, began.costs, began.restarts)
-        self._history = History(spec, began, validates=validation is not None)
-        self._best_weights = began.best_weights
+        start = resume or replace(_NOTHING_DONE, learning_rate=scorer.learning_rate)
+        self._schedule = Schedule(scorer, start.learning_rate, start.costs, start.restarts)
+        self._history = History(spec, start, validates=validation is not None)
+        self._best_weights = start.best_weights
         drawn = self._drawn_weights()
-        factors = trainable_weights(drawn, self._varies, is_shift_invariant=spec.loss.is_shift_invariant)
+        factors = gradient_factors(drawn, self._varies, is_shift_invariant=spec.loss.is_shift_invariant)
         self._network = _descent(scorer, drawn, derived_seed(spec.seed, _DROPOUT, 0), factors)
         if resume is not None and self._binding.bias is not None and resume.bias:
             self._binding.bias.restore(resume.bias)
@@ -180,7 +180,7 @@ class _NetworkTraining:
             report = self._report(epoch, loss)
             if self._history.is_last_selected:
                 self._best_weights = self._network.weights()
-            if self._schedule.ended(self._cost(loss, report)):
+            if self._schedule.record_epoch(self._cost(loss, report)):
                 self._network.restart(self._drawn_weights())
             if on_iteration is not None:
                 on_iteration(report, self._snapshot())
@@ -211,7 +211,7 @@ class _NetworkTraining:
         with self._stopwatch.timing(OBJECTIVE):
             gradient, _, losses = batch.objective.with_value(scores, step)
             if self._binding.bias is not None:
-                cast("Observed", batch.objective).observe()
+                cast("ObservingObjective", batch.objective).observe()
             return float(losses.sum()), gradient / np.float32(batch.n_queries)
 
     def _report(self, epoch: int, loss: float) -> IterationReport:
@@ -259,7 +259,7 @@ class _NetworkTraining:
 
     def _diagnose(self, scores: Float64Array, epoch: int) -> Mapping[str, float | None]:
         plan = self._spec.diagnostics
-        assert plan is not None  # noqa: S101 - asked by the caller
+        assert plan is not None  # noqa: S101 - checked by the caller
         with self._stopwatch.timing(DIAGNOSTICS):
             gradient, _ = self._whole(scores, epoch - 1)
             return diagnose(

@@ -6,7 +6,7 @@
 {{- end -}}
 {{- end -}}
 
-{{- /* Labels of everything; with a component as `dict "root" $ "component" "api"`. */ -}}
+{{- /* Labels of every object; called with `dict "root" $`, and with `"component" "api"` for the objects of a component. */ -}}
 {{- define "rankery.labels" -}}
 {{ include "rankery.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
@@ -30,7 +30,7 @@ app.kubernetes.io/component: {{ . }}
 {{- end -}}
 {{- end -}}
 
-{{- /* The names that requests may ask for: the service's within the cluster, and the ingress's. */ -}}
+{{- /* Allowed host names of requests: those of the service within the cluster, and that of the ingress. */ -}}
 {{- define "rankery.hosts" -}}
 {{- $service := printf "%s-api" (include "rankery.fullname" .) -}}
 {{- $hosts := list $service (printf "%s.%s" $service .Release.Namespace) (printf "%s.%s.svc" $service .Release.Namespace) (printf "%s.%s.svc.cluster.local" $service .Release.Namespace) -}}
@@ -40,11 +40,11 @@ app.kubernetes.io/component: {{ . }}
 {{- join "," $hosts -}}
 {{- end -}}
 
-{{- /* What the pods of both kinds share; with `dict "root" $ "component" "api" "values" .Values.api`. */ -}}
+{{- /* Pod settings of all components; called with `dict "root" $ "component" "api" "values" .Values.api`. */ -}}
 {{- define "rankery.pod" -}}
 serviceAccountName: {{ include "rankery.serviceAccount" .root }}
 automountServiceAccountToken: false
-# Else the service's own address would arrive as RANKERY_… variables.
+# Otherwise Kubernetes would set variables RANKERY_… with the addresses of the services.
 enableServiceLinks: false
 {{- with .root.Values.imagePullSecrets }}
 imagePullSecrets:
@@ -84,7 +84,7 @@ affinity:
 {{- end }}
 {{- end -}}
 
-{{- /* With `"certificates" true` for what connects to the Dask cluster. */ -}}
+{{- /* Container settings of all components; `"certificates" true` for pods that connect to the Dask cluster. */ -}}
 {{- define "rankery.image" -}}
 image: "{{ .root.Values.image.repository }}:{{ .root.Values.image.tag | default .root.Chart.AppVersion }}"
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}

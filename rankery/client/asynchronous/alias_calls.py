@@ -9,7 +9,7 @@ from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.asynchronous.transport import AsyncTransport
 from rankery.client.listing import Listing
 from rankery.client.reading import read
-from rankery.client.references import address_of
+from rankery.client.references import escaped_reference
 from rankery.client.schemas.answers import Alias, AliasMove
 from rankery.client.schemas.requests import GateRequest
 from rankery.client.views.gate import GateView
@@ -90,7 +90,7 @@ class AsyncAliasCalls(AsyncCalls):
 
 def alias_path(name: str, alias: str) -> str:
     """Return the path of an alias."""
-    return f"/v1/models/{address_of(name)}/aliases/{address_of(alias)}"
+    return f"/v1/models/{escaped_reference(name)}/aliases/{escaped_reference(alias)}"
 
 
 async def move_alias(transport: AsyncTransport, name: str, alias: str, version: int) -> httpx.Response:

@@ -28,10 +28,10 @@ class AsyncClickJobCalls(AsyncJobCalls):
         Args:
             log: A ready click log, or its id.
             method: `shuffled` for lists in random order; `pivot`, `adjacent` and `all-pairs` for documents
-                shown at several ranks; `regression-em` where ranks never move; `trust-em` for the
-                correction `affine`, with the clicks on irrelevant documents.
+                shown at several ranks; `regression-em` for documents that always have the same rank;
+                `trust-em` for the correction `affine`, which also estimates clicks on irrelevant documents.
             dataset: Features of the documents, for `regression-em` and `trust-em`.
-            positions: Ranks from 1; 10 when left out.
+            positions: Number of ranks; 10 when left out.
             **options: `versions`, `classifier`, `iterations`, `resamples`, `seed` and others of the API.
 
         Returns:
@@ -65,12 +65,12 @@ class AsyncClickJobCalls(AsyncJobCalls):
         """Simulate a click log on judged documents with known propensities.
 
         Args:
-            dataset: A ready dataset, whose labels decide what is clicked.
+            dataset: A ready dataset, whose labels determine the clicks.
             log_name: Name of the log.
             models: Production rankers; each list is ranked by one of them.
             features: Features to rank by instead of models, in descending order.
             user_model: Name of a published user model such as `ultra-pbm`, or its parameters.
-            lists: Lists to show; 100,000 when left out.
+            lists: Number of lists; 100,000 when left out.
             **options: `cutoff`, `swaps`, `swap_share`, `users`, `seed` and others of the API.
 
         Returns:

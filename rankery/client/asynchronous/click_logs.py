@@ -10,8 +10,8 @@ from rankery.client.asynchronous.data import AsyncData
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls
 from rankery.client.asynchronous.resumable_upload import send_upload
-from rankery.client.display.progress import transferred
-from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
+from rankery.client.display.progress import upload_progress
+from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of, is_address, path_of
 from rankery.client.schemas import answers
@@ -79,7 +79,7 @@ class AsyncClickLogCalls(AsyncCalls):
         Args:
             data: A file (UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,
                 gzip or Zstandard), which is streamed; a data frame with one row for each impression; or
-                    addresses that a worker reads.
+                addresses that a worker reads.
             name: Display name; the file's name when left out.
             queries: UBI's file of queries, if `data` has only the events.
             files: Pattern of the names of files in a bucket: `part-*.parquet`.
@@ -117,7 +117,7 @@ class AsyncClickLogCalls(AsyncCalls):
         paths = {} if queries is None else {"queries": path_of(queries, "the path of the queries")}
         frame = collected(data)
         if is_frame(frame):
-            with written(as_table(frame)) as path:
+            with temporary_parquet(as_table(frame)) as path:
                 return await self._send_log(Upload({"file": path, **paths}, texts), progress)
         return await self._send_log(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
 
@@ -177,8 +177,8 @@ class AsyncClickLogCalls(AsyncCalls):
         """Record events of users on rankings that `rank` kept; sending an event again has no effect.
 
         Args:
-            events: Up to 1,000 tuples of a `ranking_id`, a document id, optionally an action (`click`) and
-                optionally a time with a time zone (now).
+            events: Up to 1,000 tuples of a `ranking_id`, a document id, optionally an action (default
+                `click`) and optionally a time with a time zone (default now).
 
         Raises:
             RankeryApiError: The service refused the events.
@@ -221,7 +221,7 @@ class AsyncClickLogCalls(AsyncCalls):
         await self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
     async def _send_log(self, upload: Upload, progress: bool | None) -> AsyncClickLog:
-        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
             document: Any = await send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(AsyncClickLog, document)
 

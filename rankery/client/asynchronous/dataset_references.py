@@ -10,7 +10,7 @@ from rankery.client.arguments import Columns
 from rankery.client.asynchronous.dataset import AsyncDataset
 from rankery.client.asynchronous.upload_calls import AsyncUploadCalls
 from rankery.client.frames.cells import suggestion
-from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
+from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.frames.judged import checked_columns
 from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
 from rankery.client.uploads import Upload
@@ -97,7 +97,7 @@ class AsyncDatasetReferences(AsyncUploadCalls):
     async def _frame_id(self, frame: Frame, columns: Columns | None, name: str | None) -> str:
         table = as_table(frame)
         checked = checked_columns(frame, table, columns)
-        with written(table) as path:
+        with temporary_parquet(table) as path:
             known = await self._read_before(hashlib.sha256(path.read_bytes()).hexdigest(), checked)
             if known is not None:
                 return known

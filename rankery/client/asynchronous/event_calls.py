@@ -15,7 +15,7 @@ from rankery.client.references import HasId, id_of
 from rankery.client.views.event import EventView
 from rankery.errors import ServiceUnreachable
 
-_NO_EVENTS = frozenset({"ready", "changed", "gap"})
+_CONTROL_MESSAGES = frozenset({"ready", "changed", "gap"})
 _MAX_PAUSE_SECONDS = 5.0
 _PATIENCE_SECONDS = 300.0
 
@@ -39,7 +39,7 @@ class AsyncEventCalls(AsyncCalls):
             after: Id of the event to begin after; 0 for all stored events, None for new events only.
             kinds: Only these kinds, such as `job.ended`, `gate.refused` or `alias.moved`.
             object: Only events of this object.
-            patience_seconds: How long to retry while the service does not respond.
+            patience_seconds: Seconds to retry while the service does not respond.
 
         Raises:
             ServiceUnreachable: The service has not responded for `patience_seconds`.
@@ -61,18 +61,18 @@ class AsyncEventCalls(AsyncCalls):
             "object": None if object is None else id_of(object),
             "changes": False,
         }
-        answered, pause = monotonic(), 0.1
+        last_response, pause = monotonic(), 0.1
         while True:
             try:
                 async for line in self.transport.lines("/v1/events", parameters, lines.last_id):
-                    answered, pause = monotonic(), 0.1
+                    last_response, pause = monotonic(), 0.1
                     found = lines.take(line)
                     if found is not None and found[0] == "gap":
                         warn(f"events before {found[1]['oldest']} were removed; the stream continues there")
-                    if found is not None and found[0] not in _NO_EVENTS:
+                    if found is not None and found[0] not in _CONTROL_MESSAGES:
                         yield read(EventView, found[1])
             except ServiceUnreachable:
-                if monotonic() - answered > patience_seconds:
+                if monotonic() - last_response > patience_seconds:
                     raise
             lines.discard_partial_event()
             await asyncio.sleep(random.uniform(pause / 2, pause))  # noqa: S311 - no secret
@@ -89,7 +89,7 @@ class AsyncEventCalls(AsyncCalls):
 
         Args:
             after: Only events after the event of this id, oldest first.
-            kinds: Only these, such as `job.ended`.
+            kinds: Only these kinds, such as `job.ended`.
             object: Only events of this object.
         """
         asked = [kinds] if isinstance(kinds, str) else kinds

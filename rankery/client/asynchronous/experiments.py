@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncCalls, AsyncResource
-from rankery.client.display.progress import counted
+from rankery.client.display.progress import steps_progress
 from rankery.client.reading import given, read
 from rankery.client.schemas.answers import (
     ExperimentEntry,
@@ -22,7 +22,7 @@ from rankery.client.views.lifecycle import DeletionView
 from rankery.errors import ExperimentFailed
 
 _LONGEST_INTERVAL_SECONDS = 5.0
-_SLOWER = 1.1
+_INTERVAL_GROWTH = 1.1
 
 
 class AsyncExperiment(ExperimentView, AsyncResource):
@@ -53,7 +53,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
     ) -> Self:
         """Wait until the experiment has ended; a progress bar shows its ended trainings.
 
-        Interrupted from the keyboard, the experiment continues.
+        A keyboard interrupt ends the wait; the experiment continues.
 
         Args:
             on_progress: Called with the experiment after each poll.
@@ -70,7 +70,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         interval = interval_seconds
-        with counted(f"{self.paper} ({self.scale})", progress) as show:
+        with steps_progress(f"{self.paper} ({self.scale})", progress) as show:
             while True:
                 await self.refresh()
                 show(self.done, self.total or None, self._news())
@@ -85,7 +85,7 @@ class AsyncExperiment(ExperimentView, AsyncResource):
                         f"experiment {self.id} is still {self.status} after {timeout_seconds:g} s"
                     )
                 await asyncio.sleep(interval)
-                interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+                interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
 
     async def cancel(self) -> Self:
         """Cancel the experiment and its trainings, except those that another experiment needs.
@@ -193,7 +193,7 @@ class AsyncExperimentCalls(AsyncCalls):
                 paper's choice of generated data when None.
             dataset_ids: Ids of datasets by part, `train`, `validation` and `test`, instead of `data`.
             folds: Numbers of the folders `Fold1`, `Fold2`, … in the folder.
-            dry_run: Train only five trees of each loss, and estimate the total time.
+            dry_run: Train only five trees or epochs of each loss, and estimate the total time.
 
         Returns:
             The experiment; `wait` for it.

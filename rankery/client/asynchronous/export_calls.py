@@ -6,9 +6,9 @@ from typing_extensions import Unpack
 
 from rankery.client.arguments import ExportOptions
 from rankery.client.asynchronous.resource import AsyncCalls
-from rankery.client.display.progress import downloaded
+from rankery.client.display.progress import download_progress
 from rankery.client.reading import document_of, given, read
-from rankery.client.references import HasId, address_of, id_of
+from rankery.client.references import HasId, escaped_reference, id_of
 from rankery.client.schemas.answers import ExportParity
 
 
@@ -49,8 +49,8 @@ class AsyncExportCalls(AsyncCalls):
             ```
         """
         target = Path(path)
-        address = f"/v1/models/{address_of(reference)}/export{'/archive' if archive else ''}"
-        with downloaded(f"exporting {target.name}", progress) as on_bytes:
+        address = f"/v1/models/{escaped_reference(reference)}/export{'/archive' if archive else ''}"
+        with download_progress(f"exporting {target.name}", progress) as on_bytes:
             await self.transport.download(
                 "POST", address, target, json={"format": format, **options}, on_bytes=on_bytes
             )
@@ -76,6 +76,6 @@ class AsyncExportCalls(AsyncCalls):
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.
         """
         body = {"format": format, "dataset_id": None if dataset is None else id_of(dataset), **options}
-        path = f"/v1/models/{address_of(reference)}/export/parity"
+        path = f"/v1/models/{escaped_reference(reference)}/export/parity"
         response = await self.transport.request("POST", path, json=given(body))
         return read(ExportParity, document_of(response))

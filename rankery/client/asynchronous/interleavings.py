@@ -29,8 +29,8 @@ class AsyncInterleavingCalls(AsyncJobCalls):
 
         Args:
             name: Display name.
-            models: Two or more models; or `rankings`.
-            rankings: Names of two or more rankers whose rankings the caller provides.
+            models: Two or more models to compare; instead of `rankings`.
+            rankings: Names of two or more rankers whose rankings the caller provides; instead of `models`.
             **options: `method`, `length`, `seed`, `unit`, `error`, `miss`, `difference`,
                 `click_window_seconds` and `project`.
 
@@ -129,7 +129,7 @@ class AsyncInterleavingCalls(AsyncJobCalls):
 
         Args:
             click_log: A ready click log.
-            dataset: A dataset with the documents that the systems rank, by the ids of the log.
+            dataset: A dataset with the documents that the systems rank; its ids are those of the log.
             systems: `{"model": "web:3"}` or `{"ranking_id": "rnk_…"}`.
             **options: `metric`, `estimator`, `normalised`, `clip`, `examination`, `seed` and others of the
                 API.

@@ -15,11 +15,11 @@ from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncDeletable
 from rankery.client.asynchronous.results import AsyncComparison, AsyncEvaluation, AsyncRanking
 from rankery.client.asynchronous.scoring_calls import AsyncScoringCalls
-from rankery.client.display.progress import followed
+from rankery.client.display.progress import jobs_progress
 from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
 from rankery.client.reading import Document, read
-from rankery.client.references import HasId, address_of
+from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_INTERVAL_SECONDS = 2.0
-_SLOWER = 1.1
+_INTERVAL_GROWTH = 1.1
 _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 
 
@@ -73,7 +73,7 @@ class AsyncJob(JobView, AsyncDeletable):
     ) -> Self:
         """Wait until the job has ended; a progress bar shows iterations, time left and validation metric.
 
-        Interrupted from the keyboard, the job continues.
+        A keyboard interrupt ends the wait; the job continues.
 
         Args:
             on_progress: Called with the job after each poll.
@@ -90,7 +90,7 @@ class AsyncJob(JobView, AsyncDeletable):
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         interval = interval_seconds
-        with followed([self], progress) as show:
+        with jobs_progress([self], progress) as show:
             while True:
                 await self.refresh()
                 show(self)
@@ -103,7 +103,7 @@ class AsyncJob(JobView, AsyncDeletable):
                 if deadline is not None and monotonic() > deadline:
                     raise TimeoutError(f"job {self.id} is still {self.status} after {timeout_seconds:g} s")
                 await asyncio.sleep(interval)
-                interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+                interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
 
     async def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
@@ -132,7 +132,7 @@ class AsyncJob(JobView, AsyncDeletable):
             name: Title; the default title if None.
             notes: Free text.
             tags: Tags to set; None removes a tag, other tags stay.
-            project: The project of the job and its results; none if None.
+            project: Project label of the job and its results; None removes it.
 
         Returns:
             This job.
@@ -203,7 +203,7 @@ class AsyncJob(JobView, AsyncDeletable):
         return read(Inspection, await self._made("inspection_id", "inspections"))
 
     async def _made(self, field: str, collection: str, **parameters: Any) -> Document:
-        """Fetch the result of the job, whose id is in a field of the job."""
+        """Fetch a result of the job, whose id is in a field of the job's result."""
         if not self.has_ended:
             await self.refresh()
         return await self._transport.get(f"/v1/{collection}/{self.made(field)}", **parameters)
@@ -280,11 +280,11 @@ class AsyncModel(ModelView, AsyncDeletable):
         """Change title, description, tags and project of the version; omitted fields stay.
 
         Args:
-            title: Display name of this version; none if None.
-            description: New description; none if None.
+            title: Display name of this version; None removes it.
+            description: New description; None removes it.
             tags: Tags to set; None removes a tag, other tags stay. `keep` protects the version from
                 retention.
-            project: Project label of all versions of the model name; none if None.
+            project: Project label of all versions of the model name; None removes it.
 
         Returns:
             This model.
@@ -294,15 +294,15 @@ class AsyncModel(ModelView, AsyncDeletable):
         return self._take((await self._transport.request("PATCH", self._path, json=body)).json())
 
     async def gate(self, alias: str) -> GateView:
-        """Return the promotion gate of an alias of its name; see `client.gate`."""
+        """Return the promotion gate of an alias of the model's name; see `client.gate`."""
         return await AsyncAliasCalls(self._transport).gate(self.name, alias)
 
     async def set_gate(self, alias: str, gate: GateRequest) -> GateView:
-        """Set the promotion gate of an alias of its name; see `client.set_gate`."""
+        """Set the promotion gate of an alias of the model's name; see `client.set_gate`."""
         return await AsyncAliasCalls(self._transport).set_gate(self.name, alias, gate)
 
     async def remove_gate(self, alias: str) -> None:
-        """Delete the promotion gate of an alias of its name."""
+        """Delete the promotion gate of an alias of the model's name."""
         await AsyncAliasCalls(self._transport).remove_gate(self.name, alias)
 
     async def set_alias(self, alias: str) -> Self | AsyncJob:
@@ -314,7 +314,7 @@ class AsyncModel(ModelView, AsyncDeletable):
 
     async def reproduce(self) -> AsyncJob:
         """Train the model again from its lineage; see `client.reproduce`."""
-        path = f"/v1/models/{address_of(self)}/reproduce"
+        path = f"/v1/models/{escaped_reference(self)}/reproduce"
         return AsyncJob.of(await self._transport.create(path), self._transport)
 
     async def export(
@@ -372,7 +372,7 @@ async def wait_all(
     """Wait until all jobs have ended; see `client.wait_all`."""
     deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
     left = list(jobs)
-    with followed(jobs, progress) as show:
+    with jobs_progress(jobs, progress) as show:
         while left:
             for job in left:
                 show(await job.refresh())

@@ -84,7 +84,7 @@ class AsyncJobCalls(AsyncCalls):
         Args:
             kind: Only jobs of this kind, such as `train`.
             status: Only jobs that are `queued`, `running`, `succeeded`, `refused`, `failed` or `cancelled`.
-            tag: Only jobs with a tag, as `name` or `name:value`; of several, with all.
+            tag: Only jobs with a tag, as `name` or `name:value`; with all tags of a list.
             project: Only jobs of this project; `-` for no project.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)

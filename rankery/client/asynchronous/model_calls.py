@@ -8,7 +8,7 @@ import httpx
 from rankery.client.asynchronous.alias_calls import AsyncAliasCalls, alias_path, move_alias
 from rankery.client.asynchronous.job import AsyncJob, AsyncModel
 from rankery.client.asynchronous.pages import AsyncPages
-from rankery.client.references import HasId, address_of
+from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas.requests import DistilRequest
 
 
@@ -26,7 +26,7 @@ class AsyncModelCalls(AsyncAliasCalls):
 
         Args:
             name: Only versions of this name.
-            tag: Only models with a tag, as `name` or `name:value`; of several, with all.
+            tag: Only models with a tag, as `name` or `name:value`; with all tags of a list.
             project: Only models of this project; `-` for no project.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
@@ -41,7 +41,7 @@ class AsyncModelCalls(AsyncAliasCalls):
         Raises:
             RankeryApiError: The model does not exist.
         """
-        return self._bound(AsyncModel, await self.transport.get(f"/v1/models/{address_of(reference)}"))
+        return self._bound(AsyncModel, await self.transport.get(f"/v1/models/{escaped_reference(reference)}"))
 
     async def reproduce(self, reference: str | HasId) -> AsyncJob:
         """Train a model again from its lineage; the result of the job has whether the bytes are equal.
@@ -52,7 +52,7 @@ class AsyncModelCalls(AsyncAliasCalls):
         Raises:
             RankeryApiError: The model cannot be reproduced, for example because its data were deleted.
         """
-        path = f"/v1/models/{address_of(reference)}/reproduce"
+        path = f"/v1/models/{escaped_reference(reference)}/reproduce"
         return self._bound(AsyncJob, await self.transport.create(path))
 
     async def distil(self, reference: str | HasId, **options: Unpack[DistilRequest]) -> AsyncJob:
@@ -74,7 +74,7 @@ class AsyncModelCalls(AsyncAliasCalls):
             model = await (await job.wait()).model()
             ```
         """
-        path = f"/v1/models/{address_of(reference)}/distil"
+        path = f"/v1/models/{escaped_reference(reference)}/distil"
         return self._bound(AsyncJob, await self.transport.create(path, dict(options)))
 
     async def set_alias(self, name: str, alias: str, version: int) -> AsyncModel | AsyncJob:

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from rich.console import Console, ConsoleOptions, RenderableType
 
 from rankery.client.asynchronous.transport import AsyncTransport
-from rankery.client.listing import Listing, shown
+from rankery.client.listing import Listing, pages_card
 
 Item = TypeVar("Item")
 _PAGE = 100
@@ -68,10 +68,10 @@ class AsyncPages(Generic[Item]):
         return f"{type(self).__name__}({self._path})"
 
     def _repr_html_(self) -> str:
-        return shown(self).html()
+        return pages_card(self).html()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        return shown(self).rendered()
+        return pages_card(self).rendered()
 
     async def _page(self, cursor: str | None, limit: int) -> Any:
         return await self._transport.get(self._path, **self._parameters, cursor=cursor, limit=limit)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankery.client.asynchronous.pages import AsyncPages
 from rankery.client.asynchronous.resource import AsyncDeletable
 from rankery.client.display import plots
-from rankery.client.display.progress import downloaded
+from rankery.client.display.progress import download_progress
 from rankery.client.frames.outgoing import as_numpy, as_pandas, as_polars
 from rankery.client.reading import read
 from rankery.client.schemas.answers import ComparedQuery, Differences, QueryRankings, QueryValues, RankingItem
@@ -68,8 +68,8 @@ class AsyncEvaluation(EvaluationView, AsyncDeletable, AsyncTabular):
         Args:
             sort: Sort by this metric; in the dataset's order when left out.
             order: Sort order; ascending when left out.
-            least: Smallest value of `sort`, or else of the first metric, of the returned queries.
-            most: Largest value of the returned queries.
+            least: Only queries with at least this value of `sort`, or of the first metric without `sort`.
+            most: Only queries with at most this value.
             segment: Only the queries of a segment, such as `market: de`.
         """
         path = f"{self._path}/queries"
@@ -113,11 +113,11 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
             sort: Sort by the difference B − A or by the values of a system; in the dataset's order when left
                 out.
             order: Sort order; ascending when left out.
-            least: Smallest value of `sort`, or else of the difference, of the returned queries.
-            most: Largest value of the returned queries.
+            least: Only queries with at least this value of `sort`, or of the difference without `sort`.
+            most: Only queries with at most this value.
             segment: Only the queries of a segment, such as `market: de`.
-            a: Place of system A in `systems`, from 0.
-            b: Place of system B.
+            a: Index of system A in `systems`, from 0.
+            b: Index of system B.
             metric: The metric; the first one when left out.
         """
         path = f"{self._path}/queries"
@@ -129,8 +129,8 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
         """Return the differences B − A of all queries, in ascending order, for a plot.
 
         Args:
-            a: Place of system A in `systems`, from 0.
-            b: Place of system B.
+            a: Index of system A in `systems`, from 0.
+            b: Index of system B.
             metric: The metric; the first one when left out.
 
         Raises:
@@ -156,8 +156,8 @@ class AsyncComparison(ComparisonView, AsyncDeletable, AsyncTabular):
         """Draw the differences B − A of all queries, in ascending order.
 
         Args:
-            a: Place of system A in `systems`, from 0.
-            b: Place of system B.
+            a: Index of system A in `systems`, from 0.
+            b: Index of system B.
             metric: The metric; the first one when left out.
 
         Returns:
@@ -214,7 +214,7 @@ class AsyncRanking(RankingView, AsyncDeletable, AsyncTabular):
             FileUnusable: The file cannot be written.
         """
         target = Path(path)
-        with downloaded(f"downloading {target.name}", progress) as on_bytes:
+        with download_progress(f"downloading {target.name}", progress) as on_bytes:
             await self._transport.download(
                 "GET", self._path, target, parameters={"format": format}, on_bytes=on_bytes
             )

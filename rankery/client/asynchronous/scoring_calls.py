@@ -5,23 +5,29 @@ from typing import TYPE_CHECKING, Any, cast, overload
 
 from rankery.client.arguments import CandidateColumns
 from rankery.client.asynchronous.resource import AsyncCalls
-from rankery.client.documents import spelled_queries, with_places
-from rankery.client.frames.candidates import Candidates, Order, check_order, cuts, prepared
+from rankery.client.documents import scoring_queries, with_locations
+from rankery.client.frames.candidates import (
+    Candidates,
+    Order,
+    check_order,
+    prepare_candidates,
+    split_into_requests,
+)
 from rankery.client.frames.explanations import Explanations
 from rankery.client.frames.incoming import (
     Frame,
     LazyFrame,
     SomeFrame,
-    as_arrays,
-    as_columns,
     as_stream,
     collected,
     is_frame,
+    table_of_arrays,
+    table_of_columns,
 )
 from rankery.client.frames.interleaved import as_answer, as_queries, check_ids
 from rankery.client.frames.outgoing import as_numpy, like
 from rankery.client.reading import document_of, given, read
-from rankery.client.references import HasId, address_of, described, id_of
+from rankery.client.references import HasId, described, escaped_reference, id_of
 from rankery.client.schemas.requests import CandidateQuery
 from rankery.client.views.model import ModelView
 from rankery.client.views.ranking import RankedQueries
@@ -35,7 +41,7 @@ if TYPE_CHECKING:
 _INVALID = 422
 _ARROW = "application/vnd.apache.arrow.stream"
 # The default limits of a service.
-_ROWS, _CELLS, _BYTES, _EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
+_MAX_ROWS, _MAX_CELLS, _MAX_BYTES, _MAX_EXPLAINED = 10_000, 2**24, 15 * 2**20, 200
 _JSON_GROWTH = 4  # approximate size of a named number in JSON, relative to Arrow
 
 
@@ -142,25 +148,25 @@ class AsyncScoringCalls(AsyncCalls):
         if is_frame(queries):
             if interleaving is not None and (explain or order == "rows"):
                 raise InvalidArgument("an interleaved list is returned in its own order, and not explained")
-            model_id, features, shown = await self._model(reference)
-            candidates = prepared(
-                queries, features, columns, shown, allow_absent_features=allow_absent_features
+            model_id, features, label = await self._model(reference)
+            candidates = prepare_candidates(
+                queries, features, columns, label, allow_absent_features=allow_absent_features
             )
             answer = await self._rank_shown(model_id, candidates.table, top_k, shown_to)
             if explain:
                 answer = await self._explained(model_id, features, candidates, answer)
-            return like(queries, candidates.answered(answer, order), is_by_row=order == "rows")
+            return like(queries, candidates.with_frame_rows(answer, order), is_by_row=order == "rows")
         if hasattr(queries, "__array__") or hasattr(queries, "toarray"):
             if shown_to:
                 raise InvalidArgument("an array has no ids, by which lists are kept: use rank_arrays")
             return await self.rank_arrays(reference, queries, top_k)
-        spelled = spelled_queries(queries)
-        body = {"queries": spelled, "top_k": top_k, "explain": explain or None, **shown_to}
+        plain_queries = scoring_queries(queries)
+        body = {"queries": plain_queries, "top_k": top_k, "explain": explain or None, **shown_to}
         try:
-            response = await self.transport.request("POST", _rank(reference), json=given(body))
+            response = await self.transport.request("POST", _rank_path(reference), json=given(body))
         except RankeryApiError as error:
             names = (await self._model(reference))[1] if error.status == _INVALID else []
-            raise with_places(error, spelled, names) from None
+            raise with_locations(error, plain_queries, names) from None
         return read(RankedQueries, document_of(response))
 
     async def score(
@@ -189,11 +195,15 @@ class AsyncScoringCalls(AsyncCalls):
         """
         from rankery.client.frames.arrow import np
 
-        candidates = as_columns(candidates) if isinstance(candidates, Mapping) else collected(candidates)
+        candidates = (
+            table_of_columns(candidates) if isinstance(candidates, Mapping) else collected(candidates)
+        )
         if is_frame(candidates):
-            model_id, features, shown = await self._model(reference)
-            sent = prepared(candidates, features, columns, shown, allow_absent_features=allow_absent_features)
-            answer = sent.answered(await self._rank_table(model_id, sent.table, None), "rows")
+            model_id, features, label = await self._model(reference)
+            sent = prepare_candidates(
+                candidates, features, columns, label, allow_absent_features=allow_absent_features
+            )
+            answer = sent.with_frame_rows(await self._rank_table(model_id, sent.table, None), "rows")
             return np.asarray(answer.column("score").to_numpy())
         found = await self.rank_arrays(reference, cast("ArrayLike", candidates))
         return np.asarray(found["score"][np.argsort(found["row"])])
@@ -239,24 +249,24 @@ class AsyncScoringCalls(AsyncCalls):
             features, str
         ):
             raise WrongType(f"an array of shape (documents, features) is expected, not {described(features)}")
-        model_id, names, shown = await self._model(reference)
-        table = as_arrays(
+        model_id, names, label = await self._model(reference)
+        table = table_of_arrays(
             features,
             query_sizes=query_sizes,
             query_ids=query_ids,
             document_ids=document_ids,
             feature_names=names,
         )
-        candidates = prepared(table, names, None, shown, allow_absent_features=False)
+        candidates = prepare_candidates(table, names, None, label, allow_absent_features=False)
         shown_to = _shown_to(keep, user, session, interleaving)
         answer = await self._rank_shown(model_id, candidates.table, top_k, shown_to)
-        return as_numpy(candidates.answered(answer, "rank"))
+        return as_numpy(candidates.with_frame_rows(answer, "rank"))
 
     async def _model(self, reference: str | HasId) -> tuple[str, list[str], str]:
         """Return a model's id, its features, and its name and version."""
         if isinstance(reference, ModelView):
             return reference.id, reference.feature_names, reference.reference
-        model = await self.transport.get(f"/v1/models/{address_of(reference)}")
+        model = await self.transport.get(f"/v1/models/{escaped_reference(reference)}")
         return model["id"], model["feature_names"], f"{model['name']}:{model['version']}"
 
     async def _rank_shown(
@@ -282,10 +292,12 @@ class AsyncScoringCalls(AsyncCalls):
         from rankery.client.frames.arrow import pa
 
         parts = []
-        for first, end in cuts(table, min(_ROWS, _CELLS // table.num_columns), _BYTES):
+        for first, end in split_into_requests(
+            table, min(_MAX_ROWS, _MAX_CELLS // table.num_columns), _MAX_BYTES
+        ):
             response = await self.transport.request(
                 "POST",
-                _rank(model_id),
+                _rank_path(model_id),
                 parameters={"top_k": top_k},
                 content=as_stream(table.slice(first, end - first), entries),
                 headers={"Content-Type": _ARROW, "Accept": _ARROW},
@@ -303,10 +315,12 @@ class AsyncScoringCalls(AsyncCalls):
     ) -> "pa.Table":
         """Return interleaved lists, by JSON requests: Arrow requests do not support them."""
         ranked: list[Any] = []
-        for first, end in cuts(table, min(_ROWS, _CELLS // table.num_columns), _BYTES // _JSON_GROWTH):
+        for first, end in split_into_requests(
+            table, min(_MAX_ROWS, _MAX_CELLS // table.num_columns), _MAX_BYTES // _JSON_GROWTH
+        ):
             queries = as_queries(table.slice(first, end - first))
             body = given({"queries": queries, "top_k": top_k, **shown_to})
-            response = await self.transport.request("POST", _rank(model_id), json=body)
+            response = await self.transport.request("POST", _rank_path(model_id), json=body)
             ranked += document_of(response)["queries"]
         return as_answer(table, ranked)
 
@@ -315,11 +329,11 @@ class AsyncScoringCalls(AsyncCalls):
     ) -> "pa.Table":
         """Return a result with the feature contributions of each score."""
         explanations = Explanations(candidates.table, features, answer.column("row").to_numpy())
-        batch_size = _EXPLAINED
+        batch_size = _MAX_EXPLAINED
         while not explanations.complete:
             body = {"queries": [explanations.next_query(batch_size)], "explain": True}
             try:
-                response = await self.transport.request("POST", _rank(model_id), json=body)
+                response = await self.transport.request("POST", _rank_path(model_id), json=body)
             except RankeryApiError as error:
                 if batch_size == 1 or not explanations.is_too_many(error):
                     raise
@@ -337,5 +351,5 @@ def _shown_to(
     return given({"keep": keep or None, "user": user, "session": session, "interleaving": named})
 
 
-def _rank(reference: str | HasId) -> str:
-    return f"/v1/models/{address_of(reference)}/rank"
+def _rank_path(reference: str | HasId) -> str:
+    return f"/v1/models/{escaped_reference(reference)}/rank"

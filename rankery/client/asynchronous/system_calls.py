@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from rankery.client.asynchronous.dataset_references import AsyncDatasetReferences, DatasetSource
 from rankery.client.asynchronous.job import AsyncJob
 from rankery.client.asynchronous.resumable_upload import send_upload
-from rankery.client.display.progress import transferred
+from rankery.client.display.progress import upload_progress
 from rankery.client.frames import runs
 from rankery.client.frames.incoming import collected, is_frame
-from rankery.client.model_text import is_booster, renamed, text_of
+from rankery.client.model_text import is_booster, text_of, with_feature_names
 from rankery.client.reading import given
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
@@ -25,7 +25,7 @@ System: TypeAlias = Any
 _RUN = "a path, scores in the order of the dataset's rows, a frame, or {query: {document: score}}"
 _REFERENCES = frozenset({"model", "ranking_id", "name"})
 _SCATTERED = "scattered-queries"
-_NO_NAME = re.compile(r"[^a-z0-9._-]+")
+_INVALID_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
 _MODEL_TEXT = b"tree\n"
 
 
@@ -43,11 +43,11 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         project: str | None = None,
         progress: bool | None = None,
     ) -> AsyncJob:
-        """Upload a model of LightGBM; its job checks it and creates the name's next version.
+        """Upload a model of LightGBM; a job checks it and creates the next version of the model name.
 
         Args:
             model: A file that LightGBM saved, streamed; a `Booster`, an `LGBMRanker`, or the model's text.
-            name: Model name of which it becomes a version.
+            name: Model name; the upload becomes its next version.
             feature_names: Features of a model that was trained on an array, in the order of the array.
             description: Description of the version.
             tags: Tags of the version.
@@ -67,7 +67,9 @@ class AsyncSystemCalls(AsyncDatasetReferences):
             text = _text_in(Path(model))
         if text is None:
             return await self._send("/v1/models", Upload({"file": Path(model)}, fields), progress)
-        with _file(f"{name}.txt", [text if feature_names is None else renamed(text, feature_names)]) as path:
+        with _file(
+            f"{name}.txt", [text if feature_names is None else with_feature_names(text, feature_names)]
+        ) as path:
             return await self._send("/v1/models", Upload({"file": path}, fields), progress)
 
     async def upload_run(
@@ -157,7 +159,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         if isinstance(system, Mapping) and set(system) <= _REFERENCES:
             return dict(system)
         if is_booster(system) or _is_model_file(system):
-            model_name = _NO_NAME.sub("-", name.lower()).strip("-._") or "imported"
+            model_name = _INVALID_IN_NAMES.sub("-", name.lower()).strip("-._") or "imported"
             job = await self.import_model(system, model_name)
             return {"model": (await job.wait()).made("model_id")}
         if isinstance(getattr(system, "id", None), str):
@@ -169,7 +171,7 @@ class AsyncSystemCalls(AsyncDatasetReferences):
         return {"ranking_id": (await job.wait()).made("ranking_id")}
 
     async def _send(self, path: str, upload: Upload, progress: bool | None) -> AsyncJob:
-        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
             return self._bound(AsyncJob, await send_upload(self.transport, path, upload, on_bytes))
 
 

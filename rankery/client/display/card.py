@@ -58,7 +58,7 @@ class Card:
 
     Attributes:
         title: Title of the card.
-        facts: Description, by name; empty texts are left out.
+        facts: Properties by name; empty texts are left out.
         sentence: Conclusion.
         tables: Tables below the properties.
     """
@@ -126,7 +126,7 @@ class Shown(ABC):
 
 
 def _text(value: str) -> str:
-    """Return text for rich without markup and control characters."""
+    """Return a text for rich, with markup and control characters escaped."""
     return escape(visible(value))
 
 
@@ -150,7 +150,7 @@ def _rich_table(table: CardTable) -> Table:
     shown = Table(title=_text(_caption(table)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for name in table.columns:
         is_number = name.startswith("#")
-        # A number or an id that is broken cannot be read, nor copied.
+        # Numbers and ids do not wrap, so that they can be read and copied.
         whole = is_number or name == "id" or name.endswith("_id")
         shown.add_column(
             _text(name.removeprefix("#")), justify="right" if is_number else "left", no_wrap=whole

@@ -1,4 +1,4 @@
-"""Figures of plotly, which is imported where one is drawn."""
+"""Plotly figures; plotly is imported only when a figure is drawn."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 from rankery.client.schemas import answers
 from rankery.errors import DataUnusable, PackageMissing
 
-# Readable on light and on dark paper, and apart for people who do not see red and green.
+# Readable on light and dark backgrounds, and distinct for people with red-green blindness.
 _COLOURS = ("#2a7de1", "#d9730d", "#0f9d76", "#b0569f", "#7a7a7a")
-_INK = "#7a7a7a"
-# Of figures of bars, in pixels.
-_AROUND, _BAR = 110, 20
-_LINES = "rgba(128, 128, 128, 0.25)"
+_TEXT_COLOUR = "#7a7a7a"
+# Height of a bar chart: around the bars, and for each bar.
+_MARGIN_PIXELS, _BAR_PIXELS = 110, 20
+_GRID_COLOUR = "rgba(128, 128, 128, 0.25)"
 
 
 def history(found: answers.JobHistory, metric: str | None) -> Any:
@@ -31,7 +31,7 @@ def history(found: answers.JobHistory, metric: str | None) -> Any:
         figure.add_vline(
             x=found.best_iteration,
             line_dash="dot",
-            line_color=_INK,
+            line_color=_TEXT_COLOUR,
             annotation_text=label,
             annotation_yshift=18,
         )
@@ -39,7 +39,7 @@ def history(found: answers.JobHistory, metric: str | None) -> Any:
 
 
 def evaluation(found: answers.Evaluation) -> Any:
-    """Draw means with their intervals, by the cutoff where a metric has several."""
+    """Draw means with their intervals, by the cutoff if a metric has several."""
     by_cutoff: dict[str, list[tuple[int, answers.MetricSummary]]] = {}
     for spelling, summary in found.metrics.items():
         name, _, cutoff = spelling.partition("@")
@@ -99,12 +99,12 @@ def _bars(title: str, names: list[str], values: Sequence[float | None], **more: 
     figure.add_bar(x=values, y=names, orientation="h", marker_color=_COLOURS[0], marker_line_width=0, **more)
     # Names of digits are categories, not numbers; label each.
     figure.update_yaxes(automargin=True, type="category", dtick=1)
-    figure.update_layout(height=_AROUND + _BAR * len(names))
+    figure.update_layout(height=_MARGIN_PIXELS + _BAR_PIXELS * len(names))
     return figure
 
 
 def _error(summaries: Sequence[Any], *, horizontal: bool = False) -> dict[str, Any]:
-    """Return the intervals as plotly has them: distances from the mean."""
+    """Return the intervals in the form of plotly: distances from the mean."""
     ends = [
         (0.0, 0.0)
         if None in (one.mean, one.lower, one.upper)
@@ -112,7 +112,7 @@ def _error(summaries: Sequence[Any], *, horizontal: bool = False) -> dict[str, A
         for one in summaries
     ]
     error = {"type": "data", "array": [up for up, _ in ends], "arrayminus": [down for _, down in ends]}
-    return error | ({"color": _INK} if horizontal else {})
+    return error | ({"color": _TEXT_COLOUR} if horizontal else {})
 
 
 def _figure(title: str, x: str, y: str) -> Any:
@@ -123,7 +123,7 @@ def _figure(title: str, x: str, y: str) -> Any:
     figure = Figure(
         layout={
             "title": {"text": title, "font": {"size": 15}},
-            "font": {"color": _INK},
+            "font": {"color": _TEXT_COLOUR},
             "paper_bgcolor": "rgba(0, 0, 0, 0)",
             "plot_bgcolor": "rgba(0, 0, 0, 0)",
             "margin": {"l": 60, "r": 20, "t": 50, "b": 50},
@@ -131,6 +131,6 @@ def _figure(title: str, x: str, y: str) -> Any:
             "hovermode": "closest",
         }
     )
-    figure.update_xaxes(title=x, gridcolor=_LINES, zerolinecolor=_LINES)
-    figure.update_yaxes(title=y, gridcolor=_LINES, zerolinecolor=_LINES)
+    figure.update_xaxes(title=x, gridcolor=_GRID_COLOUR, zerolinecolor=_GRID_COLOUR)
+    figure.update_yaxes(title=y, gridcolor=_GRID_COLOUR, zerolinecolor=_GRID_COLOUR)
     return figure

@@ -23,7 +23,7 @@ OnJob = Callable[[Job], None]
 
 
 def is_wanted(progress: bool | None) -> bool:
-    """Return whether to draw a bar: as requested, else where standard error is a terminal or notebook."""
+    """Return whether to draw a bar: as requested, else if standard error is a terminal or notebook."""
     if is_quiet():
         return False
     console = Console(stderr=True)
@@ -31,16 +31,16 @@ def is_wanted(progress: bool | None) -> bool:
 
 
 @contextmanager
-def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
+def jobs_progress(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
     """Draw a bar for each job: the block gets a function that updates the bar of a job.
 
-    An interrupted block leaves the jobs running, and prints a note.
+    A keyboard interrupt leaves the jobs running; its message shows how to cancel them.
     """
     try:
         if not jobs or not is_wanted(progress):
             yield _nothing
             return
-        with _drawn(
+        with _progress_bars(
             TextColumn("{task.description}", markup=False),
             BarColumn(16),
             TextColumn("{task.fields[news]}", markup=False),
@@ -57,12 +57,12 @@ def followed(jobs: Sequence[Job], progress: bool | None) -> Iterator[OnJob]:
 
 
 @contextmanager
-def counted(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None, str], None]]:
+def steps_progress(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None, str], None]]:
     """Draw a bar of steps: the block gets a function to call with done, total and a text."""
     if not is_wanted(progress):
         yield _nothing
         return
-    with _drawn(
+    with _progress_bars(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.fields[news]}", markup=False),
@@ -72,8 +72,10 @@ def counted(what: str, progress: bool | None) -> Iterator[Callable[[int, int | N
 
 
 @contextmanager
-def transferred(what: str, total_bytes: int | None, progress: bool | None) -> Iterator[Callable[[int], None]]:
-    """Draw a bar of bytes: the block gets a function to call with the bytes moved since."""
+def upload_progress(
+    what: str, total_bytes: int | None, progress: bool | None
+) -> Iterator[Callable[[int], None]]:
+    """Draw a bar of bytes: the block gets a function to call with the bytes sent since the last call."""
     if not is_wanted(progress):
         yield _nothing
         return
@@ -84,18 +86,18 @@ def transferred(what: str, total_bytes: int | None, progress: bool | None) -> It
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with _drawn(*columns) as bars:
+    with _progress_bars(*columns) as bars:
         task = bars.add_task(what, total=total_bytes)
         yield lambda n_bytes: bars.advance(task, n_bytes)
 
 
 @contextmanager
-def downloaded(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
-    """Draw a bar of bytes: the block gets a function to call with those so far and those in all."""
+def download_progress(what: str, progress: bool | None) -> Iterator[Callable[[int, int | None], None]]:
+    """Draw a bar of bytes: the block gets a function to call with the bytes so far and the total."""
     if not is_wanted(progress):
         yield _nothing
         return
-    with _drawn(
+    with _progress_bars(
         TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn()
     ) as bars:
         task = bars.add_task(what, total=None)
@@ -103,10 +105,10 @@ def downloaded(what: str, progress: bool | None) -> Iterator[Callable[[int, int 
 
 
 @contextmanager
-def _drawn(*columns: ProgressColumn) -> Iterator[Progress]:
+def _progress_bars(*columns: ProgressColumn) -> Iterator[Progress]:
     with Progress(*columns, console=Console(stderr=True)) as bars:
         yield bars
-        bars.refresh()  # a notebook would keep what was drawn before the last news
+        bars.refresh()  # otherwise a notebook would keep the state before the last update
 
 
 def _nothing(*_: object) -> None:
@@ -131,11 +133,13 @@ def _news(job: Job) -> str:
     if job.status == "running" and total and counts_share(job):
         news = [steps(job)]
     else:
-        is_plain = job.status == "running" and total and job.kind != "auto-train"
-        news = [] if is_plain else [_stage(job)]  # the phases of an automatic training name its candidates
+        has_steps_alone = job.status == "running" and total and job.kind != "auto-train"
+        news = (
+            [] if has_steps_alone else [_stage(job)]
+        )  # the phases of an automatic training name its candidates
     if total is not None and total > 1 and not counts_share(job):
         news.append(f"{done:,} of {total:,}")
-    metric, value = _followed(job)
+    metric, value = _main_metric(job)
     if value is not None:
         news.append(f"validation {metric} {value:.4f}")
     if job.status == "running" and job.progress is not None and job.progress.eta_seconds is not None:
@@ -147,7 +151,7 @@ def _stage(job: Job) -> str:
     return job.status if job.status != "running" or job.progress is None else job.progress.phase
 
 
-def _followed(job: Job) -> tuple[str, float | None]:
+def _main_metric(job: Job) -> tuple[str, float | None]:
     """Return the main metric and its latest value on the validation data."""
     metric = job.main_metric.name if job.main_metric else ""
     return metric, (job.metrics or {}).get("validation", {}).get(metric)

@@ -10,29 +10,29 @@ _SHARED_PHASES = frozenset({"reading", "binning"})
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """Return a measured value, empty where it is undefined."""
+    """Format a measured value; empty if it is undefined."""
     return "" if value is None else f"{value:.{digits}f}"
 
 
 def interval(lower: float | None, upper: float | None) -> str:
-    """Return the ends of an interval, empty where it is undefined."""
+    """Format the ends of an interval; empty if it is undefined."""
     return "" if lower is None or upper is None else f"{lower:.4f} to {upper:.4f}"
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value."""
+    """Format a p-value with four decimals, "<.0001" below that; empty for None."""
     if value is None:
         return ""
     return "<.0001" if value < 1e-4 else f"{value:.4f}"
 
 
 def count(value: Any) -> str:
-    """Return a whole number, empty where it is unknown."""
+    """Format a whole number; empty if it is unknown."""
     return "" if value is None else f"{value:,}"
 
 
 def steps(job: answers.Job) -> str:
-    """Return the phase that a job is in, with its count or share: "training 120 of 500", "binning 37%".
+    """Format the phase of a job with its count or share: "training 120 of 500", "binning 37%".
 
     Within a long epoch of a network: "training 3 of 50, batch 12 of 80".
     """
@@ -54,7 +54,7 @@ def counts_share(job: answers.Job) -> bool:
 
 
 def ranks(job: answers.Job) -> str:
-    """Return how many ranks train a job and where: "3 on node-1, node-2, restarted once"."""
+    """Format the number of ranks of a job and their hosts: "3 on node-1, node-2, restarted once"."""
     progress = job.progress
     if progress is None or not progress.ranks:
         return ""
@@ -65,14 +65,14 @@ def ranks(job: answers.Job) -> str:
 
 
 def milliseconds(parts: Mapping[str, float]) -> str:
-    """Return times by part: "tree 92 ms, objective 8.1 ms"."""
+    """Format times by part: "tree 92 ms, objective 8.1 ms"."""
     return ", ".join(
         f"{part} {time:,.0f} ms" if time >= 10 else f"{part} {time:.1f} ms" for part, time in parts.items()
     )
 
 
 def seconds(value: float) -> str:
-    """Return a duration: "3.2 s", "4 min 10 s"."""
+    """Format a duration: "3.2 s", "4 min 10 s"."""
     if value < 60:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
@@ -80,12 +80,12 @@ def seconds(value: float) -> str:
 
 
 def moment(value: datetime | None) -> str:
-    """Return a time in the local time zone, empty where there is none."""
+    """Format a time in the local time zone; empty for None."""
     return "" if value is None else value.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def size(n_bytes: int | None) -> str:
-    """Return a length in bytes."""
+    """Format a number of bytes with its unit; empty for None."""
     if n_bytes is None:
         return ""
     amount, unit = float(n_bytes), "bytes"
@@ -97,7 +97,7 @@ def size(n_bytes: int | None) -> str:
 
 
 def loss(spec: dict[str, Any] | None) -> str:
-    """Return the name of a loss with its hyperparameters that are not None."""
+    """Format the name of a loss with its hyperparameters that are not None."""
     if not spec:
         return ""
     chosen = [f"{name}={value}" for name, value in spec.items() if name != "name" and value is not None]

@@ -35,14 +35,14 @@ class Candidates:
 
     Attributes:
         table: `query_id`, `document_id` and the features; the rows of a query are contiguous.
-        rows: (n_documents,) the row of the frame that each row of the table is; None where they are the same.
+        rows: (n_documents,) row of the frame for each row of the table; None if the order is the same.
     """
 
     table: "pa.Table"
     rows: "np.ndarray[Any, Any] | None"
 
-    def answered(self, answer: "pa.Table", order: Order) -> "pa.Table":
-        """Return an answer with the rows of the frame.
+    def with_frame_rows(self, answer: "pa.Table", order: Order) -> "pa.Table":
+        """Return a response in which `row` is the row of the frame.
 
         Args:
             answer: Response of the service, sorted by query and rank.
@@ -66,7 +66,7 @@ def check_order(order: object) -> None:
         raise InvalidArgument(f"order must be 'rank' or 'rows', not {order!r:.60}")
 
 
-def prepared(
+def prepare_candidates(
     frame: Any,
     features: Sequence[str],
     columns: Mapping[str, Any] | None,
@@ -104,7 +104,7 @@ def prepared(
             raise DataUnusable(f"{row_text(frame, row)}, column {column!r}: the id is missing")
     kept = [name for name in (query, document, *used) if name is not None]
     sent = table.select(kept).rename_columns([ids.get(name, name) for name in kept])
-    order = None if query is None else _gathered(sent.column(QUERY))
+    order = None if query is None else _order_by_query(sent.column(QUERY))
     return Candidates(sent if order is None else sent.take(order), order)
 
 
@@ -163,16 +163,16 @@ def _refuse_absent(
     )
 
 
-def _gathered(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | None":
-    """Return the rows by query, by first appearance; None where they are contiguous already."""
+def _order_by_query(query: "pa.ChunkedArray[Any]") -> "np.ndarray[Any, Any] | None":
+    """Return the order of the rows that gathers each query; None if queries are contiguous already."""
     from rankery.client.frames.arrow import np
 
     codes = query_codes(query)
     return np.argsort(codes, kind="stable") if (np.diff(codes) < 0).any() else None
 
 
-def cuts(table: "pa.Table", most_rows: int, most_bytes: int) -> list[tuple[int, int]]:
-    """Cut a table of candidates between queries into parts for one scoring request each.
+def split_into_requests(table: "pa.Table", most_rows: int, most_bytes: int) -> list[tuple[int, int]]:
+    """Split a table of candidates between queries into parts for one scoring request each.
 
     Args:
         table: The rows of a query are contiguous.

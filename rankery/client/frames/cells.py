@@ -1,4 +1,4 @@
-"""Name cells of data frames, and find those with an unexpected type."""
+"""Find cells of data frames with an unexpected type, and name them in messages."""
 
 import sys
 import warnings
@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from rankery.errors import DataUnusable, DataWarning
-from rankery.identifiers import Spelling, several_spellings
+from rankery.identifiers import NormalisedIds, several_spellings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,22 +17,22 @@ _SHOWN_CHARACTERS = 40
 
 
 def warn(text: str) -> None:
-    """Warn the code that called the client."""
+    """Issue a warning with the location of the code that called the client."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("rankery."):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, DataWarning, stacklevel=level)
 
 
-def warn_of_spellings(where: str, ids: Any, spelling: Spelling) -> None:
-    """Warn of ids that texts spell in several ways, and which are read as one.
+def warn_of_spellings(where: str, ids: Any, normalised: NormalisedIds) -> None:
+    """Warn about ids that are spelled in several ways, and are read as one id.
 
     Args:
         where: The column or the argument.
-        ids: Argument of `rankery.identifiers.spell`.
-        spelling: Result of `rankery.identifiers.spell`.
+        ids: Argument of `rankery.identifiers.normalise_ids`.
+        normalised: Result of `rankery.identifiers.normalise_ids`.
     """
-    several = several_spellings(ids, spelling)
+    several = several_spellings(ids, normalised)
     if several:
         one, ids_are = several[0], "id is" if len(several) == 1 else "ids are"
         warn(
@@ -42,7 +42,7 @@ def warn_of_spellings(where: str, ids: Any, spelling: Spelling) -> None:
 
 
 def row_text(frame: Any, row: int) -> str:
-    """Return the name of a row: its position from 0, and its label where an index of pandas has another."""
+    """Return the name of a row: its position from 0, and its label if a pandas index has another."""
     index = getattr(frame, "index", None) if type(frame).__module__.startswith("pandas") else None
     label = row if index is None else index[row]
     label = label.item() if hasattr(label, "item") else label
@@ -50,13 +50,13 @@ def row_text(frame: Any, row: int) -> str:
 
 
 def listed(names: Any) -> str:
-    """Return some names as a text, the first few of many."""
+    """Return names as one text; of many, the first few."""
     known = [str(name) for name in names]
     return ", ".join(known[:_SHOWN_NAMES]) + (", …" if len(known) > _SHOWN_NAMES else "")
 
 
 def suggestion(name: str, known: Any) -> str:
-    """Return "; did you mean …?" for the nearest name, or nothing where none is near."""
+    """Return "; did you mean …?" for the nearest name; empty if none is near."""
     found = get_close_matches(name.lower(), [str(one).lower() for one in known], n=1, cutoff=0.65)
     near = next((one for one in known if found and str(one).lower() == found[0]), None)
     return "" if near is None else f"; did you mean {near!r}?"
@@ -77,7 +77,7 @@ def is_whole_number(kind: "pa.DataType") -> bool:
 
 
 def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:
-    """Return the first row that is null or NaN, None where each has a value."""
+    """Return the first row that is null or NaN; None if each has a value."""
     from rankery.client.frames.arrow import np, pa, pc
 
     floating = pa.types.is_floating(column.type)
@@ -86,10 +86,10 @@ def first_missing(column: "pa.ChunkedArray[Any] | pa.Array[Any]") -> int | None:
 
 
 def texts_among_numbers(column: "pa.ChunkedArray[Any]") -> "tuple[np.ndarray[Any, Any], int]":
-    """Return the rows of a column of texts that are not numbers, and how many are numbers.
+    """Return the rows of a text column with texts that are not numbers, and the number of numbers.
 
     Args:
-        column: Column of texts; nulls and empty texts are neither.
+        column: Column of texts; nulls and empty texts count as neither.
     """
     from rankery.client.frames.arrow import np, pa, pc
 
@@ -121,7 +121,7 @@ def not_a_number(frame: Any, name: str, row: int, value: Any) -> DataUnusable:
 
 
 def mixed_cell(frame: Any) -> DataUnusable | None:
-    """Return the error of the first column of pandas in which texts and numbers are mixed, None without."""
+    """Return the error of the first pandas column that mixes texts and numbers; None if there is none."""
     if not type(frame).__module__.startswith("pandas"):
         return None
     for name in frame.columns:
@@ -132,10 +132,10 @@ def mixed_cell(frame: Any) -> DataUnusable | None:
         n_texts = sum(is_text_cell)
         n_numbers = sum(isinstance(value, int | float) and value == value for value in values)
         if n_texts and n_numbers:
-            rare = n_texts <= n_numbers
+            texts_are_fewer = n_texts <= n_numbers
             row = (
                 is_text_cell.index(True)
-                if rare
+                if texts_are_fewer
                 else next(
                     place
                     for place, value in enumerate(values)
@@ -143,7 +143,7 @@ def mixed_cell(frame: Any) -> DataUnusable | None:
                 )
             )
             value = values.iloc[row]
-            if rare:
+            if texts_are_fewer:
                 return not_a_number(frame, str(name), row, value)
             return DataUnusable(
                 f"{row_text(frame, row)}, column {name!r}: expected a text as in other rows,"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, TypeVar, runtime_che
 from rankery.client.frames.cells import mixed_cell
 from rankery.client.references import described
 from rankery.errors import DataUnusable, InvalidArgument
-from rankery.identifiers import EXPECTED, spell
+from rankery.identifiers import EXPECTED, normalise_ids
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,14 +21,14 @@ class Frame(Protocol):
     """A data frame of pandas, polars, Arrow, DuckDB or any library with Arrow's C interface."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand out the columns."""
+        """Export the columns."""
 
 
 class LazyFrame(Protocol):
     """A lazy frame of polars."""
 
     def collect(self) -> Any:
-        """Compute it."""
+        """Compute the frame."""
 
 
 def is_frame(value: Any) -> TypeGuard[Frame]:
@@ -42,11 +42,11 @@ SomeFrame = TypeVar("SomeFrame", bound=Frame)
 
 
 def collected(value: Any) -> Any:
-    """Return a lazy frame of polars as a frame, and any other value as it is."""
+    """Compute a lazy frame of polars; return any other value unchanged."""
     return value.collect() if type(value).__name__ == "LazyFrame" else value
 
 
-def as_columns(columns: Mapping[str, Any]) -> "pa.Table":
+def table_of_columns(columns: Mapping[str, Any]) -> "pa.Table":
     """Return a dictionary of lists or arrays as a table.
 
     Raises:
@@ -66,7 +66,7 @@ def as_table(frame: Frame) -> "pa.Table":
     """Return a frame as a table of numbers, texts and lists of numbers; the index of pandas is left out.
 
     Raises:
-        DataUnusable: A column is of a kind that has no place in judged data, or mixes texts and numbers.
+        DataUnusable: A column has an unsupported type, or mixes texts and numbers.
     """
     from rankery.client.frames.arrow import pa
 
@@ -81,7 +81,7 @@ def as_table(frame: Frame) -> "pa.Table":
         raise mixed_cell(frame) or DataUnusable(f"the data frame cannot be read: {_reason(error)}") from error
 
 
-def as_arrays(
+def table_of_arrays(
     features: Any,
     *,
     labels: Any = None,
@@ -117,8 +117,8 @@ def as_arrays(
             array = np.asarray(column)
             if len(array.shape) != 1 or len(array) != len(values[0]):
                 raise DataUnusable(f"{name} is of shape {array.shape}; there are {len(values[0])} documents")
-            is_spelled = labels is not None and name != "label"  # ids of candidates come back as they came
-            table[name] = _spelled(name, column) if is_spelled else _array(array)
+            normalises = labels is not None and name != "label"  # ids of candidates are returned unchanged
+            table[name] = _id_texts(name, column) if normalises else _array(array)
     for name, column in zip(names, values, strict=True):
         if name in table:
             raise DataUnusable(f"two columns are named {name!r}")
@@ -132,16 +132,16 @@ def _array(values: "np.ndarray[Any, Any]") -> Any:
     return pa.array(values.tolist() if values.dtype.kind in "OU" else values)
 
 
-def _spelled(name: str, ids: Any) -> Any:
-    """Return ids as texts, null where they are missing."""
-    found = spell(ids)
+def _id_texts(name: str, ids: Any) -> Any:
+    """Return ids as texts; missing ids are null."""
+    found = normalise_ids(ids)
     for row in found.unfit[:1].tolist():
         raise DataUnusable(f"row {row} of {name}: expected {EXPECTED}")
     return found.texts
 
 
 def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequence[str], list[Any]]:
-    """Return the names and the columns of features, as arrays or as a frame has them."""
+    """Return the names and the columns of features that are an array or a frame."""
     from rankery.client.frames.arrow import np
 
     if is_frame(features):
@@ -159,7 +159,7 @@ def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequenc
     return names, columns
 
 
-def grouped(group: Any, n_documents: int) -> dict[str, Any]:
+def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
     """Return a group as `query_sizes` or `query_ids`.
 
     Args:
@@ -209,8 +209,8 @@ def as_stream(table: "pa.Table", entries: Mapping[str, str] | None = None) -> by
 
 
 @contextmanager
-def written(table: "pa.Table") -> Iterator[Path]:
-    """Write a table as Parquet into a temporary file that the block removes."""
+def temporary_parquet(table: "pa.Table") -> Iterator[Path]:
+    """Write a table as Parquet into a temporary file, which is removed at the end of the block."""
     from rankery.client.frames.arrow import pq
 
     with tempfile.TemporaryDirectory(prefix="rankery-") as folder:
@@ -233,7 +233,7 @@ def _plain(column: Any) -> Any:
 
     types = pa.types
     if types.is_dictionary(column.type):
-        # Not by a cast: there is none from a dictionary of views.
+        # Arrow has no cast from a dictionary of string views.
         chunks = [_plain(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
         column = pa.chunked_array(chunks, _plain(pa.nulls(0, column.type.value_type)).type)
     if types.is_string_view(column.type):
@@ -247,7 +247,7 @@ def _plain(column: Any) -> Any:
 
 
 def _sent(name: str, column: Any) -> Any:
-    """Return truth values as numbers and lists as lists of a fixed size, as scoring requests take them."""
+    """Return booleans as numbers, and lists as lists of a fixed size, for scoring requests."""
     from rankery.client.frames.arrow import pa, pc
 
     types = pa.types

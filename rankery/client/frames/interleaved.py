@@ -39,11 +39,11 @@ def as_queries(table: "pa.Table") -> list[dict[str, Any]]:
 
 
 def as_answer(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) -> "pa.Table":
-    """Return the lists of an answer in JSON as the answer to a table.
+    """Return the lists of a JSON response as a response table.
 
     Args:
         table: The candidates.
-        ranked: The queries of the answer.
+        ranked: The queries of the response.
 
     Returns:
         `query_id` and `document_id` in the types of the table, `row`, `rank`, `score` and `ranking_id`. A

@@ -16,12 +16,12 @@ from rankery.client.frames.cells import (
 )
 from rankery.client.references import described, mapping_of
 from rankery.errors import DataUnusable, WrongType
-from rankery.identifiers import EXPECTED, spell
+from rankery.identifiers import EXPECTED, normalise_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Those of the service (core.data.tables.roles), which a test compares.
+# The same as in the service (core.data.tables.roles); a test compares them.
 USUAL_NAMES: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "labels", "relevance", "rel", "grade", "judgment", "judgement", "y", "target"),
     "query": ("query_id", "queryid", "qid", "query", "q", "session_id", "group", "group_id"),
@@ -37,7 +37,7 @@ _USUAL_TEXTS = frozenset(
 
 
 def usual_column(role: str, names: Iterable[str]) -> str | None:
-    """Return the only column with a usual name of a role; None without one or with several."""
+    """Return the only column with a usual name of a role; None if there is none, or several."""
     found = [name for name in names if name.lower().replace("-", "_").replace(" ", "_") in USUAL_NAMES[role]]
     return found[0] if len(found) == 1 else None
 
@@ -127,7 +127,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
 
 
 def _required(role: str, given: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """Return the column of a role; None where several have usual names, which the service refuses."""
+    """Return the column of a role; None if several have usual names, which the service refuses."""
     if isinstance(given.get(role), str):
         return str(given[role])
     taken = {name for name in given.values() if isinstance(name, str)}
@@ -170,7 +170,7 @@ def _check_label(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
 def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> None:
     from rankery.client.frames.arrow import np
 
-    found = spell(column)
+    found = normalise_ids(column)
     for row in found.unfit[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
@@ -182,19 +182,19 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
             f"all {len(codes):,} rows belong to one query, {column[0].as_py()!r} in column {name!r};"
             " a model needs many queries, and nothing can be held out"
         )
-    back = np.flatnonzero(np.diff(codes) < 0)
-    if len(back):
+    returns = np.flatnonzero(np.diff(codes) < 0)  # before rows of a query that appeared earlier
+    if len(returns):
         runs = codes[np.flatnonzero(np.diff(codes, prepend=-1))]
         scattered = int((np.bincount(runs) > 1).sum())
         warn(
             f"the rows of {scattered:,} {'query' if scattered == 1 else 'queries'} are not contiguous,"
-            f" first {row_text(frame, int(back[0]) + 1)}: the service gathers them in the order in which"
+            f" first {row_text(frame, int(returns[0]) + 1)}: the service gathers them in the order in which"
             " queries first appear"
         )
 
 
 def query_codes(column: "pa.ChunkedArray[Any]") -> Any:
-    """Return the number of each row's query, counted by first appearance."""
+    """Return the index of each row's query, in the order of first appearance."""
     from rankery.client.frames.arrow import np, pc
 
     encoded: Any = pc.dictionary_encode(column.combine_chunks(), null_encoding="encode")
@@ -202,7 +202,7 @@ def query_codes(column: "pa.ChunkedArray[Any]") -> Any:
 
 
 def _first_change(query: "pa.ChunkedArray[Any]", column: "pa.ChunkedArray[Any]") -> tuple[int, int] | None:
-    """Return the first two rows of a query that differ in a column, None where none do."""
+    """Return the first two rows of one query that differ in a column; None if none do."""
     from rankery.client.frames.arrow import np
 
     queries, values = query_codes(query), query_codes(column)
@@ -223,9 +223,9 @@ def _refuse_texts_of_documents(frame: Any, table: "pa.Table", name: str, query: 
     if rows is None:
         return
     first, second = (table.column(name)[row].as_py() for row in rows)
-    of = table.column(str(query))[rows[0]].as_py()
+    query_id = table.column(str(query))[rows[0]].as_py()
     raise DataUnusable(
-        f"{row_text(frame, rows[1])}, column {name!r}: texts differ within query {of!r}"
+        f"{row_text(frame, rows[1])}, column {name!r}: texts differ within query {query_id!r}"
         f" ({first!r}, {second!r}); if it is a feature, name it in"
         f" columns={{'categorical_features': [{name!r}]}}, else in columns={{'ignore': [{name!r}]}}"
     )

@@ -46,12 +46,12 @@ def as_numpy(table: "pa.Table") -> "dict[str, np.ndarray[Any, Any]]":
 
 
 def like(frame: "SomeFrame", table: "pa.Table", *, is_by_row: bool = False) -> "SomeFrame":
-    """Return a table in the kind of a frame, as a table of Arrow where it is another kind.
+    """Return a table as a frame of pandas or polars like another frame; else the Arrow table itself.
 
     Args:
         frame: The frame of the caller.
-        table: With the column `row`.
-        is_by_row: Whether a frame of pandas gets the labels of the rows in the frame's index.
+        table: Table with the column `row`.
+        is_by_row: Whether a pandas result gets the index labels of the frame's rows.
     """
     library = type(frame).__module__.partition(".")[0]
     found: Any = table

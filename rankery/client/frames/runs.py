@@ -1,4 +1,4 @@
-"""Write scores as a TREC run, the form in which the service takes rankings of other systems."""
+"""Write scores as a TREC run, the format of uploaded rankings of other systems."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from rankery.client.frames.incoming import as_table
 from rankery.client.frames.judged import COLUMNS_BY_ROLE, check_roles, usual_column
 from rankery.client.references import mapping_of
 from rankery.errors import DataUnusable, InvalidArgument
-from rankery.identifiers import EXPECTED, spell
+from rankery.identifiers import EXPECTED, normalise_ids
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +34,8 @@ def run_of_scores(scores: "np.ndarray[Any, Any]", queries: list[str], documents:
 
     Args:
         scores: (n_documents,); NaN where a document was not retrieved.
-        queries: (n_documents,) words.
-        documents: (n_documents,) words.
+        queries: (n_documents,) ids without blanks.
+        documents: (n_documents,) ids without blanks.
 
     Raises:
         InvalidArgument: The scores have another shape or are not numbers.
@@ -116,10 +116,10 @@ def _numbers(frame: Any, table: "pa.Table", column: str) -> "pa.ChunkedArray[Any
 
 
 def _score_column(names: Sequence[str]) -> str | None:
-    """Return the column with a usual name of scores, None without one.
+    """Return the column with a usual name of scores; None if there is none.
 
     Raises:
-        DataUnusable: There are several.
+        DataUnusable: Several columns have such a name.
     """
     found = [name for name in names if name.lower() in _SCORES]
     if len(found) > 1:
@@ -142,7 +142,7 @@ def run_of_table(run: "pa.Table") -> Iterator[str]:
 
 
 def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
-    """Return the lines of a run from `{query: {document: score}}`, as pytrec_eval and ranx have it.
+    """Return the lines of a run from `{query: {document: score}}`, the form of pytrec_eval and ranx.
 
     Raises:
         DataUnusable: The run has another form, an id is missing or invalid, or a score is not a number.
@@ -168,7 +168,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
     Args:
         run: `query` and `score`; within each query in the order of the dataset.
-        queries: (n_documents,) the dataset's, as words.
+        queries: (n_documents,) query ids of the dataset's rows, without blanks.
 
     Raises:
         DataUnusable: A query has another number of rows, or the dataset does not have it.
@@ -189,7 +189,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
 
 
 def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.LargeStringArray":
-    found = spell(column)
+    found = normalise_ids(column)
     for row in found.unfit[:1].tolist():
         place = f"{row_text(frame, row)}, column {name!r}"
         raise DataUnusable(f"{place}: expected {EXPECTED}, but found {column[row].as_py()!r}")
@@ -201,9 +201,9 @@ def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.L
 
 
 def _key_words(by_id: Mapping[Any, Any], what: str) -> list[str]:
-    """Return the keys of a mapping, which are ids, as words."""
+    """Return the ids that are the keys of a mapping, without blanks."""
     keys = list(by_id)
-    found = spell(keys)
+    found = normalise_ids(keys)
     for place in found.unfit[:1].tolist():
         raise DataUnusable(f"{what} is {keys[place]!r}; expected {EXPECTED}")
     if (place := first_missing(found.texts)) is not None:
@@ -217,5 +217,5 @@ def _line(query: str, document: str, score: float) -> str:
 
 
 def _word(identifier: str) -> str:
-    """Return an id as one word, as the service writes and reads it in TREC's files."""
+    """Percent-encode the blanks of an id, as in TREC files of the service."""
     return _BLANK.sub(lambda blank: quote(blank[0]), identifier)

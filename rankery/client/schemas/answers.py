@@ -30,7 +30,7 @@ class AliasList(Answer):
 
 
 class AliasMove(Answer):
-    """A move of an alias, or a refused one."""
+    """A move of an alias, or a refused move."""
 
     id: str
     kind: Literal["moved", "promoted", "refused", "rolled_back", "removed"]
@@ -148,13 +148,13 @@ class AutoTrainQuality(Answer):
     """95% interval of the mean"""
 
     data: Literal["held-out", "test"]
-    """`held-out` queries of the training data, each evaluated by models trained and selected without it; or queries of the `test` data"""
+    """`held-out` queries of the training data, each evaluated by models trained and selected without this query; or queries of the `test` data"""
 
     baselines: list[AutoTrainBaseline]
 
 
 class AutoTrainConclusion(Answer):
-    """The conclusion of an automatic training: the quality of its model, on test data where it has some."""
+    """The conclusion of an automatic training: the quality of its model, on test data if there are any."""
 
     sentence: str
     """Summary of the result in one sentence"""
@@ -166,7 +166,7 @@ class AutoTrainConclusion(Answer):
     """95% interval of the mean"""
 
     data: Literal["held-out", "test"]
-    """`held-out` queries of the training data, each evaluated by models trained and selected without it; or queries of the `test` data"""
+    """`held-out` queries of the training data, each evaluated by models trained and selected without this query; or queries of the `test` data"""
 
     baselines: list[AutoTrainBaseline]
     held_out: AutoTrainQuality | None = None
@@ -174,7 +174,7 @@ class AutoTrainConclusion(Answer):
 
     members: list[AutoTrainMember]
     seconds: dict[str, float]
-    """Running time by part"""
+    """Running time by step"""
 
 
 class AutoTrainCandidates(Answer):
@@ -222,7 +222,7 @@ class ChangedQuery(Answer):
 
     query_id: str
     query_text: str | None = None
-    """What the user searched for"""
+    """Text that the user searched for"""
 
     a: float
     b: float
@@ -234,7 +234,7 @@ class ComparedQuery(Answer):
 
     query_id: str
     query_text: str | None = None
-    """What the user searched for"""
+    """Text that the user searched for"""
 
     values: dict[str, list[float | None]]
 
@@ -351,7 +351,7 @@ class CounterfactualRule(Answer):
     estimator: Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"] = (
         "item_position"
     )
-    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of ranks and those above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
+    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
 
     normalised: bool = False
     """Whether to divide by the mean weight of each rank (self-normalised)"""
@@ -984,8 +984,8 @@ class Finding(Answer):
     example_kind: Literal["query", "feature", "document", "pair", "action", "user"]
     """Kind of the items in `examples`; a `pair` consists of a query and a document, a `user` is a number"""
 
-    role: Literal["validation", "test"] | None = None
-    """Part of a job's data that was checked together with the training data, and that has the queries in `examples`"""
+    role: Literal["train", "validation", "test"] | None = None
+    """Role of the dataset that the items in `examples` belong to; null if the finding is not about one dataset of a job"""
 
 
 class FolderPart(Answer):
@@ -1319,7 +1319,7 @@ class JudgedQuery(Answer):
 
     query_id: str
     query_text: str | None = None
-    """What the user searched for"""
+    """Text that the user searched for"""
 
     weight: float | None = None
     """Weight of the query, if queries have weights"""
@@ -1609,7 +1609,7 @@ class FeatureDependence(Answer):
 
 
 class ModelExplanation(Answer):
-    """The support of `"explain": true` by a model."""
+    """Whether a model supports `"explain": true`, and the cost."""
 
     problem: str | None = None
     """Why scores cannot be explained; null if they can"""
@@ -1950,7 +1950,7 @@ class ParameterDescription(Answer):
     """number, integer, boolean, text, list or object"""
 
     optional: bool
-    """Whether null is allowed; null disables the parameter"""
+    """Whether null is allowed; null disables the parameter unless its description says otherwise"""
 
     default: Any
     """Default value"""
@@ -2007,14 +2007,14 @@ class Phase(Answer):
     """Duration of the phase so far"""
 
     peak_memory_bytes: int | None = None
-    """Peak memory of the job in the phase, sampled, as its memory limit counts it; null if unknown"""
+    """Peak memory of the job in the phase, measured regularly as for its memory limit; null if unknown"""
 
 
 class Attempt(Answer):
     """One claim of a job by a worker."""
 
     number: int
-    """Number of the attempt, from 1; attempts handed back to the queue are not counted"""
+    """Number of the attempt, from 1; those handed back by a worker that shut down are not counted"""
 
     worker: str
     """Machine and process"""
@@ -2373,7 +2373,7 @@ class QueryEntry(Answer):
 
     max_label: float | None = None
     query_text: str | None = None
-    """What the user searched for"""
+    """Text that the user searched for"""
 
     columns: dict[str, str]
     """Other columns of the query"""
@@ -2409,7 +2409,7 @@ class QuerySummary(Answer):
     """Number of selected queries on all pages"""
 
     histogram: Histogram
-    """Values by which queries are sorted and filtered, of all queries of the segment"""
+    """Values by which queries are sorted and filtered, for all queries of the segment"""
 
     segments: list[QuerySegment]
     """Available segments; empty for results created before segments were stored"""
@@ -2431,7 +2431,7 @@ class QueryValues(Answer):
 
     query_id: str
     query_text: str | None = None
-    """What the user searched for"""
+    """Text that the user searched for"""
 
     values: dict[str, float | None]
 
@@ -2520,10 +2520,10 @@ class Job(Answer):
     """Label of the kind"""
 
     title: str = ""
-    """Name of the job, or a default title by what it creates, measures or moves"""
+    """Name of the job, or a default title that names what it creates, measures or moves"""
 
     name: str | None = None
-    """Name of the job; null without one"""
+    """Name that a user gave the job; null without one"""
 
     notes: str | None = None
     """Notes on the job"""
@@ -2571,7 +2571,7 @@ class Job(Answer):
     """API key that submitted the job; null without authentication"""
 
     attempt: int
-    """Number of times that a worker claimed the job"""
+    """Number of attempts; those handed back by a worker that shut down are not counted"""
 
     resumable_from: int | None = None
     """Iteration that a later attempt would resume from"""
@@ -2608,10 +2608,10 @@ class JobWithAttempts(Answer):
     """Label of the kind"""
 
     title: str = ""
-    """Name of the job, or a default title by what it creates, measures or moves"""
+    """Name of the job, or a default title that names what it creates, measures or moves"""
 
     name: str | None = None
-    """Name of the job; null without one"""
+    """Name that a user gave the job; null without one"""
 
     notes: str | None = None
     """Notes on the job"""
@@ -2659,7 +2659,7 @@ class JobWithAttempts(Answer):
     """API key that submitted the job; null without authentication"""
 
     attempt: int
-    """Number of times that a worker claimed the job"""
+    """Number of attempts; those handed back by a worker that shut down are not counted"""
 
     resumable_from: int | None = None
     """Iteration that a later attempt would resume from"""
@@ -2741,7 +2741,7 @@ class RankingItem(Answer):
 
     query_id: str
     query_text: str | None = None
-    """What the user searched for"""
+    """Text that the user searched for"""
 
     documents: list[RankedDocument]
 
@@ -2811,7 +2811,7 @@ class RefusedObject(Answer):
 
 
 class Deletion(Answer):
-    """Objects deleted, or to delete in a dry run."""
+    """Objects that a request deleted; in a dry run, objects that it would delete."""
 
     dry_run: bool
     """Whether nothing was changed"""
@@ -2886,7 +2886,7 @@ class ScheduleRun(Answer):
     """Description of the outcome in one sentence"""
 
     datasets: dict[str, str]
-    """Ids of the datasets by part: `train`, `validation`, `test`"""
+    """Ids of the datasets by role: `train`, `validation`, `test`"""
 
     job_id: str | None = None
     study_id: str | None = None
@@ -2988,10 +2988,10 @@ class ScorerDescription(Answer):
     """One-line summary"""
 
     is_network: bool
-    """Whether an iteration is an epoch, and the hyperparameters are in `scorer`; those of trees are in `hyperparameters`"""
+    """Whether an iteration is an epoch: true for networks and linear scorers"""
 
     parameters: list[ParameterDescription]
-    """Hyperparameters of the scorer, set in `scorer`"""
+    """Hyperparameters that a job sets in `scorer`; empty for trees, whose hyperparameters a job sets in `hyperparameters`"""
 
 
 class ScorerCatalogue(Answer):
@@ -3331,7 +3331,7 @@ class QueryRankings(Answer):
 
     query_id: str
     query_text: str | None = None
-    """What the user searched for"""
+    """Text that the user searched for"""
 
     systems: list[SystemRanking]
 
@@ -3617,7 +3617,7 @@ class UnlabelledObject(Answer):
 
 
 class Labelled(Answer):
-    """Objects labelled, or to label in a dry run."""
+    """Objects that a request labelled; in a dry run, objects that it would label."""
 
     dry_run: bool
     """Whether nothing was changed"""
@@ -3684,7 +3684,7 @@ class Lineage(Answer):
 
     job_id: str
     datasets: dict[str, LineageDataset]
-    """Datasets by part: train, validation, test"""
+    """Datasets by role: train, validation, test"""
 
     init_model: LineageModel | None = None
     """Model that the training continued, if any"""
@@ -3766,10 +3766,10 @@ class ListedModel(Answer):
     """Number of trees in use, or epoch of the weights; 0 for an imported network"""
 
     sha256: str
-    """Digest of the model text"""
+    """Digest of the model file"""
 
     size_bytes: int
-    """Size of the model text"""
+    """Size of the model file"""
 
     metrics: dict[str, Any] | None = None
     """Means of the metrics on the test dataset, if there was one"""
@@ -3845,10 +3845,10 @@ class Model(Answer):
     """Number of trees in use, or epoch of the weights; 0 for an imported network"""
 
     sha256: str
-    """Digest of the model text"""
+    """Digest of the model file"""
 
     size_bytes: int
-    """Size of the model text"""
+    """Size of the model file"""
 
     metrics: dict[str, Any] | None = None
     """Means of the metrics on the test dataset, if there was one"""

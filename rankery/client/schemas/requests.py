@@ -44,7 +44,7 @@ class AddressDatasetRequest(TypedDict):
     """Name of the credentials for the download, which are configured on the workers"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
 
 class AddressLogRequest(TypedDict):
@@ -75,7 +75,7 @@ class AddressLogRequest(TypedDict):
     """Name of the credentials for the download, which are configured on the workers"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
 
 class AliasRequest(TypedDict):
@@ -101,7 +101,7 @@ class ArpLoss1Request(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -119,7 +119,7 @@ class ArpLoss1Request(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -141,7 +141,7 @@ class ArpLoss2Request(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -159,7 +159,7 @@ class ArpLoss2Request(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -260,7 +260,7 @@ class ClickModelOptions(TypedDict):
     """Maximum number of EM iterations; models in closed form need one."""
 
     max_rank: NotRequired[int]
-    """Lowest rank of a list to use; impressions below are left out."""
+    """Greatest rank of a list to use; impressions at greater ranks are left out."""
 
     prior_clicks: NotRequired[float | None]
     """Pseudo-count of clicks for each parameter; when null, 1, or 0 for `coec`."""
@@ -352,7 +352,7 @@ class CounterfactualRule(TypedDict):
     """Metric that is a sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
 
     estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
-    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of ranks and those above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
+    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
 
     normalised: NotRequired[bool]
     """Whether to divide by the mean weight of each rank (self-normalised)"""
@@ -375,8 +375,8 @@ class DatasetChanges(TypedDict):
     """Name of a project; null for no project"""
 
 
-class DatasetSelection(TypedDict):
-    """A selection of datasets."""
+class DatasetDeletionRequest(TypedDict):
+    """The datasets to delete."""
 
     ids: list[str]
     """Ids of datasets"""
@@ -535,7 +535,7 @@ class ExperimentRequest(TypedDict):
     """Train only five trees or epochs of each loss, and estimate the total time"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
 
 ExperimentStatus: TypeAlias = Literal["preparing", "running", "reporting", "succeeded", "failed", "cancelled"]
@@ -639,7 +639,7 @@ class FolderDatasetRequest(TypedDict):
     """Display name, followed by the part if there are several; by default the path of the folder"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     files: NotRequired[str | None]
     """Pattern of up to 1,000 file names, which become one dataset: LETOR text, or tables of the same columns"""
@@ -685,7 +685,7 @@ class GateRequest(TypedDict):
     """Whether a version must also beat a random order, the input order and the best single feature"""
 
     interleaving: NotRequired[Literal["not_worse", "better"] | None]
-    """Verdict of the newest interleaving of both versions: `better`: users prefer the new one; `not_worse`: they do not prefer the alias's"""
+    """Required verdict of the newest interleaving of both versions. `better`: users prefer the new version; `not_worse`: they do not prefer the alias's version"""
 
     counterfactual: NotRequired[CounterfactualRule | None]
     """Counterfactual estimate that the version must pass. A version with too little support in the log is refused"""
@@ -947,7 +947,7 @@ class InterleavedLogRequest(TypedDict):
     """Display name; by default the name of the interleaving"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
 
 class InterleavedQuery(TypedDict):
@@ -987,13 +987,13 @@ class InterleavingRequest(TypedDict):
     """Maximum probability of the conclusion `equal` if the rankers differ by `difference` (type II error)"""
 
     difference: NotRequired[float]
-    """Minimum difference of interest: excess over one half of the share of decided units that prefer the better ranker"""
+    """Minimum difference of interest: the share of decided units that prefer the better ranker, minus one half"""
 
     click_window_seconds: NotRequired[int]
-    """Time after a list is shown in which clicks count; the list counts afterwards. With 0, clicks always count immediately"""
+    """Time after a list is shown in which clicks count; afterwards the list is evaluated. With 0, clicks always count immediately"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
 
 class JobChanges(TypedDict):
@@ -1091,7 +1091,7 @@ class ChoiceParameter(TypedDict):
     type: Literal["choice"]
     choices: list[JsonValue]
     when: NotRequired[dict[str, list[JsonValue]]]
-    """Condition: values of other parameters by JSON pointer, without which this parameter is omitted"""
+    """Condition: allowed values of other parameters by JSON pointer; this parameter is omitted with other values"""
 
 
 class FloatParameter(TypedDict):
@@ -1111,7 +1111,7 @@ class FloatParameter(TypedDict):
     """Distance between values; required for a grid"""
 
     when: NotRequired[dict[str, list[JsonValue]]]
-    """Condition: values of other parameters by JSON pointer, without which this parameter is omitted"""
+    """Condition: allowed values of other parameters by JSON pointer; this parameter is omitted with other values"""
 
 
 class HandTrialRequest(TypedDict):
@@ -1138,7 +1138,7 @@ class IntParameter(TypedDict):
     """Distance between values; 1 when null"""
 
     when: NotRequired[dict[str, list[JsonValue]]]
-    """Condition: values of other parameters by JSON pointer, without which this parameter is omitted"""
+    """Condition: allowed values of other parameters by JSON pointer; this parameter is omitted with other values"""
 
 
 class JudgmentOptions(TypedDict):
@@ -1148,13 +1148,13 @@ class JudgmentOptions(TypedDict):
     """Query-document pairs with fewer impressions are not judged."""
 
     quantiles: NotRequired[list[float] | None]
-    """Quantiles of the relevances that separate grades: above the first quantile begins grade 1."""
+    """Quantiles of the relevances that separate grades: grade 1 begins above the first quantile."""
 
     cuts: NotRequired[list[float] | None]
-    """Relevances that separate grades, instead of quantiles: above the first one begins grade 1."""
+    """Relevances that separate grades, instead of quantiles: grade 1 begins above the first one."""
 
     shrink: NotRequired[bool]
-    """Shrink each relevance toward the mean of all pairs; fewer impressions, more shrinkage."""
+    """Shrink each relevance toward the mean of all pairs, most where a pair has few impressions."""
 
 
 class LabelRequestJobFilter(TypedDict):
@@ -1190,7 +1190,7 @@ class LambdaRankRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -1208,7 +1208,7 @@ class LambdaRankRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -1239,7 +1239,7 @@ class LimitsRequest(TypedDict):
     """Total running time of all attempts"""
 
     memory_bytes: NotRequired[int | None]
-    """Memory of the job in a worker"""
+    """Maximum memory of the job in a worker"""
 
 
 class AutoTrainRequest(TypedDict):
@@ -1259,7 +1259,7 @@ class AutoTrainRequest(TypedDict):
     """Tags of the job and of the model that it makes"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["auto-train"]
     model_name: str
@@ -1313,7 +1313,7 @@ class ClickModelRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["click-model"]
     click_log_id: str
@@ -1346,7 +1346,7 @@ class DistilRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     model_name: NotRequired[str | None]
     """Name of the new model; the teacher's name with `-distilled` when null"""
@@ -1387,7 +1387,7 @@ class DriftRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["drift"]
     model: str
@@ -1397,7 +1397,7 @@ class DriftRequest(TypedDict):
     """Number of most recent days whose samples are checked"""
 
     compare_with_previous: NotRequired[bool]
-    """Whether to compare them also with the samples of the same number of days before"""
+    """Whether to compare them also with samples of the equally long period before"""
 
     dataset_id: NotRequired[str | None]
     """Compare with this dataset instead of the training data of the model"""
@@ -1427,7 +1427,7 @@ class JudgeRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["judge"]
     click_log_id: str
@@ -1711,7 +1711,7 @@ class NdcgLoss1Request(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -1729,7 +1729,7 @@ class NdcgLoss1Request(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -1760,7 +1760,7 @@ class NdcgLoss2PlusPlusRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -1778,7 +1778,7 @@ class NdcgLoss2PlusPlusRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -1812,7 +1812,7 @@ class NdcgLoss2Request(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -1830,7 +1830,7 @@ class NdcgLoss2Request(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -1903,7 +1903,7 @@ class InspectRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["inspect"]
     model: str
@@ -1959,7 +1959,7 @@ class PropensityRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     method: NotRequired[Literal["shuffled", "pivot", "adjacent", "all-pairs", "regression-em", "trust-em"]]
     """`shuffled`: click rates by rank of lists in random order; `pivot`, `adjacent`, `all-pairs`: documents shown at several ranks; `regression-em`: relevance predicted from features; `trust-em`: the same, with the probability of a click on an irrelevant document, for the affine correction"""
@@ -2026,7 +2026,7 @@ class RankBoostRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -2044,7 +2044,7 @@ class RankBoostRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -2067,7 +2067,7 @@ class RankDatasetRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["rank"]
     model: str
@@ -2096,7 +2096,7 @@ class RankNetRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -2114,7 +2114,7 @@ class RankNetRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -2159,7 +2159,7 @@ class RankSvmRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -2177,7 +2177,7 @@ class RankSvmRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -2248,7 +2248,7 @@ class CompareRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["compare"]
     dataset_id: str
@@ -2264,7 +2264,7 @@ class CompareRequest(TypedDict):
     """Multiple-comparison correction of the p-values; use `none` for a single planned test"""
 
     pool_folds: NotRequired[bool]
-    """Rank each query by the fold model that was not trained on the query. Models must have been cross-validated on this dataset; rankings are compared on the same queries"""
+    """Rank each query by the fold model that was not trained on the query. Models must have been cross-validated on this dataset; rankings are compared as they are"""
 
     metrics: NotRequired[list[str]]
     """Metrics to compare by; the first one decides"""
@@ -2302,7 +2302,7 @@ class CounterfactualRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     click_log_id: str
     """A ready click log"""
@@ -2314,7 +2314,7 @@ class CounterfactualRequest(TypedDict):
     """Metric that is a sum over clicks: `dcg@k`, `precision@k`, `rbp@k`, `clicks@k`"""
 
     estimator: NotRequired[Literal["slate", "item_position", "reward_interaction", "cascade_doubly_robust", "examination"]]
-    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of ranks and those above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
+    """Propensities by which clicks are weighted. `slate`: of whole lists. `item_position`: of documents at ranks. `reward_interaction`: of documents at a rank and all ranks above. `cascade_doubly_robust`: the same, with predicted clicks. `examination`: of examining a rank, for a log with a single ranking"""
 
     normalised: NotRequired[bool]
     """Whether to divide by the mean weight of each rank (self-normalised)"""
@@ -2365,7 +2365,7 @@ class RepeatsRequest(TypedDict):
     """Train several times with different seeds, to measure how much a metric varies by chance."""
 
     count: int
-    """Number of trainings per job"""
+    """Number of repeats of each training"""
 
     by: NotRequired[Literal["bootstrap", "seed"]]
     """`bootstrap`: train each on a bootstrap sample of the queries; `seed`: only change the seed, which affects options such as `query_fraction`"""
@@ -2395,7 +2395,7 @@ class ScheduledAutoTrainRequest(TypedDict):
     """Tags of the job and of the model that it makes"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["auto-train"]
     model_name: str
@@ -2485,7 +2485,7 @@ class ServedLogRequest(TypedDict):
     """Weights of actions by name; other actions are counted and ignored. Default: `click` has weight 1"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
 
 class StudyChanges(TypedDict):
@@ -2550,7 +2550,7 @@ class SyntheticDatasetRequest(TypedDict):
 
     name: NotRequired[str | None]
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     queries: int
     """Number of queries"""
@@ -2617,7 +2617,7 @@ class UserModel(TypedDict):
     """Probability of a click on an examined document by label from 0; higher labels have the last probability"""
 
     examination: NotRequired[list[float]]
-    """Probability θ of examining each rank, for pbm and trust; ranks beyond the list have the last probability"""
+    """Probability θ of examining each rank, for pbm and trust; ranks after the last entry have its probability"""
 
     severity: NotRequired[float]
     """Exponent η of θ: 0 for no position bias"""
@@ -2649,7 +2649,7 @@ class SimulateClicksRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     lists: NotRequired[int]
     """Number of lists to show"""
@@ -2756,7 +2756,7 @@ class WeightedRankBoostRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -2774,7 +2774,7 @@ class WeightedRankBoostRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -2799,7 +2799,7 @@ class WeightedRankNetRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -2817,7 +2817,7 @@ class WeightedRankNetRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -2842,7 +2842,7 @@ class WeightedRankSvmRequest(TypedDict):
     """Lambda-eX: also keep pairs with documents that are missing in the top τ; needs truncation_level."""
 
     normalization: NotRequired[Literal["none", "lightgbm", "score-gap"]]
-    """Normalization of pairs by the difference of their scores, and of queries by their gradients: both, one or none."""
+    """Normalization: `score-gap` divides pairs by the difference of their scores; `lightgbm` also scales queries by their gradients."""
 
     hessian_factor: NotRequired[float]
     """Factor of the second derivative; 2 with sigma 2 for experiments of 2018."""
@@ -2860,7 +2860,7 @@ class WeightedRankSvmRequest(TypedDict):
     """Seed of random selections and rankings; the job's `seed` when null."""
 
     missed_labels: NotRequired[Literal["multiset", "set"]]
-    """Lambda-eX: a label is missing if the top τ has fewer documents with it than the ideal top τ, as in the authors' code. With set: if the ideal top τ has the label, as in the paper."""
+    """Lambda-eX, missing labels: for multiset, those that the top τ has less often than the ideal top τ, as in the authors' code; for set, all of the ideal top τ, as in the paper."""
 
     ranking_model: NotRequired[Literal["gaussian", "plackett-luce"]]
     """Rankings of the soft assignment: by scores with normal noise, or drawn from the Plackett–Luce model of scores divided by `noise`."""
@@ -2928,7 +2928,7 @@ class EvaluateRequest(TypedDict):
     """Tags of the job"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["evaluate"]
     model: NotRequired[str | None]
@@ -2973,10 +2973,10 @@ class ScheduledTrainRequest(TypedDict):
     """Notes on the job"""
 
     tags: NotRequired[dict[str, str]]
-    """Tags of the job and of the model that it makes, such as what a grid varies"""
+    """Tags of the job and of the model that it makes, such as the values that a grid varies"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     bootstrap: NotRequired[bool]
     """Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that each seed results in another model"""
@@ -3113,7 +3113,7 @@ class ScheduledStudyRequest(TypedDict):
     """Alias to move to the winner if it is significantly better than the default"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     kind: Literal["study"]
     dataset: str
@@ -3163,7 +3163,7 @@ class ScheduleRequest(TypedDict):
     """Whether the schedule is active; false pauses it"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
 
 class StudyRequest(TypedDict):
@@ -3203,7 +3203,7 @@ class StudyRequest(TypedDict):
     """Alias to move to the winner if it is significantly better than the default"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     dataset_id: str
     """A ready dataset to train on"""
@@ -3226,10 +3226,10 @@ class TrainRequest(TypedDict):
     """Notes on the job"""
 
     tags: NotRequired[dict[str, str]]
-    """Tags of the job and of the model that it makes, such as what a grid varies"""
+    """Tags of the job and of the model that it makes, such as the values that a grid varies"""
 
     project: NotRequired[str | None]
-    """Project of the new object. By default the project of the model's name or the dataset for jobs and studies, and the project of an API key that is bound to one"""
+    """Project of the new object; by default that of its model's name or its dataset, or else the only project of the API key"""
 
     bootstrap: NotRequired[bool]
     """Train on a bootstrap sample of the training queries, drawn with replacement by the seed, so that each seed results in another model"""

@@ -12,7 +12,7 @@ from rankery.client.synchronous.resource import Calls
 from rankery.client.synchronous.transport import Transport
 from rankery.client.listing import Listing
 from rankery.client.reading import read
-from rankery.client.references import address_of
+from rankery.client.references import escaped_reference
 from rankery.client.schemas.answers import Alias, AliasMove
 from rankery.client.schemas.requests import GateRequest
 from rankery.client.views.gate import GateView
@@ -93,7 +93,7 @@ class AliasCalls(Calls):
 
 def alias_path(name: str, alias: str) -> str:
     """Return the path of an alias."""
-    return f"/v1/models/{address_of(name)}/aliases/{address_of(alias)}"
+    return f"/v1/models/{escaped_reference(name)}/aliases/{escaped_reference(alias)}"
 
 
 def move_alias(transport: Transport, name: str, alias: str, version: int) -> httpx.Response:

@@ -13,8 +13,8 @@ from rankery.client.synchronous.data import Data
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls
 from rankery.client.synchronous.resumable_upload import send_upload
-from rankery.client.display.progress import transferred
-from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
+from rankery.client.display.progress import upload_progress
+from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.reading import given, read
 from rankery.client.references import HasId, id_of, is_address, path_of
 from rankery.client.schemas import answers
@@ -82,7 +82,7 @@ class ClickLogCalls(Calls):
         Args:
             data: A file (UBI, Metarank or sessions as JSON lines, Open Bandit, CSV, TSV or Parquet; plain,
                 gzip or Zstandard), which is streamed; a data frame with one row for each impression; or
-                    addresses that a worker reads.
+                addresses that a worker reads.
             name: Display name; the file's name when left out.
             queries: UBI's file of queries, if `data` has only the events.
             files: Pattern of the names of files in a bucket: `part-*.parquet`.
@@ -120,7 +120,7 @@ class ClickLogCalls(Calls):
         paths = {} if queries is None else {"queries": path_of(queries, "the path of the queries")}
         frame = collected(data)
         if is_frame(frame):
-            with written(as_table(frame)) as path:
+            with temporary_parquet(as_table(frame)) as path:
                 return self._send_log(Upload({"file": path, **paths}, texts), progress)
         return self._send_log(Upload({"file": path_of(data, _DATA), **paths}, texts), progress)
 
@@ -180,8 +180,8 @@ class ClickLogCalls(Calls):
         """Record events of users on rankings that `rank` kept; sending an event again has no effect.
 
         Args:
-            events: Up to 1,000 tuples of a `ranking_id`, a document id, optionally an action (`click`) and
-                optionally a time with a time zone (now).
+            events: Up to 1,000 tuples of a `ranking_id`, a document id, optionally an action (default
+                `click`) and optionally a time with a time zone (default now).
 
         Raises:
             RankeryApiError: The service refused the events.
@@ -224,7 +224,7 @@ class ClickLogCalls(Calls):
         self.transport.request("DELETE", f"/v1/click-logs/{id_of(log)}", parameters=parameters)
 
     def _send_log(self, upload: Upload, progress: bool | None) -> ClickLog:
-        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
             document: Any = send_upload(self.transport, "/v1/click-logs", upload, on_bytes)
         return self._bound(ClickLog, document)
 

@@ -9,9 +9,9 @@ from typing import Literal, Self
 
 from rankery.client.synchronous.data import Data
 from rankery.client.synchronous.pages import Pages
-from rankery.client.display.progress import downloaded
+from rankery.client.display.progress import download_progress
 from rankery.client.reading import given, read
-from rankery.client.references import part_of_address
+from rankery.client.references import escaped_path_segment
 from rankery.client.schemas.answers import Corpus, FeatureProfiles, QueryEntry
 from rankery.client.unset import UNSET, Unset, chosen
 from rankery.client.views.dataset import DatasetView
@@ -74,7 +74,7 @@ class Dataset(DatasetView, Data):
             RankeryApiError: The dataset is not ready, or cannot be written as LETOR.
         """
         target = Path(path)
-        with downloaded(f"downloading {target.name}", progress) as on_bytes:
+        with download_progress(f"downloading {target.name}", progress) as on_bytes:
             self._transport.download(
                 "GET", f"{self._path}/download", target, parameters={"format": format}, on_bytes=on_bytes
             )
@@ -112,7 +112,7 @@ class Dataset(DatasetView, Data):
         Raises:
             RankeryApiError: There is no such query.
         """
-        path = f"{self._path}/queries/{part_of_address(query_id)}"
+        path = f"{self._path}/queries/{escaped_path_segment(query_id)}"
         return read(Query, self._transport.get(path, offset=offset, limit=limit))
 
     def features(self) -> FeatureProfiles:

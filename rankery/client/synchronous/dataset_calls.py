@@ -43,7 +43,8 @@ class DatasetCalls(DatasetReferences):
                 2023).
             documents_per_query: Number of documents; if None, 50, or 2,679 for sparse data.
             features: Number of features; 50 if None.
-            noise: Standard deviation of noise on the hidden value, in standard deviations of the polynomial.
+            noise: Standard deviation of the noise on the polynomial's value, in that value's standard
+                deviations.
             gains: Five increasing numbers that replace the labels 0 to 4.
             relevant_per_query: Number of relevant documents of each query in sparse data; if None, 0.17% of
                 the documents.
@@ -79,14 +80,17 @@ class DatasetCalls(DatasetReferences):
         """Make datasets from files in a folder of the service, read in place without an upload.
 
         Args:
-            folder: Below `RANKERY_DATA_ROOTS` of the service: `MSLR-WEB30K/Fold1`, or `s3://bucket/prefix`.
+            folder: Folder below the service's `RANKERY_DATA_ROOTS`: `MSLR-WEB30K/Fold1`, or
+                `s3://bucket/prefix`.
             part: Only this part; all parts that the folder has if None.
             name: Display name, followed by the part where there are several.
             files: Pattern of the names of several files that become one dataset: `part-*.parquet`.
             columns: Column roles of `files`; this and the following as in `upload_dataset`.
             format: Detected by the content if None.
-            non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
-            repeated_features: Whether to use the last value of a feature that is repeated in a LETOR row.
+            non_contiguous_queries: `regroup` gathers the rows of each query; `error` refuses queries whose
+                rows are not contiguous.
+            repeated_features: `last` uses the last value of a feature that is repeated in a LETOR row;
+                `reject` refuses the data.
             feature_names: Names by feature id, or a list of them.
 
         Returns:
@@ -119,7 +123,7 @@ class DatasetCalls(DatasetReferences):
         """Show the parts and folders in a folder of the service.
 
         Args:
-            folder: Below `RANKERY_DATA_ROOTS` of the service.
+            folder: Folder below the service's `RANKERY_DATA_ROOTS`.
 
         Raises:
             RankeryApiError: The service may not read the folder.

@@ -13,7 +13,7 @@ from rankery.client.arguments import Columns
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.upload_calls import UploadCalls
 from rankery.client.frames.cells import suggestion
-from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, written
+from rankery.client.frames.incoming import Frame, as_table, collected, is_frame, temporary_parquet
 from rankery.client.frames.judged import checked_columns
 from rankery.client.references import DATASET_PREFIX, HasId, id_of, is_address
 from rankery.client.uploads import Upload
@@ -100,7 +100,7 @@ class DatasetReferences(UploadCalls):
     def _frame_id(self, frame: Frame, columns: Columns | None, name: str | None) -> str:
         table = as_table(frame)
         checked = checked_columns(frame, table, columns)
-        with written(table) as path:
+        with temporary_parquet(table) as path:
             known = self._read_before(hashlib.sha256(path.read_bytes()).hexdigest(), checked)
             if known is not None:
                 return known

@@ -30,7 +30,7 @@ class DriftCalls(JobCalls):
         Args:
             model: Id, name, `name:version` or `name@alias`.
             days: Period of the samples in days before now; 7 when left out.
-            thresholds: `{"psi", "p", "missing"}` from which a feature has drifted.
+            thresholds: Thresholds of drift, `{"psi", "p", "missing"}`.
             **options: `compare_with_previous`, `dataset_id`, `queries_by`, `seed` and others of the
                 API.
 
@@ -53,7 +53,7 @@ class DriftCalls(JobCalls):
         """List drift reports, newest first.
 
         Args:
-            model: Only reports of this version; of all versions of a plain name.
+            model: Only reports of this version; of all versions if it is a name without a version.
             verdict: Only reports that found drift, that found none, or that had too few queries.
             project: Only reports of this project.
         """

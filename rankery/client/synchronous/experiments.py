@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Calls, Resource
-from rankery.client.display.progress import counted
+from rankery.client.display.progress import steps_progress
 from rankery.client.reading import given, read
 from rankery.client.schemas.answers import (
     ExperimentEntry,
@@ -25,7 +25,7 @@ from rankery.client.views.lifecycle import DeletionView
 from rankery.errors import ExperimentFailed
 
 _LONGEST_INTERVAL_SECONDS = 5.0
-_SLOWER = 1.1
+_INTERVAL_GROWTH = 1.1
 
 
 class Experiment(ExperimentView, Resource):
@@ -56,7 +56,7 @@ class Experiment(ExperimentView, Resource):
     ) -> Self:
         """Wait until the experiment has ended; a progress bar shows its ended trainings.
 
-        Interrupted from the keyboard, the experiment continues.
+        A keyboard interrupt ends the wait; the experiment continues.
 
         Args:
             on_progress: Called with the experiment after each poll.
@@ -73,7 +73,7 @@ class Experiment(ExperimentView, Resource):
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         interval = interval_seconds
-        with counted(f"{self.paper} ({self.scale})", progress) as show:
+        with steps_progress(f"{self.paper} ({self.scale})", progress) as show:
             while True:
                 self.refresh()
                 show(self.done, self.total or None, self._news())
@@ -88,7 +88,7 @@ class Experiment(ExperimentView, Resource):
                         f"experiment {self.id} is still {self.status} after {timeout_seconds:g} s"
                     )
                 time.sleep(interval)
-                interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+                interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
 
     def cancel(self) -> Self:
         """Cancel the experiment and its trainings, except those that another experiment needs.
@@ -196,7 +196,7 @@ class ExperimentCalls(Calls):
                 paper's choice of generated data when None.
             dataset_ids: Ids of datasets by part, `train`, `validation` and `test`, instead of `data`.
             folds: Numbers of the folders `Fold1`, `Fold2`, … in the folder.
-            dry_run: Train only five trees of each loss, and estimate the total time.
+            dry_run: Train only five trees or epochs of each loss, and estimate the total time.
 
         Returns:
             The experiment; `wait` for it.

@@ -9,9 +9,9 @@ from typing_extensions import Unpack
 
 from rankery.client.arguments import ExportOptions
 from rankery.client.synchronous.resource import Calls
-from rankery.client.display.progress import downloaded
+from rankery.client.display.progress import download_progress
 from rankery.client.reading import document_of, given, read
-from rankery.client.references import HasId, address_of, id_of
+from rankery.client.references import HasId, escaped_reference, id_of
 from rankery.client.schemas.answers import ExportParity
 
 
@@ -52,8 +52,8 @@ class ExportCalls(Calls):
             ```
         """
         target = Path(path)
-        address = f"/v1/models/{address_of(reference)}/export{'/archive' if archive else ''}"
-        with downloaded(f"exporting {target.name}", progress) as on_bytes:
+        address = f"/v1/models/{escaped_reference(reference)}/export{'/archive' if archive else ''}"
+        with download_progress(f"exporting {target.name}", progress) as on_bytes:
             self.transport.download(
                 "POST", address, target, json={"format": format, **options}, on_bytes=on_bytes
             )
@@ -79,6 +79,6 @@ class ExportCalls(Calls):
             RankeryApiError: The format cannot express the model, or the service refused it otherwise.
         """
         body = {"format": format, "dataset_id": None if dataset is None else id_of(dataset), **options}
-        path = f"/v1/models/{address_of(reference)}/export/parity"
+        path = f"/v1/models/{escaped_reference(reference)}/export/parity"
         response = self.transport.request("POST", path, json=given(body))
         return read(ExportParity, document_of(response))

@@ -18,11 +18,11 @@ from rankery.client.synchronous.pages import Pages
 from rankery.client.synchronous.resource import Deletable
 from rankery.client.synchronous.results import Comparison, Evaluation, Ranking
 from rankery.client.synchronous.scoring_calls import ScoringCalls
-from rankery.client.display.progress import followed
+from rankery.client.display.progress import jobs_progress
 from rankery.client.frames.incoming import Frame, LazyFrame
 from rankery.client.listing import Listing
 from rankery.client.reading import Document, read
-from rankery.client.references import HasId, address_of
+from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas import answers
 from rankery.client.schemas.answers import ExportParity, InspectionEntry, ModelTree
 from rankery.client.schemas.requests import GateRequest
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _LONGEST_INTERVAL_SECONDS = 2.0
-_SLOWER = 1.1
+_INTERVAL_GROWTH = 1.1
 _INTERVAL_SECONDS = 0.5  # between two polls of all jobs of a list
 
 
@@ -76,7 +76,7 @@ class Job(JobView, Deletable):
     ) -> Self:
         """Wait until the job has ended; a progress bar shows iterations, time left and validation metric.
 
-        Interrupted from the keyboard, the job continues.
+        A keyboard interrupt ends the wait; the job continues.
 
         Args:
             on_progress: Called with the job after each poll.
@@ -93,7 +93,7 @@ class Job(JobView, Deletable):
         """
         deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
         interval = interval_seconds
-        with followed([self], progress) as show:
+        with jobs_progress([self], progress) as show:
             while True:
                 self.refresh()
                 show(self)
@@ -106,7 +106,7 @@ class Job(JobView, Deletable):
                 if deadline is not None and monotonic() > deadline:
                     raise TimeoutError(f"job {self.id} is still {self.status} after {timeout_seconds:g} s")
                 time.sleep(interval)
-                interval = min(interval * _SLOWER, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
+                interval = min(interval * _INTERVAL_GROWTH, max(interval_seconds, _LONGEST_INTERVAL_SECONDS))
 
     def cancel(self) -> Self:
         """Cancel the job: immediately if queued, within about a second if running.
@@ -135,7 +135,7 @@ class Job(JobView, Deletable):
             name: Title; the default title if None.
             notes: Free text.
             tags: Tags to set; None removes a tag, other tags stay.
-            project: The project of the job and its results; none if None.
+            project: Project label of the job and its results; None removes it.
 
         Returns:
             This job.
@@ -206,7 +206,7 @@ class Job(JobView, Deletable):
         return read(Inspection, self._made("inspection_id", "inspections"))
 
     def _made(self, field: str, collection: str, **parameters: Any) -> Document:
-        """Fetch the result of the job, whose id is in a field of the job."""
+        """Fetch a result of the job, whose id is in a field of the job's result."""
         if not self.has_ended:
             self.refresh()
         return self._transport.get(f"/v1/{collection}/{self.made(field)}", **parameters)
@@ -283,11 +283,11 @@ class Model(ModelView, Deletable):
         """Change title, description, tags and project of the version; omitted fields stay.
 
         Args:
-            title: Display name of this version; none if None.
-            description: New description; none if None.
+            title: Display name of this version; None removes it.
+            description: New description; None removes it.
             tags: Tags to set; None removes a tag, other tags stay. `keep` protects the version from
                 retention.
-            project: Project label of all versions of the model name; none if None.
+            project: Project label of all versions of the model name; None removes it.
 
         Returns:
             This model.
@@ -297,15 +297,15 @@ class Model(ModelView, Deletable):
         return self._take(self._transport.request("PATCH", self._path, json=body).json())
 
     def gate(self, alias: str) -> GateView:
-        """Return the promotion gate of an alias of its name; see `client.gate`."""
+        """Return the promotion gate of an alias of the model's name; see `client.gate`."""
         return AliasCalls(self._transport).gate(self.name, alias)
 
     def set_gate(self, alias: str, gate: GateRequest) -> GateView:
-        """Set the promotion gate of an alias of its name; see `client.set_gate`."""
+        """Set the promotion gate of an alias of the model's name; see `client.set_gate`."""
         return AliasCalls(self._transport).set_gate(self.name, alias, gate)
 
     def remove_gate(self, alias: str) -> None:
-        """Delete the promotion gate of an alias of its name."""
+        """Delete the promotion gate of an alias of the model's name."""
         AliasCalls(self._transport).remove_gate(self.name, alias)
 
     def set_alias(self, alias: str) -> Self | Job:
@@ -317,7 +317,7 @@ class Model(ModelView, Deletable):
 
     def reproduce(self) -> Job:
         """Train the model again from its lineage; see `client.reproduce`."""
-        path = f"/v1/models/{address_of(self)}/reproduce"
+        path = f"/v1/models/{escaped_reference(self)}/reproduce"
         return Job.of(self._transport.create(path), self._transport)
 
     def export(
@@ -375,7 +375,7 @@ def wait_all(
     """Wait until all jobs have ended; see `client.wait_all`."""
     deadline = None if timeout_seconds is None else monotonic() + timeout_seconds
     left = list(jobs)
-    with followed(jobs, progress) as show:
+    with jobs_progress(jobs, progress) as show:
         while left:
             for job in left:
                 show(job.refresh())

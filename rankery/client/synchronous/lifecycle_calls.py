@@ -55,7 +55,7 @@ class LifecycleCalls(Calls):
             kind: `jobs`, `models`, `evaluations`, `comparisons`, `rankings`, `inspections`, `experiments` or
                 `studies`.
             ids: Ids to delete; for models also references such as `web:3`.
-            where: Filter instead: the filters of the list of this kind, `older_than_days` and
+            where: Filter, instead of ids: the filters of the list of this kind, `older_than_days` and
                 `created_before`.
             with_results: Also delete the results of these objects.
             permanently: Delete permanently instead of moving to the trash.
@@ -92,10 +92,10 @@ class LifecycleCalls(Calls):
         Args:
             kind: `jobs` or `models`.
             ids: Ids to label; for models also references such as `web:3`.
-            where: Filter instead: the filters of the list of this kind, `older_than_days` and
+            where: Filter, instead of ids: the filters of the list of this kind, `older_than_days` and
                 `created_before`.
             tags: Tags to set; None removes a tag, other tags stay.
-            project: New project label, none if None; the project stays when left out.
+            project: New project label; None removes it. When left out, the project stays.
             dry_run: Only return what would change.
 
         Raises:
@@ -127,7 +127,7 @@ class LifecycleCalls(Calls):
         return Pages(self.transport, "/v1/trash", lambda one: read(TrashedObjectView, one), kind=kind)
 
     def restore(self, *things: str | HasId) -> RestoredView:
-        """Restore objects from the trash, with those deleted with them.
+        """Restore objects from the trash, with the objects deleted with them.
 
         Args:
             *things: Objects or ids.

@@ -103,14 +103,14 @@ class MeasuringCalls(JobCalls, SystemCalls):
                 `name:version`, `name@alias`) or a ranking (`rnk_…`); a `Booster` or `LGBMRanker`, which is
                 imported; a file of a TREC run; scores as `upload_run` takes them: an array in the order of
                 the dataset's rows, a frame, or `{query: {document: score}}`. A dictionary
-                    gives them names: `{"champion": "web@champion", "neural": scores}`.
-            reference: Index of the system, from 0, that all others are compared with instead.
+                gives them names: `{"champion": "web@champion", "neural": scores}`.
+            reference: Index, from 0, of the only system that all others are compared with.
             correction: Correction of p-values for multiple comparisons: `holm`, or `none` for a single
                 planned test.
             pool_folds: Rank each query with the cross-validation model that was trained without its fold.
             metrics: Spellings such as `ndcg@10`; the first one decides the verdict.
             contract: Conventions of the metrics: a preset such as `trec_eval`, or a dictionary.
-            permutations: Random assignments of Fisher's randomisation test.
+            permutations: Number of random permutations of Fisher's randomisation test.
             label_map: Replacement of labels, `{"label": value}` with labels as text.
             seed: Seed of the resampling.
             allow_absent_features: Continue if a dataset lacks more than half of the features in use.

@@ -11,7 +11,7 @@ import httpx
 from rankery.client.synchronous.alias_calls import AliasCalls, alias_path, move_alias
 from rankery.client.synchronous.job import Job, Model
 from rankery.client.synchronous.pages import Pages
-from rankery.client.references import HasId, address_of
+from rankery.client.references import HasId, escaped_reference
 from rankery.client.schemas.requests import DistilRequest
 
 
@@ -29,7 +29,7 @@ class ModelCalls(AliasCalls):
 
         Args:
             name: Only versions of this name.
-            tag: Only models with a tag, as `name` or `name:value`; of several, with all.
+            tag: Only models with a tag, as `name` or `name:value`; with all tags of a list.
             project: Only models of this project; `-` for no project.
         """
         tags = tag if tag is None or isinstance(tag, str) else list(tag)
@@ -44,7 +44,7 @@ class ModelCalls(AliasCalls):
         Raises:
             RankeryApiError: The model does not exist.
         """
-        return self._bound(Model, self.transport.get(f"/v1/models/{address_of(reference)}"))
+        return self._bound(Model, self.transport.get(f"/v1/models/{escaped_reference(reference)}"))
 
     def reproduce(self, reference: str | HasId) -> Job:
         """Train a model again from its lineage; the result of the job has whether the bytes are equal.
@@ -55,7 +55,7 @@ class ModelCalls(AliasCalls):
         Raises:
             RankeryApiError: The model cannot be reproduced, for example because its data were deleted.
         """
-        path = f"/v1/models/{address_of(reference)}/reproduce"
+        path = f"/v1/models/{escaped_reference(reference)}/reproduce"
         return self._bound(Job, self.transport.create(path))
 
     def distil(self, reference: str | HasId, **options: Unpack[DistilRequest]) -> Job:
@@ -77,7 +77,7 @@ class ModelCalls(AliasCalls):
             model = job.wait().model()
             ```
         """
-        path = f"/v1/models/{address_of(reference)}/distil"
+        path = f"/v1/models/{escaped_reference(reference)}/distil"
         return self._bound(Job, self.transport.create(path, dict(options)))
 
     def set_alias(self, name: str, alias: str, version: int) -> Model | Job:

@@ -43,7 +43,7 @@ class Schedule(ScheduleView, Resource):
         return self.change(enabled=True)
 
     def run(self) -> ScheduleRunView:
-        """Queue a run now.
+        """Queue a run now, in addition to the scheduled ones.
 
         Raises:
             RankeryApiError: A run has not ended yet.
@@ -84,18 +84,18 @@ class ScheduleCalls(Calls):
         enabled: bool = True,
         project: str | None = None,
     ) -> Schedule:
-        """Create a schedule that queues a job periodically; missed runs are made up for by one run.
+        """Create a schedule that queues a job periodically; one run replaces all missed runs.
 
         Args:
             name: Display name.
             cron: Minute, hour, day of the month, month and day of the week; `0 3 * * *` is 03:00 every day.
             job: A training as for `submit`, with datasets by name: `{"kind": "train", "model_name",
                 "dataset": "clicks", "loss": {"name": "mse"}, …}`; each run takes the newest ready
-                    dataset. Or an automatic training or a study with datasets by name, or a drift job:
+                dataset. Or an automatic training or a study with datasets by name, or a drift job:
                 `{"kind": "drift", "model": "web@champion"}`.
-            timezone: Timezone of the expression, `Europe/Zurich`; UTC when left out.
+            timezone: Time zone of the cron expression, such as `Europe/Zurich`; UTC when left out.
             promote: Alias to promote each new version to, if its gate passes.
-            only_new_data: Skip a run whose datasets are the same as in the last one.
+            only_new_data: Skip a run whose datasets are the same as in the last run.
             enabled: Whether runs are queued.
             project: Project label.
 

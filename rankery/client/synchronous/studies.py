@@ -10,11 +10,11 @@ from typing import Any, Self
 
 from rankery.client.arguments import (
     Columns,
-    spelled_loss,
-    spelled_scorer,
-    spelled_space,
-    spelled_test,
-    spelled_validation,
+    loss_field,
+    scorer_field,
+    search_space_field,
+    test_fields,
+    validation_field,
 )
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.pages import Pages
@@ -94,7 +94,7 @@ class Study(StudyView, Resource):
         """Queue a trial with given parameters, beyond the budget.
 
         Args:
-            parameters: A value of each active parameter by pointer.
+            parameters: Values of the active parameters by JSON pointer.
 
         Raises:
             RankeryApiError: The parameters are not in the search space, or the study has ended.
@@ -199,14 +199,14 @@ class StudyCalls(DatasetReferences):
             dataset: Training data, in any form that `train` takes.
             search_space: By pointer (`/hyperparameters/num_leaves`, or `num_leaves` for short): `(4, 64)`,
                 `(0.01, 0.3, "log")`, a list of choices, or a parameter as the API has it.
-            loss: The loss of the default.
+            loss: Loss of the default trial, and of the others unless the search space varies it.
             test: Held-out queries that no trial sees: a share of them, a dataset, or a dictionary.
             scorer: Scorer to train, as in `train`; names of the search space are then its hyperparameters.
-            hyperparameters: Hyperparameters of the default.
+            hyperparameters: Hyperparameters of the default trial.
             metric: The objective; `ndcg@10` when left out.
             folds: Number of cross-validation folds, or the query column with the folds; 5 by default.
             validation: A single hold-out instead of folds.
-            early_stopping: Iterations without a better objective that end a fold.
+            early_stopping: Number of iterations without a better objective that ends a fold.
             trials: Largest number of trials, including the default; 50 when left out.
             seconds: Time after which no further trial is started.
             patience: Number of trials without a new best trial that ends the study.
@@ -235,11 +235,11 @@ class StudyCalls(DatasetReferences):
         held_test = self._held_out(test, columns, f"{model_name} test")
         held_out = None
         if validation is not None or folds is not None:
-            held_out = spelled_validation(held_validation, folds)
-        asked_scorer = spelled_scorer(scorer)
+            held_out = validation_field(held_validation, folds)
+        asked_scorer = scorer_field(scorer)
         is_network = asked_scorer is not None and asked_scorer["kind"] != "trees"
         base = {
-            "loss": spelled_loss(loss),
+            "loss": loss_field(loss),
             "scorer": asked_scorer,
             "hyperparameters": hyperparameters,
             "early_stopping_rounds": early_stopping,
@@ -249,9 +249,9 @@ class StudyCalls(DatasetReferences):
             "name": name or model_name,
             "model_name": model_name,
             "dataset_id": self._dataset_id(dataset, columns, f"{model_name} train"),
-            **spelled_test(held_test),
+            **test_fields(held_test),
             "base": given(base),
-            "search_space": spelled_space(search_space, is_network=is_network),
+            "search_space": search_space_field(search_space, is_network=is_network),
             "objective": given({"metric": metric, "validation": held_out}),
             "sampler": sampler,
             "pruner": pruner,

@@ -14,10 +14,10 @@ from typing import Any, TypeAlias
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
 from rankery.client.synchronous.resumable_upload import send_upload
-from rankery.client.display.progress import transferred
+from rankery.client.display.progress import upload_progress
 from rankery.client.frames import runs
 from rankery.client.frames.incoming import collected, is_frame
-from rankery.client.model_text import is_booster, renamed, text_of
+from rankery.client.model_text import is_booster, text_of, with_feature_names
 from rankery.client.reading import given
 from rankery.client.references import described, path_of, system_of
 from rankery.client.uploads import Upload
@@ -28,7 +28,7 @@ System: TypeAlias = Any
 _RUN = "a path, scores in the order of the dataset's rows, a frame, or {query: {document: score}}"
 _REFERENCES = frozenset({"model", "ranking_id", "name"})
 _SCATTERED = "scattered-queries"
-_NO_NAME = re.compile(r"[^a-z0-9._-]+")
+_INVALID_IN_NAMES = re.compile(r"[^a-z0-9._-]+")
 _MODEL_TEXT = b"tree\n"
 
 
@@ -46,11 +46,11 @@ class SystemCalls(DatasetReferences):
         project: str | None = None,
         progress: bool | None = None,
     ) -> Job:
-        """Upload a model of LightGBM; its job checks it and creates the name's next version.
+        """Upload a model of LightGBM; a job checks it and creates the next version of the model name.
 
         Args:
             model: A file that LightGBM saved, streamed; a `Booster`, an `LGBMRanker`, or the model's text.
-            name: Model name of which it becomes a version.
+            name: Model name; the upload becomes its next version.
             feature_names: Features of a model that was trained on an array, in the order of the array.
             description: Description of the version.
             tags: Tags of the version.
@@ -70,7 +70,9 @@ class SystemCalls(DatasetReferences):
             text = _text_in(Path(model))
         if text is None:
             return self._send("/v1/models", Upload({"file": Path(model)}, fields), progress)
-        with _file(f"{name}.txt", [text if feature_names is None else renamed(text, feature_names)]) as path:
+        with _file(
+            f"{name}.txt", [text if feature_names is None else with_feature_names(text, feature_names)]
+        ) as path:
             return self._send("/v1/models", Upload({"file": path}, fields), progress)
 
     def upload_run(
@@ -160,7 +162,7 @@ class SystemCalls(DatasetReferences):
         if isinstance(system, Mapping) and set(system) <= _REFERENCES:
             return dict(system)
         if is_booster(system) or _is_model_file(system):
-            model_name = _NO_NAME.sub("-", name.lower()).strip("-._") or "imported"
+            model_name = _INVALID_IN_NAMES.sub("-", name.lower()).strip("-._") or "imported"
             job = self.import_model(system, model_name)
             return {"model": job.wait().made("model_id")}
         if isinstance(getattr(system, "id", None), str):
@@ -172,7 +174,7 @@ class SystemCalls(DatasetReferences):
         return {"ranking_id": job.wait().made("ranking_id")}
 
     def _send(self, path: str, upload: Upload, progress: bool | None) -> Job:
-        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
             return self._bound(Job, send_upload(self.transport, path, upload, on_bytes))
 
 

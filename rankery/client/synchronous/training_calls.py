@@ -11,12 +11,12 @@ from rankery.client.arguments import (
     Columns,
     TrainingFields,
     TrainingLabels,
-    spelled_distribution,
-    spelled_early_stopping,
-    spelled_loss,
-    spelled_scorer,
-    spelled_test,
-    spelled_validation,
+    distribution_field,
+    early_stopping_field,
+    loss_field,
+    scorer_field,
+    test_fields,
+    validation_field,
 )
 from rankery.client.synchronous.dataset_references import DatasetReferences, DatasetSource
 from rankery.client.synchronous.job import Job
@@ -76,7 +76,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
         """Train a new version of a model.
 
         Args:
-            model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
+            model_name: Name of the model; lower case letters, digits, `.`, `_`, `-`.
             dataset: Training data: a dataset, its id or name (the newest ready one), a file, a data frame,
                 `(X, y, group)` or an address. Data are uploaded and read first; the same bytes are not
                 uploaded again.
@@ -106,7 +106,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
                 "at_most": 8}, "threads_per_rank": 4}`.
             allow_absent_features: Continue if a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
-            limits: `{"seconds", "memory_bytes"}` after which it fails.
+            limits: `{"seconds", "memory_bytes"}` above which the job fails.
             columns: Column roles of files and frames, as in `upload_dataset`.
             **fields: `name`, `notes` and `project` of the job, and the fields of `TrainingOptions`, such as
                 `bootstrap=True`.
@@ -175,21 +175,21 @@ class TrainingCalls(JobCalls, DatasetReferences):
         sum of candidates is trained on all queries.
 
         Args:
-            model_name: The model that it becomes a version of; lower case letters, digits, `.`, `_`, `-`.
+            model_name: Name of the model; lower case letters, digits, `.`, `_`, `-`.
             dataset: Training data, as in `train`.
             budget_seconds: Running time to plan for, from 10 seconds to a day; 300 when left out.
             metric: Metric that selects candidates; `ndcg@10` when left out.
             test: Other data to evaluate the final model on once, in the same forms.
             prefer: `simple`: one candidate unless a sum is significantly better; `best`: the candidate or sum
                 with the best value.
-            candidates: Names of the candidates to try, as a leaderboard has them; all when left out.
+            candidates: Names of the candidates to try, as in a leaderboard; all when left out.
             contract: Conventions of the metric: a preset such as `trec_eval`, or a dictionary.
             label_map: Replacement of labels, `{"label": value}` with labels as text.
             tags: Tags of the model.
             seed: Seed of every random choice.
             allow_absent_features: Continue if a dataset lacks more than half of the features in use.
             priority: `low`, `normal` or `high`.
-            limits: `{"seconds", "memory_bytes"}` after which it fails.
+            limits: `{"seconds", "memory_bytes"}` above which the job fails.
             columns: Column roles of files and frames, as in `upload_dataset`.
             **labels: `name`, `notes` and `project` of the job.
 
@@ -306,13 +306,13 @@ class TrainingCalls(JobCalls, DatasetReferences):
             "kind": "train",
             "model_name": model_name,
             "dataset_id": self._dataset_id(dataset, columns, f"{model_name} train"),
-            "loss": spelled_loss(loss),
-            "validation": spelled_validation(held_validation, folds),
-            **spelled_test(held_test),
-            "scorer": spelled_scorer(scorer),
+            "loss": loss_field(loss),
+            "validation": validation_field(held_validation, folds),
+            **test_fields(held_test),
+            "scorer": scorer_field(scorer),
             "hyperparameters": hyperparameters,
             "metrics": metrics,
-            "early_stopping": spelled_early_stopping(early_stopping, metrics),
+            "early_stopping": early_stopping_field(early_stopping, metrics),
             "contract": contract,
             "label_map": label_map,
             "features": features,
@@ -320,7 +320,7 @@ class TrainingCalls(JobCalls, DatasetReferences):
             "tags": tags,
             "diagnostics": diagnostics,
             "seed": seed,
-            "distribution": spelled_distribution(distribution),
+            "distribution": distribution_field(distribution),
             "allow_absent_features": allow_absent_features,
             "priority": priority,
             "limits": limits,

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from rankery.client.downloads import PartialFile
-from rankery.client.reading import Document, address, authorization, checked, document_of, with_query
+from rankery.client.reading import Document, authorization, checked, document_of, service_url, with_query
 from rankery.client.retries import UNAVAILABLE, RetryPolicy
 from rankery.client.uploads import Upload
 from rankery.errors import ServiceUnreachable
@@ -44,7 +44,7 @@ class Transport:
         transport: httpx.BaseTransport | None,
     ) -> None:
         headers = authorization(api_key)
-        self.base_url = address(base_url).rstrip("/")
+        self.base_url = service_url(base_url).rstrip("/")
         self._has_key = bool(headers)
         self._timeout_seconds = timeout_seconds
         self.retries = retries
@@ -121,7 +121,7 @@ class Transport:
 
         Raises:
             RankeryApiError: The service refused the request.
-            ServiceUnreachable: It was not answered.
+            ServiceUnreachable: The service did not respond.
         """
         attempts = RetryPolicy(self.retries, repeatable=repeatable)
         while True:
@@ -143,7 +143,7 @@ class Transport:
 
         Raises:
             RankeryApiError: The service refused the request.
-            ServiceUnreachable: It was not answered.
+            ServiceUnreachable: The service did not respond.
         """
         once = RetryPolicy(0, repeatable=False)
         response = self._attempt(once, method, path, content=content, headers=headers)

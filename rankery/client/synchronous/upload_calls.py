@@ -12,8 +12,16 @@ from rankery.client.arguments import Columns
 from rankery.client.synchronous.dataset import Dataset
 from rankery.client.synchronous.resource import Calls
 from rankery.client.synchronous.resumable_upload import send_upload
-from rankery.client.display.progress import transferred
-from rankery.client.frames.incoming import Frame, as_arrays, as_table, collected, grouped, is_frame, written
+from rankery.client.display.progress import upload_progress
+from rankery.client.frames.incoming import (
+    Frame,
+    as_table,
+    collected,
+    is_frame,
+    sizes_or_ids,
+    table_of_arrays,
+    temporary_parquet,
+)
 from rankery.client.frames.judged import checked_columns, declared_categories
 from rankery.client.reading import given
 from rankery.client.references import described, is_address, mapping_of, path_of
@@ -57,10 +65,12 @@ class UploadCalls(Calls):
                 usual names if left out.
             parts: `train`, `validation` and `test` files instead. Each becomes a dataset; the first is
                 returned, and its `parts` lists all of them.
-            query_sizes: LightGBM's query file beside each part; beside `file` for a single one.
+            query_sizes: LightGBM's query files by part; under the key `file` if `data` is a file.
             format: `letor`, `lightgbm`, `csv`, `parquet` or `trec-qrels`; detected by the content if None.
-            non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
-            repeated_features: Whether to use the last value of a feature that is repeated in a LETOR row.
+            non_contiguous_queries: `regroup` gathers the rows of each query; `error` refuses queries whose
+                rows are not contiguous.
+            repeated_features: `last` uses the last value of a feature that is repeated in a LETOR row;
+                `reject` refuses the data.
             feature_names: Names by feature id, or a list of them.
             project: Project label.
             progress: Whether to draw a bar; where standard error is a terminal or a notebook if None.
@@ -105,7 +115,7 @@ class UploadCalls(Calls):
         if is_frame(data):
             table = as_table(data)
             options["columns"] = json.dumps(checked_columns(data, table, columns))
-            with written(table) as path:
+            with temporary_parquet(table) as path:
                 return self._upload(Upload({"file": path, **paths}, _texts(options)), progress)
         options["columns"] = columns and json.dumps(columns)
         if data is not None or not paths:
@@ -150,7 +160,7 @@ class UploadCalls(Calls):
         if query_sizes is None and query_ids is None:
             raise DataUnusable("give query_sizes (documents per query) or query_ids (one per document)")
         features = collected(features)
-        table = as_arrays(
+        table = table_of_arrays(
             features,
             labels=labels,
             query_sizes=query_sizes,
@@ -193,8 +203,10 @@ class UploadCalls(Calls):
             columns: Column roles of a table; this and the following as in `upload_dataset`.
             format: Detected by the content if None.
             credentials: Name of credentials that are configured in workers; never a secret.
-            non_contiguous_queries: Gather or refuse queries with non-contiguous rows.
-            repeated_features: Whether to use the last value of a feature that is repeated in a LETOR row.
+            non_contiguous_queries: `regroup` gathers the rows of each query; `error` refuses queries whose
+                rows are not contiguous.
+            repeated_features: `last` uses the last value of a feature that is repeated in a LETOR row;
+                `reject` refuses the data.
             feature_names: Names by feature id, or a list of them.
             project: Project label.
 
@@ -248,7 +260,7 @@ class UploadCalls(Calls):
             features,
             labels,
             name,
-            **grouped(group, len(labels)),
+            **sizes_or_ids(group, len(labels)),
             feature_names=feature_names,
             categorical_features=(columns or {}).get("categorical_features", ()),
             project=project,
@@ -256,7 +268,7 @@ class UploadCalls(Calls):
         )
 
     def _upload(self, upload: Upload, progress: bool | None) -> Dataset:
-        with transferred("uploading", upload.size_bytes, progress) as on_bytes:
+        with upload_progress("uploading", upload.size_bytes, progress) as on_bytes:
             document = send_upload(self.transport, "/v1/datasets", upload, on_bytes)
         return self._bound(Dataset, document)
 

@@ -33,7 +33,7 @@ class EvaluationView(Shown, answers.Evaluation):
         return Card(f"evaluation of {self.system}", facts, tables=tables)
 
     def plot(self) -> Any:
-        """Draw the means with their 95 % intervals, by the cutoff k where a metric has several.
+        """Draw the means with their 95 % intervals, by the cutoff k if a metric has several.
 
         Returns:
             A `plotly.graph_objects.Figure`.

@@ -25,6 +25,6 @@ class GateView(Shown, answers.Gate):
     def card(self) -> Card:
         """Return the card of the gate."""
         drop = "" if self.max_slice_drop is None else f"{self.max_slice_drop:g}"
-        beaten = "asked for" if self.better_than_baselines else ""
-        facts = {"maximum drop in any segment": drop, "better than baselines": beaten}
+        baselines = "required" if self.better_than_baselines else ""
+        facts = {"maximum drop in any segment": drop, "better than baselines": baselines}
         return Card("promotion gate", self.summary() | facts)

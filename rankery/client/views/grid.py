@@ -72,7 +72,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
     def card(self) -> Card:
         """Return the card of the grid, the best training first."""
         metrics = list(dict.fromkeys(name for job in self.jobs for name in _metrics(job)))
-        ordered = sorted(self.jobs, key=self._place)
+        ordered = sorted(self.jobs, key=self._sort_key)
         rows = [
             [
                 job.id,
@@ -89,7 +89,7 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
         tags = job.spec.get("tags") or {}
         return {name: _parsed(tags[name]) for name in self.parameters if name in tags}
 
-    def _place(self, job: AnyJob) -> tuple[bool, float]:
+    def _sort_key(self, job: AnyJob) -> tuple[bool, float]:
         value = self._value(job)
         return value is None, -(value or 0.0)
 
@@ -101,8 +101,8 @@ class GridView(Shown, Tabular, Generic[AnyJob]):
 
 def _metrics(job: JobView) -> dict[str, Any]:
     return {
-        f"{part} {metric}": value
-        for part, values in (job.metrics or {}).items()
+        f"{role} {metric}": value
+        for role, values in (job.metrics or {}).items()
         for metric, value in (values or {}).items()
     }
 

@@ -18,7 +18,7 @@ class History(Shown, answers.JobHistory, Tabular):
 
     @property
     def median_milliseconds(self) -> dict[str, float]:
-        """Median time of an iteration by part, the longest first; empty where no times were recorded."""
+        """Median time of an iteration by part, the longest first; empty if no times were recorded."""
         known = {
             part: [time for time in times if time is not None]
             for part, times in (self.milliseconds or {}).items()
@@ -28,7 +28,10 @@ class History(Shown, answers.JobHistory, Tabular):
 
     @property
     def times(self) -> str:
-        """Time of an iteration by part, such as "tree 92 ms, objective 8.1 ms (medians)"; may be empty."""
+        """Text on the median time of an iteration by part; empty if no times were recorded.
+
+        Example: "tree 92 ms, objective 8.1 ms (medians)".
+        """
         medians = self.median_milliseconds
         return f"{milliseconds(medians)} (medians)" if medians else ""
 

@@ -18,7 +18,7 @@ class JobView(Shown, answers.Job):
 
     @property
     def has_ended(self) -> bool:
-        """Whether it succeeded, failed, was cancelled or refused its request."""
+        """Whether it succeeded, failed, was cancelled, or was refused by a gate."""
         return self.status in ENDED
 
     @property
@@ -38,7 +38,7 @@ class JobView(Shown, answers.Job):
 
     @property
     def conclusion(self) -> answers.AutoTrainConclusion | None:
-        """Conclusion of an automatic training, such as its `sentence`; None for others and before its end."""
+        """Conclusion of an automatic training, with a `sentence`; None for other jobs and before its end."""
         found = (self.result or {}).get("conclusion")
         return None if found is None else answers.AutoTrainConclusion.model_validate(found)
 

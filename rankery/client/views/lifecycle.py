@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 class DeletionView(Shown, answers.Deletion):
-    """Objects deleted, or to delete in a dry run."""
+    """Deleted objects, or those that a dry run would delete."""
 
     def plus(self, other: "DeletionView") -> "DeletionView":
-        """Return the sum of two responses of a deletion in several requests."""
+        """Return the sum of two responses to a deletion that takes several requests."""
         kinds = dict.fromkeys((*self.deleted, *other.deleted))
         deleted = {kind: self.deleted.get(kind, 0) + other.deleted.get(kind, 0) for kind in kinds}
         return other.model_copy(update={"deleted": deleted, "size_bytes": self.size_bytes + other.size_bytes})
@@ -25,27 +25,27 @@ class DeletionView(Shown, answers.Deletion):
         return {
             "would delete" if self.dry_run else "deleted": _kinds(self.deleted) or "nothing",
             "size": size(self.size_bytes),
-            "bytes freed": "" if self.purge_at is None else moment(self.purge_at),
+            "freed at": "" if self.purge_at is None else moment(self.purge_at),
             "missing": ", ".join(self.missing),
             "refused": count(self.refused_count) if self.refused_count else "",
         }
 
     def card(self) -> Card:
-        """Return the card of the deletion, with the dependents of each object that stays."""
-        held = [
+        """Return the card of the deletion, with the dependents of each object that is not deleted."""
+        refused = [
             [one.kind, one.name, one.id, "; ".join(f"{by.kind} {by.name}: {by.reason}" for by in one.holders)]
             for one in self.refused
         ]
-        columns = ["kind", "name", "id", "still needed by"]
-        tables = [CardTable(columns, held, "left")] if held else []
+        columns = ["kind", "name", "id", "needed by"]
+        tables = [CardTable(columns, refused, "not deleted")] if refused else []
         return Card("dry run of a deletion" if self.dry_run else "deletion", self.summary(), tables=tables)
 
 
 class LabelledView(Shown, answers.Labelled):
-    """Objects labelled, or to label in a dry run."""
+    """Labelled objects, or those that a dry run would label."""
 
     def plus(self, other: "LabelledView") -> "LabelledView":
-        """Return the sum of two responses of a labelling in several requests."""
+        """Return the sum of two responses to a labelling that takes several requests."""
         names = sorted({*self.moved_names, *other.moved_names})
         return other.model_copy(update={"changed": self.changed + other.changed, "moved_names": names})
 
@@ -61,8 +61,8 @@ class LabelledView(Shown, answers.Labelled):
 
     def card(self) -> Card:
         """Return the card of the labelling, with the refused objects."""
-        kept = [[one.id, one.reason] for one in self.refused]
-        tables = [CardTable(["id", "reason"], kept, "left")] if kept else []
+        refused = [[one.id, one.reason] for one in self.refused]
+        tables = [CardTable(["id", "reason"], refused, "not labelled")] if refused else []
         return Card("dry run of a labelling" if self.dry_run else "labelling", self.summary(), tables=tables)
 
 
@@ -89,7 +89,7 @@ class TrashedObjectView(Shown, answers.TrashedObject):
             "name": self.name,
             "size": size(self.size_bytes),
             "deleted": moment(self.deleted_at),
-            "bytes freed": moment(self.purge_at),
+            "freed at": moment(self.purge_at),
         }
 
     def card(self) -> Card:
@@ -111,7 +111,7 @@ class StorageView(Shown, answers.Storage, Tabular):
 
     def card(self) -> Card:
         """Return the card of the storage, with one row for each kind."""
-        columns = ["kind", "#objects", "#size", "#in the trash", "#retention", "#it would free"]
+        columns = ["kind", "#objects", "#size", "#in the trash", "#retention", "#freed by retention"]
         rows = [
             [
                 one.label,
@@ -144,7 +144,7 @@ class RetentionView(StorageView):
         """Return the table row of this object, as texts by column."""
         return {
             "kinds with a limit": ", ".join(one.kind for one in self.rules) or "none",
-            "it would free": size(sum(one.retention_bytes for one in self.rules)),
+            "freed by retention": size(sum(one.retention_bytes for one in self.rules)),
             "trash": f"{self.trash_days:g} days",
             "measured": moment(self.measured_at),
         }
@@ -161,7 +161,9 @@ class RetentionView(StorageView):
             for one in self.rules
         ]
         tables = (
-            [CardTable(["kind", "#kept for", "#objects past it", "#it would free"], rows)] if rows else []
+            [CardTable(["kind", "#kept for", "#objects to remove", "#freed by retention"], rows)]
+            if rows
+            else []
         )
         return Card("retention", self.summary(), tables=tables)
 

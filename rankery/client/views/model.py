@@ -12,7 +12,7 @@ class ModelView(Shown, answers.Model):
 
     @property
     def reference(self) -> str:
-        """Its `name:version`."""
+        """Reference `name:version`."""
         return f"{self.name}:{self.version}"
 
     def summary(self) -> dict[str, str]:

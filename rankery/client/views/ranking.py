@@ -21,14 +21,14 @@ class RankingView(Shown, Answer):
     """Model or run"""
 
     model_id: str | None = None
-    """None for a run from elsewhere"""
+    """None for an uploaded run"""
 
     dataset_id: str
     job_id: str | None = None
-    """The job that made it; known in lists"""
+    """The job that made the ranking; None except in lists"""
 
     created_at: datetime | None = None
-    """When it was made; known in lists"""
+    """Time of creation; None except in lists"""
 
     def summary(self) -> dict[str, str]:
         """Return the table row of this object, as texts by column."""

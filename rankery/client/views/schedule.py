@@ -50,7 +50,7 @@ class ScheduleView(Shown, answers.Schedule):
             "why": (self.problem.detail or self.problem.title) if self.problem else "",
             "job": str(self.job.get("kind", "")),
             "model": str(self.job.get("model_name") or self.job.get("model") or ""),
-            "promotes": (self.promote or {}).get("alias", ""),
+            "promotes to": (self.promote or {}).get("alias", ""),
             "project": self.project or "",
         }
         rows = [[moment(at)] for at in self.next_runs]

@@ -13,12 +13,12 @@ Bearer = Callable[[str], dict[str, str]]
 
 @pytest.fixture
 def secrets(store: Store) -> Secrets:
-    """The secret of one key a scope; from now on nobody comes in without one."""
+    """One secret for each scope; the service requires a key from now on."""
     with store.begin() as tx:
         return {scope: tx.api_keys.create(scope, [scope])[1] for scope in SCOPES}
 
 
 @pytest.fixture
 def bearer(secrets: Secrets) -> Bearer:
-    """The header of a scope's key, or of a secret as it is given."""
+    """Authorization header with the key of a scope, or with a given secret."""
     return lambda scope: {"Authorization": f"Bearer {secrets.get(scope, scope)}"}

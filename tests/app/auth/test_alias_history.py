@@ -12,7 +12,7 @@ CHAMPION = "/v1/models/web/aliases/champion"
 def test_the_history_names_the_key(
     client: TestClient, bearer: Bearer, add_model: Callable[[str], Model]
 ) -> None:
-    """Whoever may only read or score moves nothing."""
+    """Only a key with the scope write changes an alias; history and audit name the same key."""
     for _ in range(2):
         add_model("web")
     writer = bearer("write")

@@ -1,4 +1,4 @@
-"""The audit: who changed something, or tried to."""
+"""Audit of changes and attempted changes."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def audit(client: TestClient, headers: dict[str, str], **parameters: str) -> lis
 
 
 def test_a_write_is_recorded_with_its_key(client: TestClient, bearer: Bearer, store: Store) -> None:
-    """Who, what, when it ended how, under which request id, and from where."""
+    """An entry has the key, method, path, status, request id and address."""
     headers = {**bearer("write"), "X-Request-ID": "r-17"}
     answer = client.post("/v1/datasets/synthetic?a=secret", json={"queries": 1}, headers=headers)
     assert answer.status_code == 202
@@ -52,7 +52,7 @@ def test_a_write_is_recorded_with_its_key(client: TestClient, bearer: Bearer, st
 def test_what_was_refused_is_recorded_too(
     client: TestClient, bearer: Bearer, method: str, path: str, scope: str, status: int
 ) -> None:
-    """With the status of the answer, and the path as it was sent."""
+    """An entry has the status of the answer and the path as sent."""
     answer = client.request(
         method, path, headers={**bearer(scope), "Content-Type": "text/plain"}, content=b"x"
     )
@@ -64,7 +64,7 @@ def test_what_was_refused_is_recorded_too(
 
 
 def test_foreign_hosts_and_origins_are_recorded(client: TestClient, bearer: Bearer) -> None:
-    """They never came as far as their key."""
+    """A foreign host or origin is refused before the key is read."""
     client.post("/v1/jobs", headers={**bearer("write"), "Host": "evil.example"})
     client.post("/v1/jobs", headers={**bearer("write"), "Origin": "http://evil.example"})
     found = [(entry["status"], entry["key_id"]) for entry in audit(client, bearer("admin"))]
@@ -73,7 +73,7 @@ def test_foreign_hosts_and_origins_are_recorded(client: TestClient, bearer: Bear
 
 @pytest.mark.long
 def test_signing_out_names_its_key(client: TestClient, bearer: Bearer, secrets: Secrets) -> None:
-    """A stranger who signs out of nothing is recorded no more often than one who is refused."""
+    """Signing out without a session is recorded no more often than a refused request."""
     client.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)
     client.post("/sign-out", headers={"Origin": "http://127.0.0.1"}, follow_redirects=False)
     (ended, begun) = audit(client, bearer("admin"))
@@ -84,8 +84,8 @@ def test_signing_out_names_its_key(client: TestClient, bearer: Bearer, secrets: 
     assert len(audit(client, bearer("admin"), limit="200")) <= 2 + 62
 
 
-def test_reading_and_scoring_are_not(client: TestClient, bearer: Bearer) -> None:
-    """They change nothing, and come in hundreds a second."""
+def test_reading_and_scoring_are_not_recorded(client: TestClient, bearer: Bearer) -> None:
+    """Reads and scoring change nothing, and arrive in hundreds a second."""
     assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
     assert client.get("/v1/keys", headers=bearer("read")).status_code == 403
     assert client.post("/v1/models/web/rank", headers=bearer("score"), json={}).status_code == 422
@@ -94,7 +94,7 @@ def test_reading_and_scoring_are_not(client: TestClient, bearer: Bearer) -> None
 
 
 def test_without_keys_writes_are_recorded_as_nobodys(client: TestClient) -> None:
-    """Before there is any key, too."""
+    """Writes are recorded before the first key exists."""
     client.post("/v1/datasets/synthetic", json={"queries": 1})
     (entry,) = audit(client, {})
     assert (entry["key_id"], entry["status"]) == (None, 202)
@@ -103,7 +103,7 @@ def test_without_keys_writes_are_recorded_as_nobodys(client: TestClient) -> None
 def test_signing_in_and_out_is_recorded_with_the_key(
     client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
-    """And the attempts that failed, without one."""
+    """Failed attempts are recorded without a key."""
     for key in ("rk_wrong", secrets["read"]):
         client.post("/sign-in", data={"key": key}, follow_redirects=False)
     refused, entered = audit(client, bearer("admin"))[::-1]
@@ -124,7 +124,7 @@ def test_our_own_faults_are_recorded(application: FastAPI, client: TestClient, b
 
 
 def test_entries_are_paged_and_filtered_by_key(client: TestClient, bearer: Bearer, store: Store) -> None:
-    """Newest first; the cursor leads through all of them once."""
+    """Entries are listed newest first; the cursor visits each of them once."""
     for scope in ("write", "write", "admin", "write"):
         client.delete("/v1/datasets/ds_1", headers=bearer(scope))
     everything = audit(client, bearer("admin"))
@@ -144,7 +144,7 @@ def test_entries_are_paged_and_filtered_by_key(client: TestClient, bearer: Beare
 
 
 def test_the_noise_of_strangers_does_not_fill_the_database(client: TestClient, bearer: Bearer) -> None:
-    """An address without a key leaves sixty entries at once; callers with a key leave all of theirs."""
+    """A burst of requests without a key leaves about sixty entries; a request with a key is recorded."""
     for _ in range(80):
         client.delete("/v1/datasets/ds_1")
     client.delete("/v1/datasets/ds_1", headers=bearer("write"))

@@ -1,4 +1,4 @@
-"""Keys restricted to projects: objects of other projects can neither be found nor used, as if absent."""
+"""Keys bound to projects: objects of other projects are absent for them."""
 
 import json
 import re
@@ -55,7 +55,7 @@ QUERIES = {
     "/v1/models/{ref}/export/parity": "format=lightgbm",
     "/v1/comparisons/{comparison_id}/rankings": "query_id=q1",
 }
-# Whose parameters name no object of a project.
+# Paths whose parameters name no object of a project.
 NOT_OF_PROJECTS = {
     "/v1/papers/{name}": "what the code knows",
     "/v1/uploads/{upload_id}": "of the key that made it",
@@ -84,7 +84,7 @@ LISTS = {
     "/v1/aliases": "alias=champion",
     "/v1/workers": "",
 }
-# What makes or changes things by ids in its body: the body, and the status without a word of the object.
+# Requests that name objects in their body, and the status of the answer, which does not mention the object.
 BY_BODY: dict[str, tuple[Any, int]] = {
     "/v1/jobs": ({"kind": "rank", "model": "{ref}", "dataset_id": "{dataset_id}"}, 404),
     "/v1/interleavings": ({"name": "mine", "models": ["{ref}", "{ref}"]}, 404),
@@ -142,7 +142,7 @@ BY_BODY: dict[str, tuple[Any, int]] = {
     "/v1/trash/restore": ({"ids": ["{job_id}"]}, 200),
     "/v1/trash/empty": ({"all": True}, 200),
 }
-# What knows no objects, makes new ones without naming others, or is refused to bound keys.
+# Other operations, each with the reason that it needs no test here.
 OTHERS: dict[Operation, str] = {
     ("get", "/v2"): "the server",
     ("get", "/v2/health/live"): "health",
@@ -166,22 +166,22 @@ OTHERS: dict[Operation, str] = {
     ("get", "/v1/metrics"): "what the code knows",
     ("get", "/v1/job-schemas"): "what the code knows",
     ("get", "/v1/export-formats"): "what the code knows",
-    ("get", "/v1/counts"): "has a test of its own",
-    ("get", "/v1/projects"): "has a test of its own",
+    ("get", "/v1/counts"): "has a separate test",
+    ("get", "/v1/projects"): "has a separate test",
 }
-# Beside what needs admin, which no bound key has.
+# Besides the operations that need the scope admin, which no bound key has.
 REFUSED = {("get", "/metrics"), ("get", "/v1/storage")}
 
 
 @pytest.fixture
 def foreign(store: Store) -> Objects:
-    """One object of every kind in a project of others."""
+    """One object of every kind in another project."""
     return fill(store)
 
 
 @pytest.fixture
 def bound(store: Store) -> dict[str, str]:
-    """The header of a key that is bound to a project of its own and may do all that it can."""
+    """Authorization header of a key bound to the project `mine`, with the scopes read, write and score."""
     with store.begin() as tx:
         _, secret = tx.api_keys.create("mine", ["read", "write", "score"], projects=[MINE])
     return {"Authorization": f"Bearer {secret}"}
@@ -189,14 +189,14 @@ def bound(store: Store) -> dict[str, str]:
 
 @pytest.fixture
 def unbound(store: Store) -> dict[str, str]:
-    """The header of an administrator's key."""
+    """Authorization header of an administrator's key."""
     with store.begin() as tx:
         _, secret = tx.api_keys.create("all", ["admin"])
     return {"Authorization": f"Bearer {secret}"}
 
 
 def test_every_operation_is_in_a_table(openapi_document: dict[str, Any]) -> None:
-    """A new route cannot be forgotten: it is tried with objects of another project, or has a reason here."""
+    """A new route is either tested with objects of another project or listed in a table here."""
     missing = [
         (method, path)
         for method, path in _operations(openapi_document)
@@ -217,7 +217,7 @@ def test_foreign_objects_are_not_there(
     bound: dict[str, str],
     unbound: dict[str, str],
 ) -> None:
-    """Whatever names one in its path answers as for an id that does not exist, and says as much."""
+    """A request that names a foreign object gets the same 404 as one with an unknown id."""
     tried = [
         (method, path)
         for method, path in _operations(openapi_document)
@@ -230,14 +230,14 @@ def test_foreign_objects_are_not_there(
         nothing = _ask(client, method, path, _nowhere(foreign), bound)
         assert nothing.status_code == 404, (method, path, nothing.text)
         assert _without(answer.text, foreign) == _without(nothing.text, _nowhere(foreign)), (method, path)
-    # The requests are good: whoever is bound to nothing gets past the 404 by them.
+    # The requests are valid: a key without a bound finds the objects.
     for method, path in tried:
         if method == "get" and path in _READABLE:
             found = _ask(client, method, path, foreign, unbound)
             assert found.status_code == 200, (path, found.text)
 
 
-# Those whose objects need no artifact to be shown.
+# Paths whose objects can be shown without an artifact.
 _READABLE = {
     "/v1/datasets/{dataset_id}",
     "/v1/click-logs/{log_id}",
@@ -260,7 +260,7 @@ _READABLE = {
 def test_references_to_foreign_models_mean_nothing(
     client: TestClient, foreign: Objects, bound: dict[str, str]
 ) -> None:
-    """By name, by version and by alias as by id, for scoring, too, on its fast path and its slow one."""
+    """References by name, version, alias and id are 404 in both scoring protocols and with explanations."""
     for reference in (SECRET_NAME, f"{SECRET_NAME}:1", f"{SECRET_NAME}@champion", foreign["ref"]):
         assert client.get(f"/v1/models/{reference}", headers=bound).status_code == 404
         for body in (RANKING, {**RANKING, "explain": True}):
@@ -272,7 +272,7 @@ def test_references_to_foreign_models_mean_nothing(
 
 _TRAINING = {"kind": "train", "model_name": "mine", "loss": {"name": "lambdarank"}}
 _SUM = {"kind": "train", "model_name": "mine", "validation": {"fraction": 0.5}}
-# What refers to a model by its name, `{model}`, on a dataset of the key's own.
+# Requests that refer to a model by its name, `{model}`, and use a dataset of the key's project.
 REFERENCES: dict[str, tuple[str, Any]] = {
     "evaluate": ("/v1/jobs", {"kind": "evaluate", "model": "{model}"}),
     "rank": ("/v1/jobs", {"kind": "rank", "model": "{model}"}),
@@ -297,7 +297,7 @@ REFERENCES: dict[str, tuple[str, Any]] = {
 def test_a_foreign_name_is_refused_like_one_that_does_not_exist(
     client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], what: str
 ) -> None:
-    """Whatever refers to a model learns of no name; only who makes one meets a name that is taken."""
+    """The answer does not reveal that another project has a model of that name."""
     with limited_to((MINE,)), store.begin() as tx:
         dataset = tx.datasets.add("mine", {"kind": "upload", "format": "auto", "options": {}})
         statistics = {"queries": 3, "documents": 9, "features": 1}
@@ -322,7 +322,7 @@ def test_a_model_that_others_score_stays_hidden(
     bound: dict[str, str],
     unbound: dict[str, str],
 ) -> None:
-    """Though it is in memory for them; and a key of its project scores with it, until it is moved away."""
+    """A model in memory stays hidden from keys of other projects, before and after it changes its project."""
     with limited_to((PROJECT,)):
         add_model(SECRET_NAME)
     with store.begin() as tx:
@@ -345,7 +345,7 @@ def test_a_model_that_others_score_stays_hidden(
 def test_an_export_is_not_compared_over_foreign_documents(
     client: TestClient, add_model: Callable[..., Model], foreign: Objects, bound: dict[str, str]
 ) -> None:
-    """The process that exports finds no more than the key that asks."""
+    """The exporting process finds only the datasets that the key of the request may see."""
     with limited_to((MINE,)):
         model = add_model("web")
     query = f"format=c&dataset_id={foreign['dataset_id']}"
@@ -359,9 +359,9 @@ def test_an_export_is_not_compared_over_foreign_documents(
 def test_lists_are_those_of_an_empty_service(
     client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str], path: str
 ) -> None:
-    """Also right after somebody who may see the objects has asked the same, for whom an answer is kept."""
+    """A response cached for an administrator is not sent to a bound key."""
     address = f"{path}?{LISTS[path].format(**foreign)}"
-    for headers in (bound, unbound):  # the use of a key is noted now, and changes nothing in between
+    for headers in (bound, unbound):  # records the last use of each key now; later requests change nothing
         client.get("/v1/papers", headers=headers)
     seen = client.get(address, headers=unbound)
     assert seen.status_code == 200, seen.text
@@ -373,7 +373,7 @@ def test_lists_are_those_of_an_empty_service(
         assert seen.json()["items"]
 
 
-# Nothing was trashed, happened or works here, for anybody.
+# Lists that are empty for an administrator as well.
 _EMPTY_FOR_ALL = {"/v1/trash", "/v1/events", "/v1/workers", "/v1/trainings"}
 
 
@@ -381,7 +381,7 @@ _EMPTY_FOR_ALL = {"/v1/trash", "/v1/events", "/v1/workers", "/v1/trainings"}
 def test_bodies_cannot_name_foreign_objects(
     client: TestClient, store: Store, foreign: Objects, bound: dict[str, str], path: str
 ) -> None:
-    """Nothing is made of them, and nothing happens to them."""
+    """The request creates nothing and changes no object."""
     template, status = BY_BODY[path]
     body = json.loads(_filled(json.dumps(template), foreign))
     before = _everything(client, foreign, store)
@@ -395,7 +395,7 @@ def test_bodies_cannot_name_foreign_objects(
 def test_uploads_cannot_name_foreign_objects(
     client: TestClient, foreign: Objects, bound: dict[str, str]
 ) -> None:
-    """A run goes with a dataset of the key's projects, and a model with a name that is not of others."""
+    """A run needs a dataset of the key's projects; the name of another project's model is not available."""
     run = {"file": ("run.txt", b"q1 Q0 d1 1 1.0 bm25\n")}
     answer = client.post("/v1/rankings", data={"dataset_id": foreign["dataset_id"]}, files=run, headers=bound)
     assert answer.status_code == 404, answer.text
@@ -409,7 +409,7 @@ def test_uploads_cannot_name_foreign_objects(
 def test_what_is_about_all_projects_is_refused(
     openapi_document: dict[str, Any], client: TestClient, bound: dict[str, str], unbound: dict[str, str]
 ) -> None:
-    """Metrics, storage, settings, keys and the audit count or show what is of everybody."""
+    """Metrics, storage, settings, keys and the audit cover all projects; a bound key gets 403."""
     refused = [each for each in _operations(openapi_document) if _is_refused(*each)]
     assert ("get", "/v1/audit") in refused
     for method, path in refused:
@@ -421,7 +421,7 @@ def test_what_is_about_all_projects_is_refused(
 def test_counts_are_of_the_own_projects(
     client: TestClient, foreign: Objects, bound: dict[str, str], unbound: dict[str, str]
 ) -> None:
-    """All zero, after an administrator saw them, too; and the project of others is none."""
+    """All counts are zero, also after an administrator's request; only the bound project is listed."""
     assert client.get("/v1/counts", headers=unbound).json()["models"] == 2
     counts = client.get("/v1/counts", headers=bound).json()
     assert {counts[name] for name in ("models", "datasets", "evaluations", "comparisons", "rankings")} == {0}
@@ -433,7 +433,7 @@ def test_counts_are_of_the_own_projects(
 
 
 def test_a_signed_in_browser_is_bound_as_its_key(client: TestClient, store: Store, foreign: Objects) -> None:
-    """The session of a bound key finds no more than the key."""
+    """The session of a bound key finds no more than the key itself."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("mine", ["read"], projects=[MINE])
         token = tx.api_keys.begin_session(key.id, timedelta(hours=1))
@@ -466,13 +466,13 @@ def _ask(client: TestClient, method: str, path: str, objects: Objects, headers: 
 
 
 def _nowhere(objects: Objects) -> Objects:
-    """Return ids of the same form that name nothing."""
+    """Return unknown ids of the same form."""
     other = {each: value[:-4] + "0000" for each, value in objects.items() if "_" in value}
     return {**objects, **other, "name": "nowhere"}
 
 
 def _without(text: str, objects: Objects) -> str:
-    """Return an answer without what the request named, and without its own id."""
+    """Return an answer without the values that the request named and without its request id."""
     for value in sorted(objects.values(), key=len, reverse=True):
         if len(value) > 2:
             text = text.replace(value, "…")
@@ -484,8 +484,8 @@ def _filled(text: str, objects: Objects) -> str:
 
 
 def _everything(client: TestClient, foreign: Objects, store: Store) -> Any:
-    """Return what is on record of all projects."""
+    """Return the recorded state of all projects."""
     with store.read() as tx:
-        kept, jobs = tx.statistics.kept(), tx.statistics.jobs()
+        kept, jobs = tx.statistics.object_counts(), tx.statistics.jobs()
         model = tx.models.get(foreign["ref"])
         return kept, jobs, tx.jobs.get(foreign["job_id"]).status, model.tags, model.project

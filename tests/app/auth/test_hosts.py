@@ -35,45 +35,45 @@ FOREIGN = [
 
 
 def named(host: str, *, by_address: bool = False, allowed: tuple[str, ...] = ()) -> bool:
-    """Ask whether a Host header names the service."""
+    """Return whether a Host header names the service."""
     return Hosts(allowed).matches_host_header(Headers({"host": host}), by_address=by_address)
 
 
 @pytest.mark.parametrize("host", LOOPBACK)
 def test_this_machine_may_always_ask_itself(host: str) -> None:
-    """Names and addresses of loopback, with and without a port."""
+    """Loopback names and addresses are accepted, with and without a port."""
     assert named(host)
 
 
 @pytest.mark.parametrize("host", ADDRESSES)
 def test_addresses_name_the_service_once_there_are_keys(host: str) -> None:
-    """No DNS server can forge an address; while everybody is let in, only loopback counts."""
+    """A DNS server cannot forge an address; a service without keys accepts only loopback."""
     assert named(host, by_address=True)
     assert not named(host)
 
 
 @pytest.mark.parametrize("host", FOREIGN)
 def test_other_names_do_not(host: str) -> None:
-    """However much they look like ours."""
+    """Names that resemble an accepted name are refused."""
     assert not named(host, by_address=True, allowed=("rankery.example",))
 
 
 def test_the_machines_own_name_and_those_allowed_do() -> None:
-    """Without regard to case, to the port and to a dot at the end."""
+    """Case, port and a dot at the end of a name do not matter."""
     assert named(f"{socket.gethostname().upper()}:8000")
     assert named("Rankery.Example.:443", allowed=("rankery.example",))
     assert not named("www.rankery.example", allowed=("rankery.example",))
 
 
 def test_there_is_exactly_one_host() -> None:
-    """None, or two of which a proxy may have looked at the other, name nothing."""
+    """A request without a Host header, or with two of them, is refused."""
     assert not Hosts(()).matches_host_header(Headers({}), by_address=True)
     two = Headers(raw=[(b"host", b"127.0.0.1"), (b"host", b"127.0.0.1")])
     assert not Hosts(()).matches_host_header(two, by_address=True)
 
 
 def test_a_foreign_host_is_misdirected(client: TestClient) -> None:
-    """421, with and without a key needed, wherever it leads."""
+    """Pages, API and files answer 421, whether they need a key or not."""
     for path in ("/", "/v1/jobs", "/sign-in", "/static/favicon.svg", "/nothing"):
         refused = client.get(path, headers={"Host": "evil.example"})
         assert refused.status_code == 421
@@ -82,13 +82,13 @@ def test_a_foreign_host_is_misdirected(client: TestClient) -> None:
 
 
 def test_a_good_key_does_not_help(client: TestClient, bearer: Bearer) -> None:
-    """The host is looked at first."""
+    """The Host header is checked before the key."""
     headers = {"Host": "evil.example", **bearer("admin")}
     assert client.get("/v1/jobs", headers=headers).status_code == 421
     assert client.get("/v1/jobs", headers={**headers, "Host": "192.0.2.7:8000"}).status_code == 200
 
 
 def test_probes_may_use_any_name(client: TestClient) -> None:
-    """An orchestrator asks by whatever name it has."""
+    """An orchestrator may send any Host header to the probes."""
     assert client.get("/healthz", headers={"Host": "10-0-0-7.pod.example"}).status_code == 200
     assert client.get("/readyz", headers={"Host": "10-0-0-7.pod.example"}).status_code == 503

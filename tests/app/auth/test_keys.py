@@ -1,4 +1,4 @@
-"""API keys over HTTP: created, listed, revoked, and their scopes."""
+"""Creating, listing and revoking API keys over HTTP, and their scopes."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -20,7 +20,7 @@ from tests.app.conftest import TestClient
 
 
 def make(client: TestClient, headers: dict[str, str] | None = None, **values: Any) -> dict[str, Any]:
-    """Make a key over the API."""
+    """Create a key over the API."""
     body = {"name": "ci", "scopes": ["read"], **values}
     response = client.post("/v1/keys", json=body, headers=headers)
     assert response.status_code == 201, response.text
@@ -29,7 +29,7 @@ def make(client: TestClient, headers: dict[str, str] | None = None, **values: An
 
 
 def test_the_first_key_closes_the_service(client: TestClient) -> None:
-    """Until then this machine needs none; afterwards 401 says what to send."""
+    """Loopback requests need no key before; afterwards 401 describes the header to send."""
     assert client.get("/v1/jobs").status_code == 200
     made = make(client, scopes=["admin"])
     refused = client.get("/v1/jobs")
@@ -48,7 +48,7 @@ def test_the_first_key_closes_the_service(client: TestClient) -> None:
 def test_the_service_stays_closed_when_its_last_key_is_revoked(
     client: TestClient, bearer: Bearer, store: Store
 ) -> None:
-    """Otherwise revoking would open it to everybody."""
+    """Otherwise revoking the last key would open the service to all callers."""
     with store.begin() as tx:
         for key in tx.api_keys.page(None, 10).items:
             tx.api_keys.revoke(key.id)
@@ -56,8 +56,8 @@ def test_the_service_stays_closed_when_its_last_key_is_revoked(
     assert client.get("/v1/jobs").status_code == 401
 
 
-def test_a_secret_is_shown_once_and_kept_by_nobody(client: TestClient, bearer: Bearer) -> None:
-    """Neither the list nor a cache has it."""
+def test_a_secret_is_shown_only_once(client: TestClient, bearer: Bearer) -> None:
+    """Neither the list nor a cache contains the secret."""
     response = client.post("/v1/keys", json={"name": "ci", "scopes": ["read"]}, headers=bearer("admin"))
     secret = response.json()["secret"]
     assert response.headers["cache-control"] == "no-store"
@@ -69,8 +69,8 @@ def test_a_secret_is_shown_once_and_kept_by_nobody(client: TestClient, bearer: B
     assert {**shown, "secret": secret} == response.json()
 
 
-def test_a_key_says_who_made_it_and_what_bounds_it(client: TestClient, bearer: Bearer, store: Store) -> None:
-    """Bounds of its own, an end, and the id of the key that asked for it."""
+def test_a_key_records_its_creator_and_its_limits(client: TestClient, bearer: Bearer, store: Store) -> None:
+    """A key records its limits, its expiry and the id of the key that created it."""
     end = (utc_now() + timedelta(days=90)).replace(microsecond=0)
     made = make(
         client,
@@ -108,7 +108,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
 
 
 def test_a_key_that_cannot_be_is_refused(client: TestClient, bearer: Bearer) -> None:
-    """422 points at what is wrong."""
+    """422 points at the invalid field."""
     for body, pointer in IMPOSSIBLE:
         response = client.post("/v1/keys", json=body, headers=bearer("admin"))
         assert response.status_code == 422, body
@@ -118,7 +118,7 @@ def test_a_key_that_cannot_be_is_refused(client: TestClient, bearer: Bearer) -> 
 def test_unknown_expired_and_revoked_keys_get_one_answer(
     client: TestClient, bearer: Bearer, store: Store
 ) -> None:
-    """A stranger does not learn that a key was ever good."""
+    """The answer does not reveal that a key was ever valid."""
     with store.begin() as tx:
         expired, expired_secret = tx.api_keys.create("a", ["read"], expires_at=utc_now() + timedelta(days=1))
         tx.api_keys.get(expired.id).expires_at = utc_now()
@@ -133,8 +133,8 @@ def test_unknown_expired_and_revoked_keys_get_one_answer(
     assert answers[0].json()["detail"] == "the API key is unknown, expired or revoked"
 
 
-def test_a_revoked_key_is_refused_at_once_where_it_was_revoked(client: TestClient, bearer: Bearer) -> None:
-    """204, and the next request is refused; revoking it again is no error, and unknown ones are 404."""
+def test_a_revoked_key_is_refused_immediately(client: TestClient, bearer: Bearer) -> None:
+    """The next request with the key is refused; revoking it again is 204, and an unknown key is 404."""
     made = make(client, bearer("admin"))
     assert client.get("/v1/jobs", headers=bearer(made["secret"])).status_code == 200
     for _ in range(2):
@@ -147,7 +147,7 @@ def test_a_revoked_key_is_refused_at_once_where_it_was_revoked(client: TestClien
 def test_a_key_revoked_elsewhere_is_refused_within_a_second(
     client: TestClient, bearer: Bearer, store: Store
 ) -> None:
-    """What another process did to the database is seen after the second for which an answer is remembered."""
+    """A change by another process takes effect after the second for which an accepted key is cached."""
     with store.begin() as tx:
         key, secret = tx.api_keys.create("ci", ["read"])
     assert client.get("/v1/jobs", headers=bearer(secret)).status_code == 200
@@ -157,8 +157,8 @@ def test_a_key_revoked_elsewhere_is_refused_within_a_second(
     assert client.get("/v1/jobs", headers=bearer(secret)).status_code == 401
 
 
-def test_the_last_use_is_noted(client: TestClient, bearer: Bearer, store: Store) -> None:
-    """Once a minute; a key that was refused for its scope was used as well."""
+def test_the_last_use_is_recorded(client: TestClient, bearer: Bearer, store: Store) -> None:
+    """A key that was refused for its scope was used as well."""
     before = datetime.now(UTC)
     client.get("/v1/jobs", headers=bearer("read"))
     client.get("/v1/jobs", headers=bearer("score"))
@@ -172,7 +172,7 @@ def test_the_last_use_is_noted(client: TestClient, bearer: Bearer, store: Store)
 def test_wrong_keys_are_bounded_by_address(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer, settings: ApiSettings
 ) -> None:
-    """After twenty the answer is 429, for one that was revoked, too."""
+    """After twenty wrong keys the answer is 429, at sign-in as well."""
     assert settings.wrong_keys_per_minute == 20
     statuses = [client.get("/v1/jobs", headers=bearer(f"rk_{n}")).status_code for n in range(21)]
     assert statuses == [401] * 20 + [429]
@@ -186,7 +186,7 @@ def test_wrong_keys_are_bounded_by_address(
 def test_valid_keys_pass_however_many_wrong_ones_come_from_their_address(
     client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
-    """Those that were never seen before, too, and neither in a header nor on the page do they count."""
+    """Valid keys are accepted in a header and at sign-in, whether seen before or not."""
     for number in range(30):
         client.get("/v1/jobs", headers=bearer(f"rk_{number}"))
     for _ in range(30):
@@ -199,7 +199,7 @@ def test_valid_keys_pass_however_many_wrong_ones_come_from_their_address(
 def test_what_one_caller_does_makes_no_other_be_looked_up_again(
     application: FastAPI, client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
-    """Neither signing out, with a cookie of a session or of none, nor keys that are made and revoked."""
+    """Neither signing out nor creating and revoking keys removes another key from the cache."""
     key_cache = registered(application, Authenticator).key_cache
     reader = Credential.of_key(secrets["read"])
     assert client.get("/v1/jobs", headers=bearer("read")).status_code == 200
@@ -213,12 +213,12 @@ def test_what_one_caller_does_makes_no_other_be_looked_up_again(
 
 
 def test_no_key_is_guessed_from_a_hash(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
-    """Whoever reads the database cannot come in with what stands there."""
+    """The hash of a key in the database is not a valid key."""
     assert client.get("/v1/jobs", headers=bearer(secret_sha256(secrets["admin"]))).status_code == 401
 
 
 def test_answers_for_an_idempotency_key_are_the_callers_own(client: TestClient, bearer: Bearer) -> None:
-    """Two callers that choose the same Idempotency-Key make two things."""
+    """Two callers with the same Idempotency-Key create two datasets."""
     mine, yours = bearer("admin"), bearer("write")
     body, once = {"queries": 3}, {"Idempotency-Key": "nightly"}
     first = client.post("/v1/datasets/synthetic", json=body, headers={**mine, **once})

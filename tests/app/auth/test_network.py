@@ -1,4 +1,4 @@
-"""A service without keys serves this machine alone."""
+"""A service without keys serves only this machine."""
 
 import pytest
 from fastapi import FastAPI
@@ -30,13 +30,13 @@ from tests.app.conftest import TestClient
         ("127.0.0.1.evil.example", False),
     ],
 )
-def test_loopback_is_told_by_name_and_address(host: str, expected: bool) -> None:
-    """Every other name may lead anywhere."""
+def test_loopback_is_identified_by_name_and_address(host: str, expected: bool) -> None:
+    """Any other name may resolve to another machine."""
     assert is_loopback(host) == expected
 
 
 def test_the_service_does_not_start_on_the_network_without_a_key(settings: ApiSettings) -> None:
-    """However it is started; with a key it does."""
+    """The application refuses to start without a key, and starts with one."""
     exposed = settings.model_copy(update={"host": "0.0.0.0"})
     with (
         pytest.raises(OpenNetwork, match="rankery keys create NAME --scope admin"),
@@ -52,7 +52,7 @@ def test_the_service_does_not_start_on_the_network_without_a_key(settings: ApiSe
 
 
 def test_a_connection_from_elsewhere_is_not_the_owners(application: FastAPI, client: TestClient) -> None:
-    """Where a server was bound to the network behind our back, the address that took the connection tells."""
+    """The address that accepted the connection decides, whatever the Host header names."""
     outside = TestClient(application, base_url="http://192.0.2.7")
     refused = outside.get("/v1/jobs", headers={"Host": "127.0.0.1"})
     assert refused.status_code == 401
@@ -67,14 +67,14 @@ def test_a_connection_from_elsewhere_is_not_the_owners(application: FastAPI, cli
 def test_whom_a_proxy_on_this_machine_forwards_is_not_the_owner(
     client: TestClient, forwarded: str, expected: int
 ) -> None:
-    """Unless it is this machine as well, whether or not the proxy is trusted."""
+    """A forwarded request is the owner's only if every forwarded address is loopback."""
     assert client.get("/v1/jobs", headers={"X-Forwarded-For": forwarded}).status_code == expected
 
 
 def test_with_keys_it_does_not_matter_where_a_connection_comes_from(
     application: FastAPI, client: TestClient, secrets: Secrets
 ) -> None:
-    """The key is what counts."""
+    """The key alone decides."""
     outside = TestClient(application, base_url="http://192.0.2.7")
     headers = {"Authorization": f"Bearer {secrets['read']}"}
     assert outside.get("/v1/jobs", headers=headers).status_code == 200

@@ -1,4 +1,4 @@
-"""Pages of other sites are refused, whatever they make a browser send."""
+"""Requests by pages of other sites are refused."""
 
 from tests.app.auth.conftest import Bearer
 from tests.app.conftest import TestClient
@@ -17,7 +17,7 @@ LINK = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
 
 
 def test_a_foreign_origin_is_refused(client: TestClient) -> None:
-    """On any method, a preflight among them; the answer allows no origin anything."""
+    """Every method is refused, a preflight included; the answer has no CORS header."""
     for method in ("GET", "POST", "DELETE", "OPTIONS"):
         for origin in FOREIGN:
             refused = client.request(method, "/v1/jobs", headers={"Origin": origin})
@@ -27,7 +27,7 @@ def test_a_foreign_origin_is_refused(client: TestClient) -> None:
 
 
 def test_what_a_foreign_page_loads_is_refused(client: TestClient) -> None:
-    """Images, frames, scripts and forms of others say so in Sec-Fetch-Site; another port is another site."""
+    """Sec-Fetch-Site marks images, frames and forms of other sites; another port is another site."""
     for site in ("cross-site", "same-site", "anything"):
         for more in (
             {},
@@ -40,19 +40,19 @@ def test_what_a_foreign_page_loads_is_refused(client: TestClient) -> None:
 
 
 def test_a_link_of_another_site_may_be_followed(client: TestClient) -> None:
-    """A person who clicks a link to a job arrives there."""
+    """A user who follows a link of another site gets the page."""
     assert client.get("/", headers={"Sec-Fetch-Site": "cross-site", **LINK}).status_code == 200
 
 
 def test_own_pages_and_programs_may_ask(client: TestClient) -> None:
-    """Our pages send their own origin, programs none; what a user types in comes from no site."""
+    """Our pages send their own origin; programs and addresses that a user types have none."""
     for headers in ({"Origin": OWN, "Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {}):
         assert client.get("/v1/jobs", headers=headers).status_code == 200
         assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=headers).status_code == 202
 
 
 def test_no_answer_opens_the_service_to_other_origins(client: TestClient, bearer: Bearer) -> None:
-    """There is no CORS header anywhere."""
+    """No answer has a CORS header."""
     for path in ("/v1/jobs", "/openapi.json", "/healthz", "/static/favicon.svg"):
         headers = client.get(path, headers={"Origin": OWN, **bearer("read")}).headers
         assert not any(name.startswith("access-control") for name in headers)

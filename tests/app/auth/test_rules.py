@@ -1,4 +1,4 @@
-"""Every route names the scope that it needs; what no rule names is not there."""
+"""Every route has a rule with the scope that it needs; a route without a rule is 404."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,17 +9,19 @@ from starlette.routing import Mount
 
 from app import ApiSettings, create_app
 from app.auth.scopes import HEALTH, RULES, SIGN_IN_FILES, rule_of
-from app.dashboard import own_files
+from app.dashboard import versioned_files
 from app.http.caller import ADMIN, READ, SCORE, WRITE, Caller
 from tests.app.auth.conftest import Bearer
 from tests.app.conftest import TestClient
 
 OPEN = HEALTH | {"/sign-in", "/sign-out"}
-FILES = [f"/static/{file.relative_to(own_files.FOLDER)}" for file in own_files.FOLDER.rglob("*.*")]
+FILES = [
+    f"/static/{file.relative_to(versioned_files.FOLDER)}" for file in versioned_files.FOLDER.rglob("*.*")
+]
 
 
 def leaves(routes: Any) -> Iterator[tuple[str, set[str]]]:
-    """Walk all routes of an application, those within routers and mounts too: paths and methods."""
+    """Yield the path and the methods of every route, including those of routers and mounts."""
     for route in routes:
         if hasattr(route, "effective_candidates"):
             yield from leaves(route.effective_candidates())
@@ -37,7 +39,7 @@ def everything(application: FastAPI) -> list[tuple[str, str]]:
 
 
 def test_every_route_is_named_by_a_rule(settings: ApiSettings) -> None:
-    """A route that is added somewhere new is not there before it has been decided who may use it."""
+    """A new route is not served until a rule has its scope."""
     for method, path in everything(create_app(settings)):
         assert rule_of(path) is not None, (method, path)
 
@@ -46,11 +48,11 @@ def test_every_route_is_named_by_a_rule(settings: ApiSettings) -> None:
 def test_nothing_but_health_and_sign_in_is_reached_without_a_key(
     application: FastAPI, client: TestClient, bearer: Bearer
 ) -> None:
-    """All other routes answer 401, whether what they are asked for exists or not."""
+    """All other routes answer 401, whether the requested object exists or not."""
     routes = [*everything(application), *(("GET", file) for file in FILES), ("POST", "/v1/nothing")]
     for method, path in routes:
         if (method, path) == ("POST", "/sign-in"):
-            continue  # answers 401 by itself to whoever shows no key
+            continue  # answers 401 by itself without a key
         status = client.request(method, path, follow_redirects=False).status_code
         if path in OPEN or path in SIGN_IN_FILES:
             assert status != 401, (method, path)
@@ -59,12 +61,12 @@ def test_nothing_but_health_and_sign_in_is_reached_without_a_key(
 
 
 def test_the_page_to_sign_in_loads_nothing_that_needs_a_key(client: TestClient, bearer: Bearer) -> None:
-    """What it names is exactly what is open."""
+    """The page loads exactly the files that need no key."""
     page = client.get("/sign-in").text
     for file in SIGN_IN_FILES:
         assert f'"{file}"' in page
         assert client.get(file).status_code == 200
-    assert page.count('"/static/') == len(set(SIGN_IN_FILES)) + 1  # the icon stands in it twice
+    assert page.count('"/static/') == len(set(SIGN_IN_FILES)) + 1  # the icon is in it twice
 
 
 CASES = [
@@ -101,7 +103,7 @@ INCLUDED = {READ: {READ}, SCORE: {SCORE}, WRITE: {READ, WRITE}, ADMIN: {READ, SC
 def test_a_key_does_what_its_scope_includes_and_nothing_else(
     client: TestClient, bearer: Bearer, scope: str
 ) -> None:
-    """`write` includes `read`, `admin` everything, the others only themselves; 403 names what is missing."""
+    """`write` includes `read`, `admin` includes every scope, and 403 names the missing scope."""
     for method, path, needed in CASES:
         response = client.request(method, path, headers=bearer(scope))
         assert (response.status_code == 403) == (needed not in INCLUDED[scope]), (method, path)
@@ -114,13 +116,13 @@ def test_a_key_does_what_its_scope_includes_and_nothing_else(
 
 
 def test_score_opens_the_scoring_path_alone(client: TestClient, bearer: Bearer) -> None:
-    """What only looks like it needs `write`, as everything else does."""
+    """A path that only resembles the scoring path needs `write`."""
     for path in ("/v1/models/a/rank/", "/v1/models//rank", "/v1/models/a/b/rank", "/v1/rank"):
         assert client.post(path, headers=bearer(SCORE), json={}).status_code == 403, path
 
 
-def test_no_spelling_leads_to_the_keys(client: TestClient, bearer: Bearer) -> None:
-    """A path is matched as the router matches it."""
+def test_no_spelling_of_the_path_reaches_the_keys(client: TestClient, bearer: Bearer) -> None:
+    """Rules match a path as the router matches it."""
     for path in ("/v1/keys/", "/v1//keys", "/v1/keys/key_1/secret", "/V1/keys", "/v1/%2e/keys"):
         answer = client.get(path, headers=bearer(READ))
         assert answer.status_code in (403, 404), path
@@ -128,20 +130,20 @@ def test_no_spelling_leads_to_the_keys(client: TestClient, bearer: Bearer) -> No
 
 
 def test_what_no_rule_names_is_not_there(application: FastAPI, client: TestClient, bearer: Bearer) -> None:
-    """Not even for an administrator, nor while there is no key."""
+    """A route without a rule is 404 even for an administrator."""
     application.add_api_route("/elsewhere", lambda: "secret")
     assert client.get("/elsewhere").status_code == 401
     assert client.get("/elsewhere", headers=bearer(ADMIN)).status_code == 404
 
 
 def test_an_unknown_scope_grants_nothing() -> None:
-    """What a later release may write into the database means nothing here."""
+    """A scope that a later release wrote to the database grants nothing here."""
     caller = Caller("key_1", "ci", frozenset({"root"}))
     assert not any(caller.may(scope) for scope in (READ, SCORE, WRITE, ADMIN))
 
 
-def test_the_document_tells_the_scope_of_every_operation(openapi_document: dict[str, Any]) -> None:
-    """Each operation has its scope for both schemes, and the refusals; health has neither."""
+def test_the_document_has_the_scope_of_every_operation(openapi_document: dict[str, Any]) -> None:
+    """Each operation lists its scope for both schemes, and the refusals; health has neither."""
     assert set(openapi_document["components"]["securitySchemes"]) == {"key", "session"}
     for path, methods in openapi_document["paths"].items():
         for method, operation in methods.items():
@@ -153,7 +155,7 @@ def test_the_document_tells_the_scope_of_every_operation(openapi_document: dict[
 
 
 def test_no_rule_is_hidden_by_an_earlier_one() -> None:
-    """Each line of the table is the first for some path."""
+    """Each rule of the table is the first match of some path."""
     examples = [
         "/healthz",
         "/v1/keys",

@@ -17,7 +17,7 @@ HTML = {"Accept": "text/html"}
 
 
 def sign_in(client: TestClient, key: str, next: str = "/") -> Answer:
-    """Send the form."""
+    """Send the sign-in form."""
     form = {"key": key, "next": next}
     answer: Answer = client.post("/sign-in", data=form, headers=OWN, follow_redirects=False)
     return answer
@@ -26,7 +26,7 @@ def sign_in(client: TestClient, key: str, next: str = "/") -> Answer:
 def test_a_key_gives_a_cookie_that_scripts_and_other_sites_do_not_see(
     client: TestClient, secrets: Secrets, store: Store
 ) -> None:
-    """HttpOnly, SameSite=Strict, for the whole service and twelve hours; the database has its hash alone."""
+    """The cookie is HttpOnly, SameSite=Strict and lasts twelve hours; the database stores only its hash."""
     answer = sign_in(client, secrets["read"], "/models")
     assert (answer.status_code, answer.headers["location"]) == (303, "/models")
     assert answer.headers["set-cookie"].lower().split("; ")[1:] == [
@@ -47,7 +47,7 @@ def test_a_key_gives_a_cookie_that_scripts_and_other_sites_do_not_see(
 def test_over_https_the_cookie_stays_there(
     application: FastAPI, client: TestClient, secrets: Secrets
 ) -> None:
-    """`Secure`, and strict transport security, which plain HTTP must not promise."""
+    """The cookie is `Secure`, and only HTTPS answers have strict transport security."""
     https = TestClient(application, base_url="https://127.0.0.1")
     answer = https.post("/sign-in", data={"key": secrets["read"]}, follow_redirects=False)
     assert "; secure" in answer.headers["set-cookie"].lower()
@@ -55,8 +55,8 @@ def test_over_https_the_cookie_stays_there(
     assert "strict-transport-security" not in client.get("/sign-in").headers
 
 
-def test_a_wrong_key_is_told_on_the_page(client: TestClient, secrets: Secrets) -> None:
-    """401 without a cookie, and without the key in the page."""
+def test_a_wrong_key_is_reported_on_the_page(client: TestClient, secrets: Secrets) -> None:
+    """401 sets no cookie, and the page does not repeat the key."""
     answer = sign_in(client, "rk_<b>wrong", "/models")
     assert answer.status_code == 401
     assert "the API key is unknown, expired or revoked" in answer.text
@@ -66,14 +66,14 @@ def test_a_wrong_key_is_told_on_the_page(client: TestClient, secrets: Secrets) -
 
 
 def test_a_key_that_may_not_read_opens_no_dashboard(client: TestClient, secrets: Secrets) -> None:
-    """A key for scoring alone says so at the door."""
+    """The answer for a key with the scope score names the missing scope."""
     answer = sign_in(client, secrets["score"])
     assert answer.status_code == 403
     assert "this request needs the scope read" in answer.text
 
 
 def test_a_cookie_changes_nothing_unless_our_own_page_asks(client: TestClient, secrets: Secrets) -> None:
-    """Reading is as it was; writing needs a browser that says where it comes from, here."""
+    """Writing with a cookie needs a header that identifies our own page as the origin."""
     sign_in(client, secrets["write"])
     body = {"queries": 1}
     for headers, status in (
@@ -91,7 +91,7 @@ def test_a_cookie_changes_nothing_unless_our_own_page_asks(client: TestClient, s
 
 
 def test_a_session_has_the_scopes_of_its_key(client: TestClient, secrets: Secrets) -> None:
-    """Signed in with a key that reads, nothing can be written, nor keys be seen."""
+    """A session of a key with the scope read can neither write nor list keys."""
     sign_in(client, secrets["read"])
     assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=OWN).status_code == 403
     assert client.get("/v1/keys").status_code == 403
@@ -100,14 +100,14 @@ def test_a_session_has_the_scopes_of_its_key(client: TestClient, secrets: Secret
 def test_a_key_sent_along_counts_before_the_cookie(
     client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
-    """And a wrong one is not made good by it."""
+    """A wrong key in the header is refused despite a valid cookie."""
     sign_in(client, secrets["read"])
     assert client.get("/v1/keys", headers=bearer("admin")).status_code == 200
     assert client.get("/v1/jobs", headers=bearer("rk_wrong")).status_code == 401
 
 
 def test_signing_out_ends_the_session(client: TestClient, secrets: Secrets) -> None:
-    """The token is worth nothing afterwards, wherever it was copied to."""
+    """A copied token is refused after the session has ended."""
     sign_in(client, secrets["read"])
     token = client.cookies["rankery_session"]
     answer = client.post("/sign-out", headers=OWN, follow_redirects=False)
@@ -119,7 +119,7 @@ def test_signing_out_ends_the_session(client: TestClient, secrets: Secrets) -> N
 
 
 def test_signing_in_again_ends_the_earlier_session(client: TestClient, secrets: Secrets) -> None:
-    """A browser has one session, with a token of its own each time."""
+    """A browser has one session; each sign-in creates a new token."""
     sign_in(client, secrets["read"])
     earlier = client.cookies["rankery_session"]
     sign_in(client, secrets["read"])
@@ -129,7 +129,7 @@ def test_signing_in_again_ends_the_earlier_session(client: TestClient, secrets: 
 
 
 def test_revoking_the_key_ends_the_session(client: TestClient, secrets: Secrets, bearer: Bearer) -> None:
-    """At once where it was revoked."""
+    """The session ends immediately in the process that revoked the key."""
     made = client.post("/v1/keys", json={"name": "a", "scopes": ["read"]}, headers=bearer("admin")).json()
     sign_in(client, made["secret"])
     assert client.get("/v1/jobs").status_code == 200
@@ -137,8 +137,8 @@ def test_revoking_the_key_ends_the_session(client: TestClient, secrets: Secrets,
     assert client.get("/v1/jobs").status_code == 401
 
 
-def test_a_page_sends_to_sign_in_and_a_program_is_told(client: TestClient, secrets: Secrets) -> None:
-    """The address wanted comes back as it was; below /v1, and for who wants no page, it is a 401."""
+def test_pages_redirect_to_sign_in_and_api_requests_get_401(client: TestClient, secrets: Secrets) -> None:
+    """The form keeps the requested address; /v1 and requests that do not accept HTML answer 401."""
     for path in ("/", "/jobs/job_1", "/datasets/a%2Fb/queries/%C3%A4?x=1&y=%20", "/docs", "/nothing"):
         answer = client.get(path, headers=HTML, follow_redirects=False)
         assert answer.status_code == 303
@@ -169,18 +169,18 @@ def test_a_page_sends_to_sign_in_and_a_program_is_told(client: TestClient, secre
     ],
 )
 def test_no_other_address_is_ours(wanted: str) -> None:
-    """Whatever a link asked for, the next page is one of ours."""
+    """An address that is no page of the service is replaced by the start page."""
     assert same_site_url(wanted) == "/"
 
 
-def test_signing_in_leads_nowhere_else(client: TestClient, secrets: Secrets) -> None:
-    """Neither the form nor the answer to it names another site."""
+def test_signing_in_redirects_to_no_other_site(client: TestClient, secrets: Secrets) -> None:
+    """Neither the form nor the redirect names another site."""
     assert sign_in(client, secrets["read"], "//evil.example").headers["location"] == "/"
     assert 'name="next" value="/"' in client.get("/sign-in", params={"next": "//evil.example"}).text
 
 
-def test_nobody_signs_in_where_no_key_is_needed(client: TestClient) -> None:
-    """The page continues by itself, and no page offers to sign out."""
+def test_signing_in_is_skipped_where_no_key_is_needed(client: TestClient) -> None:
+    """The page redirects immediately, and no page offers to sign out."""
     answer = client.get("/sign-in?next=/models", follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (303, "/models")
     assert "Sign out" not in client.get("/").text
@@ -189,13 +189,13 @@ def test_nobody_signs_in_where_no_key_is_needed(client: TestClient) -> None:
 def test_a_page_offers_to_sign_out_of_a_session_alone(
     client: TestClient, secrets: Secrets, bearer: Bearer
 ) -> None:
-    """A key that is sent along has no session to end."""
+    """A request with a key in its header has no session to end."""
     assert "Sign out" not in client.get("/", headers=bearer("read")).text
     sign_in(client, secrets["read"])
     assert "Sign out" in client.get("/").text
 
 
 def test_a_large_form_is_not_read(client: TestClient, secrets: Secrets) -> None:
-    """Nor one with very many fields."""
+    """A form that is too large is 413, and one with too many fields is 401."""
     assert client.post("/sign-in", data={"key": "a" * 20_000}).status_code == 413
     assert client.post("/sign-in", content="&".join(f"a{n}=1" for n in range(100))).status_code == 401

@@ -1,4 +1,4 @@
-"""Looking at a stored dataset: its queries, their documents, its features."""
+"""Queries, documents and features of a stored dataset."""
 
 import json
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from core.data.query_index import write_query_index
 from core.doctor import examine
 from core.store import Store
 from core.store.artifacts.keys import features_key, queries_key
-from rankery.client.references import part_of_address
+from rankery.client.references import escaped_path_segment
 from tests.app.conftest import TestClient
 
 QUERY_IDS = ("a", "shoes/red", "ärmel & co?", "..", " ")
@@ -54,7 +54,7 @@ def dataset_id(store: Store) -> str:
 
 
 def test_queries_are_listed_in_pages(client: TestClient, dataset_id: str) -> None:
-    """In the dataset's order, with their documents, labels and columns."""
+    """Queries are in the order of the dataset, with documents, labels and columns."""
     page = client.get(f"/v1/datasets/{dataset_id}/queries?limit=2").json()
     assert page["items"][0] == {
         "query_id": "a",
@@ -76,7 +76,7 @@ def test_queries_are_listed_in_pages(client: TestClient, dataset_id: str) -> Non
 
 @pytest.mark.parametrize("query", range(3))
 def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, query: int) -> None:
-    """Whatever its id: documents, labels, weights and features; missing is null, infinities are text."""
+    """A query has documents, labels, weights and features; missing values are null, infinities are text."""
     name = QUERY_IDS[query]
     shown = client.get(f"/v1/datasets/{dataset_id}/queries/{quote(name, safe='')}").json()
     rows = range(*DATASET.query_boundaries[query : query + 2].tolist())
@@ -101,7 +101,7 @@ def test_a_query_is_shown_as_it_was_read(client: TestClient, dataset_id: str, qu
 
 
 def test_any_id_has_an_address(client: TestClient, store: Store) -> None:
-    """What a file may hold as an id can be asked for, over the API and as a page."""
+    """Any id that a file may contain has an address in the API and in the dashboard."""
     ids = ["a\nb", "\n", "q\n", "a\r\n/b", "/a", "a//b/", ".", "...", "a?b#c", "\x00", "\u202e", " ", "\\"]
     dataset = RankingDataset.from_arrays(
         np.zeros((len(ids), 1), np.float32), np.zeros(len(ids)), np.arange(len(ids) + 1), query_ids=ids
@@ -117,14 +117,14 @@ def test_any_id_has_an_address(client: TestClient, store: Store) -> None:
     listed = client.get(f"/v1/datasets/{row.id}/queries").json()["items"]
     assert [query["query_id"] for query in listed] == ids
     for query_id in ids:
-        address = f"datasets/{row.id}/queries/{part_of_address(query_id)}"
+        address = f"datasets/{row.id}/queries/{escaped_path_segment(query_id)}"
         shown = client.get(f"/v1/{address}")
         assert (shown.status_code, shown.json().get("query_id")) == (200, query_id)
         assert client.get(f"/{address}").status_code == 200
 
 
 def test_a_long_query_is_shown_in_parts(client: TestClient, dataset_id: str) -> None:
-    """Offset and limit choose documents; behind the last one there are none."""
+    """Offset and limit select documents; an offset past the end selects none."""
     address = f"/v1/datasets/{dataset_id}/queries/{quote(QUERY_IDS[2], safe='')}"
     shown = client.get(f"{address}?offset=1&limit=1").json()
     assert (shown["offset"], shown["total"]) == (1, 3)
@@ -134,7 +134,7 @@ def test_a_long_query_is_shown_in_parts(client: TestClient, dataset_id: str) -> 
 
 
 def test_features_are_described(client: TestClient, dataset_id: str) -> None:
-    """One profile a feature, in their order."""
+    """There is one profile per feature, in the order of the dataset."""
     items = client.get(f"/v1/datasets/{dataset_id}/features").json()["items"]
     assert [item["name"] for item in items] == ["bm25", "age"]
     assert (items[0]["missing"], items[1]["infinite"]) == (1, 2)
@@ -142,14 +142,14 @@ def test_features_are_described(client: TestClient, dataset_id: str) -> None:
 
 @pytest.mark.parametrize("path", ["queries", "queries/a", "features"])
 def test_what_is_not_ready_cannot_be_looked_at(client: TestClient, path: str) -> None:
-    """A pending dataset is a wrong state, an unknown one or query is not found."""
+    """A pending dataset is 409, and an unknown dataset is 404."""
     pending = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
     assert client.get(f"/v1/datasets/{pending}/{path}").status_code == 409
     assert client.get(f"/v1/datasets/ds_none/{path}").status_code == 404
 
 
 def test_an_unknown_query_is_not_found(client: TestClient, dataset_id: str) -> None:
-    """The problem names it; a cursor of nowhere is an invalid input."""
+    """404 names the unknown query, and an invalid cursor is 422."""
     response = client.get(f"/v1/datasets/{dataset_id}/queries/nope")
     assert (response.status_code, "nope" in response.json()["detail"]) == (404, True)
     assert client.get(f"/v1/datasets/{dataset_id}/queries?cursor=99").status_code == 422

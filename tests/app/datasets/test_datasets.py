@@ -1,4 +1,4 @@
-"""Making, listing and deleting datasets."""
+"""Creating, listing and deleting datasets."""
 
 import hashlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from tests.app.conftest import TestClient
 
 
 def test_a_synthetic_dataset_waits_for_its_job(client: TestClient) -> None:
-    """The source says everything that decides the data; a job is queued to make it."""
+    """The source has every parameter of the data, and a queued job generates the data."""
     response = client.post(
         "/v1/datasets/synthetic", json={"name": "toy", "queries": 10, "seed": 3, "polynomial_seed": 4}
     )
@@ -24,7 +24,7 @@ def test_a_synthetic_dataset_waits_for_its_job(client: TestClient) -> None:
 
 
 def test_the_source_of_synthetic_data_has_only_the_parameters_given(client: TestClient) -> None:
-    """So a request without the later parameters has the digest that it had before they existed."""
+    """A request without newer parameters keeps the digest of earlier releases."""
     shape = {"documents_per_query": 20, "features": 7, "noise": 0.5, "gains": [0.0, 3.0, 7.0, 15.0, 31.0]}
     sparse = {"generator": "sparse", "relevant_per_query": 6.5}
     for given in ({}, shape, sparse, shape | sparse):
@@ -45,7 +45,7 @@ def test_datasets_are_listed_newest_first_in_pages(client: TestClient) -> None:
 
 
 def test_datasets_are_listed_by_status(client: TestClient, ready_dataset: Callable[[], str]) -> None:
-    """`status` leaves the others out."""
+    """The filter `status` excludes other datasets."""
     ready = ready_dataset()
     client.post("/v1/datasets/synthetic", json={"queries": 1})
     assert [item["id"] for item in client.get("/v1/datasets?status=ready").json()["items"]] == [ready]
@@ -53,7 +53,7 @@ def test_datasets_are_listed_by_status(client: TestClient, ready_dataset: Callab
 
 @pytest.mark.long
 def test_datasets_are_found_by_name_and_by_their_bytes(client: TestClient) -> None:
-    """A name may be that of several; what no dataset could have is refused."""
+    """Several datasets may have one name; an invalid name or checksum is 422."""
     for name in ("Städte", "towns", "Städte"):
         client.post("/v1/datasets/synthetic", json={"queries": 1, "name": name})
     content = b"1 qid:1 1:0.5\n"
@@ -71,8 +71,8 @@ def test_datasets_are_found_by_name_and_by_their_bytes(client: TestClient) -> No
     assert client.get("/v1/datasets?name=").status_code == 422
 
 
-def test_an_invalid_dataset_says_why(client: TestClient, store: Store) -> None:
-    """The problem that the worker found is shown, its place in the file included."""
+def test_an_invalid_dataset_shows_its_problem(client: TestClient, store: Store) -> None:
+    """The answer has the problem that the worker found, with its line and column."""
     dataset = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()
     problem = {"title": "The dataset cannot be read", "detail": "no label", "line": 7, "column": 1}
     with store.begin() as tx:
@@ -85,7 +85,7 @@ def test_a_dataset_that_is_deleted_for_good_is_gone_with_its_files(client: TestC
     """204 without a body; afterwards neither the row nor the bytes exist."""
     dataset = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}).json()
     with store.begin() as tx:
-        tx.jobs.request_cancel(dataset["job_id"])  # what was sent stays, as where a column can be ignored
+        tx.jobs.request_cancel(dataset["job_id"])  # a cancelled ingestion keeps the upload
     address = f"/v1/datasets/{dataset['id']}"
     response = client.delete(address, params={"permanently": True})
     assert (response.status_code, response.content) == (204, b"")
@@ -96,7 +96,7 @@ def test_a_dataset_that_is_deleted_for_good_is_gone_with_its_files(client: TestC
 
 
 def test_a_dataset_in_use_stays(client: TestClient, store: Store) -> None:
-    """While a queued or running job needs it, deleting is a 409 that names the job."""
+    """409 names the queued or running job that needs the dataset."""
     dataset = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}).json()
     response = client.delete(f"/v1/datasets/{dataset['id']}")
     assert response.status_code == 409

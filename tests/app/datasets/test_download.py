@@ -40,7 +40,7 @@ LETOR = (
 
 
 def stored(dataset: RankingDataset) -> bytes:
-    """Return the bytes that are stored of a dataset."""
+    """Return the stored bytes of a dataset."""
     file = io.BytesIO()
     write_parquet(dataset, file)
     return file.getvalue()
@@ -58,7 +58,7 @@ def add(store: Store, dataset: RankingDataset) -> str:
 
 @pytest.fixture
 def table(tmp_path: Path) -> RankingDataset:
-    """A dataset with everything that a table can hold."""
+    """A dataset with everything that a table can contain."""
     path = tmp_path / "table.csv"
     path.write_text(TABLE)
     return read_dataset(path, columns=COLUMNS)
@@ -76,7 +76,7 @@ def letor(tmp_path: Path) -> RankingDataset:
 def test_parquet_is_the_same_dataset_again(
     client: TestClient, store: Store, tmp_path: Path, kind: str, request: pytest.FixtureRequest
 ) -> None:
-    """To the byte, without any option: weights, categories, texts and columns of documents included."""
+    """The downloaded file is read to the same bytes, with weights, categories, texts and document columns."""
     dataset: RankingDataset = request.getfixturevalue(kind)
     response = client.get(f"/v1/datasets/{add(store, dataset)}/download")
     assert response.status_code == 200
@@ -87,7 +87,7 @@ def test_parquet_is_the_same_dataset_again(
 
 
 def test_parquet_has_names_and_texts(client: TestClient, store: Store, table: RankingDataset) -> None:
-    """As a data frame shows them."""
+    """Parquet has feature names, category names and texts."""
     content = client.get(f"/v1/datasets/{add(store, table)}/download?format=parquet").content
     found = pq.read_table(io.BytesIO(content))
     assert found.column_names == [
@@ -102,7 +102,7 @@ def test_parquet_has_names_and_texts(client: TestClient, store: Store, table: Ra
 def test_a_changed_file_is_any_table(
     client: TestClient, store: Store, table: RankingDataset, tmp_path: Path
 ) -> None:
-    """What its metadata say holds only as long as its columns are the same."""
+    """The metadata of a file apply only while its columns are unchanged."""
     content = client.get(f"/v1/datasets/{add(store, table)}/download").content
     changed = pq.read_table(io.BytesIO(content)).drop_columns(["weight", "brand"])
     path = tmp_path / "changed.parquet"
@@ -110,8 +110,8 @@ def test_a_changed_file_is_any_table(
     assert read_dataset(path).feature_names == ("bm25", "price")
 
 
-def test_names_that_are_taken_are_told_apart(client: TestClient, store: Store, letor: RankingDataset) -> None:
-    """A feature may be called as a column that every file has."""
+def test_duplicate_column_names_are_changed(client: TestClient, store: Store, letor: RankingDataset) -> None:
+    """A feature may have the name of a column that every file has."""
     named = RankingDataset(
         letor.features,
         letor.labels,
@@ -128,7 +128,7 @@ def test_names_that_are_taken_are_told_apart(client: TestClient, store: Store, l
 def test_letor_is_the_same_dataset_again(
     client: TestClient, store: Store, letor: RankingDataset, tmp_path: Path
 ) -> None:
-    """Features, labels, ids and comments."""
+    """Features, labels, ids and comments are preserved."""
     response = client.get(f"/v1/datasets/{add(store, letor)}/download?format=letor")
     assert response.headers["content-disposition"].endswith('.letor"')
     assert response.headers["content-type"].startswith("text/plain")
@@ -138,7 +138,7 @@ def test_letor_is_the_same_dataset_again(
 
 
 def test_letor_leaves_titles_out(client: TestClient, store: Store, table: RankingDataset) -> None:
-    """They hold blanks; ids that do cannot be left out."""
+    """Titles contain blanks and are left out; document ids are kept."""
     lines = client.get(f"/v1/datasets/{add(store, table)}/download?format=letor").text.splitlines()
     assert lines[1] == "1 qid:q0 1:0.14285715 2:7 3:1 #docid = d1"
 
@@ -150,10 +150,10 @@ def test_letor_leaves_titles_out(client: TestClient, store: Store, table: Rankin
         ("1", 0, "cannot be letor, because the dataset has no features"),
     ],
 )
-def test_what_letor_cannot_hold_is_told(
+def test_what_letor_cannot_represent_is_refused(
     client: TestClient, store: Store, query_id: str, features: int, detail: str
 ) -> None:
-    """Before anything is sent."""
+    """The answer is 422 with the reason, before any part of the file is sent."""
     dataset = RankingDataset.from_arrays(
         np.zeros((1, features), np.float32),
         np.ones(1, np.float32),
@@ -169,7 +169,7 @@ def test_what_letor_cannot_hold_is_told(
 
 
 def test_a_dataset_that_is_not_ready_has_none(client: TestClient, store: Store) -> None:
-    """Nor has one that is not there."""
+    """A pending dataset is 409, and an unknown dataset is 404."""
     with store.begin() as tx:
         pending = tx.datasets.add("x", {"kind": "upload"}).id
     assert client.get(f"/v1/datasets/{pending}/download").status_code == 409
@@ -180,7 +180,7 @@ def test_a_dataset_that_is_not_ready_has_none(client: TestClient, store: Store) 
 def test_downloads_are_expensive(
     client: TestClient, store: Store, table: RankingDataset, application: FastAPI, settings: ApiSettings
 ) -> None:
-    """While as many as a caller may have are sent, another one is refused."""
+    """A caller at the limit of concurrent expensive reads is refused."""
     path = f"/v1/datasets/{add(store, table)}/download"
     reads = registered(application, ExpensiveReads)
     with contextlib.ExitStack() as stack:
@@ -214,7 +214,7 @@ RANGES = [
 
 @pytest.mark.parametrize(("asked", "part"), RANGES)
 def test_ranges_are_sent(client: TestClient, ranged: tuple[str, bytes, str], asked: str, part: slice) -> None:
-    """By RFC 9110: with the place of the bytes, and the tag of the whole file."""
+    """By RFC 9110, the answer has the position of the bytes and the ETag of the whole file."""
     path, content, etag = ranged
     answer = client.get(path, headers={"Range": asked, "If-Range": etag})
     start, stop, _ = part.indices(len(content))
@@ -239,7 +239,7 @@ def test_ranges_are_sent(client: TestClient, ranged: tuple[str, bytes, str], ask
 def test_other_ranges_are_answered_with_the_whole(
     client: TestClient, ranged: tuple[str, bytes, str], headers: dict[str, str]
 ) -> None:
-    """What is there already is of another file, or the range is malformed or several."""
+    """The whole file is sent if the validator differs, or the range is malformed or multiple."""
     path, content, etag = ranged
     sent = {name: value.replace("{etag}", etag) for name, value in headers.items()}
     answer = client.get(path, headers=sent)
@@ -247,10 +247,10 @@ def test_other_ranges_are_answered_with_the_whole(
 
 
 @pytest.mark.parametrize("asked", ["bytes={size}-", "bytes=999999999-", "bytes=-0"])
-def test_a_range_behind_the_end_is_told(
+def test_a_range_past_the_end_is_refused(
     client: TestClient, ranged: tuple[str, bytes, str], asked: str
 ) -> None:
-    """With the size of the file."""
+    """416 has the size of the file."""
     path, content, _ = ranged
     answer = client.get(path, headers={"Range": asked.format(size=len(content))})
     assert (answer.status_code, answer.json()["type"]) == (416, "/problems/no-such-range")
@@ -258,7 +258,7 @@ def test_a_range_behind_the_end_is_told(
 
 
 def test_the_headers_are_asked_for_alone(client: TestClient, ranged: tuple[str, bytes, str]) -> None:
-    """HEAD has them without bytes, whatever the range; a tag that holds needs no bytes."""
+    """HEAD returns the headers of the whole file without bytes; a matching ETag is 304."""
     path, content, etag = ranged
     answer = client.head(path, headers={"Range": "bytes=5-9"})
     assert (answer.status_code, answer.content) == (200, b"")
@@ -267,10 +267,8 @@ def test_the_headers_are_asked_for_alone(client: TestClient, ranged: tuple[str, 
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
-def test_what_is_written_on_the_way_has_no_ranges(
-    client: TestClient, store: Store, table: RankingDataset
-) -> None:
-    """LETOR text, and Parquet whose categories become texts."""
+def test_generated_downloads_have_no_ranges(client: TestClient, store: Store, table: RankingDataset) -> None:
+    """Generated LETOR text and converted Parquet have neither ranges nor an ETag."""
     path = f"/v1/datasets/{add(store, table)}/download"
     for form in ("parquet", "letor"):
         whole = client.get(f"{path}?format={form}", headers={"Range": "bytes=5-9"})

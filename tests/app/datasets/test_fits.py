@@ -16,7 +16,7 @@ pytestmark = pytest.mark.embedded
 
 @pytest.fixture
 def add(store: Store) -> Callable[..., str]:
-    """Record a dataset that is ready, of some features; returns its id."""
+    """Record a ready dataset with given features; return its id."""
 
     def added(features: Sequence[str] | None, data_key: str | None = None, **statistics: Any) -> str:
         with store.begin() as tx:
@@ -35,7 +35,7 @@ def add(store: Store) -> Callable[..., str]:
 
 
 def listed(client: TestClient, *systems: str) -> tuple[dict[str, Any], str | None]:
-    """Return what is said of each dataset by id, and the one that is proposed."""
+    """Return the fit of each dataset by id, and the proposed dataset."""
     response = client.get("/v1/datasets", params={"for": systems})
     assert response.status_code == 200, response.text
     page = response.json()
@@ -43,7 +43,7 @@ def listed(client: TestClient, *systems: str) -> tuple[dict[str, Any], str | Non
 
 
 def test_the_models_own_data_is_named(client: TestClient, store: Store, add: Callable[..., str]) -> None:
-    """The test data is proposed, however many datasets are newer."""
+    """The test data of the model are proposed, even if other datasets are newer."""
     test_id, training_id = add(FEATURES), add(FEATURES)
     grid = finished_grid(store, size=1, training_id=training_id, test_id=test_id)
     newer = add(FEATURES)
@@ -62,7 +62,7 @@ def test_the_models_own_data_is_named(client: TestClient, store: Store, add: Cal
 def test_a_dataset_without_most_features_does_not_fit(
     client: TestClient, store: Store, add: Callable[..., str]
 ) -> None:
-    """The missing ones are named; up to half of them may be missing, as a job allows."""
+    """The reason names the missing features; up to half of them may be missing, as in a job."""
     (reference,) = finished_grid(store, size=1).references
     most, half, others = add(FEATURES[:2]), add(FEATURES[:3]), add([f"x{j}" for j in range(9)])
     fits, _ = listed(client, reference)
@@ -78,7 +78,7 @@ def test_a_dataset_without_most_features_does_not_fit(
 def test_names_of_earlier_releases_are_read(
     client: TestClient, store: Store, add: Callable[..., str]
 ) -> None:
-    """From the profiles of the features, where no names were kept with the dataset."""
+    """Feature profiles supply the names that earlier releases did not store with the dataset."""
     (reference,) = finished_grid(store, size=1).references
     store.artifacts.write_bytes("data/k/features.json", json.dumps([{"name": "f1"}]).encode())
     earlier, unknown = add(None, "data/k/data.parquet"), add(None)
@@ -88,7 +88,7 @@ def test_names_of_earlier_releases_are_read(
 
 
 def test_what_cannot_be_measured_on(client: TestClient, store: Store, add: Callable[..., str]) -> None:
-    """Data without labels, judgments without features, and data that is not ready."""
+    """The reason is missing labels, missing features, or a dataset that is not ready."""
     (reference,) = finished_grid(store, size=1).references
     unlabelled = add(FEATURES, label_range={"missing": 9})
     half = add(FEATURES, label_range={"missing": 4})
@@ -105,7 +105,7 @@ def test_what_cannot_be_measured_on(client: TestClient, store: Store, add: Calla
 
 
 def test_several_systems(client: TestClient, store: Store, add: Callable[..., str]) -> None:
-    """What most were tested on is proposed; a ranking needs no features, and stands for its own queries."""
+    """The dataset that most systems were tested on is proposed; a ranking needs no features."""
     one, other = add(FEATURES), add(FEATURES)
     first = finished_grid(store, name="a", size=1, test_id=one).references[0]
     second = finished_grid(store, name="b", size=1, test_id=other).references[0]
@@ -135,7 +135,7 @@ def test_several_systems(client: TestClient, store: Store, add: Callable[..., st
 
 
 def test_a_model_without_test_data(client: TestClient, store: Store, add_model: Callable[..., Model]) -> None:
-    """It has the data of its latest evaluation, not that which it learnt from; or nothing is proposed."""
+    """The dataset of the latest evaluation is proposed, but never the training data."""
     model = add_model("web")
     assert listed(client, "web")[1] is None
     with store.begin() as tx:
@@ -155,7 +155,7 @@ def test_a_model_without_test_data(client: TestClient, store: Store, add_model: 
 
 
 def test_what_is_not_there(client: TestClient, ready_dataset: Callable[[], str]) -> None:
-    """An unknown model is not found; without systems nothing is said."""
+    """An unknown model is 404; a request without systems has no fit."""
     dataset_id = ready_dataset()
     assert client.get("/v1/datasets?for=nothing").status_code == 404
     assert client.get("/v1/datasets?for=rnk_nothing").status_code == 404
@@ -163,7 +163,7 @@ def test_what_is_not_there(client: TestClient, ready_dataset: Callable[[], str])
 
 
 def test_fields_may_be_chosen(client: TestClient, store: Store, add: Callable[..., str]) -> None:
-    """The proposed dataset is named all the same."""
+    """The default dataset is returned whichever fields are chosen."""
     (reference,) = finished_grid(store, size=1).references
     page = client.get("/v1/datasets", params={"for": reference, "fields": "name,fit.fits"}).json()
     assert all(set(item) == {"id", "name", "fit"} and item["fit"] == {"fits": True} for item in page["items"])

@@ -1,4 +1,4 @@
-"""Datasets of folders below data roots, and the corpora that they are."""
+"""Datasets of folders below data roots, and the corpora of those folders."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ ROW = "1 qid:1 1:0.5\n"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Corpora: one with two folds, one with two sets, and a link out."""
+    """Data root with a corpus of two folds, a corpus of two sets, and a link to a folder outside."""
     root = tmp_path / "corpora"
     for name in (
         *("web/Fold1/train.txt", "web/Fold1/vali.txt", "web/Fold1/test.txt", "web/Fold3/train.txt"),
@@ -29,12 +29,12 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def settings(settings: ApiSettings, root: Path) -> ApiSettings:
-    """Settings that allow the folder."""
+    """Settings that allow the data root."""
     return settings.model_copy(update={"data_roots": [root]})
 
 
 def test_a_folder_shows_its_parts_and_folders(client: TestClient, root: Path) -> None:
-    """The root by default; sizes and names of files, but no path of the disk."""
+    """The root is the default; the answer has names and sizes of files but no path of the disk."""
     shown = client.get("/v1/datasets/folders").json()
     assert shown == {"folder": ".", "parts": {}, "folders": ["Yahoo", "out", "web"]}
     fold = client.get("/v1/datasets/folders", params={"folder": "web/Fold1"})
@@ -51,7 +51,7 @@ def test_a_folder_shows_its_parts_and_folders(client: TestClient, root: Path) ->
 
 
 def test_a_fold_becomes_three_datasets(client: TestClient) -> None:
-    """In one request: each part has its file as source and a job; they know each other."""
+    """One request creates a dataset and a job for each part; each dataset lists all parts."""
     response = client.post("/v1/datasets/folders", json={"folder": "web/Fold1"})
     assert response.status_code == 202
     first = response.json()
@@ -73,7 +73,7 @@ def test_a_fold_becomes_three_datasets(client: TestClient) -> None:
 
 
 def test_a_part_alone_and_names(client: TestClient) -> None:
-    """A single part has no others; a name is followed by the part where there are several."""
+    """A single part lists no other parts; the names of several parts end with the part."""
     body = {"folder": "Yahoo/set1", "part": "test", "name": "judged"}
     single = client.post("/v1/datasets/folders", json=body).json()
     assert (single["name"], single["parts"]) == ("judged", None)
@@ -101,7 +101,7 @@ def test_a_part_alone_and_names(client: TestClient) -> None:
 def test_what_cannot_be_read_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
-    """With the place and what would be right; no dataset and no job is left."""
+    """422 points at the field and describes valid values; no dataset is created."""
     response = client.post("/v1/datasets/folders", json=body)
     assert response.status_code == 422
     (error,) = response.json()["errors"]
@@ -111,7 +111,7 @@ def test_what_cannot_be_read_is_refused(
 
 
 def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
-    """The idempotency key returns the first answer."""
+    """A repeated idempotency key returns the first answer."""
     headers = {"Idempotency-Key": "once"}
     answers = [
         client.post("/v1/datasets/folders", json={"folder": "web/Fold1"}, headers=headers) for _ in range(2)
@@ -123,7 +123,7 @@ def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
 def test_an_experiment_takes_datasets_of_unchanged_files(
     client: TestClient, store: Store, settings: ApiSettings, root: Path
 ) -> None:
-    """Pending ones with their jobs, ready ones without; of changed files and for failed jobs new ones."""
+    """Datasets of unchanged files are reused; changed files and failed jobs get new datasets."""
 
     def added() -> dict[str, tuple[str, str | None]]:
         with store.begin() as tx:
@@ -146,8 +146,8 @@ def test_an_experiment_takes_datasets_of_unchanged_files(
     assert client.get("/v1/jobs").json()["items"]
 
 
-def test_an_invalid_one_is_read_again(client: TestClient, store: Store) -> None:
-    """Its file is where it was; there is no upload to look for."""
+def test_an_invalid_dataset_of_a_folder_is_read_again(client: TestClient, store: Store) -> None:
+    """The file is read from its folder; no upload is needed."""
     dataset = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
     with store.begin() as tx:
         tx.datasets.mark_invalid(dataset["id"], {"title": "The dataset cannot be read", "detail": "no"})
@@ -156,8 +156,8 @@ def test_an_invalid_one_is_read_again(client: TestClient, store: Store) -> None:
     assert again.json()["source"]["options"] == {"columns": {"ignore": ["price"]}}
 
 
-def test_its_deletion_leaves_the_files(client: TestClient, root: Path) -> None:
-    """They belong to somebody else."""
+def test_deleting_a_dataset_of_a_folder_leaves_its_files(client: TestClient, root: Path) -> None:
+    """The files do not belong to the service."""
     dataset = client.post("/v1/datasets/folders", json={"folder": "web/Fold3"}).json()
     client.post(f"/v1/jobs/{dataset['job_id']}/cancel")
     assert client.delete(f"/v1/datasets/{dataset['id']}").status_code == 204
@@ -170,8 +170,8 @@ def _read(store: Store, dataset_id: str, queries: int, documents: int) -> None:
         tx.datasets.mark_ready(dataset_id, statistics=statistics | {"label_range": {"maximum": 4.0}})
 
 
-def test_the_corpus_of_a_folder_is_told_by_all_parts(client: TestClient, store: Store) -> None:
-    """A part alone until all are ready; then the fold. Other counts are for orientation only."""
+def test_the_corpus_of_a_folder_is_identified_by_all_parts(client: TestClient, store: Store) -> None:
+    """A ready part is identified alone, and all ready parts as a fold; other counts match no corpus."""
     first = client.post("/v1/datasets/folders", json={"folder": "web/Fold1"}).json()
     path = f"/v1/datasets/{first['id']}/corpus"
     assert client.get(path).status_code == 409
@@ -201,7 +201,7 @@ class TestWithoutRoots:
 
     @pytest.fixture
     def settings(self, settings: ApiSettings) -> ApiSettings:
-        """The setting as it is by default."""
+        """Settings without data roots, the default."""
         return settings.model_copy(update={"data_roots": []})
 
     def test_no_folder_is_shown_or_read(self, client: TestClient, root: Path) -> None:

@@ -31,7 +31,7 @@ def _invalid(client: TestClient, store: Store, columns: dict[str, Any]) -> str:
 
 
 def test_an_upload_is_read_again_without_columns(client: TestClient, store: Store) -> None:
-    """As the same dataset, by another job; the column plays no other part any more."""
+    """A new job reads the same dataset; an ignored column has no other role."""
     columns = {"features": ["x", "price"], "ignore": ["old"]}
     dataset_id = _invalid(client, store, columns)
     before = client.get(f"/v1/datasets/{dataset_id}").json()
@@ -50,7 +50,7 @@ def test_an_upload_is_read_again_without_columns(client: TestClient, store: Stor
 
 
 def test_without_its_bytes_nothing_is_read(client: TestClient, store: Store) -> None:
-    """The dataset stays invalid, and says so."""
+    """The dataset stays invalid, and the answer describes the remedy."""
     dataset_id = _invalid(client, store, {})
     store.artifacts.delete(upload_key(dataset_id))
     response = client.post(f"/v1/datasets/{dataset_id}/read-again", json={"ignore": ["price"]})
@@ -65,7 +65,7 @@ def test_without_its_bytes_nothing_is_read(client: TestClient, store: Store) -> 
 def test_what_cannot_be_ignored_is_named(
     client: TestClient, store: Store, body: dict[str, Any], pointer: str
 ) -> None:
-    """Nothing, or the only feature; the dataset stays as it was."""
+    """An empty list and the only feature are refused; the dataset stays invalid."""
     dataset_id = _invalid(client, store, {"features": ["x"]})
     response = client.post(f"/v1/datasets/{dataset_id}/read-again", json=body)
     assert (response.status_code, response.json()["errors"][0]["pointer"]) == (422, pointer)

@@ -18,7 +18,7 @@ def settings(settings: ApiSettings) -> ApiSettings:
 
 
 def test_an_address_becomes_a_dataset(client: TestClient, store: Store) -> None:
-    """One job, which a worker carries out; the API asks nobody."""
+    """A worker runs the one job of the import; the API does not open the address."""
     response = client.post("/v1/datasets", json={"source": "s3://clicks/2026/may.parquet"})
     assert response.status_code == 202
     dataset = response.json()
@@ -37,7 +37,7 @@ def test_an_address_becomes_a_dataset(client: TestClient, store: Store) -> None:
 
 
 def test_everything_asked_for_is_recorded(client: TestClient) -> None:
-    """For the worker, and for who looks at the dataset; addresses in their one form."""
+    """The source has all options of the request, with normalized addresses."""
     body = {
         "source": ["s3://clicks/2026/05/", "s3://clicks/2026/06"],
         "files": "part-*.parquet",
@@ -62,7 +62,7 @@ def test_everything_asked_for_is_recorded(client: TestClient) -> None:
 
 
 def test_parts_become_datasets(client: TestClient) -> None:
-    """As those of an upload."""
+    """Each part is a dataset of its name, as in an upload."""
     body = {"name": "toy", "parts": {"test": "hf:org/toy/test.csv", "train": "hf:org/toy/train.csv"}}
     first = client.post("/v1/datasets", json=body).json()
     assert first["name"] == "toy train"
@@ -98,7 +98,7 @@ def test_parts_become_datasets(client: TestClient) -> None:
 def test_what_may_not_be_read_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str, detail: str
 ) -> None:
-    """With the place and the reason; no dataset is left, and no secret is repeated."""
+    """422 has the field and the reason; no dataset is created, and no secret is repeated."""
     response = client.post("/v1/datasets", json=body)
     assert response.status_code == 422
     errors = response.json()["errors"]
@@ -112,7 +112,7 @@ class TestByDefault:
 
     @pytest.fixture
     def settings(self, settings: ApiSettings) -> ApiSettings:
-        """Settings that allow none."""
+        """Settings that allow no addresses."""
         return settings.model_copy(update={"sources": []})
 
     def test_no_address_is_read(self, client: TestClient) -> None:
@@ -128,7 +128,7 @@ class TestByDefault:
 
 
 def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
-    """With the key of an upload of the same path, it is another request."""
+    """An upload with the same idempotency key is a different request."""
     headers, body = {"Idempotency-Key": "once"}, {"source": "s3://clicks/2026/x"}
     first = client.post("/v1/datasets", json=body, headers=headers).json()
     assert client.post("/v1/datasets", json=body, headers=headers).json() == first
@@ -138,21 +138,21 @@ def test_a_repeated_request_creates_nothing(client: TestClient) -> None:
 
 
 def test_uploads_have_the_same_path(client: TestClient) -> None:
-    """The media type tells them apart; any other is refused with both."""
+    """The media type selects an upload or an import; any other media type is refused."""
     assert client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}).status_code == 202
     assert client.post("/v1/datasets", content=b"x", headers={"Content-Type": "text/csv"}).status_code == 422
 
 
 class TestQuotas:
-    """A service that bounds the bytes of a key."""
+    """A service that limits the stored bytes of a key."""
 
     @pytest.fixture
     def settings(self, settings: ApiSettings) -> ApiSettings:
         """Settings with a small quota."""
         return settings.model_copy(update={"max_stored_bytes": 1_000})
 
-    def test_the_worker_is_told_what_is_left(self, client: TestClient, store: Store) -> None:
-        """It knows the size; a key that has used its quota up is refused at once."""
+    def test_the_job_has_the_remaining_quota(self, client: TestClient, store: Store) -> None:
+        """The job has the remaining quota; a request of a key without any quota left is refused."""
         first = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x"}).json()
         with store.begin() as tx:
             assert tx.jobs.get(first["job_id"]).spec["max_bytes"] == 1_000
@@ -162,7 +162,7 @@ class TestQuotas:
 
 
 def test_an_invalid_dataset_can_be_read_again(client: TestClient, store: Store) -> None:
-    """Its files are downloaded again, without some columns."""
+    """The files are downloaded again, and the given columns are ignored."""
     dataset = client.post("/v1/datasets", json={"source": "s3://clicks/2026/x.csv"}).json()
     with store.begin() as tx:
         tx.datasets.mark_invalid(dataset["id"], {"title": "no", "detail": "no"})

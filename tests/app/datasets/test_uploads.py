@@ -1,4 +1,4 @@
-"""Uploads: complete ones, and refused ones without a trace."""
+"""Complete uploads, and refused uploads, which leave nothing."""
 
 import gzip
 import hashlib
@@ -105,7 +105,7 @@ BAD_UPLOADS: dict[str, tuple[str, bytes, int, str | None]] = {
 @pytest.mark.parametrize("streamed", [False, True], ids=["declared", "streamed"])
 @pytest.mark.parametrize("case", BAD_UPLOADS)
 def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, streamed: bool) -> None:
-    """Each mistake is a problem of its own, and neither rows nor files are left behind."""
+    """Each mistake is reported at its field, and neither rows nor files remain."""
     content_type, body, status, pointer = BAD_UPLOADS[case]
     content: Any = iter([body[i : i + 1000] for i in range(0, len(body), 1000)]) if streamed else body
     headers = {"Content-Type": content_type}
@@ -123,7 +123,7 @@ def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, str
 
 
 def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> None:
-    """The stored file, its size and its checksum are those of what was sent; a job waits to read it."""
+    """The stored file, its size and its checksum equal those of the upload; a job waits to read it."""
     content = gzip.compress(LETOR * 1000)
     response = client.post(
         "/v1/datasets", files={"file": ("train.txt.gz", content)}, data={"name": "web30k fold 1"}
@@ -148,7 +148,7 @@ def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> No
 
 
 def test_one_upload_may_hold_train_validation_and_test(client: TestClient, store: Store) -> None:
-    """Each part is a dataset with a job of its own, and each knows the others; side files go with theirs."""
+    """Each part has a separate job and lists the other parts; a query file is stored with its part."""
     files = {
         "test": ("test.txt", b"1 1:0.3\n"),
         "test_query": ("test.txt.query", b"1\n"),
@@ -170,15 +170,15 @@ def test_one_upload_may_hold_train_validation_and_test(client: TestClient, store
 def test_an_upload_cancelled_before_it_was_read_leaves_no_bytes(
     client: TestClient, settings: ApiSettings
 ) -> None:
-    """Its dataset stays on record as invalid; what was sent goes."""
+    """The dataset stays on record as invalid, and its uploaded bytes are deleted."""
     dataset = client.post("/v1/datasets", files={"file": ("a", LETOR)}).json()
     assert client.post(f"/v1/jobs/{dataset['job_id']}/cancel").json()["status"] == "cancelled"
     assert client.get(f"/v1/datasets/{dataset['id']}").json()["status"] == "invalid"
     assert stored_datasets(settings.storage_url) == set()
 
 
-def test_how_to_read_is_kept_with_the_dataset(client: TestClient) -> None:
-    """Options are stored as they were meant, whatever the order of the parts; JSON may come as a file."""
+def test_reading_options_are_stored_with_the_dataset(client: TestClient) -> None:
+    """Options are stored whatever the order of the parts; JSON may be sent as a file."""
     body = (
         FILE
         + _part("columns", b'{"label": "grade", "ignore": ["title"]}')
@@ -197,7 +197,7 @@ def test_how_to_read_is_kept_with_the_dataset(client: TestClient) -> None:
 
 
 def test_a_repeated_upload_with_a_key_is_one_upload(client: TestClient, settings: ApiSettings) -> None:
-    """All parts and fields make the request; the second answer is the first, and its bytes are gone."""
+    """The second answer equals the first and stores nothing; other files with the key are refused."""
     key = {"Idempotency-Key": "k1"}
     files = {"train": ("a", LETOR), "test": ("b", LETOR)}
     first, second = (client.post("/v1/datasets", files=files, headers=key).json() for _ in range(2))
@@ -208,7 +208,7 @@ def test_a_repeated_upload_with_a_key_is_one_upload(client: TestClient, settings
 
 
 def test_a_file_of_the_largest_size_is_taken(client: TestClient) -> None:
-    """The limit is on the files, not on the files and their envelope."""
+    """The limit applies to the files, not to the form around them."""
     response = client.post("/v1/datasets", files={"file": ("a", b"1" * MAX_UPLOAD_BYTES)})
     assert response.status_code == 202
     assert response.json()["size_bytes"] == MAX_UPLOAD_BYTES
@@ -238,7 +238,7 @@ def test_the_declared_size_is_refused_unread(client: TestClient) -> None:
     ],
 )
 def test_a_filename_is_only_a_label(client: TestClient, filename: str, kept: str) -> None:
-    """Folders, control characters and excess length are dropped; the name defaults to what is left."""
+    """Folders, control characters and excess length are removed from the file name."""
     body = _part("file", LETOR, filename) + _part("name", b"mine") + END
     response = client.post("/v1/datasets", content=body, headers={"Content-Type": MULTIPART})
     assert response.status_code == 202
@@ -246,7 +246,7 @@ def test_a_filename_is_only_a_label(client: TestClient, filename: str, kept: str
 
 
 def test_the_name_defaults_to_the_filename(client: TestClient) -> None:
-    """A dataset always has a name to be recognised by."""
+    """A dataset without a given name has the name of its file."""
     assert client.post("/v1/datasets", files={"file": ("fold1.txt", LETOR)}).json()["name"] == "fold1.txt"
 
 
@@ -316,11 +316,11 @@ class _Sink:
         self.files[field, filename] = b""
 
     def take(self, piece: bytes) -> None:
-        """Add to the file started last."""
+        """Append to the file that was begun last."""
         self.files[next(reversed(self.files))] += piece
 
     def refer(self, field: str, upload_id: str) -> None:
-        """Take a finished upload, of which these bodies name none."""
+        """Fail: no body of these tests refers to a finished upload."""
         raise AssertionError((field, upload_id))
 
 

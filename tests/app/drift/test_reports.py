@@ -1,4 +1,4 @@
-"""Reports of drift over HTTP, and what is refused of jobs that look for it."""
+"""Drift reports over HTTP, and refused drift jobs."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def add_report(store: Store, model: Model, **changed: Any) -> str:
 def test_reports_are_listed_by_model_and_verdict(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """A plain name stands for all of its versions; a reference for one."""
+    """A plain name selects all versions of a model; a reference selects one."""
     first, second, other = add_model("web"), add_model("web"), add_model("ads")
     ids = [add_report(store, model) for model in (first, second, other)]
     found = add_report(store, first, verdict="drift", drifted_features=["bm25"])
@@ -56,7 +56,7 @@ def test_reports_are_listed_by_model_and_verdict(
 def test_a_report_is_shown_and_deleted(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """With its comparisons, which lists leave out."""
+    """A single report includes its comparisons."""
     report_id = add_report(store, add_model("web"))
     shown = client.get(f"/v1/drift-reports/{report_id}").json()
     assert (shown["model"], shown["comparisons"]) == ("web:1", [])
@@ -76,7 +76,7 @@ def test_a_report_is_shown_and_deleted(
 def test_what_is_wrong_with_a_drift_job_is_refused_with_its_place(
     client: TestClient, add_model: Callable[[str], Model], changed: dict[str, Any], place: str
 ) -> None:
-    """Before it is queued."""
+    """422 points at the invalid field."""
     add_model("web")
     answer = client.post("/v1/jobs", json={"kind": "drift", "model": "web", **changed})
     assert answer.status_code == 422, answer.text
@@ -84,7 +84,7 @@ def test_what_is_wrong_with_a_drift_job_is_refused_with_its_place(
 
 
 def test_a_job_is_in_the_project_of_its_model(client: TestClient, add_model: Callable[..., Model]) -> None:
-    """Not in that of the dataset; where the model has none, it is in the dataset's."""
+    """The model's project precedes the dataset's, and a project in the request precedes both."""
     model = add_model("web")
     client.patch(f"/v1/datasets/{model.dataset_id}", json={"project": "shared"})
     asked = {"kind": "drift", "model": "web"}

@@ -20,7 +20,7 @@ def _items(client: TestClient, noun: str) -> list[dict[str, Any]]:
 
 
 def test_every_loss_is_listed_with_its_hyperparameters(client: TestClient) -> None:
-    """What the catalogue gives as defaults builds the loss."""
+    """The listed defaults create the loss."""
     items = _items(client, "losses")
     assert [item["name"] for item in items] == list(LOSSES)
     for item in items:
@@ -32,7 +32,7 @@ def test_every_loss_is_listed_with_its_hyperparameters(client: TestClient) -> No
         ]
 
 
-def test_bounds_are_told_as_declared(client: TestClient) -> None:
+def test_bounds_are_listed_as_declared(client: TestClient) -> None:
     """A form can be built from the catalogue alone."""
     (loss,) = [item for item in _items(client, "losses") if item["name"] == "lambdarank"]
     parameters = {parameter["name"]: parameter for parameter in loss["parameters"]}
@@ -52,7 +52,7 @@ def test_bounds_are_told_as_declared(client: TestClient) -> None:
 
 
 def test_every_metric_is_listed_with_its_contract(client: TestClient) -> None:
-    """The spellings given as examples are accepted."""
+    """The example spellings are accepted."""
     items = _items(client, "metrics")
     assert [item["name"] for item in items] == list(METRICS)
     for item in items:
@@ -64,20 +64,20 @@ def test_every_metric_is_listed_with_its_contract(client: TestClient) -> None:
 
 
 def test_presets_are_listed_as_they_are(client: TestClient) -> None:
-    """What is listed for a preset builds it."""
+    """The listed conventions create the preset."""
     presets = client.get("/v1/metrics").json()["presets"]
     assert {name: conventions(listed) for name, listed in presets.items()} == PRESETS
 
 
 def test_every_diagnostic_is_listed(client: TestClient) -> None:
-    """With what it says and where it comes from."""
+    """Each diagnostic has a title, a summary, a source and a unit."""
     listed = client.get("/v1/metrics").json()["diagnostics"]
     assert [found["name"] for found in listed] == list(DIAGNOSTICS)
     assert all(found[part] for found in listed for part in ("title", "summary", "source", "unit"))
 
 
 def test_every_scorer_is_listed_with_its_hyperparameters(client: TestClient) -> None:
-    """What the catalogue gives as defaults builds the scorer; trees have their hyperparameters elsewhere."""
+    """The listed defaults create the scorer; the list has no hyperparameters of trees."""
     items = _items(client, "scorers")
     assert [item["kind"] for item in items] == list(SCORERS)
     for item in items:

@@ -1,4 +1,4 @@
-"""Comparisons as shown, and what may be compared."""
+"""Stored comparisons, and the systems that may be compared."""
 
 import io
 from collections.abc import Callable
@@ -85,8 +85,8 @@ def comparison_id(store: Store, add_model: Callable[[str], Model]) -> str:
     return comparison.id
 
 
-def test_a_comparison_says_what_was_found(client: TestClient, comparison_id: str) -> None:
-    """The sentence, the tests behind it, and the queries that change most."""
+def test_a_comparison_shows_its_result(client: TestClient, comparison_id: str) -> None:
+    """The comparison has a sentence, its tests, and the queries with the largest changes."""
     comparison = client.get(f"/v1/comparisons/{comparison_id}").json()
     (pair,) = comparison["pairs"]
     assert comparison["sentence"] == pair["sentence"]
@@ -100,7 +100,7 @@ def test_a_comparison_says_what_was_found(client: TestClient, comparison_id: str
 
 
 def test_its_queries_are_paged(client: TestClient, comparison_id: str) -> None:
-    """One value a system, null where the metric is undefined."""
+    """A query has one value per system, null where the metric is undefined."""
     first = client.get(f"/v1/comparisons/{comparison_id}/queries?limit=3").json()
     assert [(item["query_id"], item["values"]["ndcg@5"]) for item in first["items"]] == [
         ("q1", [0.1, 0.4]),
@@ -112,7 +112,7 @@ def test_its_queries_are_paged(client: TestClient, comparison_id: str) -> None:
 
 
 def test_differences_are_sorted_and_defined(client: TestClient, comparison_id: str) -> None:
-    """B − A, or A − B when asked the other way round."""
+    """The differences are B − A, or A − B if `a` and `b` are swapped."""
     found = client.get(f"/v1/comparisons/{comparison_id}/differences").json()
     assert found["queries"] == 3
     assert found["differences"] == pytest.approx([-0.7, 0.0, 0.3])
@@ -131,8 +131,8 @@ def test_unknown_systems_and_metrics_are_named(
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
-def test_rankings_stand_side_by_side(client: TestClient, comparison_id: str) -> None:
-    """The top of each with its values and judged labels; an unknown query is a 404."""
+def test_rankings_are_shown_side_by_side(client: TestClient, comparison_id: str) -> None:
+    """Each system has its first documents with scores and labels; an unknown query is 404."""
     path = f"/v1/comparisons/{comparison_id}/rankings"
     found = client.get(path, params={"query_id": "q/3", "top": 1}).json()
     tops = [(system["name"], system["documents"], system["ranking"]) for system in found["systems"]]
@@ -150,7 +150,7 @@ def _compare(dataset_id: str, systems: list[dict[str, Any]], **more: Any) -> dic
 def test_a_comparison_is_queued_with_everything_resolved(
     client: TestClient, store: Store, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """References become ids and names, and a preset all its conventions."""
+    """References become ids and names, and a preset becomes its conventions."""
     first, second = add_model("web"), add_model("web")
     rankings = [_ranking(store, first.job_id, "bm25", ["a"]) for _ in range(2)]
     systems = [
@@ -173,10 +173,10 @@ def test_a_comparison_is_queued_with_everything_resolved(
     assert (spec["permutations"], spec["seed"]) == (100_000, 42)
 
 
-def test_models_stand_for_their_folds(
+def test_pooled_folds_replace_a_model_by_its_ranking(
     client: TestClient, store: Store, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """Its ranking of the training data by folds is compared; a model of other data is refused."""
+    """The stored ranking by folds is compared; a model trained on another dataset is refused."""
     first, second = add_model("web"), add_model("web")
     dataset_id = first.dataset_id or ""
     ranking_id = _ranking(store, first.job_id, "web:1 by folds", ["a"])
@@ -208,7 +208,7 @@ def test_models_stand_for_their_folds(
 def test_a_geometric_mean_is_not_compared(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """Its differences are not means of the queries' differences; the refusal names the metric to take."""
+    """The mean of the differences of queries is not its difference; the error names the metric to use."""
     add_model("web"), add_model("web")
     systems = [{"model": "web:1"}, {"model": "web:2"}]
     response = client.post("/v1/jobs", json=_compare(ready_dataset(), systems, metrics=["map", "gm_map"]))
@@ -221,7 +221,7 @@ def test_a_geometric_mean_is_not_compared(
 def test_a_system_is_compared_once(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """Another name for the same model does not make it another system."""
+    """Two references to the same model are refused."""
     model = add_model("web")
     response = client.post(
         "/v1/jobs", json=_compare(ready_dataset(), [{"model": "web"}, {"model": model.id}])
@@ -241,7 +241,7 @@ def test_a_system_is_compared_once(
 def test_what_is_no_pair_of_systems_is_refused(
     client: TestClient, ready_dataset: Callable[[], str], systems: list[dict[str, Any]], pointer: str
 ) -> None:
-    """Two to twenty, each a model or a ranking."""
+    """A comparison needs two to twenty systems, each a model or a ranking."""
     response = client.post("/v1/jobs", json=_compare(ready_dataset(), systems))
     assert response.status_code == 422
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
@@ -250,7 +250,7 @@ def test_what_is_no_pair_of_systems_is_refused(
 def test_an_evaluation_names_one_system(
     client: TestClient, store: Store, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """Either a model or a ranking; and a ranking has no gradient to diagnose."""
+    """An evaluation needs either a model or a ranking; a ranking has no gradient to diagnose."""
     model = add_model("web")
     ranking_id = _ranking(store, model.job_id, "bm25", ["a"])
     dataset_id = ready_dataset()
@@ -280,7 +280,7 @@ def test_an_evaluation_names_one_system(
 def test_a_contract_changes_a_preset(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str], change: Any
 ) -> None:
-    """By any convention there is; it is then no preset any more."""
+    """Any convention of a preset can be changed; the result is no preset."""
     add_model("web")
     asked = {"kind": "evaluate", "dataset_id": ready_dataset(), "model": "web"}
     accepted = client.post("/v1/jobs", json={**asked, "contract": {"preset": "trec_eval", **change}})

@@ -116,7 +116,7 @@ def _walk(client: TestClient, path: str, parameters: dict[str, Any], limit: int)
 def test_queries_are_sorted_and_filtered(
     client: TestClient, evaluation: str, parameters: dict[str, Any], expected: str, limit: int
 ) -> None:
-    """By one metric, ties in the dataset's order and undefined values last, whatever the pages."""
+    """Queries are sorted by one metric, with ties in dataset order and undefined values last."""
     assert _walk(client, evaluation, parameters, limit) == expected
 
 
@@ -137,12 +137,12 @@ def test_queries_are_sorted_and_filtered(
 def test_compared_queries_are_sorted_by_a_pair(
     client: TestClient, comparison: str, parameters: dict[str, Any], expected: str, limit: int
 ) -> None:
-    """By the difference B − A or by one system's value."""
+    """Queries are sorted by the difference B − A or by the value of one system."""
     assert _walk(client, comparison, parameters, limit) == expected
 
 
 def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, comparison: str) -> None:
-    """The histogram is of the segment, whatever `min` and `max` leave; segments have 5 queries or more."""
+    """The histogram covers the segment, whatever `min` and `max` are; a segment has 5 queries or more."""
     parameters: dict[str, str | float] = {"sort": "ndcg@5", "segment": "market: de", "min": 0.2, "limit": 1}
     summary = client.get(evaluation, params=parameters).json()["summary"]
     assert summary["total"] == 2
@@ -173,7 +173,7 @@ def test_the_first_page_counts_all_queries(client: TestClient, evaluation: str, 
 def test_what_cannot_be_selected_is_named(
     client: TestClient, evaluation: str, parameters: dict[str, Any], pointer: str, named: str
 ) -> None:
-    """With what there is instead; a cursor of another selection is refused where it can be told."""
+    """The error names the valid values; a cursor of another selection is refused where possible."""
     response = client.get(evaluation, params=parameters)
     assert response.status_code == 422
     (error,) = response.json()["errors"]
@@ -182,7 +182,7 @@ def test_what_cannot_be_selected_is_named(
 
 
 def test_older_results_have_no_segments(client: TestClient, store: Store, evaluation: str) -> None:
-    """They can be sorted all the same."""
+    """Older results can be sorted, but not filtered by segment."""
     store.artifacts.delete(evaluation_segments_key(evaluation.split("/")[3]))
     assert client.get(evaluation, params={"sort": "map"}).json()["summary"]["segments"] == []
     response = client.get(evaluation, params={"segment": "market: de"})

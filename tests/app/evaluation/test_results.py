@@ -67,7 +67,7 @@ def ranking_id(store: Store, add_model: Callable[[str], Model]) -> str:
 
 
 def test_a_ranking_is_paged_by_queries(client: TestClient, ranking_id: str) -> None:
-    """Whole queries in the dataset's order, documents by rank, until there is no next cursor."""
+    """Pages have whole queries in dataset order, with documents by rank, until the last cursor is null."""
     first = client.get(f"/v1/rankings/{ranking_id}?limit=2").json()
     assert first["id"] == ranking_id
     assert [item["query_id"] for item in first["items"]] == ["q2", "q1"]
@@ -83,7 +83,7 @@ def test_a_ranking_is_paged_by_queries(client: TestClient, ranking_id: str) -> N
 
 
 def test_one_query_of_a_ranking_is_shown(client: TestClient, ranking_id: str) -> None:
-    """By its id, whatever stands in it; one that the ranking does not have is not there."""
+    """A query is selected by any id; an id that the ranking does not have is 404."""
     shown = client.get(f"/v1/rankings/{ranking_id}", params={"query_id": "q 10"}).json()
     assert [(item["query_id"], len(item["documents"])) for item in shown["items"]] == [("q 10", 2)]
     assert shown["next_cursor"] is None
@@ -94,7 +94,7 @@ def test_one_query_of_a_ranking_is_shown(client: TestClient, ranking_id: str) ->
 def test_rankings_are_listed_newest_first(
     client: TestClient, store: Store, ranking_id: str, add_model: Callable[[str], Model]
 ) -> None:
-    """Of models and of runs from elsewhere; `dataset_id` picks those of its queries."""
+    """The list has rankings of models and uploaded runs; `dataset_id` selects those of a dataset."""
     job_id = add_model("other").job_id
     with store.begin() as tx:
         run = tx.rankings.add(
@@ -115,14 +115,14 @@ def test_rankings_are_listed_newest_first(
 
 @pytest.mark.parametrize("cursor", ["-1", "7", "x", "1e3", "²", "9" * 30])
 def test_a_made_up_cursor_is_refused(client: TestClient, ranking_id: str, cursor: str) -> None:
-    """Only what a page carried is a cursor."""
+    """Only the cursor of a page is valid."""
     response = client.get(f"/v1/rankings/{ranking_id}", params={"cursor": cursor})
     assert response.status_code == 422
     assert response.json()["errors"][0]["pointer"] == "/cursor"
 
 
 def test_a_run_file_is_what_trec_eval_reads(client: TestClient, ranking_id: str) -> None:
-    """Six columns; blanks within an identifier do not add a seventh."""
+    """A line has six columns; blanks within an identifier do not add a seventh."""
     response = client.get(f"/v1/rankings/{ranking_id}?format=trec")
     assert response.headers["content-type"] == "text/plain; charset=utf-8"
     lines = [line.split() for line in response.text.splitlines()]
@@ -132,7 +132,7 @@ def test_a_run_file_is_what_trec_eval_reads(client: TestClient, ranking_id: str)
 
 
 def test_a_ranking_downloads_as_parquet(client: TestClient, ranking_id: str) -> None:
-    """The file as it is stored."""
+    """The download is the stored file."""
     response = client.get(f"/v1/rankings/{ranking_id}?format=parquet")
     assert response.content == _parquet(RANKED)
     assert f'filename="{ranking_id}.parquet"' in response.headers["content-disposition"]
@@ -152,7 +152,7 @@ def test_an_unknown_result_is_not_found(client: TestClient) -> None:
     row_group_size=st.integers(1, 20),
 )
 def test_pages_visit_every_query_once(sizes: list[int], limit: int, row_group_size: int) -> None:
-    """Whatever the row groups and the page size, no query is cut, skipped or repeated."""
+    """For any row groups and page size, no query is cut, skipped or repeated."""
     scores = {f"q{i}": [float(-r) for r in range(size)] for i, size in enumerate(sizes)}
     content = _parquet(scores, row_group_size)
     queries, cursor, first = [], None, True
@@ -225,7 +225,7 @@ def evaluation_id(store: Store, add_model: Callable[[str], Model]) -> str:
 
 
 def test_an_evaluation_shows_its_intervals_and_contract(client: TestClient, evaluation_id: str) -> None:
-    """Each number stands with what makes it comparable."""
+    """Each metric has its interval, its conventions and the number of its queries."""
     evaluation = client.get(f"/v1/evaluations/{evaluation_id}").json()
     assert evaluation["metrics"] == {
         "ndcg@5": {
@@ -252,7 +252,7 @@ def test_an_evaluation_shows_its_intervals_and_contract(client: TestClient, eval
 def test_evaluations_are_listed_newest_first(
     client: TestClient, store: Store, evaluation_id: str, add_model: Callable[[str], Model]
 ) -> None:
-    """Of models and of rankings with their means; each filter picks those that it names."""
+    """The list has the means of models and rankings; each filter selects the matching evaluations."""
     other = add_model("other")
     with store.begin() as tx:
         of_run = tx.evaluations.add(
@@ -285,7 +285,7 @@ def test_evaluations_are_listed_newest_first(
 
 
 def test_query_values_are_paged(client: TestClient, evaluation_id: str) -> None:
-    """One entry a query, null where the metric is undefined."""
+    """There is one entry per query, null where the metric is undefined."""
     path = f"/v1/evaluations/{evaluation_id}/queries?limit=3"
     first = client.get(path).json()
     assert first["items"] == _values([("a", 0.1), ("b", 0.9), ("c", None)])
@@ -298,6 +298,6 @@ def _values(pairs: Sequence[tuple[str, float | None]]) -> list[dict[str, Any]]:
 
 
 def test_rows_of_an_exact_page_end_the_walk() -> None:
-    """When the last page is full, no empty one follows."""
+    """No empty page follows a full last page."""
     rows, cursor = read_rows(io.BytesIO(_parquet({"q": [2.0, 1.0]})), None, 2)
     assert (len(rows), cursor) == (2, None)

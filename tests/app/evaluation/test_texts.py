@@ -79,7 +79,7 @@ def _texts(documents: list[dict[str, Any]]) -> list[tuple[str, str | None, str |
 
 
 def test_a_dataset_shows_its_texts(client: TestClient, dataset_id: str) -> None:
-    """In fields of their own, apart from the other columns; absent where there is none."""
+    """Texts are in separate fields, apart from the other columns; a missing text has no field."""
     path = f"/v1/datasets/{dataset_id}/queries"
     listed = client.get(path).json()["items"]
     assert [(one.get("query_text"), one["columns"]) for one in listed] == [
@@ -127,10 +127,10 @@ def test_damaged_texts_leave_the_result_readable(
     assert _texts(first["documents"]) == [("b", None, None), ("a", None, None)]
 
 
-def test_values_of_queries_stand_beside_their_text(
+def test_results_of_queries_have_their_texts(
     client: TestClient, store: Store, dataset_id: str, ranking_id: str, add_model: Callable[[str], Model]
 ) -> None:
-    """Of evaluations and comparisons, in the list of queries, the most changed ones and side by side."""
+    """Lists of queries, the most changed queries and rankings side by side have texts."""
     job_id = add_model("web").job_id
     values = {"ndcg@5": np.array([[0.1, 0.9], [0.5, 0.2]])}
     found = compare_systems(["first", "second"], values, {"ndcg@5": True})

@@ -20,7 +20,7 @@ def grid(store: Store) -> Grid:
 
 
 def ranked(client: TestClient, job_ids: list[str], **asked: str) -> dict[str, Any]:
-    """Ask for the ranking of some trainings."""
+    """Request the ranking of trainings."""
     response = client.get("/v1/trainings", params={"job": job_ids, **asked})
     assert response.status_code == 200, response.text
     answer: dict[str, Any] = response.json()
@@ -28,7 +28,7 @@ def ranked(client: TestClient, job_ids: list[str], **asked: str) -> dict[str, An
 
 
 def test_a_grid_is_ranked_by_validation(client: TestClient, grid: Grid) -> None:
-    """The best of 60 first, with intervals of both; the test data would have chosen another one."""
+    """The best of 60 is first, with intervals of both; the test data would have chosen another one."""
     found = ranked(client, grid.job_ids)
     assert (found["metric"], found["higher_is_better"], found["queries"]) == (METRIC, True, 300)
     items = found["items"]
@@ -44,8 +44,8 @@ def test_a_grid_is_ranked_by_validation(client: TestClient, grid: Grid) -> None:
             assert item[part]["lower"] < item[part]["mean"] < item[part]["upper"]
 
 
-def test_those_that_cannot_be_told_from_the_best_are_named(client: TestClient, grid: Grid) -> None:
-    """By a paired test that is adjusted for how many there are; the sentence says so."""
+def test_trainings_tied_with_the_best_are_marked(client: TestClient, grid: Grid) -> None:
+    """The tied trainings result from a paired test, adjusted for the number of comparisons."""
     found = ranked(client, grid.job_ids)
     tied = [item["tied"] for item in found["items"]]
     assert sum(tied) == grid.tied
@@ -56,7 +56,7 @@ def test_those_that_cannot_be_told_from_the_best_are_named(client: TestClient, g
 
 
 def test_trainings_on_other_queries_are_not_tested(client: TestClient, store: Store) -> None:
-    """Nor are those without stored values: of an earlier release, running, or without validation data."""
+    """Trainings without stored values are not tested: earlier releases, running jobs, no validation data."""
     grid = finished_grid(store, size=4)
     other = finished_grid(store, name="other", size=2, queries=200)
     with store.begin() as tx:
@@ -76,7 +76,7 @@ def test_trainings_on_other_queries_are_not_tested(client: TestClient, store: St
 
 
 def test_nothing_is_claimed_without_values_of_queries(client: TestClient, store: Store) -> None:
-    """Two trainings of an earlier release are ranked, and nothing is said of the difference."""
+    """Two trainings of an earlier release are ranked without a test of their difference."""
     grid = finished_grid(store, size=2)
     with store.begin() as tx:
         for reference in grid.references:
@@ -88,7 +88,7 @@ def test_nothing_is_claimed_without_values_of_queries(client: TestClient, store:
 
 
 def test_a_metric_may_be_asked_for(client: TestClient, store: Store) -> None:
-    """One that none of them measured ranks none; one that does not exist is refused."""
+    """A metric that no training measured ranks none; an unknown metric is refused."""
     grid = finished_grid(store, size=2)
     assert [item["validation"] for item in ranked(client, grid.job_ids, metric="map")["items"]] == [
         None,
@@ -99,8 +99,8 @@ def test_a_metric_may_be_asked_for(client: TestClient, store: Store) -> None:
     assert refused.json()["errors"][0]["pointer"] == "/metric"
 
 
-def test_what_is_no_training_is_missing(client: TestClient, store: Store) -> None:
-    """And a list of such alone is empty."""
+def test_jobs_that_are_no_trainings_are_missing(client: TestClient, store: Store) -> None:
+    """A list of other jobs alone is empty."""
     with store.begin() as tx:
         other = tx.jobs.add("rank", {})
     found = ranked(client, [other.id, "job_1"])

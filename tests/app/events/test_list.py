@@ -25,8 +25,8 @@ def _ids(client: TestClient, query: str) -> list[int]:
     return [event["id"] for event in answer.json()["items"]]
 
 
-def test_what_an_event_says(client: TestClient) -> None:
-    """An event names what happened, to what, and who caused it."""
+def test_fields_of_an_event(client: TestClient) -> None:
+    """An event has its kind, its object, its data and the key that caused it."""
     event = client.get("/v1/events").json()["items"][0]
     at = event.pop("at")
     assert at.endswith("Z")
@@ -41,7 +41,7 @@ def test_what_an_event_says(client: TestClient) -> None:
 
 
 def test_order_and_filters(client: TestClient) -> None:
-    """The newest first unless asked otherwise; by kind, object and the last one that is known."""
+    """The newest event is first by default; filters are kind, object and the id of the last known event."""
     assert _ids(client, "") == [5, 4, 3, 2, 1]
     assert _ids(client, "order=asc&after=2") == [3, 4, 5]
     assert _ids(client, "kind=gate.refused") == [4]
@@ -50,7 +50,7 @@ def test_order_and_filters(client: TestClient) -> None:
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_pages(client: TestClient, order: str) -> None:
-    """Pages follow each other in both orders, and nothing comes twice."""
+    """Pages are contiguous in both orders, and no event is repeated."""
     found: list[int] = []
     cursor = ""
     while cursor is not None:
@@ -64,7 +64,7 @@ def test_pages(client: TestClient, order: str) -> None:
     "query", ["kind=job.begun", "after=-1", f"after={2**63}", "cursor=x", "limit=0", "order=up", "object="]
 )
 def test_bad_queries(client: TestClient, query: str) -> None:
-    """A mistake is refused with its place."""
+    """422 points at the invalid parameter."""
     answer = client.get(f"/v1/events?{query}")
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"].startswith(f"/{query.partition('=')[0]}")
@@ -72,7 +72,7 @@ def test_bad_queries(client: TestClient, query: str) -> None:
 
 @pytest.mark.parametrize("last", ["x", "-1", "1.5"])
 def test_a_bad_last_event_id(client: TestClient, last: str) -> None:
-    """A stream does not guess where to continue."""
+    """An invalid Last-Event-ID is refused."""
     headers = {"Accept": "text/event-stream", "Last-Event-ID": last}
     answer = client.get("/v1/events", headers=headers)
     assert answer.status_code == 422
@@ -80,18 +80,18 @@ def test_a_bad_last_event_id(client: TestClient, last: str) -> None:
 
 
 def test_a_kind_of_a_later_version(client: TestClient, store: Store) -> None:
-    """During an upgrade an API lists what newer workers record."""
+    """During an upgrade, the API lists kinds that only newer workers record."""
     with store.begin() as tx:
         tx.events.after(4, 1)[0].kind = "moon.full"
     assert client.get("/v1/events").json()["items"][0]["kind"] == "moon.full"
 
 
 def test_kinds_are_those_of_core() -> None:
-    """The schema names what is recorded, and nothing else."""
+    """The schema has exactly the kinds that are recorded."""
     assert get_args(EventKind) == tuple(EVENT_KINDS)
 
 
 def test_unchanged_pages_are_not_sent_again(client: TestClient) -> None:
-    """Whoever polls sends the ETag back."""
+    """A polling client sends the ETag back."""
     etag = client.get("/v1/events").headers["ETag"]
     assert client.get("/v1/events", headers={"If-None-Match": etag}).status_code == 304

@@ -1,4 +1,4 @@
-"""The stream of events, over real sockets."""
+"""Stream of events, over real sockets."""
 
 import json
 import queue
@@ -47,7 +47,7 @@ class Reader:
     messages: "queue.Queue[Message]" = field(default_factory=queue.Queue)
 
     def next(self, *but: str) -> Message:
-        """Wait for the next message but `changed`."""
+        """Wait for the next message whose event is not in `but`."""
         while True:
             message = self.messages.get(timeout=PATIENCE_SECONDS)
             if message.event not in but:
@@ -75,14 +75,14 @@ class Reader:
 
 @pytest.fixture
 def url(server: uvicorn.Server) -> str:
-    """The address of the running service."""
+    """Address of the running service."""
     host, port = server.servers[0].sockets[0].getsockname()
     return f"http://{host}:{port}"
 
 
 @pytest.fixture
 def store(settings: ApiSettings, url: str) -> Iterator[Store]:
-    """The store of the running service, as a worker has it open."""
+    """Store of the running service, opened as by a worker."""
     store = Store.open(settings)
     yield store
     store.close()
@@ -109,7 +109,7 @@ def following(url: str, headers: dict[str, str] | None = None, **params: Any) ->
     try:
         yield reader
     finally:
-        # The thread sees the end of the connection, whatever it waits for.
+        # Closing the connection ends the thread.
         with suppress(OSError):
             answer.extensions["network_stream"].get_extra_info("socket").shutdown(2)
         thread.join()
@@ -124,7 +124,7 @@ def add(store: Store, number: int, kind: str = "drift.found", project: str | Non
 
 
 def test_events_arrive_as_they_happen(url: str, store: Store) -> None:
-    """A stream begins with the id of the newest event, and sends those after it with their content."""
+    """A stream begins with the id of the newest event, and sends later events with their content."""
     add(store, 1)
     with following(url) as reader:
         ready = reader.next()
@@ -138,7 +138,7 @@ def test_events_arrive_as_they_happen(url: str, store: Store) -> None:
 
 
 def test_headers_keep_proxies_from_buffering(url: str) -> None:
-    """Neither a proxy nor compression holds messages back."""
+    """Neither a proxy nor compression delays messages."""
     with following(url, {"Accept-Encoding": "gzip"}) as reader:
         assert reader.next().event == "ready"
         assert reader.headers["content-type"].startswith("text/event-stream")
@@ -148,8 +148,8 @@ def test_headers_keep_proxies_from_buffering(url: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["header", "parameter"])
-def test_a_client_goes_on_after_the_last_event_that_it_has(url: str, store: Store, how: str) -> None:
-    """What happened while it was away comes first, then what happens next."""
+def test_a_client_resumes_after_its_last_event(url: str, store: Store, how: str) -> None:
+    """Events that the client missed are sent first, then new ones."""
     for number in range(5):
         add(store, number)
     known = {"headers": {"Last-Event-ID": "2"}} if how == "header" else {"after": 2}
@@ -160,7 +160,7 @@ def test_a_client_goes_on_after_the_last_event_that_it_has(url: str, store: Stor
 
 
 def test_the_header_precedes_the_address(url: str, store: Store) -> None:
-    """A browser that connects again repeats its address, and adds the header."""
+    """A browser that reconnects repeats its address and adds the header."""
     for number in range(4):
         add(store, number)
     with following(url, {"Last-Event-ID": ""}, after=2) as reader:
@@ -170,7 +170,7 @@ def test_the_header_precedes_the_address(url: str, store: Store) -> None:
 
 
 def test_far_behind(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that is further behind than memory reaches reads pages from the database."""
+    """A client further behind than the events in memory reads pages from the database."""
     monkeypatch.setattr(feed, "RECENT", 5)
     monkeypatch.setattr(feed, "READ_BATCH", 7)
     for number in range(40):
@@ -202,7 +202,7 @@ def test_only_what_was_asked_for(url: str, store: Store) -> None:
 
 
 def test_a_gap_is_reported(url: str, store: Store) -> None:
-    """A client that was away for longer than events are kept is told so."""
+    """A client gets the event `gap` if events that it has not seen were removed."""
     for number in range(3):
         add(store, number)
     with store.begin() as tx:
@@ -219,7 +219,7 @@ def test_a_gap_is_reported(url: str, store: Store) -> None:
 
 @pytest.mark.long
 def test_changes_without_an_event(url: str, store: Store) -> None:
-    """Whatever changes is announced, at most once a second, and the last change as well."""
+    """A change is announced at most once a second, and the last change is announced as well."""
     with following(url) as reader, following(url, changes="false") as quiet:
         assert reader.next().event == quiet.next().event == "ready"
         started = time.monotonic()
@@ -237,11 +237,11 @@ def test_changes_without_an_event(url: str, store: Store) -> None:
 
 
 @pytest.mark.long
-def test_no_change_is_told_where_nothing_is_shown(
+def test_changes_that_no_page_shows_are_not_sent(
     url: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Opening a stream, reading and renewing leases sends nothing; the next change is sent."""
-    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 1.5)  # longer than a look at the database
+    monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 1.5)  # longer than the interval of database reads
     with store.begin() as tx:
         tx.workers.report("host:1", "training", 1, 60)
     for processes in (1, 2):  # the feed sleeps before, and is awake for the second
@@ -259,14 +259,14 @@ def test_no_change_is_told_where_nothing_is_shown(
 
 
 def test_comments_keep_the_connection(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream without news sends comments, so that proxies and clients know that it lives."""
+    """A stream without news sends comments, so that proxies and clients keep it open."""
     monkeypatch.setattr(stream, "HEARTBEAT_SECONDS", 0.1)
     with following(url) as reader:
         eventually(lambda: reader.comments >= 3)
 
 
 def test_the_end_of_the_server_ends_streams(server: uvicorn.Server, url: str) -> None:
-    """A restart does not wait for clients that would follow for ever."""
+    """A restart does not wait for clients that never disconnect."""
     with following(url) as first, following(url) as second:
         assert first.next().event == second.next().event == "ready"
         started = time.monotonic()
@@ -277,13 +277,13 @@ def test_the_end_of_the_server_ends_streams(server: uvicorn.Server, url: str) ->
 
 @pytest.mark.long
 def test_a_stream_ends_with_its_key(url: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stream ends when its key is revoked, and one without a key when the first key is made."""
-    monkeypatch.setattr(stream, "ADMITTED_SECONDS", 0.1)
-    with following(url) as nobody:
-        assert nobody.next().event == "ready"
+    """A stream ends when its key is revoked, and one without a key when the first key is created."""
+    monkeypatch.setattr(stream, "AUTHORIZATION_SECONDS", 0.1)
+    with following(url) as without_key:
+        assert without_key.next().event == "ready"
         with store.begin() as tx:
             key, secret = tx.api_keys.create("reader", ["read"])
-        eventually(lambda: nobody.ended)
+        eventually(lambda: without_key.ended)
     with following(url, {"Authorization": f"Bearer {secret}"}) as reader:
         assert reader.next().event == "ready"
         with store.begin() as tx:
@@ -292,7 +292,7 @@ def test_a_stream_ends_with_its_key(url: str, store: Store, monkeypatch: pytest.
 
 
 def test_a_bound_key_follows_its_projects(url: str, store: Store) -> None:
-    """Events of other projects, and of none, are not sent: neither from memory nor from the database."""
+    """Events of other projects, and of none, are not sent, neither from memory nor from the database."""
 
     def add_some() -> None:
         for number, project in enumerate(["web", "ads", None, "web"]):
@@ -315,7 +315,7 @@ def test_a_bound_key_follows_its_projects(url: str, store: Store) -> None:
 def test_streams_leave_connections_for_others(
     settings: ApiSettings, limits: dict[str, int], request: Any
 ) -> None:
-    """Streams may take half of the connections; one more is refused, and its client polls."""
+    """Streams may use half of the connections; one more is refused, and its client polls."""
     for name, value in limits.items():
         setattr(settings, name, value)
     url = request.getfixturevalue("url")
@@ -334,7 +334,7 @@ def _opens(url: str) -> bool:
 
 
 def test_durations_of_streams_are_not_measured(url: str) -> None:
-    """A stream of hours says nothing about how fast the service answers."""
+    """The duration of a stream is no measure of how fast the service answers."""
     with following(url) as reader:
         reader.next()
     name = 'rankery_http_requests_total{method="GET",route="/v1/events",status="200"}'
@@ -346,7 +346,7 @@ def test_durations_of_streams_are_not_measured(url: str) -> None:
 def test_several_processes_wait_for_one_database(
     settings: ApiSettings, url: str, store: Store, add_events: Callable[[Store, int], None]
 ) -> None:
-    """On PostgreSQL, too, nothing is missed while several write at the same time."""
+    """No event is missed on any database while several threads write at the same time."""
     with following(url) as reader:
         assert reader.next().event == "ready"
         threads = [threading.Thread(target=add_events, args=(store, 20)) for _ in range(4)]
@@ -361,7 +361,7 @@ def test_several_processes_wait_for_one_database(
 
 @pytest.fixture
 def add_events() -> Callable[[Store, int], None]:
-    """A function that records events, each in its own transaction."""
+    """Function that records events, each in a separate transaction."""
 
     def add_some(store: Store, n_events: int) -> None:
         for number in range(n_events):

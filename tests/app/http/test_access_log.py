@@ -1,4 +1,4 @@
-"""Request ids and the access line."""
+"""Request ids and access log lines."""
 
 import io
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.embedded
 
 @pytest.fixture
 def log(client: TestClient) -> io.StringIO:
-    """Everything that the running application logs from here on, one JSON object a line."""
+    """Everything that the running application logs after setup, one JSON object per line."""
     configure_logging("info", "json")
     stream = io.StringIO()
     handler = logging.getLogger().handlers[-1]
@@ -33,7 +33,7 @@ def _lines(log: io.StringIO, event: str) -> list[dict[str, object]]:
 
 
 def test_each_request_is_one_line_with_its_id(client: TestClient, log: io.StringIO) -> None:
-    """Method, path, status and duration are logged once, under the id that the response carries."""
+    """Method, path, status and duration are logged once, under the request id of the response."""
     response = client.get("/v1/jobs/job_1")
     (line,) = _lines(log, "request")
     assert (line["method"], line["path"], line["status"]) == ("GET", "/v1/jobs/job_1", 404)
@@ -50,24 +50,24 @@ def test_a_callers_id_is_kept(client: TestClient) -> None:
 
 @pytest.mark.parametrize("offered", ["", "a b", "x" * 129, "a\tb", "ü".encode()])
 def test_an_odd_id_is_replaced(client: TestClient, offered: str | bytes) -> None:
-    """Text that could break a log line or grow it without bound is not taken over."""
+    """An id that could break a log line, or has no bound on its length, is replaced."""
     response = client.get(
         "/healthz", headers=[(b"X-Request-ID", offered if isinstance(offered, bytes) else offered.encode())]
     )
     assert re.fullmatch(r"[0-9a-f]{32}", response.headers["x-request-id"])
 
 
-def test_what_is_logged_meanwhile_carries_the_id(client: TestClient, log: io.StringIO) -> None:
-    """The warning about the missing broker can be traced to the request that met it."""
+def test_messages_of_a_request_have_its_id(client: TestClient, log: io.StringIO) -> None:
+    """The warning about the missing broker has the id of the request that caused it."""
     response = client.post("/v1/datasets/synthetic", json={"queries": 1})
     (line,) = [line for line in map(json.loads, log.getvalue().splitlines()) if line["level"] == "warning"]
     assert line["request_id"] == response.headers["x-request-id"]
 
 
-def test_a_fault_of_ours_is_logged_with_its_traceback(
+def test_an_unhandled_exception_is_logged_with_its_traceback(
     application: FastAPI, client: TestClient, log: io.StringIO
 ) -> None:
-    """What the caller is not told stands in the log, once."""
+    """The exception that the answer does not describe is logged once."""
 
     def fail() -> None:
         raise RuntimeError("the disk is on fire")
@@ -80,6 +80,6 @@ def test_a_fault_of_ours_is_logged_with_its_traceback(
 
 
 def test_nothing_is_opened_before_the_start(tmp_path: Path) -> None:
-    """Building the application touches neither disk nor network."""
+    """Creating the application accesses neither disk nor network."""
     create_app(ApiSettings(data_dir=tmp_path / "data"))
     assert not (tmp_path / "data").exists()

@@ -1,4 +1,4 @@
-"""Addresses that requests come from, with a real server and several addresses of loopback."""
+"""Addresses of clients, with a real server and several loopback addresses."""
 
 import contextlib
 import socket
@@ -15,17 +15,17 @@ from core.store import Store
 from tests.app.conftest import NO_BROKER
 from tests.app.http.conftest import PATIENCE_SECONDS, eventually
 
-# Nothing of it depends on the store; it starts a server.
+# The tests start a server and do not depend on the store.
 pytestmark = [pytest.mark.embedded, pytest.mark.long]
 
 PROXY, OTHER_PROXY, CLIENT, OTHER_CLIENT = "127.0.0.2", "127.0.1.7", "127.0.0.3", "127.0.0.4"
 CONNECTIONS = 3
-TOLD = 8
+ANSWERED = 8
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> ApiSettings:
-    """Two proxies are trusted, one of them by its network; few connections, few wrong keys."""
+    """Settings with two trusted proxies, one of them a network, few connections and few wrong keys."""
     return ApiSettings(
         data_dir=tmp_path / "data",
         broker_url=NO_BROKER,
@@ -38,7 +38,7 @@ def settings(tmp_path: Path) -> ApiSettings:
 
 @pytest.fixture
 def secret(server: uvicorn.Server, settings: ApiSettings) -> str:
-    """The secret of an admin's key."""
+    """Secret of an administrator's key."""
     store = Store.open(settings)
     with store.begin() as tx:
         _, secret = tx.api_keys.create("admin", ["admin"])
@@ -47,13 +47,13 @@ def secret(server: uvicorn.Server, settings: ApiSettings) -> str:
 
 
 def port_of(server: uvicorn.Server) -> int:
-    """Return the port that a server listens on."""
+    """Return the port of a server."""
     return int(server.servers[0].sockets[0].getsockname()[1])
 
 
 @contextlib.contextmanager
 def client_at(server: uvicorn.Server, address: str, forwarded: str | None = None) -> Iterator[httpx.Client]:
-    """Open a client that asks from an address, and says for whom."""
+    """Open a client with a source address and an X-Forwarded-For header."""
     headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
     with httpx.Client(
         base_url=f"http://127.0.0.1:{port_of(server)}",
@@ -65,13 +65,13 @@ def client_at(server: uvicorn.Server, address: str, forwarded: str | None = None
 
 
 def try_key(server: uvicorn.Server, secret: str, address: str, forwarded: str | None = None) -> int:
-    """Ask once with a key, and return the status."""
+    """Send one request with a key, and return the status."""
     with client_at(server, address, forwarded) as client:
         return client.get("/v1/jobs", headers={"Authorization": f"Bearer {secret}"}).status_code
 
 
 def audited(server: uvicorn.Server, secret: str, address: str, forwarded: str | None = None) -> str:
-    """Have a change refused, and return the address that the audit holds."""
+    """Send a change that is refused, and return the address in the audit."""
     with client_at(server, address, forwarded) as client:
         client.headers["Authorization"] = f"Bearer {secret}"
         client.delete("/v1/datasets/ds_1")
@@ -93,29 +93,29 @@ def audited(server: uvicorn.Server, secret: str, address: str, forwarded: str | 
         (PROXY, "2001:db8::1", "2001:db8::1"),
     ],
 )
-def test_only_a_trusted_proxy_says_for_whom_it_asks(
+def test_only_a_trusted_proxy_forwards_addresses(
     server: uvicorn.Server, secret: str, peer: str, forwarded: str | None, address: str
 ) -> None:
-    """The audit holds the last address that is not a trusted proxy's; without a trusted peer, the peer's."""
+    """The audit has the last address that is no trusted proxy, or the address of an untrusted peer."""
     assert audited(server, secret, peer, forwarded) == address
 
 
 def test_invented_addresses_do_not_spread_wrong_keys(server: uvicorn.Server, secret: str) -> None:
-    """They all count for the peer; and nobody is shut out in another's name."""
+    """Forwarded addresses of an untrusted peer do not matter; wrong keys block only that peer."""
     statuses = [try_key(server, "rk_wrong", CLIENT, f"203.0.113.{n}") for n in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     assert try_key(server, "rk_wrong", "127.0.0.5") == 401
 
 
-def test_wrong_keys_behind_a_proxy_count_for_who_sent_them(server: uvicorn.Server, secret: str) -> None:
-    """However many addresses the client puts before its own."""
+def test_wrong_keys_behind_a_proxy_count_for_the_client(server: uvicorn.Server, secret: str) -> None:
+    """Addresses that the client puts before its own do not matter."""
     statuses = [try_key(server, "rk_wrong", PROXY, f"198.51.100.{n}, 203.0.113.1") for n in range(5)]
     assert statuses == [401, 401, 401, 429, 429]
     assert try_key(server, "rk_wrong", PROXY, "203.0.113.2") == 401
 
 
 def test_networks_are_checked() -> None:
-    """What is neither an address nor a network is refused at the start."""
+    """A value that is neither an address nor a network is refused at startup."""
     for wrong in ("*", "proxy.example", "10.0.0.1/8"):
         with pytest.raises(ValidationError):
             ApiSettings(trusted_proxies=wrong)
@@ -123,7 +123,7 @@ def test_networks_are_checked() -> None:
 
 @contextlib.contextmanager
 def idle_connections(server: uvicorn.Server, address: str, number: int) -> Iterator[list[socket.socket]]:
-    """Hold connections open that ask nothing."""
+    """Hold idle connections open."""
     with contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(
@@ -136,13 +136,13 @@ def idle_connections(server: uvicorn.Server, address: str, number: int) -> Itera
 
 
 def healthz(server: uvicorn.Server, address: str) -> int:
-    """Ask for the health from an address."""
+    """Request the health from an address."""
     with client_at(server, address) as client:
         return client.get("/healthz").status_code
 
 
 def test_one_address_takes_no_connections_from_others(server: uvicorn.Server) -> None:
-    """Its further ones are answered 429, and then cut, until it has closed some."""
+    """More connections of the address get 429 and are closed, until it has closed others."""
     held = server.server_state.connections
     with idle_connections(server, CLIENT, CONNECTIONS):
         eventually(lambda: len(held) == CONNECTIONS)
@@ -156,17 +156,17 @@ def test_one_address_takes_no_connections_from_others(server: uvicorn.Server) ->
 
 
 def test_a_crowd_of_connections_of_one_address_is_cut(server: uvicorn.Server) -> None:
-    """No more are kept than the bound and a few that are told."""
+    """The server keeps no more than the limit and a few connections that get an answer."""
     held = server.server_state.connections
     with idle_connections(server, CLIENT, 60):
-        eventually(lambda: len(held) == CONNECTIONS + TOLD)
+        eventually(lambda: len(held) == CONNECTIONS + ANSWERED)
         assert all(healthz(server, OTHER_CLIENT) == 200 for _ in range(10))
     eventually(lambda: not held)
     assert healthz(server, CLIENT) == 200
 
 
 def test_a_trusted_proxy_may_have_any_number(server: uvicorn.Server) -> None:
-    """For it stands for many."""
+    """A trusted proxy forwards requests of many clients."""
     with idle_connections(server, PROXY, 60):
         eventually(lambda: len(server.server_state.connections) == 60)
         assert healthz(server, PROXY) == 200

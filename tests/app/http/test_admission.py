@@ -1,4 +1,4 @@
-"""Few requests are admitted at a time; scoring is exempt. Every limit is in the table."""
+"""Limit of concurrent requests, from which scoring is exempt; every limit is in the table."""
 
 import asyncio
 from typing import Any
@@ -16,14 +16,14 @@ READ, SCORE = ("GET", "/v1/jobs"), ("POST", "/v1/models/web/rank")
 
 
 class Crowd:
-    """An application that says who is inside, and waits for what it is told to."""
+    """An application that counts concurrent requests; all but GET requests wait for `leave`."""
 
     def __init__(self) -> None:
         self.inside = self.most_inside = 0
         self.leave = asyncio.Event()
 
     async def __call__(self, scope: Scope, _receive: Receive, _send: Send) -> None:
-        """Stay for a moment, or until it is time to leave."""
+        """Return from a GET request after three loop iterations, and from others when `leave` is set."""
         self.inside += 1
         self.most_inside = max(self.most_inside, self.inside)
         try:
@@ -42,7 +42,7 @@ async def _send_request(app: Any, method: str, path: str) -> None:
 
 
 def test_brief_requests_are_handled_few_at_a_time() -> None:
-    """Of ten that arrive together no more are inside than are admitted."""
+    """Of ten requests that arrive together, no more are handled at a time than are admitted."""
 
     async def run() -> int:
         crowd = Crowd()
@@ -54,7 +54,7 @@ def test_brief_requests_are_handled_few_at_a_time() -> None:
 
 
 def test_a_request_that_waits_delays_the_next_by_one_slot() -> None:
-    """Five that wait for something are all inside after five slots; when they leave, every slot is free."""
+    """Five waiting requests are handled after five slots; when they return, every slot is free."""
 
     async def run() -> tuple[int, int]:
         crowd = Crowd()
@@ -71,7 +71,7 @@ def test_a_request_that_waits_delays_the_next_by_one_slot() -> None:
 
 
 def test_scoring_does_not_queue() -> None:
-    """It is inside immediately while others hold the slots, and one waits for its slot."""
+    """Scoring is handled immediately while other requests have all slots and one waits."""
 
     async def run() -> int:
         crowd = Crowd()

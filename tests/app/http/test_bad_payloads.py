@@ -17,7 +17,7 @@ TRAIN: dict[str, Any] = {
 AUTO_TRAIN: dict[str, Any] = {"kind": "auto-train", "model_name": "web", "dataset_id": "ds_1"}
 EVALUATE: dict[str, Any] = {"kind": "evaluate", "model": "web", "dataset_id": "ds_1"}
 
-# payload, the pointers of what is wrong with it
+# payload, pointers of its mistakes
 BAD_JOBS: dict[str, tuple[Any, list[str]]] = {
     "not an object": ([], [""]),
     "null": (None, [""]),
@@ -173,7 +173,7 @@ def _post(client: TestClient, content: bytes, content_type: str = "application/j
 
 @pytest.mark.parametrize("case", BAD_JOBS)
 def test_a_bad_job_is_refused_where_it_is_bad(client: TestClient, case: str) -> None:
-    """422 lists a JSON pointer into the payload, free of the validator's own tags, for each mistake."""
+    """422 lists a JSON pointer into the payload for each mistake, without the validator's own tags."""
     payload, pointers = BAD_JOBS[case]
     response = client.post("/v1/jobs", json=payload)
     assert response.status_code == 422
@@ -196,14 +196,14 @@ def test_a_bad_job_is_refused_where_it_is_bad(client: TestClient, case: str) -> 
     ],
 )
 def test_a_wrong_name_gets_a_suggestion(client: TestClient, part: dict[str, Any], detail: str) -> None:
-    """Names of hyperparameters, LightGBM's aliases among them, are answered with the right one."""
+    """A misspelled hyperparameter, or an alias of LightGBM, is answered with the right name."""
     response = client.post("/v1/jobs", json=TRAIN | part)
     assert [error["detail"] for error in response.json()["errors"]] == [detail]
 
 
 @pytest.mark.parametrize("case", BAD_JSON)
 def test_a_body_that_is_not_json_is_refused(client: TestClient, case: str) -> None:
-    """Whatever Python's parser would take or stumble over is a 422 that says what is wrong, never a 500."""
+    """Any body that is not valid JSON is a 422 with a description, never a 500."""
     content, detail = BAD_JSON[case]
     response = _post(client, content)
     assert response.status_code == 422
@@ -220,8 +220,8 @@ def test_a_number_beyond_double_is_refused_in_place(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
-def test_json_must_say_that_it_is(client: TestClient, content_type: str) -> None:
-    """A body of another media type is a 415, not a guess."""
+def test_json_needs_its_media_type(client: TestClient, content_type: str) -> None:
+    """A body of another media type is a 415."""
     response = _post(client, b"{}", content_type)
     assert response.status_code == 415
     assert response.json()["type"] == "/problems/unsupported-media-type"
@@ -299,7 +299,7 @@ def test_a_bad_parameter_is_pointed_at_by_name(client: TestClient, path: str, po
 def test_a_bad_synthetic_dataset_is_refused(
     client: TestClient, payload: dict[str, Any], pointer: str
 ) -> None:
-    """Sizes and seeds are bounded before a job exists."""
+    """Sizes and seeds are checked before a job is created."""
     response = client.post("/v1/datasets/synthetic", json=payload)
     assert response.status_code == 422
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]

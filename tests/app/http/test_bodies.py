@@ -1,4 +1,4 @@
-"""Untrusted JSON: deep, wide, and with endless numbers."""
+"""Untrusted JSON: deep nesting, many containers, and numbers out of range."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ from app.scoring.services import ScoringServices
 from core.store import Model
 from tests.app.conftest import TestClient
 
-pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+pytestmark = pytest.mark.embedded  # no test depends on the store
 
 MEBIBYTE = 2**20
 HUGE = 10**400
@@ -24,7 +24,7 @@ HUGE = 10**400
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """The sizes of bodies that the service really accepts."""
+    """Settings with the default limits of body sizes."""
     defaults = ApiSettings(data_dir=settings.data_dir)
     update = {name: getattr(defaults, name) for name in ("max_json_bytes", "max_rank_bytes")}
     return settings.model_copy(update=update | {"max_rank_queries": 3, "max_rank_documents": 20})
@@ -32,7 +32,7 @@ def settings(settings: ApiSettings) -> ApiSettings:
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'])
 def test_deep_nesting_is_refused_before_it_is_built(opening: str) -> None:
-    """16 MiB of openings cost no more memory than their first few hundred."""
+    """16 MiB of opening brackets use no more memory than the first few hundred."""
     bomb = (opening * (16 * MEBIBYTE))[: 16 * MEBIBYTE].encode()
     tracemalloc.start()
     with pytest.raises(json.JSONDecodeError, match=r"recursion limit|arrays and objects"):
@@ -55,20 +55,20 @@ def test_many_containers_are_refused_before_they_are_built() -> None:
 
 @pytest.mark.parametrize("number", [b"1" * 5_000, b"1" * MEBIBYTE, b"-" + b"9" * 5_000])
 def test_endless_digits_are_refused(number: bytes) -> None:
-    """Turning a million digits into a number takes minutes."""
+    """Converting a million digits to a number takes minutes."""
     with pytest.raises(json.JSONDecodeError, match="out of range"):
         parse_json(number)
 
 
-def test_of_members_of_one_name_the_last_counts() -> None:
-    """As in every parser of Python; the OpenAPI document says so."""
+def test_the_last_of_duplicate_members_counts() -> None:
+    """Python's parser does the same, and the OpenAPI document describes it."""
     assert parse_json(b'{"a": 1, "a": 2}') == {"a": 2}
 
 
 @pytest.mark.parametrize("content", [b"[" * 500, b'{"kind":' * 500, b"[]," * 300_000])
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/datasets/synthetic", "/v1/models/web/rank"])
 def test_bombs_are_answered_as_mistakes(client: TestClient, path: str, content: bytes) -> None:
-    """With 422, on every endpoint that takes JSON."""
+    """The answer is 422 on every endpoint that reads JSON."""
     answer = client.post(path, content=content, headers={"content-type": "application/json"})
     assert answer.status_code == 422
     assert answer.json()["detail"].startswith("not valid JSON")
@@ -77,7 +77,7 @@ def test_bombs_are_answered_as_mistakes(client: TestClient, path: str, content: 
 @pytest.mark.parametrize("field", ["columns", "feature_names"])
 @pytest.mark.parametrize("bomb", ["[" * 200_000, '{"a":' * 40_000, "1" * 5_000, "NaN"])
 def test_bombs_in_the_fields_of_an_upload(client: TestClient, field: str, bomb: str) -> None:
-    """JSON that comes as a text field is read as strictly."""
+    """JSON in a text field is parsed as strictly."""
     answer = client.post("/v1/datasets", files={"file": ("a", b"1 qid:1 1:1\n")}, data={field: bomb})
     assert answer.status_code == 422
     assert [error["pointer"] for error in answer.json()["errors"]] == [f"/{field}"]
@@ -131,7 +131,7 @@ def _with(payload: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[st
 def test_numbers_beyond_every_bound(
     refusing_client: TestClient, openapi_document: dict[str, Any], case: str
 ) -> None:
-    """In every member that takes a number they are mistakes of the caller, never faults of ours."""
+    """A number out of range in any numeric member is an error of the caller, and never a 500."""
     path, payload = _SCHEMAS[case]
     schemas = openapi_document["components"]["schemas"]
     fields = set(_number_fields(schemas[case.rpartition(" ")[2]], schemas))
@@ -140,7 +140,7 @@ def test_numbers_beyond_every_bound(
         body = json.dumps(_with(payload, field, "NUMBER")).replace('"NUMBER"', number)
         answer = refusing_client.post(path, content=body, headers={"content-type": "application/json"})
         assert answer.status_code == 422, (field, number, answer.text)
-    for field in fields:  # which a parameter may well be, and then the dataset is missing
+    for field in fields:  # the value may be valid, and then the dataset is missing
         answer = refusing_client.post(path, json=_with(payload, field, 2**63))
         assert answer.status_code in (404, 422), (field, answer.text)
 
@@ -160,13 +160,13 @@ def test_numbers_beyond_every_bound(
 def test_numbers_beyond_every_bound_in_the_address(
     refusing_client: TestClient, path: str, number: str
 ) -> None:
-    """Parameters are checked likewise."""
+    """Query parameters are checked likewise."""
     assert refusing_client.get(path + number).status_code == 422
 
 
 @pytest.mark.long
 def test_a_body_that_is_wrong_everywhere_gets_a_short_answer(client: TestClient) -> None:
-    """100,000 mistakes are counted, and a hundred are told."""
+    """50,000 mistakes are counted, and the first `MAX_PROBLEMS` are listed."""
     answer = client.post("/v1/jobs", json=TRAIN | {f"x{n}": 1 for n in range(50_000)})
     assert answer.status_code == 422
     assert len(answer.json()["errors"]) == MAX_PROBLEMS
@@ -193,7 +193,7 @@ def _rank(documents: list[int], features: Any) -> dict[str, Any]:
 def test_too_many_candidates(
     client: TestClient, add_model: Callable[[str], Model], documents: list[int], detail: str
 ) -> None:
-    """Queries, and documents over all queries, are bounded by settings."""
+    """Settings limit the number of queries and the number of documents over all queries."""
     add_model("web")
     answer = client.post("/v1/models/web/rank", json=_rank(documents, {}))
     assert (answer.status_code, answer.json()["detail"]) == (422, detail)
@@ -201,25 +201,25 @@ def test_too_many_candidates(
 
 
 def test_wrong_candidates_count_too(client: TestClient) -> None:
-    """A million documents that are none are refused by their number, not one by one."""
+    """A million invalid documents are refused by their number, not one by one."""
     answer = client.post("/v1/models/web/rank", json={"queries": [{"id": "q", "documents": [1] * 10**6}]})
     assert answer.json()["detail"] == "/queries: at most 20 documents are scored in one request"
 
 
 @pytest.mark.long
-def test_of_many_wrong_features_few_are_told(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """A list of the wrong length is one mistake of a document; of unknown names, the first are told."""
+def test_few_wrong_features_are_listed(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """A list of the wrong length is one mistake; of unknown names, the first 50 are listed."""
     add_model("web")
-    for features, told in ((["x"] * 300_000, 1), ({f"g{n}": "x" for n in range(100_000)}, 50)):
+    for features, listed in ((["x"] * 300_000, 1), ({f"g{n}": "x" for n in range(100_000)}, 50)):
         answer = client.post("/v1/models/web/rank", json=_rank([1], features))
         assert answer.status_code == 422
-        assert len(answer.json()["errors"]) == told
+        assert len(answer.json()["errors"]) == listed
 
 
 def test_values_of_all_documents_are_bounded(
     client: TestClient, add_model: Callable[[str], Model], application: Any
 ) -> None:
-    """Documents times the model's features must fit, however few of them are sent."""
+    """The number of documents times the model's features is limited, even if few values are sent."""
     add_model("web")  # it has 3 features
     services = registered(application, ScoringServices)
     object.__setattr__(services, "settings", services.settings.model_copy(update={"max_rank_cells": 30}))

@@ -15,7 +15,7 @@ from tests.app.conftest import TestClient
 
 @pytest.fixture
 def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) -> list[str]:
-    """A path of every kind that clients poll."""
+    """One path of every kind that clients poll."""
     model = add_model("web")
     with store.begin() as tx:
         evaluation = tx.evaluations.add(
@@ -43,7 +43,7 @@ def polled(client: TestClient, store: Store, add_model: Callable[[str], Model]) 
 
 
 def test_what_has_not_changed_is_not_sent_again(client: TestClient, polled: list[str]) -> None:
-    """Every polled path has an ETag, and answers 304 without a body to the one that it just gave."""
+    """Every polled path has an ETag; a request with that ETag gets 304 without a body."""
     for path in polled:
         first = client.get(path)
         assert (first.status_code, first.headers["cache-control"]) == (200, "no-cache"), path
@@ -55,7 +55,7 @@ def test_what_has_not_changed_is_not_sent_again(client: TestClient, polled: list
 
 @pytest.mark.long
 def test_what_has_changed_is_sent(client: TestClient, train_request: dict[str, Any]) -> None:
-    """The ETag follows the content."""
+    """The ETag changes with the content."""
     job_id = client.post("/v1/jobs", json=train_request).json()["id"]
     before = client.get(f"/v1/jobs/{job_id}").headers["etag"]
     client.post(f"/v1/jobs/{job_id}/cancel")
@@ -64,10 +64,10 @@ def test_what_has_changed_is_sent(client: TestClient, train_request: dict[str, A
     assert after.headers["etag"] != before
 
 
-def test_what_nobody_changed_is_not_read_again(
+def test_unchanged_jobs_are_not_read_again(
     client: TestClient, store: Store, train_request: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A job that many follow is read from the database when something there has changed."""
+    """A polled job is read from the database only after a change."""
     job_id = client.post("/v1/jobs", json=train_request).json()["id"]
     paths = [f"/v1/jobs/{job_id}", f"/v1/jobs/{job_id}/history", "/v1/jobs", "/v1/jobs?status=running"]
     first = [client.get(path) for path in paths]
@@ -85,7 +85,7 @@ def test_what_nobody_changed_is_not_read_again(
 
 
 def test_problems_carry_no_etag(client: TestClient) -> None:
-    """Only answers worth keeping are tagged; `*` does not hide a 404."""
+    """Problems have no ETag; `*` does not turn a 404 into a 304."""
     response = client.get("/v1/jobs/job_none", headers={"If-None-Match": "*"})
     assert response.status_code == 404
     assert "etag" not in response.headers
@@ -106,5 +106,5 @@ def test_problems_carry_no_etag(client: TestClient) -> None:
     ],
 )
 def test_tags_are_compared_weakly(if_none_match: str | None, expected: bool) -> None:
-    """RFC 9110, section 13.1.2."""
+    """Tags are compared as in RFC 9110, section 13.1.2."""
     assert matches(if_none_match, '"a"') is expected

@@ -1,11 +1,11 @@
-"""Compressed answers: which, and what becomes of their ETags."""
+"""Compressed answers and their ETags."""
 
 import gzip
 from collections.abc import Callable
 
 import pytest
 
-from app.dashboard.own_files import files_url
+from app.dashboard.versioned_files import files_url
 from app.http.compression import MIN_BYTES
 from core.store import Model, Store
 from tests.app.conftest import TestClient
@@ -16,7 +16,7 @@ GZIP, PLAIN = {"Accept-Encoding": "gzip"}, {"Accept-Encoding": "identity"}
 @pytest.mark.long
 @pytest.mark.parametrize("path", ["/openapi.json", "/v1/losses", "/v1/metrics", "/jobs"])
 def test_large_answers_are_compressed(client: TestClient, path: str) -> None:
-    """For whoever takes gzip, with the same content; caches are told that they differ."""
+    """A client that accepts gzip gets the same content; `Vary` names the request header."""
     plain, packed = client.get(path, headers=PLAIN), client.get(path, headers=GZIP)
     assert packed.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
@@ -27,14 +27,14 @@ def test_large_answers_are_compressed(client: TestClient, path: str) -> None:
 
 
 def test_small_answers_are_not(client: TestClient) -> None:
-    """They would hardly become smaller."""
+    """Compression would save hardly any bytes."""
     answer = client.get("/v1/jobs", headers=GZIP)
     assert len(answer.content) < MIN_BYTES
     assert "content-encoding" not in answer.headers
 
 
 def test_a_compressed_answer_is_not_sent_again(client: TestClient) -> None:
-    """Its ETag is weak, since the plain form of other bytes has the same one."""
+    """The ETag is weak, because plain and compressed bytes share it."""
     plain, packed = client.get("/v1/losses", headers=PLAIN), client.get("/v1/losses", headers=GZIP)
     assert packed.headers["etag"] == plain.headers["etag"]
     assert packed.headers["etag"].startswith('W/"')
@@ -44,7 +44,7 @@ def test_a_compressed_answer_is_not_sent_again(client: TestClient) -> None:
 
 
 def test_a_compressed_file_has_a_weak_etag(client: TestClient) -> None:
-    """The strong one that it has otherwise names other bytes; either is known again."""
+    """The strong ETag identifies the plain bytes; both ETags are answered with 304."""
     path = "/static/views/train.js"
     plain, packed = client.get(path, headers=PLAIN), client.get(path, headers=GZIP)
     assert packed.headers["etag"] == f"W/{plain.headers['etag']}"
@@ -53,7 +53,7 @@ def test_a_compressed_file_has_a_weak_etag(client: TestClient) -> None:
 
 
 def test_what_is_compressed_already_is_left_as_it_is(client: TestClient) -> None:
-    """Such as scripts, which are compressed once and for all."""
+    """Scripts are compressed once, in advance."""
     path = f"{files_url()}/page/api.js"
     answer = client.get(path, headers=GZIP)
     assert answer.headers["content-encoding"] == "gzip"
@@ -61,7 +61,7 @@ def test_what_is_compressed_already_is_left_as_it_is(client: TestClient) -> None
 
 
 def test_the_secret_of_a_key_is_not_compressed(client: TestClient) -> None:
-    """Its size would tell how much of it the name, which its caller chose, has in common with it."""
+    """The compressed size would reveal how much of the secret equals the name, which the caller chose."""
     asked = {"name": "k" * 200, "scopes": ["admin"]}
     answer = client.post("/v1/keys", json=asked, headers=GZIP)
     assert answer.status_code == 201
@@ -69,7 +69,7 @@ def test_the_secret_of_a_key_is_not_compressed(client: TestClient) -> None:
 
 
 def test_exports_are_sent_as_they_are(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """They are large, and compressing them would keep scoring requests waiting."""
+    """Exports are large, and compressing them would delay scoring requests."""
     add_model("web")
     answer = client.get("/v1/models/web/export", params={"format": "python"}, headers=GZIP)
     assert answer.status_code == 200
@@ -78,7 +78,7 @@ def test_exports_are_sent_as_they_are(client: TestClient, add_model: Callable[[s
 
 
 def test_a_large_answer_is_compressed_whole(client: TestClient, store: Store) -> None:
-    """Also where that happens in a thread."""
+    """The answer is complete where a thread compresses it."""
     with store.begin() as tx:
         for number in range(100):
             tx.jobs.add("train", {"kind": "train", "model_name": f"m{number}", "padding": "x" * 1_000})

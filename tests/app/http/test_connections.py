@@ -18,7 +18,7 @@ from tests.app.http.conftest import PATIENCE_SECONDS, eventually
 
 pytestmark = pytest.mark.long
 
-# Far from each other, so that a busy machine does not confuse which of them ended a connection.
+# Distinct durations, so that a busy machine does not confuse which limit closed a connection.
 HEAD_SECONDS = 0.6
 IDLE_SECONDS = 1.2
 CONNECTIONS = 3
@@ -30,25 +30,25 @@ UPLOAD = (
 PART = b'--XX\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
 
 
-# For tests in which no connection may end by itself, however busy the machine.
+# For tests in which the server must close no connection, however busy the machine is.
 PATIENT = pytest.mark.parametrize(("head_seconds", "keep_alive_seconds"), [(60.0, 60)])
 
 
 @pytest.fixture
 def head_seconds() -> float:
-    """The server's patience with a head; PATIENT has more of it."""
+    """Time limit of a request head; PATIENT has a longer one."""
     return HEAD_SECONDS
 
 
 @pytest.fixture
 def keep_alive_seconds() -> int:
-    """The server's patience between two requests; PATIENT has more of it."""
+    """Time limit between two requests; PATIENT has a longer one."""
     return 1
 
 
 @pytest.fixture
 def settings(tmp_path: Path, head_seconds: float, keep_alive_seconds: int) -> ApiSettings:
-    """A server with little patience."""
+    """Settings with short time limits."""
     return ApiSettings(
         data_dir=tmp_path / "data",
         broker_url=NO_BROKER,
@@ -62,7 +62,7 @@ def settings(tmp_path: Path, head_seconds: float, keep_alive_seconds: int) -> Ap
 
 @pytest.fixture
 def connect(server: uvicorn.Server) -> Iterator[Callable[[], socket.socket]]:
-    """Open connections to the server."""
+    """Function that opens connections to the server."""
     address = server.servers[0].sockets[0].getsockname()
     with contextlib.ExitStack() as stack:
         yield lambda: stack.enter_context(socket.create_connection(address, timeout=PATIENCE_SECONDS))
@@ -81,7 +81,7 @@ def _answer(connection: socket.socket) -> bytes:
 
 
 def _trickle(connection: socket.socket, pieces: Iterator[bytes], seconds: float) -> bytes:
-    """Send a piece every `seconds` until the server has had enough; return what it said."""
+    """Send a piece every `seconds` until the server answers or closes; return the answer."""
     connection.settimeout(seconds)
     deadline = time.monotonic() + PATIENCE_SECONDS
     for piece in pieces:
@@ -120,8 +120,8 @@ def _assert_nothing_left(settings: ApiSettings) -> None:
     eventually(lambda: not any(path.is_file() for path in artifacts.rglob("*")))
 
 
-def test_a_connection_that_says_nothing_is_closed(connect: Connect) -> None:
-    """Without a byte of a request, after `head_seconds`."""
+def test_a_connection_without_a_request_is_closed(connect: Connect) -> None:
+    """The server closes it after `head_seconds` without a byte of a request."""
     connection = connect()
     started = time.monotonic()
     assert _answer(connection) == b""
@@ -129,7 +129,7 @@ def test_a_connection_that_says_nothing_is_closed(connect: Connect) -> None:
 
 
 def test_a_head_that_trickles_is_closed(connect: Connect) -> None:
-    """A byte now and then moves no deadline."""
+    """Single bytes do not extend the deadline."""
     head = b"GET /healthz HTTP/1.1\r\n" + HEAD + b"X: " + b"a" * 10_000
     started = time.monotonic()
     assert _trickle(connect(), (bytes([byte]) for byte in head), HEAD_SECONDS / 10) == b""
@@ -137,7 +137,7 @@ def test_a_head_that_trickles_is_closed(connect: Connect) -> None:
 
 
 def test_the_head_of_a_second_request_has_a_deadline_too(connect: Connect) -> None:
-    """On a connection that was used before."""
+    """The deadline applies to a connection that was used before."""
     connection = connect()
     assert _get(connection) == 200
     connection.sendall(b"GET /healthz HTT")
@@ -145,7 +145,7 @@ def test_the_head_of_a_second_request_has_a_deadline_too(connect: Connect) -> No
 
 
 def test_a_slow_head_within_the_deadline_is_answered(connect: Connect) -> None:
-    """Patience is what is bounded, not pieces."""
+    """The deadline limits the time of the whole head, not of its pieces."""
     connection = connect()
     connection.sendall(b"GET /healthz HTTP/1.1\r\n")
     time.sleep(HEAD_SECONDS / 4)
@@ -154,14 +154,14 @@ def test_a_slow_head_within_the_deadline_is_answered(connect: Connect) -> None:
 
 
 def test_clients_give_up_idle_connections_first() -> None:
-    """Else a request now and then meets a connection that is being closed; proxies keep theirs for 60 s."""
+    """Otherwise a request may meet a connection that is being closed; proxies keep theirs for 60 s."""
     httpx_seconds = httpx.Limits().keepalive_expiry
     assert httpx_seconds is not None
     assert ApiSettings().keep_alive_seconds > max(httpx_seconds, 60)
 
 
 def test_an_idle_connection_is_closed(connect: Connect) -> None:
-    """After `keep_alive_seconds`; until then it takes further requests."""
+    """The server closes it after `keep_alive_seconds`; until then it accepts further requests."""
     connection = connect()
     for _ in range(3):
         assert _get(connection) == 200
@@ -172,7 +172,7 @@ def test_an_idle_connection_is_closed(connect: Connect) -> None:
 
 @pytest.mark.parametrize("keep_alive_seconds", [60])
 def test_a_body_that_comes_after_its_answer_shortens_no_idle_time(connect: Connect) -> None:
-    """A request refused by its head leaves a connection that is as good as any other."""
+    """After a request refused by its head, the connection is as usable as any other."""
     connection = connect()
     connection.sendall(
         b"POST /v1/jobs HTTP/1.1\r\n" + HEAD + b"Content-Type: text/plain\r\nContent-Length: 2\r\n\r\n"
@@ -184,7 +184,7 @@ def test_a_body_that_comes_after_its_answer_shortens_no_idle_time(connect: Conne
 
 
 def test_an_upload_that_stalls_gets_408_and_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
-    """Half a file and then silence: no file, no row."""
+    """Half a file is sent and then nothing; neither a file nor a row remains."""
     connection = connect()
     connection.sendall(UPLOAD + b"Content-Length: 10000000\r\n\r\n" + PART + b"1 qid:1 1:1\n" * 300_000)
     answer = _answer(connection)
@@ -194,7 +194,7 @@ def test_an_upload_that_stalls_gets_408_and_leaves_nothing(connect: Connect, set
 
 
 def test_an_upload_that_trickles_gets_408_and_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
-    """Bytes that come one by one keep nothing open beyond `body_idle_seconds`."""
+    """Single bytes do not keep an upload open, because the minimum rate of a body applies."""
     connection = connect()
     connection.sendall(UPLOAD + b"Transfer-Encoding: chunked\r\n\r\n")
     pieces = (b"%x\r\n%s\r\n" % (len(piece), piece) for piece in (PART, *[b"1"] * 10_000))
@@ -205,7 +205,7 @@ def test_an_upload_that_trickles_gets_408_and_leaves_nothing(connect: Connect, s
 
 
 def test_json_that_stalls_gets_408(connect: Connect) -> None:
-    """The same for bodies that are read as a whole."""
+    """The limit applies to bodies that are read as a whole."""
     connection = connect()
     connection.sendall(
         b"POST /v1/jobs HTTP/1.1\r\n"
@@ -216,7 +216,7 @@ def test_json_that_stalls_gets_408(connect: Connect) -> None:
 
 
 def test_a_client_that_leaves_in_an_upload_leaves_nothing(connect: Connect, settings: ApiSettings) -> None:
-    """A connection that breaks creates no upload either."""
+    """An upload whose connection breaks creates nothing."""
     connection = connect()
     connection.sendall(UPLOAD + b"Content-Length: 10000000\r\n\r\n" + PART + b"1 qid:1 1:1\n" * 300_000)
     time.sleep(0.2)
@@ -225,7 +225,7 @@ def test_a_client_that_leaves_in_an_upload_leaves_nothing(connect: Connect, sett
 
 
 def test_a_body_that_goes_on_after_its_answer_is_cut(connect: Connect) -> None:
-    """A request that was refused at its head may not keep the connection by sending on."""
+    """A request refused by its head cannot keep the connection open by sending more of its body."""
     connection = connect()
     connection.sendall(UPLOAD + b"Content-Length: 999999999999\r\n\r\n")
     assert _status(connection) == 413
@@ -233,8 +233,8 @@ def test_a_body_that_goes_on_after_its_answer_is_cut(connect: Connect) -> None:
 
 
 @PATIENT
-def test_too_many_connections_are_told(connect: Connect) -> None:
-    """Beyond the bound 503; as soon as one has gone, requests are answered again."""
+def test_connections_beyond_the_limit_get_503(connect: Connect) -> None:
+    """Requests are answered again as soon as one connection is closed."""
     held = [connect() for _ in range(CONNECTIONS)]
     assert all(_get(connection) == 200 for connection in held)
     assert _get(connect()) == 503
@@ -246,7 +246,7 @@ def test_too_many_connections_are_told(connect: Connect) -> None:
 
 @PATIENT
 def test_far_too_many_connections_are_cut(connect: Connect, server: uvicorn.Server) -> None:
-    """They are not even kept until they have said what they want."""
+    """The server closes them without reading a request."""
     held = [connect() for _ in range(150)]
     assert all(_answer(connection) == b"" for connection in held[CONNECTIONS + 64 :])
     assert len(server.server_state.connections) == CONNECTIONS + 64
@@ -257,10 +257,10 @@ def test_far_too_many_connections_are_cut(connect: Connect, server: uvicorn.Serv
 
 
 def test_a_client_that_takes_no_answer_is_cut(connect: Connect, server: uvicorn.Server) -> None:
-    """An answer that nobody reads is not kept for ever."""
+    """An answer that the client does not read is discarded, and its connection is closed."""
     connection = connect()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    # More than the buffers of both sides hold: the OpenAPI document, a hundred times.
+    # A hundred OpenAPI documents exceed the buffers of both sides.
     with contextlib.suppress(OSError):
         for _ in range(100):
             connection.settimeout(1)

@@ -1,4 +1,4 @@
-"""A disk that fills up."""
+"""Uploads, artifacts and the database on a full disk."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from core.store.artifacts.artifacts import Artifacts
 from tests.app.conftest import TestClient
 from tests.faults.disk import NOT_MOUNTED, mounted
 
-pytestmark = pytest.mark.embedded  # nothing of it depends on the store
+pytestmark = pytest.mark.embedded  # no test depends on the store
 
 LETOR = b"1 qid:1 1:1\n"
 MEBIBYTE = 2**20
@@ -34,18 +34,18 @@ def _files(folder: Path) -> list[Path]:
 
 
 class TestReserve:
-    """An upload may not take the last of the disk."""
+    """An upload must leave the free space that the settings reserve."""
 
     @pytest.fixture
     def settings(self, settings: ApiSettings) -> ApiSettings:
-        """More space to be left than any disk has."""
+        """Settings that reserve more space than any disk has."""
         return settings.model_copy(update={"min_free_bytes": 2**60})
 
     @pytest.mark.parametrize("path", ["/v1/datasets", "/v1/rankings"])
     def test_an_upload_without_room_is_refused(
         self, client: TestClient, settings: ApiSettings, path: str
     ) -> None:
-        """With 507, before its body is read."""
+        """The answer is 507, before the body is read."""
         answer = client.post(path, files={"file": ("a", LETOR)})
         assert answer.status_code == 507
         assert answer.json()["type"] == "/problems/insufficient-storage"
@@ -55,11 +55,11 @@ class TestReserve:
 
 
 class TestSmallDisk:
-    """An upload that fills the disk while it arrives."""
+    """An upload that fills the disk."""
 
     @pytest.fixture
     def settings(self, settings: ApiSettings, small_disk: Path) -> ApiSettings:
-        """Artifacts on a small disk."""
+        """Settings with artifacts on a small disk."""
         update = {
             "storage_url": f"file://{small_disk}",
             "max_upload_bytes": 8 * MEBIBYTE,
@@ -71,11 +71,11 @@ class TestSmallDisk:
     def test_a_full_disk(
         self, client: TestClient, settings: ApiSettings, small_disk: Path, min_free_bytes: int
     ) -> None:
-        """Writing stops with 507 and everything is removed, so that smaller ones fit again."""
+        """The answer is 507 and all files are removed, so that a smaller upload fits again."""
         object.__setattr__(settings, "min_free_bytes", min_free_bytes)
         head = b'--XX\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
 
-        def body() -> Iterator[bytes]:  # of unknown length, so that nothing is known beforehand
+        def body() -> Iterator[bytes]:  # of unknown length, so that it cannot be checked in advance
             yield head
             for _ in range(64):
                 yield LETOR * 5_000
@@ -87,8 +87,8 @@ class TestSmallDisk:
         assert _files(small_disk) == []
         assert client.post("/v1/datasets", files={"file": ("a", LETOR * 10)}).status_code == 202
 
-    def test_artifacts_tell_a_full_disk(self, small_disk: Path) -> None:
-        """Whoever writes learns that there is no room, and nothing half-written stays."""
+    def test_artifacts_report_a_full_disk(self, small_disk: Path) -> None:
+        """Writing raises StoreFull, and no partial file remains."""
         artifacts = Artifacts(f"file://{small_disk}")
         with pytest.raises(StoreFull, match="no space left for a/b"):
             artifacts.write_bytes("a/b", b"x" * 3 * MEBIBYTE)
@@ -98,7 +98,7 @@ class TestSmallDisk:
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
 def test_no_space_and_no_quota_are_the_same(tmp_path: Path, code: int) -> None:
-    """A quota of the file system is a full disk to whoever has it."""
+    """A used-up quota of the file system raises the same error as a full disk."""
     artifacts = Artifacts(f"file://{tmp_path}")
     with pytest.raises(StoreFull), artifacts.writing("a/b"):
         raise OSError(code, "full")
@@ -106,7 +106,7 @@ def test_no_space_and_no_quota_are_the_same(tmp_path: Path, code: int) -> None:
 
 
 def test_a_database_without_room(settings: ApiSettings, full_database: Callable[[Store], None]) -> None:
-    """SQLite says that its disk is full; so does the answer."""
+    """SQLite reports a full disk, which raises StoreFull."""
     store = Store.open(settings)
     store.migrate()
     full_database(store)
@@ -117,7 +117,7 @@ def test_a_database_without_room(settings: ApiSettings, full_database: Callable[
 
 @pytest.fixture
 def full_database() -> Callable[[Store], None]:
-    """Let a database have no more pages than it has."""
+    """Function that stops a database from growing."""
     from sqlalchemy import event
 
     def fill(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Expensive reads: few at a time, once for equal concurrent requests."""
+"""Expensive reads: limited in number, and shared by equal concurrent requests."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ async def _started(calls: list[int], number: int) -> None:
 
 
 def test_equal_questions_are_answered_once() -> None:
-    """Sixty ask, one piece of work is done, all get its result; whoever asks afterwards has it done anew."""
+    """Sixty concurrent equal requests share one computation; a later request computes again."""
 
     async def ask() -> None:
         reads, calls, release = ExpensiveReads(1), list[int](), threading.Event()
@@ -50,7 +50,7 @@ def test_equal_questions_are_answered_once() -> None:
 
 
 def test_equal_questions_of_other_projects_are_answered_apart() -> None:
-    """A key that is bound to projects finds less, so that nobody shares its answer, nor it theirs."""
+    """Requests limited to the same projects share a result; others are computed separately."""
 
     async def ask() -> None:
         reads, calls, release = ExpensiveReads(3), list[int](), threading.Event()
@@ -73,7 +73,7 @@ def test_equal_questions_of_other_projects_are_answered_apart() -> None:
 
 
 def test_a_caller_has_few_under_way() -> None:
-    """Its further questions are 429, those of others wait for their turn, and what failed counts no more."""
+    """More requests of a caller are 429, other callers wait, and failed requests free their slots."""
 
     async def ask() -> None:
         reads, calls, release = ExpensiveReads(3), list[int](), threading.Event()
@@ -102,7 +102,7 @@ def test_a_caller_has_few_under_way() -> None:
 def all_under_way(
     application: FastAPI, client: TestClient, settings: ApiSettings
 ) -> Iterator[threading.Event]:
-    """Have the client's caller wait for as much as it may, until the event is set."""
+    """Start as many expensive reads as the client's caller may have, until the event is set."""
     release, reads = threading.Event(), registered(application, ExpensiveReads)
     assert client.portal is not None
     for number in range(settings.expensive_reads_per_caller):
@@ -130,7 +130,7 @@ def test_what_is_expensive_is_bounded(
     all_under_way: threading.Event,
     path: str,
 ) -> None:
-    """429 with `Retry-After` while enough is under way; everything else continues."""
+    """429 with `Retry-After` while the limit is reached; other requests are served."""
     model = add_model("web")
     with store.begin() as tx:
         ranking = tx.rankings.add(
@@ -151,7 +151,7 @@ def test_what_is_expensive_is_bounded(
 
 @pytest.mark.long
 def test_sixty_equal_proofs_are_one(client: TestClient, add_model: Callable[..., Model]) -> None:
-    """More than a caller may have under way, and none is refused."""
+    """Equal requests beyond the limit of a caller are computed once, and none is refused."""
     add_model("web")
     ask = "/v1/models/web/export/parity?format=solr"
     with ThreadPoolExecutor(60) as callers:

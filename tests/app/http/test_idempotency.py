@@ -31,7 +31,7 @@ def test_a_repeated_job_is_submitted_once(client: TestClient, train_request: dic
 
 
 def test_a_key_is_not_reused_for_something_else(client: TestClient) -> None:
-    """Another body under the same key is a mistake, not a new dataset."""
+    """Another body with the same key is refused and creates nothing."""
     client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY)
     response = client.post("/v1/datasets/synthetic", json={"queries": 2}, headers=KEY)
     assert response.status_code == 422
@@ -40,27 +40,27 @@ def test_a_key_is_not_reused_for_something_else(client: TestClient) -> None:
 
 
 def test_a_key_belongs_to_its_endpoint(client: TestClient) -> None:
-    """The same key elsewhere is another key."""
+    """A key applies to one endpoint."""
     client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY)
     assert client.post("/v1/datasets", files={"file": ("a", LETOR)}, headers=KEY).status_code == 202
     assert _count(client, "datasets") == 2
 
 
 def test_a_refused_request_does_not_use_up_its_key(client: TestClient) -> None:
-    """Only what was created is remembered."""
+    """A key is stored only with a created object."""
     assert client.post("/v1/datasets/synthetic", json={"queries": 0}, headers=KEY).status_code == 422
     assert client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY).status_code == 202
 
 
 def test_without_a_key_each_request_creates(client: TestClient) -> None:
-    """Repeating is then a wish, not an accident."""
+    """Two requests without a key create two datasets."""
     for _ in range(2):
         client.post("/v1/datasets/synthetic", json={"queries": 1})
     assert _count(client, "datasets") == 2
 
 
 def test_a_repeated_upload_is_stored_once(client: TestClient, settings: ApiSettings) -> None:
-    """The file's bytes identify the upload: the replay names the first dataset and drops the new bytes."""
+    """The replay names the first dataset and drops the new bytes; a file with other bytes is refused."""
     first = client.post("/v1/datasets", files={"file": ("a", LETOR)}, headers=KEY)
     second = client.post("/v1/datasets", files={"file": ("a", LETOR)}, headers=KEY)
     other = client.post("/v1/datasets", files={"file": ("a", LETOR * 2)}, headers=KEY)
@@ -79,7 +79,7 @@ def test_an_odd_key_is_refused(client: TestClient, key: str) -> None:
 
 
 def test_simultaneous_requests_create_once(client: TestClient) -> None:
-    """Of many at the same moment one creates; the others replay it or are told to come again."""
+    """One of the concurrent requests creates; the others replay its answer or get 409."""
 
     def create(_: int) -> tuple[int, str | None]:
         response = client.post("/v1/datasets/synthetic", json={"queries": 1}, headers=KEY)

@@ -52,7 +52,7 @@ def _items(client: TestClient, path: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_fields_choose_what_items_have(listed: TestClient, name: str) -> None:
-    """The id and the fields asked for, with the values that they have without the choice."""
+    """Items have the id and the requested fields, with the values that they have without a selection."""
     whole = _items(listed, name)
     some = _items(
         listed, f"{name}?fields=created_at,job_id" if name != "jobs" else f"{name}?fields=created_at,kind"
@@ -64,7 +64,7 @@ def test_fields_choose_what_items_have(listed: TestClient, name: str) -> None:
 
 
 def test_members_of_a_field_are_chosen(listed: TestClient) -> None:
-    """Of an object one, and of each object of a list; a member that is not there is left out."""
+    """A path selects a member of an object or of each object of a list; unknown members are left out."""
     (dataset, _) = _items(listed, "datasets?fields=statistics.queries,statistics.nothing,findings.code")
     assert dataset == {"id": dataset["id"], "statistics": {"queries": 3}, "findings": []}
     (evaluation, _) = _items(listed, "evaluations?fields=metrics.ndcg@10")
@@ -87,14 +87,14 @@ def test_members_of_a_field_are_chosen(listed: TestClient) -> None:
     ],
 )
 def test_wrong_parameters_are_named(refusing_client: TestClient, name: str, query: str, pointer: str) -> None:
-    """Every list refuses the same, and says where."""
+    """Every list refuses the same parameters and points at them."""
     response = refusing_client.get(f"/v1/{name}?{query}")
     assert response.status_code == 422, response.text
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
 
 
 def test_a_metric_goes_with_its_sort(listed: TestClient) -> None:
-    """Models and evaluations have many metrics; which one decides is asked, and nothing else."""
+    """Sorting by metric needs a metric, and a metric needs that sorting."""
     for name in ("models", "evaluations"):
         assert len(_items(listed, f"{name}?sort=metric&metric=ndcg@10")) == 2
         for query in ("sort=metric", "metric=ndcg@10", "sort=metric&metric=ndgc"):
@@ -112,7 +112,7 @@ def test_a_metric_goes_with_its_sort(listed: TestClient) -> None:
     ],
 )
 def test_lists_are_sorted_and_searched(listed: TestClient, name: str, column: str, field: str) -> None:
-    """By the columns that the tables show."""
+    """Lists are sorted and searched by the columns of the dashboard's tables."""
     shown = [item[field][:4] for item in _items(listed, f"{name}?sort={column}")]
     assert shown == ["alph", "beta"]
     assert [item[field][:4] for item in _items(listed, f"{name}?sort={column}&order=desc")] == shown[::-1]
@@ -120,7 +120,7 @@ def test_lists_are_sorted_and_searched(listed: TestClient, name: str, column: st
 
 
 def test_results_name_their_dataset_and_verdict(listed: TestClient, store: Store) -> None:
-    """So that a list needs no request for each dataset; a dataset that was deleted has no name."""
+    """A list needs no request for each dataset; a deleted dataset has no name."""
     for name in ("evaluations", "comparisons", "rankings", "models"):
         assert [item["dataset_name"] for item in _items(listed, name)] == ["judged", "judged"]
     assert [item["verdict"] for item in _items(listed, "comparisons")] == ["better", "better"]
@@ -132,10 +132,10 @@ def test_results_name_their_dataset_and_verdict(listed: TestClient, store: Store
     assert [item["dataset_name"] for item in _items(listed, "comparisons")] == [None, "judged"]
 
 
-def test_a_model_in_a_list_tells_all_aliases_of_its_name(
+def test_a_listed_model_has_all_aliases_of_its_name(
     listed: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """Those that point at it, and where the others point."""
+    """`aliases` has those of the version, and `name_aliases` has all of the name."""
     add_model("beta")
     assert listed.put("/v1/models/beta/aliases/champion", json={"version": 1}).status_code == 200
     second, _, first = _items(listed, "models")
@@ -145,13 +145,13 @@ def test_a_model_in_a_list_tells_all_aliases_of_its_name(
 
 
 def test_jobs_are_found_by_their_ids(listed: TestClient) -> None:
-    """Several in one request, those that exist."""
+    """One request finds several jobs; unknown ids are left out."""
     older = _items(listed, "jobs")[1]
     assert _items(listed, f"jobs?id={older['id']}&id=job_none") == [older]
 
 
 def test_several_models_are_tagged(listed: TestClient) -> None:
-    """All of them, or none where one is not there."""
+    """All models are tagged, or none if one is unknown."""
     ids = [item["id"] for item in _items(listed, "models")]
     response = listed.post("/v1/models/tags", json={"ids": ids, "tags": {"team": "search"}})
     assert response.status_code == 200, response.text
@@ -163,7 +163,7 @@ def test_several_models_are_tagged(listed: TestClient) -> None:
 
 
 def test_several_datasets_are_deleted(listed: TestClient, ready_dataset: Callable[[], str]) -> None:
-    """One that a job uses stays, with the reason; sent again, the others are missing."""
+    """A dataset in use is kept with the reason; a repeated request reports deleted ones as missing."""
     free = ready_dataset()
     used = _items(listed, "jobs")[0]["dataset_names"]
     body = {"ids": [free, *used, free]}

@@ -22,7 +22,7 @@ Log = Callable[[LogFormat], io.StringIO]
 
 @pytest.fixture
 def log(client: TestClient) -> Log:
-    """Collects what the running application logs from here on."""
+    """Function that starts collecting the log lines of the application."""
 
     def start(log_format: LogFormat) -> io.StringIO:
         configure_logging("info", log_format)
@@ -40,7 +40,7 @@ def _lines(stream: io.StringIO) -> list[dict[str, Any]]:
 
 
 def test_a_job_can_be_traced_to_its_request(client: TestClient, log: Log) -> None:
-    """One line holds the ids of both; all later lines of the job carry its own."""
+    """One line has the id of the job and the id of the request."""
     stream = log("json")
     response = client.post("/v1/datasets/synthetic", json={"queries": 1})
     (submitted,) = [line for line in _lines(stream) if line["event"] == "job.submitted"]
@@ -50,7 +50,7 @@ def test_a_job_can_be_traced_to_its_request(client: TestClient, log: Log) -> Non
 
 
 def test_lines_carry_the_callers_key(client: TestClient, store: Store, log: Log) -> None:
-    """By its id, never by its secret; and not those of the next request without one."""
+    """Lines have the id of the key, never its secret; a later request without a key has none."""
     with store.begin() as tx:
         key, secret = tx.api_keys.create("ci", ["write"])
     stream = log("json")
@@ -69,7 +69,7 @@ def test_lines_carry_the_callers_key(client: TestClient, store: Store, log: Log)
 @pytest.mark.parametrize("line_break", ["\n", "\r", "\x1b[1A", "\x85", "\u2028", "\x00"])
 @pytest.mark.parametrize("log_format", ["console", "json"])
 def test_a_path_forges_no_line(client: TestClient, log: Log, log_format: LogFormat, line_break: str) -> None:
-    """What a percent-encoded path holds stays within the line of its request."""
+    """The content of a percent-encoded path stays within the line of its request."""
     stream = log(log_format)
     client.get("/v1/jobs/" + "".join(f"%{byte:02X}" for byte in f"x{line_break}{FORGED}".encode()))
     (line,) = stream.getvalue().splitlines()
@@ -80,7 +80,7 @@ def test_a_path_forges_no_line(client: TestClient, log: Log, log_format: LogForm
 @pytest.mark.parametrize("log_format", ["console", "json"])
 @pytest.mark.parametrize("name", ["X-Request-ID", "User-Agent", "Host", "Content-Type", "Idempotency-Key"])
 def test_a_header_forges_no_line(client: TestClient, log: Log, log_format: LogFormat, name: str) -> None:
-    """Nor does what a header holds, whichever it is."""
+    """The content of any header stays within the lines of its request."""
     stream = log(log_format)
     client.post("/v1/jobs", content=b"{}", headers=[(name.encode(), f"x\x85\x1b[1A{FORGED}".encode())])
     lines = stream.getvalue().splitlines()
@@ -91,7 +91,7 @@ def test_a_header_forges_no_line(client: TestClient, log: Log, log_format: LogFo
 
 @pytest.mark.parametrize("log_format", ["console", "json"])
 def test_a_secret_in_a_path_is_left_out(client: TestClient, log: Log, log_format: LogFormat) -> None:
-    """A key that was put where it does not belong is not spread further."""
+    """A secret in a path is replaced before it is logged."""
     stream = log(log_format)
     client.get("/v1/jobs/rk_" + "A" * 43)
     assert "rk_***" in stream.getvalue()

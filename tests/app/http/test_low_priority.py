@@ -1,4 +1,4 @@
-"""The process of low priority: what it does, what it raises, and how it ends."""
+"""Process of low priority: its work, its errors, and its end."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ PATIENCE_SECONDS = 20.0
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[LowPriorityProcess]:
-    """One that tests share: whoever asks for work after one of them has killed it finds another one."""
+    """A process that the tests share; it is started again after a test has killed it."""
     process = LowPriorityProcess()
     yield process
     process.stop()
@@ -32,22 +32,22 @@ def process() -> Iterator[LowPriorityProcess]:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> StoreSettings:
-    """A store without tables."""
+    """Settings of a store without tables."""
     return StoreSettings(data_dir=tmp_path)
 
 
 def priority(store: Store) -> tuple[int, int]:
-    """Return who works, and how nice it is."""
+    """Return the process id and the nice value."""
     return os.getpid(), os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def refuse(error: Exception, store: Store) -> None:
-    """Fail."""
+    """Raise an error."""
     raise error
 
 
 def die(store: Store) -> None:
-    """End as the kernel ends what takes all memory."""
+    """End like a process that the kernel kills for its memory."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -59,7 +59,7 @@ def print_much(store: Store) -> str:
 
 @pytest.mark.long
 def test_work_is_done_elsewhere_at_low_priority(process: LowPriorityProcess, settings: StoreSettings) -> None:
-    """In one process, nicer than this one, whatever is printed there."""
+    """One process with a higher nice value does all work, whatever it prints."""
     first, nice = process.run(settings, priority)
     assert first != os.getpid()
     assert nice > os.getpriority(os.PRIO_PROCESS, 0)
@@ -68,10 +68,10 @@ def test_work_is_done_elsewhere_at_low_priority(process: LowPriorityProcess, set
 
 
 @pytest.mark.long
-def test_errors_are_raised_where_the_work_was_asked_for(
+def test_errors_are_raised_in_the_calling_process(
     process: LowPriorityProcess, settings: StoreSettings
 ) -> None:
-    """Errors of the field as they are, others with their traceback; the process continues."""
+    """Errors of core keep their type; others become RuntimeError with a traceback. The process continues."""
     pid, _ = process.run(settings, priority)
     with pytest.raises(NotFound) as missing:
         process.run(settings, partial(refuse, NotFound("model", "web")))
@@ -98,15 +98,15 @@ def test_errors_are_raised_where_the_work_was_asked_for(
         JobQuotaExceeded(3),
     ],
 )
-def test_an_error_keeps_what_it_says(error: RankeryError) -> None:
-    """Its constructor is not asked for arguments that nobody has any more."""
+def test_an_error_keeps_its_attributes_when_pickled(error: RankeryError) -> None:
+    """Unpickling does not need the arguments of the constructor."""
     copy = pickle.loads(pickle.dumps(error))
     assert (type(copy), str(copy), vars(copy)) == (type(error), str(error), vars(error))
 
 
 @pytest.mark.long
 def test_a_process_that_dies_is_started_again(process: LowPriorityProcess, settings: StoreSettings) -> None:
-    """Whoever asked is told; whoever asks next finds another one."""
+    """The interrupted call raises RuntimeError; the next call starts another process."""
     pid, _ = process.run(settings, priority)
     with pytest.raises(RuntimeError, match="has ended"):
         process.run(settings, die)
@@ -126,7 +126,7 @@ time.sleep(600)
 
 @pytest.mark.long
 def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
-    """However that ended: nothing is left of a service that was killed."""
+    """The process ends even if the service was killed."""
     command = [sys.executable, "-c", STARTS_ONE, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout is not None
@@ -140,7 +140,7 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
 
 
 def _lives(pid: int) -> bool:
-    # Whoever adopted it may not have taken note of its end.
+    # The process that adopted it may not have reaped it yet.
     with contextlib.suppress(FileNotFoundError):
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     return False

@@ -1,4 +1,4 @@
-"""Unknown URLs: a page for people, a problem for programs."""
+"""Unknown URLs: a page for browsers, a problem for programs."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ UNKNOWN = ["/nowhere", "/jobs/", "/models/a/b", "/static/nothing.js"]
 
 @pytest.mark.parametrize("path", [*UNKNOWN, "/guide/nothing/"])
 def test_a_browser_gets_a_page(client: TestClient, path: str) -> None:
-    """Which leads back to the overview."""
+    """The page links to the overview."""
     answer = client.get(path, headers=HTML)
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -27,14 +27,14 @@ def test_a_browser_gets_a_page(client: TestClient, path: str) -> None:
 
 @pytest.mark.parametrize("path", UNKNOWN)
 def test_a_program_gets_a_problem(client: TestClient, path: str) -> None:
-    """As everywhere in the API, whose paths are never answered with a page."""
+    """Unknown paths of the API are never answered with a page."""
     assert client.get(path).headers["content-type"] == "application/problem+json"
     assert client.get("/v1/nothing", headers=HTML).headers["content-type"] == "application/problem+json"
     assert client.post(path, headers=HTML).headers["content-type"] == "application/problem+json"
 
 
 def test_strangers_are_asked_to_sign_in_first(client: TestClient, store: Store) -> None:
-    """Nobody learns without a key what is there."""
+    """Without a key, an unknown URL redirects to the sign-in page."""
     with store.begin() as tx:
         _, secret = tx.api_keys.create("reader", ["read"])
     assert client.get("/nowhere", headers=HTML, follow_redirects=False).status_code == 303
@@ -42,8 +42,8 @@ def test_strangers_are_asked_to_sign_in_first(client: TestClient, store: Store) 
     assert "Page not found" in answer.text
 
 
-def test_the_page_says_why(client: TestClient, application: FastAPI, tmp_path: Path) -> None:
-    """Where a problem has a detail, such as how to build the guide."""
+def test_the_page_shows_the_reason(client: TestClient, application: FastAPI, tmp_path: Path) -> None:
+    """The page contains the detail of a problem, such as how to build the guide."""
     others = [route for route in application.routes if getattr(route, "path", "") != "/guide"]
     application.router.routes[:] = others
     mount_guide(application, tmp_path)

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what a stranger with a code generator gets."""
+"""The OpenAPI document and its use by code generators."""
 
 import json
 import re
@@ -197,7 +197,7 @@ CREATING = (
     "add_trial",
     "clone_study",
 )
-# Creates nothing, and would yet do something else when it is sent again.
+# Creates nothing, but has another effect if it is repeated.
 REPEATABLE = ("roll_back_alias",)
 
 
@@ -212,7 +212,7 @@ def operations(openapi_document: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_the_paths_are_the_public_ones(openapi_document: dict[str, Any]) -> None:
-    """A path that appears or goes is a decision, not an accident; the dashboard's pages are not API."""
+    """A change of the public paths is deliberate; the dashboard's pages are not part of the API."""
     assert {path: set(methods) for path, methods in openapi_document["paths"].items()} == PATHS
 
 
@@ -227,11 +227,11 @@ def test_operations_are_named_and_described(operations: dict[str, dict[str, Any]
 
 
 def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> None:
-    """Every body can be tried out as documented."""
+    """Every body that is not binary has an example."""
     bodies = [operation["requestBody"] for operation in operations.values() if "requestBody" in operation]
     assert len(bodies) == 54
     for body in bodies:
-        # What is sent as bytes has no example that could be read.
+        # A binary body has no readable example.
         texts = [
             content for content in body["content"].values() if content["schema"].get("format") != "binary"
         ]
@@ -243,7 +243,7 @@ def test_request_bodies_have_examples(operations: dict[str, dict[str, Any]]) -> 
 def test_problems_are_documented(
     operations: dict[str, dict[str, Any]], openapi_document: dict[str, Any]
 ) -> None:
-    """Every error response is a problem with an example of its own status, and nothing else."""
+    """Every error response is a problem, with examples of the same status."""
     reference = {"$ref": "#/components/schemas/Problem"}
     for name, operation in operations.items():
         if operation["path"].startswith("/v2"):
@@ -262,7 +262,7 @@ def test_problems_are_documented(
 
 
 def test_failures_of_the_inference_protocol_are_its_own(operations: dict[str, dict[str, Any]]) -> None:
-    """What a model is asked is refused in the protocol's words; who may not ask, in ours."""
+    """Errors of a model have the format of the protocol; the rate limit has ours."""
     inference = [operation for operation in operations.values() if operation["path"].startswith("/v2/models")]
     for operation in inference:
         for status in {"404", "503"} | ({"400", "413"} if "requestBody" in operation else set()):
@@ -273,7 +273,7 @@ def test_failures_of_the_inference_protocol_are_its_own(operations: dict[str, di
 
 
 def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -> None:
-    """Everything listed or shown below /v1 is conditional."""
+    """Every operation that gets or lists objects below /v1 is conditional."""
     polled = [
         name
         for name, operation in operations.items()
@@ -284,7 +284,7 @@ def test_polled_operations_document_304(operations: dict[str, dict[str, Any]]) -
 
 
 def test_creating_operations_take_an_idempotency_key(operations: dict[str, dict[str, Any]]) -> None:
-    """The header is documented where it is honoured, and only there."""
+    """The header is documented exactly where it is accepted."""
     taking = [
         name
         for name, operation in operations.items()
@@ -294,8 +294,8 @@ def test_creating_operations_take_an_idempotency_key(operations: dict[str, dict[
     assert all({"201", "202"} & operations[name]["responses"].keys() for name in CREATING)
 
 
-def test_losses_are_a_union_told_apart_by_name(openapi_document: dict[str, Any]) -> None:
-    """Each loss of the registry has a schema of its own with its bounds."""
+def test_losses_are_a_union_discriminated_by_name(openapi_document: dict[str, Any]) -> None:
+    """Each loss of the registry has a separate schema with its limits."""
     schemas = openapi_document["components"]["schemas"]
     mapping = schemas["TrainRequest"]["properties"]["loss"]["anyOf"][0]["discriminator"]["mapping"]
     assert set(mapping) == set(LOSSES)
@@ -308,7 +308,7 @@ def test_losses_are_a_union_told_apart_by_name(openapi_document: dict[str, Any])
 def test_the_compact_document_is_served_and_small(
     client: TestClient, openapi_document: dict[str, Any]
 ) -> None:
-    """Generators, readers and `/docs` get it; a route that repeats what others say must not make it grow."""
+    """The compact document is limited in size, so that repeated texts do not make it grow."""
     answer = client.get("/openapi.json")
     assert answer.json() == compact(openapi_document)
     assert len(answer.content) <= MAX_BYTES
@@ -316,12 +316,12 @@ def test_the_compact_document_is_served_and_small(
 
 @pytest.mark.long
 def test_the_compact_document_is_valid(openapi_document: dict[str, Any]) -> None:
-    """By the JSON schema of OpenAPI 3.1, and with every reference and example in its place."""
+    """It conforms to OpenAPI 3.1, and every reference and example is valid."""
     OpenAPIV31SpecValidator(compact(openapi_document)).validate()
 
 
 def test_every_reference_has_its_component(openapi_document: dict[str, Any]) -> None:
-    """No `$ref` and no mapping points at a component that is not there, and no component is without use."""
+    """Every `$ref` and mapping has its component, and every component is used."""
     for one in (openapi_document, compact(openapi_document)):
         references = set(re.findall(r"'#/components/(\w+/[^']+)'", str(one)))
         components = {f"{section}/{name}" for section, all_ in one["components"].items() for name in all_}
@@ -329,8 +329,8 @@ def test_every_reference_has_its_component(openapi_document: dict[str, Any]) -> 
         assert not {name for name in components - references if not name.startswith("s")}
 
 
-def test_the_compact_document_says_the_same(openapi_document: dict[str, Any]) -> None:
-    """With its new references resolved, every operation and schema is the one that FastAPI generated."""
+def test_the_compact_document_is_equivalent(openapi_document: dict[str, Any]) -> None:
+    """With its references resolved, every operation and schema is the one that FastAPI generated."""
     served = compact(openapi_document)
     expanded = _expanded({key: served[key] for key in ("paths", "components")}, served, openapi_document)
     for methods in expanded["paths"].values():
@@ -350,7 +350,7 @@ def test_the_compact_document_says_the_same(openapi_document: dict[str, Any]) ->
 
 @pytest.mark.long
 def test_generators_read_the_compact_document(openapi_document: dict[str, Any], tmp_path: Path) -> None:
-    """datamodel-code-generator makes models of it; an answer that extends another one is a subclass."""
+    """datamodel-code-generator generates models; an answer that extends another one is a subclass."""
     source, target = tmp_path / "openapi.json", tmp_path / "models.py"
     source.write_text(json.dumps(compact(openapi_document)))
     command = [sys.executable, "-P", "-m", "datamodel_code_generator", f"--input={source}"]
@@ -368,8 +368,8 @@ def test_generators_read_the_compact_document(openapi_document: dict[str, Any], 
     assert fields["dataset_name"].annotation == str | None
 
 
-def test_titles_that_say_something_stay() -> None:
-    """A title is left out where it repeats the name; a property of that name is not a title."""
+def test_titles_unlike_the_name_stay() -> None:
+    """A title that repeats the name is removed; a property with the name `title` is kept."""
     properties = {
         "job_id": {"type": "string", "title": "Job Id"},
         "title": {"type": "string", "title": "Shown above"},
@@ -428,7 +428,7 @@ def _general_problems(responses: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_repetitions(value: Any) -> Any:
-    """Give one form to titles, to types or null, and to parameters, of which none can be null."""
+    """Normalize titles, nullable types and parameters."""
     if isinstance(value, list):
         return [_without_repetitions(one) for one in value]
     if not isinstance(value, Mapping):
@@ -455,7 +455,7 @@ def _without_repetitions(value: Any) -> Any:
 
 @pytest.mark.parametrize("name", REQUEST_EXAMPLES)
 def test_job_examples_are_valid(name: str) -> None:
-    """What the documentation shows is accepted by the schema, and by core where it trains."""
+    """Documented examples conform to the schema, and those of training jobs also to core."""
     example = REQUEST_EXAMPLES[name]["value"]
     request = TypeAdapter(JobRequest).validate_python(example)
     if isinstance(request, TrainRequest):
@@ -479,7 +479,7 @@ def test_job_examples_are_valid(name: str) -> None:
 def test_other_examples_are_valid(
     operations: dict[str, dict[str, Any]], operation: str, model: type[Any]
 ) -> None:
-    """The same for the other bodies."""
+    """Examples of other bodies conform to their schemas."""
     examples = operations[operation]["requestBody"]["content"]["application/json"]["examples"]
     for example in examples.values():
         model.model_validate(example["value"])

@@ -9,8 +9,8 @@ import pytest
 from app.http.probes import Probe
 
 
-def test_an_answer_and_an_error_are_passed_on() -> None:
-    """Whoever asks gets what the question returned or raised."""
+def test_results_and_errors_are_passed_on() -> None:
+    """The caller gets the value that the check returned, or its exception."""
     assert asyncio.run(Probe(lambda: 7).answer(5)) == 7
 
     def refuse() -> int:
@@ -21,7 +21,7 @@ def test_an_answer_and_an_error_are_passed_on() -> None:
 
 
 def test_a_part_that_hangs_holds_one_thread() -> None:
-    """However many ask, and however often, the question is asked once; and anew when it was answered."""
+    """Concurrent callers share one pending check; a new check starts after it has returned."""
     released, asked = threading.Event(), []
 
     def hang() -> str:
@@ -47,8 +47,8 @@ def test_a_part_that_hangs_holds_one_thread() -> None:
 
 
 def test_a_question_is_given_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that hangs for minutes must not hide that the part answers again."""
-    monkeypatch.setattr("app.http.probes._FORGOTTEN_SECONDS", 0.1)
+    """A check that hangs is abandoned, so that a part that answers again is detected."""
+    monkeypatch.setattr("app.http.probes._ABANDON_SECONDS", 0.1)
     released, asked = threading.Event(), []
 
     def hang_once() -> str:

@@ -35,14 +35,14 @@ def test_a_subclass_takes_the_kind_of_its_nearest_base() -> None:
     assert kind_of(RankeryError()) is None
 
 
-def test_slugs_tell_the_kinds_apart() -> None:
-    """Each kind of problem has a type of its own."""
+def test_slugs_are_unique() -> None:
+    """Each kind of problem has a distinct type."""
     slugs = [kind.slug for kind in KINDS.values()]
     assert len(slugs) == len(set(slugs))
 
 
 def test_an_unknown_path_is_a_problem(client: TestClient) -> None:
-    """Nothing of the framework's own error format reaches a caller."""
+    """The caller never gets an error in the framework's format."""
     response = client.get("/v1/nothing")
     assert response.status_code == 404
     assert response.headers["content-type"] == "application/problem+json"
@@ -54,7 +54,7 @@ def test_an_unknown_path_is_a_problem(client: TestClient) -> None:
 
 
 def test_an_unknown_id_names_what_is_missing(client: TestClient) -> None:
-    """404 says which thing does not exist."""
+    """404 names the object that does not exist."""
     body = client.get("/v1/jobs/job_1").json()
     assert (body["type"], body["status"]) == ("/problems/not-found", 404)
     assert body["detail"] == "there is no job 'job_1'"
@@ -67,15 +67,15 @@ def test_no_path_holds_nul(client: TestClient, path: str) -> None:
 
 
 def test_a_wrong_method_lists_all_right_ones(client: TestClient) -> None:
-    """405 carries an Allow header with every method of the path, whichever route each belongs to."""
+    """405 has an Allow header with every method of the path, whichever route each belongs to."""
     response = client.put("/v1/jobs", json={})
     assert response.status_code == 405
     assert response.headers["allow"] == "GET, POST"
     assert response.json()["type"] == "/problems/method-not-allowed"
 
 
-def test_our_own_fault_tells_the_log_and_not_the_caller(application: FastAPI, client: TestClient) -> None:
-    """An unknown exception is a 500 without detail, under the id by which the log can be searched."""
+def test_an_internal_error_has_an_id_but_no_detail(application: FastAPI, client: TestClient) -> None:
+    """An unknown exception is a 500 without detail; its request id identifies the log line."""
 
     def fail() -> None:
         raise RuntimeError("the password is 1234")
@@ -91,15 +91,15 @@ def test_our_own_fault_tells_the_log_and_not_the_caller(application: FastAPI, cl
     assert response.headers["x-request-id"] == "r-17"
 
 
-def test_several_mistakes_are_reported_at_once(client: TestClient) -> None:
+def test_several_mistakes_are_reported_together(client: TestClient) -> None:
     """Each mistake is listed, and the detail counts them and quotes the first."""
     problem = client.post("/v1/datasets/synthetic", json={"queries": 0, "seed": -1}).json()
     assert [error["pointer"] for error in problem["errors"]] == ["/queries", "/seed"]
     assert problem["detail"].startswith("2 problems; the first is /queries: ")
 
 
-def test_too_little_memory_is_no_fault_of_ours(client: TestClient, application: FastAPI) -> None:
-    """503, which says that less at once, or another moment, may do."""
+def test_too_little_memory_is_not_an_internal_error(client: TestClient, application: FastAPI) -> None:
+    """The answer is 503 and names the lack of memory."""
 
     @application.get("/v1/everything")
     async def take() -> int:

@@ -14,7 +14,7 @@ LETOR = b"1 qid:1 1:1\n0 qid:1 1:2\n"
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Two jobs at a time, and hardly any bytes."""
+    """Settings that allow two active jobs and few stored bytes."""
     return settings.model_copy(update={"max_active_jobs": 2, "max_stored_bytes": 3 * len(LETOR)})
 
 
@@ -32,7 +32,7 @@ def _cancel(client: TestClient, created: Any) -> None:
 
 
 def test_jobs_beyond_the_quota_have_to_wait(client: TestClient) -> None:
-    """429 with `Retry-After` until one has ended, whatever kind of job it is."""
+    """429 with `Retry-After` until a job has ended, whatever its kind."""
     first = _synthetic(client)
     assert [first.status_code, _upload(client, "file").status_code] == [202, 202]
     for refused in (_synthetic(client), _upload(client, "file")):
@@ -45,13 +45,13 @@ def test_jobs_beyond_the_quota_have_to_wait(client: TestClient) -> None:
 
 
 def test_training_jobs_count(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Submitted jobs are under the quota like those of datasets."""
+    """Jobs of `/v1/jobs` count like those of datasets."""
     assert [client.post("/v1/jobs", json=train_request).status_code for _ in range(3)] == [202, 202, 429]
     assert len(client.get("/v1/jobs").json()["items"]) == 2
 
 
 def test_parts_of_an_upload_are_a_job_each(client: TestClient, settings: ApiSettings) -> None:
-    """All of them fit, or none is kept."""
+    """An upload whose jobs exceed the quota stores no part."""
     assert _upload(client, "train", "validation", "test").status_code == 429
     assert client.get("/v1/datasets").json()["items"] == []
     assert not [path for path in (settings.data_dir / "artifacts").rglob("*") if path.is_file()]
@@ -59,7 +59,7 @@ def test_parts_of_an_upload_are_a_job_each(client: TestClient, settings: ApiSett
 
 
 def test_a_repeated_request_needs_no_room(client: TestClient) -> None:
-    """An answer that was given before is given again, quota or not."""
+    """A replayed answer is not subject to the quota."""
     key = {"Idempotency-Key": "once"}
     created = _synthetic(client, **key)
     assert _synthetic(client).status_code == 202
@@ -68,7 +68,7 @@ def test_a_repeated_request_needs_no_room(client: TestClient) -> None:
 
 
 def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
-    """409 until a dataset is deleted; what was refused left nothing behind."""
+    """The answer is 409 until a dataset is deleted."""
     first = _upload(client, "file")
     _cancel(client, first)
     assert _upload(client, "train", "test").status_code == 202
@@ -85,8 +85,8 @@ def test_bytes_beyond_the_quota_need_a_deletion(client: TestClient) -> None:
     assert _upload(client, "file").status_code == 202
 
 
-def test_keys_have_quotas_of_their_own(client: TestClient, application: FastAPI, store: Store) -> None:
-    """One key's jobs and bytes are not another's; a key's own bounds come before the settings'."""
+def test_each_key_has_separate_quotas(client: TestClient, application: FastAPI, store: Store) -> None:
+    """Jobs and bytes are counted per key; the limits of a key replace those of the settings."""
     with store.begin() as tx:
         small, small_secret = tx.api_keys.create("small", ["write"], max_active_jobs=1)
         large, large_secret = tx.api_keys.create(

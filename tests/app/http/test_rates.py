@@ -1,4 +1,4 @@
-"""Rate limits: how often a caller may ask."""
+"""Rate limits of callers."""
 
 import itertools
 import time
@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from app import ApiSettings, create_app
 from app.auth.rate_limit import READING, SCORING, WRITING, Buckets, RateLimit, purpose_of
-from app.http.caller import Caller, caller_of, set_caller
+from app.http.caller import Caller, rate_limit_key, set_caller
 from tests.app.conftest import Answer, TestClient
 
 pytestmark = pytest.mark.embedded  # nothing of it depends on the store
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.embedded  # nothing of it depends on the store
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Few requests a second, of each kind another number."""
+    """Settings with few requests a second, and a different rate for each purpose."""
     rates = {"reads_per_second": 4.0, "writes_per_second": 2.0, "scores_per_second": 1.0}
     return settings.model_copy(update={**rates, "burst_seconds": 1.0})
 
 
 def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
-    """A full bucket of 3 gives 3 at once; then each token takes as long as the rate says."""
+    """A full bucket of 3 allows 3 requests immediately; then the rate determines the delay."""
     buckets = Buckets(per_second=2, burst=3)
     assert [buckets.take("a", 100.0) for _ in range(4)] == [0.0, 0.0, 0.0, 0.5]
     assert buckets.take("a", 100.25) == 0.25
@@ -32,7 +32,7 @@ def test_a_bucket_allows_a_burst_and_then_its_rate() -> None:
 
 
 def test_a_refused_request_takes_no_token() -> None:
-    """A client that keeps asking is let in as soon as one that waits."""
+    """Refused requests do not delay the next allowed one."""
     buckets = Buckets(per_second=1, burst=1)
     assert buckets.take("a", 0.0) == 0.0
     assert all(buckets.take("a", 0.5) == 0.5 for _ in range(100))
@@ -40,19 +40,19 @@ def test_a_refused_request_takes_no_token() -> None:
 
 
 def test_steady_polling_below_the_rate_is_never_refused() -> None:
-    """200 a second for a minute pass a bound of 500, whatever came in one moment."""
+    """200 requests a second for a minute pass a limit of 500."""
     buckets = Buckets(per_second=500, burst=1000)
     assert not any(buckets.take("a", second / 200) for second in range(200 * 60))
 
 
-def test_callers_have_buckets_of_their_own() -> None:
-    """Nobody waits for what another one asked."""
+def test_each_caller_has_a_separate_bucket() -> None:
+    """Requests of one caller do not use up the tokens of another."""
     buckets = Buckets(per_second=1, burst=1)
     assert [buckets.take(name, 0.0) for name in "aabb"] == [0.0, 1.0, 0.0, 1.0]
 
 
 def test_many_callers_take_bounded_memory() -> None:
-    """The callers seen last are remembered; of the others nothing is kept."""
+    """Only the callers seen last are remembered."""
     buckets = Buckets(per_second=1, burst=1, max_callers=100)
     assert not any(buckets.take(f"10.0.{n >> 8}.{n & 255}", 0.0) for n in range(10_000))
     assert len(buckets._full_at) == 100
@@ -71,20 +71,20 @@ def test_many_callers_take_bounded_memory() -> None:
         ("POST", "/v1/jobs/rank", WRITING),
     ],
 )
-def test_requests_are_told_apart(method: str, path: str, purpose: str) -> None:
-    """By what they do: reading, writing, scoring."""
+def test_requests_have_a_purpose(method: str, path: str, purpose: str) -> None:
+    """The purpose is reading, writing or scoring."""
     assert purpose_of(method, path) == purpose
 
 
-def test_callers_are_told_apart() -> None:
-    """By their key, else by their address; an IPv6 customer has 2^64 of them, which are one."""
+def test_callers_are_identified_by_key_or_address() -> None:
+    """An IPv6 network of 2^64 addresses is one caller."""
     addresses = ["10.0.0.1", "10.0.0.2", "2001:db8::1", "2001:db8::2:1", "2001:db8:0:1::1", "strange:name"]
-    callers = [caller_of({"type": "http", "client": (address, 1)}) for address in addresses]
+    callers = [rate_limit_key({"type": "http", "client": (address, 1)}) for address in addresses]
     assert len(set(callers)) == 5
     assert callers[2] == callers[3]
     keyed = {"type": "http", "client": ("10.0.0.1", 1)}
     set_caller(keyed, Caller("key_1", "ci", frozenset({"read"})))
-    assert caller_of(keyed) == "key_1"
+    assert rate_limit_key(keyed) == "key_1"
 
 
 def _statuses(client: TestClient, method: str, path: str, times: int) -> list[int]:
@@ -92,7 +92,7 @@ def _statuses(client: TestClient, method: str, path: str, times: int) -> list[in
 
 
 def _until_refused(client: TestClient, method: str, path: str) -> tuple[int, Answer]:
-    """Ask until it is too often, which on a slow machine may take longer; returns how often it was not."""
+    """Repeat a request until it is refused; return the number of earlier answers, and the refusal."""
     for answered in range(1000):
         answer = client.request(method, path)
         if answer.status_code == 429:
@@ -101,7 +101,7 @@ def _until_refused(client: TestClient, method: str, path: str) -> tuple[int, Ans
 
 
 def test_each_kind_of_request_has_its_bound(client: TestClient) -> None:
-    """Beyond it comes 429 with the time to wait; the other kinds are not touched."""
+    """429 has the time to wait; requests of other purposes are not affected."""
     assert _until_refused(client, "POST", "/v1/models/none/rank")[0] >= 1
     assert 429 not in _statuses(client, "POST", "/v1/jobs/none/cancel", 2)
     answered, refused = _until_refused(client, "GET", "/v1/jobs")
@@ -117,33 +117,33 @@ def test_each_kind_of_request_has_its_bound(client: TestClient) -> None:
 
 
 @pytest.mark.long
-def test_whoever_waits_as_told_is_let_in(client: TestClient) -> None:
-    """`Retry-After` is long enough."""
+def test_a_client_is_served_after_the_delay(client: TestClient) -> None:
+    """The time in `Retry-After` is long enough."""
     refused = next(r for r in iter(lambda: client.get("/v1/jobs"), None) if r.status_code == 429)
     time.sleep(int(refused.headers["retry-after"]))
     assert client.get("/v1/jobs").status_code == 200
 
 
 def test_probes_are_never_refused(client: TestClient) -> None:
-    """A process that is asked too often whether it lives is not dead."""
+    """Health probes have no rate limit."""
     assert set(_statuses(client, "GET", "/healthz", 20)) == {200}
 
 
 @pytest.fixture
 def unbounded(settings: ApiSettings) -> Iterator[TestClient]:
-    """A client of an application whose reads are not bounded."""
+    """A client of an application without a limit of reads."""
     application: FastAPI = create_app(settings.model_copy(update={"reads_per_second": 0.0}))
     with TestClient(application, base_url="http://127.0.0.1") as client:
         yield client
 
 
 def test_zero_is_no_bound(unbounded: TestClient) -> None:
-    """A bound of 0 requests a second would be of no use, so it means none."""
+    """A rate of 0 turns the limit off."""
     assert 429 not in _statuses(unbounded, "GET", "/v1/jobs", 40)
 
 
 def test_defaults_allow_a_burst_of_polling(settings: ApiSettings) -> None:
-    """What a busy dashboard and several clients ask of one address passes."""
+    """The polling of a busy dashboard and several clients at one address is allowed."""
     limit = RateLimit(create_app(settings), ApiSettings(data_dir=settings.data_dir))
     reads = limit._buckets[READING]
     times = itertools.chain([0.0] * 900, (request / 400 for request in range(4000)))

@@ -17,20 +17,20 @@ HTML = {"Accept": "text/html"}
 
 @pytest.fixture
 def settings(places: Places) -> ApiSettings:
-    """Everything below a path of two parts; one slash too many is forgiven."""
+    """Settings with a root path of two parts and a trailing slash, which is ignored."""
     return ApiSettings(**places, broker_url=NO_BROKER, root_path=f"{ROOT}/")
 
 
 @pytest.fixture
 def secret(store: Store) -> str:
-    """The secret of an admin's key."""
+    """Secret of an administrator's key."""
     with store.begin() as tx:
         return tx.api_keys.create("admin", ["admin"])[1]
 
 
 @pytest.mark.parametrize("below", [ROOT, ""])
 def test_requests_are_served_with_the_path_and_without(client: TestClient, below: str) -> None:
-    """A proxy may remove it; a probe never goes through one."""
+    """A proxy may remove the root path, and a probe uses no proxy."""
     assert client.get(f"{below}/healthz").json() == {"status": "ok"}
     assert client.get(f"{below}/v1/jobs").json()["items"] == []
     assert client.get(f"{below}/v1/jobs/job_1").json()["type"] == "/problems/not-found"
@@ -38,13 +38,13 @@ def test_requests_are_served_with_the_path_and_without(client: TestClient, below
 
 
 def test_the_path_alone_is_the_first_page(client: TestClient) -> None:
-    """With its slash or without; what merely begins like it is not part of the service."""
+    """The trailing slash is optional; a path that only begins with the same characters is 404."""
     assert client.get(ROOT).text == client.get(f"{ROOT}/").text
     assert client.get(f"{ROOT}2/v1/jobs").status_code == 404
 
 
-def test_what_is_created_is_where_the_answer_says(client: TestClient) -> None:
-    """Also when the request is repeated."""
+def test_created_objects_are_at_their_location(client: TestClient) -> None:
+    """The header `Location` has the root path, also for a repeated request."""
     asked = {"name": "made", "queries": 3}
     for _ in range(2):
         made = client.post(f"{ROOT}/v1/datasets/synthetic", json=asked, headers={"Idempotency-Key": "once"})
@@ -54,7 +54,7 @@ def test_what_is_created_is_where_the_answer_says(client: TestClient) -> None:
 
 
 def test_signing_in_stays_below_the_path(client: TestClient, secret: str) -> None:
-    """Its redirects and its cookie; `next` is the page within the service."""
+    """Redirects and the cookie have the root path; `next` has none."""
     asked = client.get(f"{ROOT}/jobs?kind=train", headers=HTML, follow_redirects=False)
     assert asked.headers["location"] == f"{ROOT}/sign-in?next=%2Fjobs%3Fkind%3Dtrain"
     form = {"key": secret, "next": "/jobs?kind=train"}
@@ -68,10 +68,10 @@ def test_signing_in_stays_below_the_path(client: TestClient, secret: str) -> Non
     assert client.get(f"{ROOT}/v1/jobs").status_code == 401
 
 
-def test_scopes_and_the_audit_know_the_services_own_paths(
+def test_scopes_and_the_audit_use_paths_without_the_root(
     client: TestClient, secret: str, store: Store
 ) -> None:
-    """No path is out of a rule's reach because of what stands before it."""
+    """Rules apply to the path without the root path."""
     with store.begin() as tx:
         reader = tx.api_keys.create("reader", ["read"])[1]
     refused = client.delete(f"{ROOT}/v1/datasets/ds%31", headers={"Authorization": f"Bearer {reader}"})
@@ -81,9 +81,7 @@ def test_scopes_and_the_audit_know_the_services_own_paths(
     assert [entry["path"] for entry in audit] == ["/v1/datasets/ds%31"]
 
 
-def test_a_root_path_that_is_encoded_is_known_and_does_not_reach_the_audit(
-    client: TestClient, secret: str
-) -> None:
+def test_an_encoded_root_path_is_removed(client: TestClient, secret: str) -> None:
     """Servers decode a path before they match it."""
     client.delete("/tools/%72ankery/v1/datasets/ds 1", headers={"Authorization": f"Bearer {secret}"})
     audit = client.get("/v1/audit", headers={"Authorization": f"Bearer {secret}"}).json()["items"]
@@ -92,20 +90,20 @@ def test_a_root_path_that_is_encoded_is_known_and_does_not_reach_the_audit(
 
 @pytest.mark.long
 def test_the_openapi_document_names_the_path(client: TestClient) -> None:
-    """Code that is generated from it, and the page that shows it, ask there."""
+    """Generated clients and the documentation page use this server URL."""
     assert client.get(f"{ROOT}/openapi.json").json()["servers"] == [{"url": ROOT}]
 
 
 def test_redirects_within_the_guide_stay_below_the_path(client: TestClient, built_guide: object) -> None:
-    """A folder of the guide without its slash."""
+    """A folder of the guide without a trailing slash redirects to the URL with it."""
     for path, target in (("/guide", "/guide/"), ("/guide/concepts", "/guide/concepts/")):
         answer = client.get(ROOT + path, follow_redirects=False)
         assert answer.status_code == 307
         assert answer.headers["location"].removeprefix("http://127.0.0.1") == ROOT + target
 
 
-def test_the_guide_leads_back_to_the_dashboard(client: TestClient, built_guide: object) -> None:
-    """Its links within itself are relative."""
+def test_the_guide_links_to_the_dashboard(client: TestClient, built_guide: object) -> None:
+    """Links within the guide are relative."""
     text = client.get(f"{ROOT}/guide/").text
     assert f'href="{ROOT}/"' in text
     assert re.findall(r'(?:href|src)="/(?!tools/rankery/)', text) == []
@@ -114,8 +112,8 @@ def test_the_guide_leads_back_to_the_dashboard(client: TestClient, built_guide: 
 @pytest.mark.parametrize(
     "wrong", ["rankery", "/ran kery", "//host", "/a//b", "/..", "/v1", "/jobs/x", "/%72", "/ä"]
 )
-def test_what_is_no_path_or_one_of_the_services_own_is_refused(wrong: str) -> None:
-    """At the start, with what would be right."""
+def test_an_invalid_or_used_root_path_is_refused(wrong: str) -> None:
+    """The error at startup names the setting."""
     with pytest.raises(ValidationError, match="root_path"):
         ApiSettings(root_path=wrong)
 
@@ -129,8 +127,8 @@ def test_no_root_path_hides_a_route(application: FastAPI) -> None:
 
 
 @pytest.mark.parametrize("page", ["/", "/jobs", "/train", "/docs", "/sign-in"])
-def test_pages_lead_nowhere_else(client: TestClient, secret: str, page: str) -> None:
-    """Every link, form and file of a page is below the path, and what it names is there."""
+def test_pages_link_only_below_the_path(client: TestClient, secret: str, page: str) -> None:
+    """Every link, form and file of a page is below the root path and exists."""
     client.headers["Authorization"] = f"Bearer {secret}"
     text = client.get(ROOT + page).text
     named = re.findall(r'(?:href|src|action)="(/[^"]*)"', text)

@@ -1,4 +1,4 @@
-"""Hyperparameters chosen by the size of the training dataset, and trainings repeated by seeds."""
+"""Hyperparameters chosen by the size of the training dataset, and trainings repeated with other seeds."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def _spec(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
 def test_sizes_are_chosen_for_the_dataset(
     client: TestClient, train_request: dict[str, Any], asked: Any
 ) -> None:
-    """The stored values are those of the rule, and the numbers that decided them are beside."""
+    """The specification has the values of the rule and the counts that decided them."""
     spec = _spec(client, train_request | {"hyperparameters": asked})
     size = _size(client, train_request["dataset_id"])
     assert spec["hyperparameters"].items() >= sizes_for(size).items()
@@ -34,7 +34,7 @@ def test_sizes_are_chosen_for_the_dataset(
 
 
 def test_explicit_values_override_the_choice(client: TestClient, train_request: dict[str, Any]) -> None:
-    """One that equals LightGBM's default is explicit, too."""
+    """A value that equals LightGBM's default is explicit as well."""
     asked = {"auto": True, "num_leaves": Hyperparameters().num_leaves, "lambda_l2": 1.0}
     spec = _spec(client, train_request | {"hyperparameters": asked})
     assert (spec["hyperparameters"]["num_leaves"], spec["hyperparameters"]["lambda_l2"]) == (31, 1.0)
@@ -42,27 +42,27 @@ def test_explicit_values_override_the_choice(client: TestClient, train_request: 
 
 
 def test_left_out_features_do_not_count(client: TestClient, train_request: dict[str, Any]) -> None:
-    """The rule sees the features that the model may use."""
+    """The rule counts only features that the model may use."""
     features = {"use": ["f1"]}
     spec = _spec(client, train_request | {"hyperparameters": "auto", "features": features})
     assert spec["automatic"]["features"] == 1
 
 
 def test_nothing_is_chosen_unless_asked(client: TestClient, train_request: dict[str, Any]) -> None:
-    """The service's own default is LightGBM's."""
+    """The default values are LightGBM's."""
     spec = _spec(client, train_request)
     assert "automatic" not in spec
     assert spec["hyperparameters"]["num_leaves"] == Hyperparameters().num_leaves
 
 
 def test_another_word_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Only "auto" stands for an object."""
+    """Only "auto" may replace an object."""
     refused = client.post("/v1/jobs", json=train_request | {"hyperparameters": "small"})
     assert [error["pointer"] for error in refused.json()["errors"]] == ["/hyperparameters"]
 
 
 def test_repeats_differ_by_their_seed(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Each is a bootstrap sample by the next seed, with its number as a tag and one grid for all."""
+    """Repeats are bootstrap samples with consecutive seeds, numbered by a tag, in one grid."""
     body = {"jobs": [train_request | {"seed": 7}], "repeats": {"count": 3}}
     jobs = client.post("/v1/jobs/batch", json=body).json()["jobs"]
     specs = [job["spec"] for job in jobs]
@@ -76,7 +76,7 @@ def test_repeats_differ_by_their_seed(client: TestClient, train_request: dict[st
 
 
 def test_repeats_by_seed_need_a_draw(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Where every seed gives the same model, repeats are refused; drawing queries for each tree is enough."""
+    """Repeats are refused if every seed gives the same model; a query fraction below 1 is enough."""
     body = {"jobs": [train_request], "repeats": {"count": 2, "by": "seed"}}
     refused = client.post("/v1/jobs/batch", json=body)
     assert [error["pointer"] for error in refused.json()["errors"]] == ["/jobs/0/seed"]
@@ -85,7 +85,7 @@ def test_repeats_by_seed_need_a_draw(client: TestClient, train_request: dict[str
 
 
 def test_what_cannot_be_repeated_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Other kinds, too many jobs, and seeds beyond the largest one; nothing is queued."""
+    """Other kinds, too many jobs and seeds out of range are refused, and nothing is queued."""
     ranking = {"kind": "rank", "model": "web", "dataset_id": train_request["dataset_id"]}
     jobs = [ranking, train_request | {"seed": 2**31 - 1}]
     refused = client.post("/v1/jobs/batch", json={"jobs": jobs, "repeats": {"count": 200}})

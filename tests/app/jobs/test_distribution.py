@@ -1,4 +1,4 @@
-"""Distributed trainings over HTTP: asked for, refused with the reason, and followed."""
+"""Requests, refusals and progress of distributed trainings over HTTP."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,14 +12,14 @@ ASKED = {"ranks": {"at_least": 2, "at_most": 4}, "threads_per_rank": 3}
 
 
 def refused(client: TestClient, request: dict[str, Any]) -> dict[str, str]:
-    """Return the reasons why a job is refused, by place."""
+    """Return the reasons of a refused job by pointer."""
     response = client.post("/v1/jobs", json=request)
     assert response.status_code == 422, response.text
     return {error["pointer"]: error["detail"] for error in response.json()["errors"]}
 
 
 def submitted(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
-    """Return a job that was queued."""
+    """Return a queued job."""
     response = client.post("/v1/jobs", json=request)
     assert response.status_code == 202, response.text
     job: dict[str, Any] = response.json()
@@ -37,12 +37,12 @@ def submitted(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
 def test_a_distribution_is_stored_whole(
     client: TestClient, train_request: dict[str, Any], given: dict[str, Any], stored: dict[str, Any]
 ) -> None:
-    """What was left out has its default."""
+    """Omitted fields have their defaults."""
     assert submitted(client, train_request | {"distribution": given})["spec"]["distribution"] == stored
 
 
 def test_an_ordinary_training_stores_none(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Its specification is that of releases that could not distribute."""
+    """The specification equals that of releases without distribution."""
     assert "distribution" not in submitted(client, train_request | {"distribution": None})["spec"]
 
 
@@ -61,14 +61,14 @@ def test_an_ordinary_training_stores_none(client: TestClient, train_request: dic
 def test_numbers_out_of_bounds_are_named(
     client: TestClient, train_request: dict[str, Any], given: Any, pointer: str
 ) -> None:
-    """Each with its place."""
+    """Each number is reported at its place."""
     assert list(refused(client, train_request | {"distribution": given})) == [pointer]
 
 
-def test_what_cannot_be_distributed_is_named_at_once(
+def test_all_that_cannot_be_distributed_is_reported(
     client: TestClient, train_request: dict[str, Any]
 ) -> None:
-    """With all that has no distributed form, and with what else is wrong."""
+    """All parts without a distributed form are reported together with other mistakes."""
     request = train_request | {
         "distribution": ASKED,
         "hyperparameters": {"boosting": "dart", "bagging_fraction": 0.5, "bagging_freq": 1},
@@ -88,7 +88,7 @@ def test_what_cannot_be_distributed_is_named_at_once(
 
 
 def test_networks_are_not_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
-    """The reason names what is trained."""
+    """The reason names the kind of scorer."""
     request = train_request | {"distribution": ASKED, "scorer": {"kind": "mlp"}, "hyperparameters": {}}
     assert refused(client, request) == {
         "/distribution": "applies to trees only; a mlp is trained by one process"
@@ -96,7 +96,7 @@ def test_networks_are_not_distributed(client: TestClient, train_request: dict[st
 
 
 def test_a_grid_is_distributed(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Each of its trainings; a mistake has its place in the list."""
+    """Each training of a grid is distributed; a mistake has its place in the list."""
     jobs = [train_request | {"distribution": ASKED, "seed": seed} for seed in (1, 2)]
     queued = client.post("/v1/jobs/batch", json={"jobs": jobs}).json()["jobs"]
     assert [job["spec"]["distribution"] for job in queued] == [ASKED, ASKED]
@@ -111,7 +111,7 @@ def test_ranks_are_shown_while_they_train(
     train_request: dict[str, Any],
     ready_dataset: Callable[[], str],
 ) -> None:
-    """As the driver told of them last; ordinary jobs have neither ranks nor restarts."""
+    """Progress has what the driver reported last; ordinary jobs have neither ranks nor restarts."""
     rank = {
         "rank": 0,
         "host": "10.0.0.12",
@@ -136,7 +136,7 @@ def test_ranks_are_shown_while_they_train(
 
 @pytest.mark.long
 def test_the_schema_has_bounds_and_examples(client: TestClient) -> None:
-    """Forms and clients read them."""
+    """Forms and clients read bounds from the schema."""
     schemas = client.get("/v1/job-schemas").json()["schemas"]
     ranks = schemas["RanksRequest"]["properties"]
     assert {

@@ -23,7 +23,7 @@ def _submit(client: TestClient, request: dict[str, Any]) -> dict[str, Any]:
 def test_a_training_is_queued_with_its_defaults_spelled_out(
     client: TestClient, train_request: dict[str, Any]
 ) -> None:
-    """The stored spec says everything, so that later defaults do not change what was asked for."""
+    """The stored specification is complete, so that later defaults do not change the job."""
     job = _submit(client, train_request)
     assert (job["kind"], job["status"], job["attempt"]) == ("train", "queued", 0)
     assert job["spec"]["loss"] == {"name": "lambdarank"} | {
@@ -43,7 +43,7 @@ def test_the_seed_of_a_job_is_that_of_its_loss(
     given: dict[str, Any],
     expected: int,
 ) -> None:
-    """Unless the loss names one; the stored spec names both, so that no later default changes it."""
+    """A seed of the loss precedes it; the stored specification has both, independent of later defaults."""
     loss = {"name": "xe-ndcg", **given}
     asked: list[dict[str, Any]] = [
         train_request | {"loss": loss, "seed": 7},
@@ -63,14 +63,14 @@ def test_the_seed_of_a_job_is_that_of_its_loss(
 @pytest.mark.long
 @pytest.mark.parametrize("name", LOSSES)
 def test_every_loss_can_be_submitted(client: TestClient, train_request: dict[str, Any], name: str) -> None:
-    """The request schema is derived from the registry, and what it lets through core accepts."""
+    """The request schema is derived from the registry, and core accepts what the schema accepts."""
     job = _submit(client, train_request | {"loss": {"name": name}})
     assert type(training_spec(job["spec"]).loss) is LOSSES[name]
 
 
 @pytest.mark.parametrize("name", ["listmle", "w-listmle"])
 def test_how_ties_are_ordered_is_stored(client: TestClient, train_request: dict[str, Any], name: str) -> None:
-    """A new job draws them, and says so: a job without `ties` was stored when they came in input order."""
+    """A new job stores `random`; jobs without `ties` were stored when ties had the input order."""
     assert _submit(client, train_request | {"loss": {"name": name}})["spec"]["loss"]["ties"] == "random"
     asked = _submit(client, train_request | {"loss": {"name": name, "ties": "input"}})
     assert asked["spec"]["loss"]["ties"] == "input"
@@ -100,7 +100,7 @@ def test_how_ties_are_ordered_is_stored(client: TestClient, train_request: dict[
 def test_hyperparameters_without_effect_are_refused(
     client: TestClient, train_request: dict[str, Any], loss: dict[str, Any], refused: dict[str, str]
 ) -> None:
-    """Set to another value than the default they would promise what they cannot keep; seeds are findings."""
+    """A value other than the default is refused if it has no effect, except for a seed."""
     response = client.post("/v1/jobs", json=train_request | {"loss": loss})
     assert response.status_code == (422 if refused else 202), response.text
     if refused:
@@ -114,7 +114,7 @@ def test_hyperparameters_without_effect_are_refused(
 def test_a_loss_to_diagnose_is_held_to_the_same(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """Hyperparameters without effect are refused there, too."""
+    """Hyperparameters without effect are refused in diagnostics as well."""
     model = add_model("web")
     loss = {"name": "lambdarank", "persistence": 0.5}
     request = {"kind": "evaluate", "model": "web", "dataset_id": model.dataset_id}
@@ -124,7 +124,7 @@ def test_a_loss_to_diagnose_is_held_to_the_same(
 
 
 def test_the_metric_that_stops_early_is_followed(client: TestClient, train_request: dict[str, Any]) -> None:
-    """A metric named only by early stopping joins the others."""
+    """A metric named only by early stopping is added to the metrics."""
     job = _submit(
         client,
         train_request
@@ -138,7 +138,7 @@ def test_the_metric_that_stops_early_is_followed(client: TestClient, train_reque
 
 
 def test_ir_measures_names_are_stored_as_ours(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Wherever a job names a metric; the same metric by two names is listed twice."""
+    """Names are translated wherever a job names a metric; two names of one metric are a duplicate."""
     named = {
         "validation": {"fraction": 0.2},
         "metrics": ["nDCG@10", "RR"],
@@ -157,7 +157,7 @@ def test_ir_measures_names_are_stored_as_ours(client: TestClient, train_request:
 def test_a_job_holds_all_its_datasets(
     client: TestClient, train_request: dict[str, Any], ready_dataset: Callable[[], str]
 ) -> None:
-    """Training, validation and test data can none be deleted while the job waits."""
+    """Training, validation and test data cannot be deleted while the job waits."""
     request = train_request | {
         "validation": {"dataset_id": ready_dataset()},
         "test_dataset_id": ready_dataset(),
@@ -175,14 +175,14 @@ def test_a_job_holds_all_its_datasets(
 def test_an_unknown_dataset_is_named(
     client: TestClient, train_request: dict[str, Any], where: dict[str, Any]
 ) -> None:
-    """A dataset id that does not exist is a 404 that says which."""
+    """404 names the dataset that does not exist."""
     response = client.post("/v1/jobs", json=train_request | where)
     assert response.status_code == 404
     assert response.json()["detail"] == "there is no dataset 'ds_none'"
 
 
 def test_a_pending_dataset_is_refused(client: TestClient, train_request: dict[str, Any]) -> None:
-    """A job needs ready data; 409 says which is not."""
+    """409 names the dataset that is not ready."""
     pending = client.post("/v1/datasets/synthetic", json={"queries": 1}).json()["id"]
     response = client.post("/v1/jobs", json=train_request | {"validation": {"dataset_id": pending}})
     assert response.status_code == 409
@@ -194,7 +194,7 @@ def test_a_pending_dataset_is_refused(client: TestClient, train_request: dict[st
 def test_a_model_reference_is_resolved_at_submission(
     client: TestClient, add_model: Callable[[str], Model], kind: str, reference: str
 ) -> None:
-    """The spec keeps what was written and the id that it meant then."""
+    """The specification keeps the reference and the id of the model at submission."""
     model = add_model("web")
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
     reference = reference.format(id=model.id)
@@ -206,7 +206,7 @@ def test_a_model_reference_is_resolved_at_submission(
 def test_an_unknown_model_is_named(
     client: TestClient, add_model: Callable[[str], Model], reference: str
 ) -> None:
-    """A reference that means nothing is a 404, in a body and in a path."""
+    """A reference to no model is 404, in a body and in a path."""
     model = add_model("web")
     response = client.post(
         "/v1/jobs", json={"kind": "rank", "model": reference, "dataset_id": model.dataset_id}
@@ -216,10 +216,10 @@ def test_an_unknown_model_is_named(
     assert client.get(f"/v1/models/{reference}").status_code == 404
 
 
-def test_the_model_to_go_on_from_is_resolved_at_submission(
+def test_the_initial_model_is_resolved_at_submission(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
 ) -> None:
-    """A name stands for its latest version then; one that does not exist is a 404."""
+    """A name refers to the latest version at submission; an unknown version is 404."""
     add_model("base")
     created = client.post("/v1/jobs", json=train_request | {"init_model": "base"}).json()
     add_model("base")
@@ -231,7 +231,7 @@ def test_the_model_to_go_on_from_is_resolved_at_submission(
 def test_a_teacher_is_resolved_at_submission(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
 ) -> None:
-    """A name stands for its latest version then; folds would be measured by the teacher's labels."""
+    """A name refers to the latest version at submission; validation by folds is refused."""
     add_model("base")
     created = client.post("/v1/jobs", json=train_request | {"labels_from": "model:base"}).json()
     add_model("base")
@@ -246,7 +246,7 @@ def test_a_teacher_is_resolved_at_submission(
 def test_a_sum_names_versions_and_no_loss(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[[str], Model]
 ) -> None:
-    """References are resolved at submission; a sum learns nothing but weights."""
+    """References are resolved at submission; only the weights of a sum are trained."""
     add_model("base")
     add_model("base")
     asked = {name: value for name, value in train_request.items() if name not in {"loss", "hyperparameters"}}
@@ -281,7 +281,7 @@ def test_a_sum_names_versions_and_no_loss(
 
 
 def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Filters combine."""
+    """Filters, sorting and text search combine; wrong values are refused."""
     train = _submit(client, train_request)["id"]
     client.post("/v1/datasets/synthetic", json={"queries": 1})
     cancelled = _submit(client, train_request)["id"]
@@ -301,8 +301,8 @@ def test_jobs_are_listed_by_status_and_kind(client: TestClient, train_request: d
         assert client.get(f"/v1/jobs?{wrong}").status_code == 422
 
 
-def test_a_queued_job_is_cancelled_at_once(client: TestClient, train_request: dict[str, Any]) -> None:
-    """202 with the job as it is now; doing it again is a 409."""
+def test_a_queued_job_is_cancelled_immediately(client: TestClient, train_request: dict[str, Any]) -> None:
+    """202 has the new state of the job; cancelling it again is 409."""
     job_id = _submit(client, train_request)["id"]
     response = client.post(f"/v1/jobs/{job_id}/cancel")
     assert (response.status_code, response.json()["status"]) == (202, "cancelled")
@@ -313,7 +313,7 @@ def test_a_queued_job_is_cancelled_at_once(client: TestClient, train_request: di
 def test_a_running_job_is_asked_to_stop(
     client: TestClient, store: Store, train_request: dict[str, Any]
 ) -> None:
-    """It keeps running until its worker notices."""
+    """The job keeps running until its worker notices the request."""
     job_id = _submit(client, train_request)["id"]
     with store.begin() as tx:
         tx.jobs.claim(job_id, "w1", 15)
@@ -324,7 +324,7 @@ def test_a_running_job_is_asked_to_stop(
 def test_progress_and_metrics_are_shown(
     client: TestClient, store: Store, train_request: dict[str, Any]
 ) -> None:
-    """What the worker recorded last is what a poller sees."""
+    """The answer has what the worker recorded last."""
     job_id = _submit(client, train_request)["id"]
     progress = {"phase": "training", "iteration": 3, "total": 10, "eta_seconds": 1.5}
     metrics = {"train": {"ndcg@5": 0.5}}
@@ -337,7 +337,7 @@ def test_progress_and_metrics_are_shown(
 
 
 def test_history_is_one_list_a_curve(client: TestClient, store: Store, train_request: dict[str, Any]) -> None:
-    """All curves and times have the length of `iterations`; what was not measured is null."""
+    """All curves and times have the length of `iterations`; missing measurements are null."""
     job_id = _submit(client, train_request)["id"]
     values: list[tuple[int, dict[str, Any]]] = [
         (1, {"train": {"map": 0.1}, "validation": {"map": 0.2}}),
@@ -364,7 +364,7 @@ def test_history_is_one_list_a_curve(client: TestClient, store: Store, train_req
 def test_history_names_the_best_iteration_once_there_is_a_model(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """It is the model's, read through the job's result."""
+    """The best iteration is read from the model in the job's result."""
     model = add_model("web")
     with store.begin() as tx:
         job = tx.jobs.claim(model.job_id, "w1", 15)

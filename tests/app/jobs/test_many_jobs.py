@@ -11,7 +11,7 @@ from tests.app.conftest import TestClient
 
 @pytest.fixture
 def running(store: Store) -> Callable[[int], str]:
-    """Record trainings that have measured so many iterations."""
+    """Function that records trainings with a number of measured iterations."""
 
     def add(iterations: int) -> str:
         with store.begin() as tx:
@@ -28,7 +28,7 @@ def running(store: Store) -> Callable[[int], str]:
 def test_curves_of_several_jobs_come_in_one_answer(
     client: TestClient, running: Callable[[int], str], add_model: Callable[[str], Model], store: Store
 ) -> None:
-    """Each from the iteration named for it, in the order asked for, and conditional like any poll."""
+    """Each curve begins at its requested iteration, in the order of the request; the answer has an ETag."""
     long, short, done = running(3), running(1), add_model("web")
     with store.begin() as tx:
         claimed = tx.jobs.claim(done.job_id, "trainer:1/1", 60.0)
@@ -73,7 +73,7 @@ def test_curves_of_several_jobs_come_in_one_answer(
 
 
 def test_curves_of_several_jobs_are_those_of_each(client: TestClient, running: Callable[[int], str]) -> None:
-    """One answer for all says nothing else than an answer for each."""
+    """A shared answer has the same curves as separate answers."""
     ids = [running(2), running(4)]
     together = client.get("/v1/jobs/histories", params={"job": ids}).json()["items"]
     for job_id, shown in zip(ids, together, strict=True):
@@ -83,7 +83,7 @@ def test_curves_of_several_jobs_are_those_of_each(client: TestClient, running: C
 
 
 def test_times_of_several_jobs_are_asked_for(client: TestClient, running: Callable[[int], str]) -> None:
-    """With `times` each job has those of its own history; without, the answer leaves them out."""
+    """With `times`, each job has the times of its history; without it, the answer has none."""
     ids = [running(1), running(3)]
     asked: dict[str, Any] = {"job": ids}
     without, with_times = (
@@ -98,7 +98,7 @@ def test_times_of_several_jobs_are_asked_for(client: TestClient, running: Callab
 
 @pytest.mark.parametrize("query", ["", "job=", "job=a:b", "job=a%20b", "job=a:9999999999", "job=x&" * 101])
 def test_wrong_requests_for_curves_are_refused(client: TestClient, query: str) -> None:
-    """None, too many, or an iteration that is not a number."""
+    """A request without a job, with too many jobs, or with a wrong iteration is refused."""
     response = client.get(f"/v1/jobs/histories?{query.rstrip('&')}")
     assert response.status_code == 422
     assert response.json()["errors"][0]["pointer"].startswith("/job")
@@ -107,7 +107,7 @@ def test_wrong_requests_for_curves_are_refused(client: TestClient, query: str) -
 def test_several_jobs_are_cancelled(
     client: TestClient, running: Callable[[int], str], train_request: dict[str, Any]
 ) -> None:
-    """What waits ends at once, what runs is asked to stop; sent again it says that they have ended."""
+    """A queued job ends immediately and a running one is asked to stop; repeating reports the new states."""
     queued = client.post("/v1/jobs", json=train_request).json()["id"]
     ids = [running(1), "job_none", queued, queued]
     response = client.post("/v1/jobs/cancel", json={"ids": ids})
@@ -126,5 +126,5 @@ def test_several_jobs_are_cancelled(
     "body", [{}, {"ids": []}, {"ids": ["x"] * 201}, {"ids": [1]}, {"ids": ["a"], "x": 1}]
 )
 def test_wrong_selections_are_refused(client: TestClient, body: dict[str, Any]) -> None:
-    """At least one id, at most two hundred, and nothing else."""
+    """A request has one to two hundred ids and no other field."""
     assert client.post("/v1/jobs/cancel", json=body).status_code == 422

@@ -1,4 +1,4 @@
-"""Deleting over HTTP: one object, many by a filter, and what is answered."""
+"""Deletion over HTTP: single objects, many by a filter, and the answers."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ AddModel = Callable[..., Model]
 
 @pytest.fixture
 def end_jobs(store: Store) -> Callable[[], None]:
-    """A function that lets all queued jobs succeed."""
+    """Function that lets all queued jobs succeed."""
 
     def end() -> None:
         with store.begin() as tx:
@@ -41,7 +41,7 @@ def add_ended(add_model: AddModel, end_jobs: Callable[[], None]) -> AddModel:
 
 
 def deleted(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
-    """Ask for the deletion of several objects, which must be answered."""
+    """Send a request to delete several objects, and return its answer."""
     answer = client.post(f"/v1/{path}/delete", json=body)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
@@ -49,7 +49,7 @@ def deleted(client: TestClient, path: str, **body: Any) -> dict[str, Any]:
 
 
 def test_a_deleted_model_scores_no_more(client: TestClient, add_ended: AddModel) -> None:
-    """It is gone from lists, from its references and from scoring at once; its job is still shown."""
+    """The model is immediately absent from lists, references and scoring; its job is still shown."""
     model = add_ended()
     path, document = f"/v1/models/{model.id}", {"features": dict.fromkeys(model.feature_names, 0.5)}
     body = {"queries": [{"id": "q", "documents": [{"id": "d", **document}]}]}
@@ -73,7 +73,7 @@ def test_a_deleted_model_scores_no_more(client: TestClient, add_ended: AddModel)
 
 
 def test_a_refusal_lists_what_holds_the_object(client: TestClient, add_ended: AddModel) -> None:
-    """409 with the holders as members, and with the way out in its detail."""
+    """409 has the holders as members, and a remedy in its detail."""
     model = add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
     answer = client.delete(f"/v1/jobs/{model.job_id}", params={"with_results": True})
@@ -97,7 +97,7 @@ def test_a_refusal_lists_what_holds_the_object(client: TestClient, add_ended: Ad
 
 
 def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_ended: AddModel) -> None:
-    """A dry run is the default and changes nothing; the same request then deletes what it promised."""
+    """A dry run is the default and changes nothing; the same request then deletes what was announced."""
     models = [add_ended("web"), add_ended("web"), add_ended("shop")]
     client.patch("/v1/models/web:2", json={"tags": {"draft": "yes"}})
     body = {"filter": {"name": "web", "tag": ["draft:yes"]}}
@@ -114,7 +114,7 @@ def test_many_are_deleted_by_the_filters_of_their_list(client: TestClient, add_e
 
 @pytest.mark.long
 def test_only_the_versions_go_that_were_the_latest(client: TestClient, store: Store) -> None:
-    """Once they are gone others are the latest; those stay, though the list has several pages."""
+    """Versions that become the latest during the deletion stay, even if the list has several pages."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
         claimed = tx.jobs.claim(job.id, "w", 15)
@@ -130,7 +130,7 @@ def test_only_the_versions_go_that_were_the_latest(client: TestClient, store: St
 
 
 def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddModel) -> None:
-    """Versions by reference; what means none is missing."""
+    """A version is selected by its reference; an unknown reference is missing."""
     for _ in range(2):
         add_ended()
     found = deleted(client, "models", ids=["web:1", "web:7", "web"], dry_run=False)
@@ -138,7 +138,7 @@ def test_references_of_models_are_ids_too(client: TestClient, add_ended: AddMode
 
 
 def test_what_is_held_stays_and_the_rest_goes(client: TestClient, add_ended: AddModel) -> None:
-    """The answer counts what stays, and lists it with what holds it."""
+    """The answer counts the kept objects and lists them with their holders."""
     kept, gone = add_ended(), add_ended()
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
     found = deleted(client, "models", filter={"all": True}, dry_run=False)
@@ -150,7 +150,7 @@ def test_what_is_held_stays_and_the_rest_goes(client: TestClient, add_ended: Add
 
 
 def test_an_age_counts_from_the_making(client: TestClient, add_ended: AddModel) -> None:
-    """Nothing of today is older than a day; all is older than a moment in a minute."""
+    """An object of today is not older than a day; each object is older than a time in the future."""
     add_ended()
     moment = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
     assert deleted(client, "models", filter={"older_than_days": 1})["deleted"] == {}
@@ -173,13 +173,13 @@ def test_an_age_counts_from_the_making(client: TestClient, add_ended: AddModel) 
 def test_a_selection_of_nothing_or_of_two_kinds_is_refused(
     client: TestClient, body: dict[str, Any], pointer: str
 ) -> None:
-    """An empty filter would be everything: that has to be said."""
+    """An empty filter is refused, because it would select everything."""
     answer = client.post("/v1/jobs/delete", json=body)
     assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
 
 
 def test_each_kind_has_its_filters(client: TestClient) -> None:
-    """Every filter of a list is one of the deletion."""
+    """Deletion accepts every filter of the list."""
     filters: dict[str, dict[str, Any]] = {
         "jobs": {"status": "failed", "kind": "train", "dataset": "ds_1", "text": "a", "tag": ["a"]},
         "models": {"name": "web", "tag": ["a:b"], "kind": "trees", "latest": True},
@@ -194,7 +194,7 @@ def test_each_kind_has_its_filters(client: TestClient) -> None:
 
 
 def test_the_trash_is_listed_restored_and_emptied(client: TestClient, add_ended: AddModel) -> None:
-    """Who deleted it and until when it stays is told; what went together comes back together."""
+    """Entries have the time of deletion and the key; objects deleted together are restored together."""
     first, second = add_ended(), add_ended("shop")
     for model in (first, second):
         client.delete(f"/v1/jobs/{model.job_id}?with_results=true")
@@ -222,7 +222,7 @@ def test_the_trash_is_listed_restored_and_emptied(client: TestClient, add_ended:
 
 
 def test_a_model_brings_its_job_back(client: TestClient, add_ended: AddModel) -> None:
-    """Restored alone, it would have none."""
+    """A model is restored together with its job."""
     model = add_ended()
     client.delete(f"/v1/models/{model.id}")
     client.delete(f"/v1/jobs/{model.job_id}")
@@ -230,10 +230,10 @@ def test_a_model_brings_its_job_back(client: TestClient, add_ended: AddModel) ->
     assert back["restored"] == {"jobs": 1, "models": 1}
 
 
-def test_who_deleted_each_object_is_on_record(
+def test_the_key_of_each_deletion_is_on_record(
     client: TestClient, add_ended: AddModel, bearer: Bearer, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
-    """In the trash, and in the audit with the id of each object of a bulk."""
+    """The trash and the audit name the key, also for each object of a bulk deletion."""
     model, dataset_id = add_ended(), ready_dataset()
     headers = {**bearer("write"), "X-Request-ID": "r-18"}
     body = {"filter": {"all": True}, "with_results": True, "dry_run": False}
@@ -252,7 +252,7 @@ def test_who_deleted_each_object_is_on_record(
 
 
 def test_reading_is_not_deleting(client: TestClient, bearer: Bearer, add_ended: AddModel) -> None:
-    """A key that may only read sees the trash and the storage, and deletes nothing."""
+    """A key with the scope read sees the trash and the storage, and deletes nothing."""
     model = add_ended()
     reader = bearer("read")
     assert client.get("/v1/trash", headers=reader).status_code == 200
@@ -263,7 +263,7 @@ def test_reading_is_not_deleting(client: TestClient, bearer: Bearer, add_ended: 
 
 
 def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) -> None:
-    """By kind, with the trash apart; what emptying the trash frees is what was listed there."""
+    """Bytes are listed by kind, apart from the trash; emptying the trash frees the listed bytes."""
     kept, gone = add_ended(), add_ended()
     client.delete(f"/v1/models/{gone.id}")
     found = client.get("/v1/storage?refresh=true").json()
@@ -282,7 +282,7 @@ def test_storage_adds_up(client: TestClient, add_ended: AddModel, store: Store) 
 
 
 def test_an_experiment_is_deleted_once_it_has_ended(client: TestClient) -> None:
-    """Alone or by a filter, and restored as the rest; a refusal names what can be done."""
+    """An experiment is deleted by id or by a filter, and can be restored; a refusal names a remedy."""
     body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
     experiment = client.post("/v1/experiments", json=body).json()
     address = f"/v1/experiments/{experiment['id']}"

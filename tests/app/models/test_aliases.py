@@ -1,4 +1,4 @@
-"""Aliases by HTTP: moves, the way back, and gates."""
+"""Aliases over HTTP: moves, rollbacks and gates."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,7 +26,7 @@ def put(client: TestClient, version: int) -> Any:
 
 @pytest.fixture
 def gated(client: TestClient, web: list[Model], ready_dataset: Callable[[], str]) -> str:
-    """The alias points at version 1 and has a gate; returns its dataset."""
+    """Point the alias at version 1 and set a gate; return the dataset of the gate."""
     put(client, 1)
     dataset_id = ready_dataset()
     response = client.put(f"{CHAMPION}/gate", json={**GATE, "dataset_id": dataset_id})
@@ -35,7 +35,7 @@ def gated(client: TestClient, web: list[Model], ready_dataset: Callable[[], str]
 
 
 def test_aliases_are_listed_shown_and_removed(client: TestClient, web: list[Model]) -> None:
-    """With the version that each points at."""
+    """Each alias has the version that it points at."""
     put(client, 2)
     client.put("/v1/models/web/aliases/baseline", json={"version": 1})
     items = client.get("/v1/models/web/aliases").json()["items"]
@@ -51,7 +51,7 @@ def test_aliases_are_listed_shown_and_removed(client: TestClient, web: list[Mode
 
 
 def test_the_history_is_paged_newest_first(client: TestClient, web: list[Model]) -> None:
-    """Also of an alias that is not there any more; of a model that there is not, there is none."""
+    """A removed alias keeps its history; an unknown model has none."""
     for version in (1, 2, 3):
         put(client, version)
     client.delete(CHAMPION)
@@ -67,8 +67,8 @@ def test_the_history_is_paged_newest_first(client: TestClient, web: list[Model])
     assert client.get(f"{CHAMPION}/history?cursor=x").status_code == 422
 
 
-def test_a_rollback_answers_with_where_it_points_then(client: TestClient, web: list[Model]) -> None:
-    """Each goes further back, until there is nothing to go back to; scoring follows at once."""
+def test_a_rollback_returns_the_new_version(client: TestClient, web: list[Model]) -> None:
+    """Each rollback goes one version further back, until there is none; references follow immediately."""
     for version in (1, 2, 3):
         put(client, version)
     versions = [client.post(f"{CHAMPION}/rollback").json()["version"] for _ in range(2)]
@@ -81,7 +81,7 @@ def test_a_rollback_answers_with_where_it_points_then(client: TestClient, web: l
 
 
 def test_a_rollback_that_is_sent_again_goes_back_no_further(client: TestClient, web: list[Model]) -> None:
-    """Whoever did not hear the answer may ask again with the same key."""
+    """A client that got no answer may repeat the request with the same key."""
     for version in (1, 2, 3):
         put(client, version)
     answers = [
@@ -92,7 +92,7 @@ def test_a_rollback_that_is_sent_again_goes_back_no_further(client: TestClient, 
 
 
 def test_a_gated_alias_is_moved_by_a_job(client: TestClient, web: list[Model], gated: str) -> None:
-    """Which knows both versions and what the gate asks for; until it has run the alias stays."""
+    """The job has both versions and the rule of the gate; the alias is unchanged until the job has run."""
     response = put(client, 2)
     assert response.status_code == 202, response.text
     job = response.json()
@@ -112,7 +112,7 @@ def test_a_gated_alias_is_moved_by_a_job(client: TestClient, web: list[Model], g
 def test_a_job_names_the_baselines_only_where_its_gate_asks_for_them(
     client: TestClient, gated: str, store: Store, asked: bool
 ) -> None:
-    """So that workers and API of the release before, which refuse the key, still take the other gates."""
+    """Workers and API of the previous release refuse the key, but accept other gates."""
     rule = {**GATE, "dataset_id": gated, "better_than_baselines": asked}
     assert client.put(f"{CHAMPION}/gate", json=rule).json()["better_than_baselines"] is asked
     assert ("better_than_baselines" in put(client, 2).json()["spec"]["rule"]) is asked
@@ -120,8 +120,8 @@ def test_a_job_names_the_baselines_only_where_its_gate_asks_for_them(
         assert ("better_than_baselines" in tx.aliases.gate("web", "champion").rule) is asked
 
 
-def test_what_passes_by_a_gate(client: TestClient, web: list[Model], gated: str) -> None:
-    """Where the alias is already, where it pointed nowhere, a rollback, and a gate that is gone."""
+def test_moves_that_bypass_a_gate(client: TestClient, web: list[Model], gated: str) -> None:
+    """The current version, an alias without a target, a rollback and a removed gate need no job."""
     assert put(client, 1).status_code == 200
     client.delete(CHAMPION)
     assert put(client, 2).status_code == 200
@@ -132,13 +132,13 @@ def test_what_passes_by_a_gate(client: TestClient, web: list[Model], gated: str)
 
 
 def test_a_gate_stores_ir_measures_names_as_ours(client: TestClient, gated: str) -> None:
-    """So that it shows what comparisons show."""
+    """The gate names the metric as comparisons do."""
     asked = {**GATE, "metric": "nDCG@5", "dataset_id": gated}
     assert client.put(f"{CHAMPION}/gate", json=asked).json()["metric"] == "ndcg@5"
 
 
 def test_a_gate_is_shown_as_it_judges(client: TestClient, gated: str) -> None:
-    """Its contract spelled out, its defaults filled in; it holds its dataset until it goes."""
+    """The gate shows its full contract and its defaults; its dataset cannot be deleted before it."""
     gate = client.get(f"{CHAMPION}/gate").json()
     assert {name: gate[name] for name in GATE} == GATE
     assert (gate["p"], gate["min_slice_queries"], gate["contract"]["preset"]) == (0.05, 30, "default")
@@ -177,7 +177,7 @@ def test_a_bad_gate_is_refused(
     status: int,
     pointer: str | None,
 ) -> None:
-    """The payload is checked when the gate is set, not when it is needed."""
+    """The payload is checked when the gate is set, not when it is used."""
     response = client.put(f"{CHAMPION}/gate", json={**GATE, "dataset_id": ready_dataset(), **changed})
     assert response.status_code == status, response.text
     assert [error["pointer"] for error in response.json().get("errors", [])] == ([pointer] if pointer else [])
@@ -186,7 +186,7 @@ def test_a_bad_gate_is_refused(
 def test_a_gate_needs_data_that_a_model_can_score(
     client: TestClient, store: Store, web: list[Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """Neither judgments without features nor a dataset that is not ready; and a model of the name."""
+    """Judgments without features, a dataset that is not ready and an unknown model name are refused."""
     with store.begin() as tx:
         pending, bare = tx.datasets.add("d", {}).id, tx.datasets.add("d", {}).id
         tx.datasets.mark_ready(bare, statistics={"features": 0})

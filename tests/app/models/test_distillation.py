@@ -1,4 +1,4 @@
-"""Trainings on the scores of a model, by a short request."""
+"""Distillation: training on the scores of a model, by a short request."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def distilled(client: TestClient, reference: str = "web", **body: Any) -> dict[s
 
 
 def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddModel) -> None:
-    """Its dataset, features and metrics; a fifth of the queries where nothing else measures both."""
+    """Dataset, features and metrics are the teacher's; by default, a fifth of the queries is test data."""
     teacher = add_model("web", metrics=["map"], label_map={"9": 0.0})
     spec = distilled(client)
     assert (spec["kind"], spec["model_name"], spec["labels_from"]) == (
@@ -40,7 +40,7 @@ def test_defaults_are_those_of_the_teacher(client: TestClient, add_model: AddMod
 def test_both_are_measured_on_queries_that_are_new_to_the_teacher(
     client: TestClient, add_model: AddModel, ready_dataset: Callable[[], str]
 ) -> None:
-    """Those of its own training, unless others are named or the documents are others."""
+    """The test data are those of the teacher's training, unless the request names others."""
     first, second = ready_dataset(), ready_dataset()
     add_model("web", first, test={"fraction": 0.5}, seed=7)
     assert {"test": {"fraction": 0.5}, "seed": 7}.items() <= distilled(client).items()
@@ -52,7 +52,7 @@ def test_both_are_measured_on_queries_that_are_new_to_the_teacher(
 
 
 def test_a_request_may_choose(client: TestClient, add_model: AddModel) -> None:
-    """The name, the size, the features, and the labels of the job."""
+    """A request may choose the name, size, features, priority and tags."""
     add_model("web")
     chosen: dict[str, Any] = {
         "model_name": "small",
@@ -67,7 +67,7 @@ def test_a_request_may_choose(client: TestClient, add_model: AddModel) -> None:
 
 
 def test_an_imported_model_needs_a_dataset(client: TestClient, store: Store) -> None:
-    """It has none, and the request says so by its place."""
+    """An imported model has no dataset, so the error points at `dataset_id`."""
     with store.begin() as tx:
         job = tx.jobs.add("import-model", {"model_name": "web"})
         tx.models.add(
@@ -79,7 +79,7 @@ def test_an_imported_model_needs_a_dataset(client: TestClient, store: Store) -> 
 
 @pytest.mark.parametrize(("field", "value"), [("leaves", 1), ("metrics", ["magic"]), ("loss", "mse")])
 def test_what_is_unfit_is_named(client: TestClient, add_model: AddModel, field: str, value: Any) -> None:
-    """By the place in the request."""
+    """The error points at the field of the request."""
     add_model("web")
     answer = client.post("/v1/models/web/distil", json={field: value})
     assert answer.status_code == 422

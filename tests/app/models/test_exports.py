@@ -1,4 +1,4 @@
-"""Exports over HTTP: the file, the archive, the proof, and the catalogue of formats."""
+"""Exports over HTTP: the file, the archive, the parity report, and the catalogue of formats."""
 
 import hashlib
 import io
@@ -26,7 +26,7 @@ NAMED = {"feature_names": {"bm25": "bm25(title)", "age/days": "attribute(age)"}}
 
 @pytest.fixture
 def add_dataset(store: Store) -> AddDataset:
-    """Store datasets as a worker does; returns their ids."""
+    """Function that stores datasets as a worker does and returns their ids."""
 
     def add(queries: int = 3, documents: int = 4, names: list[str] = FEATURE_NAMES) -> str:
         random, rows = np.random.default_rng(0), queries * documents
@@ -60,7 +60,7 @@ def _parity(client: TestClient, query: str = "format=solr") -> dict[str, Any]:
 def test_the_file_is_the_one_that_the_engine_reads(
     client: TestClient, store: Store, add_model: AddModel, openapi_document: dict[str, Any]
 ) -> None:
-    """Bare, under the model's name; LightGBM's text where no format is asked for."""
+    """The file is named after the model and its version; the default format is LightGBM's text."""
     model = add_model("web")
     plain = client.get("/v1/models/web/export")
     assert plain.content == store.artifacts.read_bytes(model_key(model.id))
@@ -81,7 +81,7 @@ def test_the_file_is_the_one_that_the_engine_reads(
 
 @pytest.mark.long
 def test_an_export_is_conditional(client: TestClient, add_model: AddModel) -> None:
-    """The same model has the same bytes, in an archive too."""
+    """The same model is exported to the same bytes, in an archive as well."""
     add_model("web")
     for path in ("export?format=c", "export/archive?format=onnx", "export/parity?format=solr"):
         etag = client.get(f"/v1/models/web/{path}").headers["etag"]
@@ -91,7 +91,7 @@ def test_an_export_is_conditional(client: TestClient, add_model: AddModel) -> No
 
 @pytest.mark.long
 def test_features_get_the_engines_names(client: TestClient, add_model: AddModel) -> None:
-    """By POST, as names are too many for an address."""
+    """POST is needed because the names are too long for an address."""
     add_model("web")
     refused = client.get("/v1/models/web/export?format=vespa")
     assert refused.status_code == 422
@@ -109,7 +109,7 @@ def test_features_get_the_engines_names(client: TestClient, add_model: AddModel)
 def test_the_proof_is_over_the_test_dataset(
     client: TestClient, add_model: AddModel, add_dataset: AddDataset
 ) -> None:
-    """Else over the training dataset; any other may be named."""
+    """Without a test dataset, parity is compared on the training dataset; any other may be named."""
     training, test, other = add_dataset(), add_dataset(5), add_dataset(2)
     model = add_model("web", training, test_dataset_id=test)
     report = _parity(client)
@@ -126,8 +126,8 @@ def test_the_proof_is_over_the_test_dataset(
 
 
 @pytest.mark.long
-def test_without_a_dataset_the_proof_says_so(client: TestClient, add_model: AddModel) -> None:
-    """Thresholds are compared all the same, and the golden vectors are made up."""
+def test_without_a_dataset_the_parity_report_has_a_note(client: TestClient, add_model: AddModel) -> None:
+    """Thresholds are compared, and the golden vectors are synthetic."""
     add_model("web")
     report = _parity(client)
     assert report["dataset_id"] is None
@@ -150,7 +150,7 @@ def test_so_many_documents_are_read_and_no_more(
     documents: int,
     read: int,
 ) -> None:
-    """Whole queries, or the first documents of a query that is too large."""
+    """Whole queries are read, or the first documents of a query that is too large."""
     add_model("web", add_dataset(queries, documents))
     data = _parity(client)["engines"][0]["data"]
     assert data["documents"] == read <= MAX_DOCUMENTS
@@ -158,7 +158,7 @@ def test_so_many_documents_are_read_and_no_more(
 
 
 def test_an_archive_holds_the_proof(client: TestClient, add_model: AddModel, add_dataset: AddDataset) -> None:
-    """Which is what the other address answers."""
+    """The archive has the parity report of the other address."""
     add_model("web", add_dataset())
     response = client.get("/v1/models/web/export/archive?format=solr&score_shift=1")
     assert response.headers["content-type"] == "application/zip"
@@ -186,7 +186,7 @@ def test_an_archive_holds_the_proof(client: TestClient, add_model: AddModel, add
 def test_a_bad_request_is_pointed_at(
     client: TestClient, add_model: AddModel, path: str, status: int, pointer: str | None
 ) -> None:
-    """By the name of the option."""
+    """The error points at the name of the option."""
     add_model("web")
     response = client.get(f"/v1/models/web/{path}")
     assert response.status_code == status
@@ -208,7 +208,7 @@ def test_a_bad_request_is_pointed_at(
 def test_a_bad_name_is_pointed_at(
     client: TestClient, add_model: AddModel, body: dict[str, Any], pointer: str
 ) -> None:
-    """In the body."""
+    """The error points at the name in the body."""
     add_model("web")
     for path in ("export", "export/archive", "export/parity"):
         response = client.post(f"/v1/models/web/{path}", json=body)
@@ -219,7 +219,7 @@ def test_a_bad_name_is_pointed_at(
 def test_a_dataset_that_lacks_features_is_refused_where_it_is_named(
     client: TestClient, add_model: AddModel, add_dataset: AddDataset
 ) -> None:
-    """Of the model's own it is passed over."""
+    """A dataset of the model that lacks features is skipped instead."""
     other = add_dataset(names=["bm25", "colour"])
     add_model("web", other)
     response = client.get(f"/v1/models/web/export/parity?format=c&dataset_id={other}")
@@ -231,7 +231,7 @@ def test_a_dataset_that_lacks_features_is_refused_where_it_is_named(
 def test_a_model_that_cannot_be_expressed_is_refused(
     client: TestClient, store: Store, add_model: AddModel
 ) -> None:
-    """With the split and the way out."""
+    """The error names the split and a remedy."""
     model = add_model("web")
     text = store.artifacts.read_bytes(model_key(model.id)).decode()
     missing = text.replace("decision_type=2 2", "decision_type=8 8")  # NaN goes right
@@ -246,7 +246,7 @@ def test_a_model_that_cannot_be_expressed_is_refused(
 
 
 def test_formats_are_listed(client: TestClient) -> None:
-    """With the options that each takes."""
+    """Each format has its options and limits."""
     items = client.get("/v1/export-formats").json()["items"]
     assert [item["name"] for item in items] == list(TREE_FORMATS)
     for item in items:

@@ -41,7 +41,7 @@ _RUN: dict[str, Any] = {"metric": "ndcg@5", "repeats": 5, "within": "query", "se
 
 @pytest.fixture
 def add_inspection(store: Store) -> Callable[[Model], Inspection]:
-    """Record inspections."""
+    """Function that records inspections."""
 
     def add(model: Model) -> Inspection:
         with store.begin() as tx:
@@ -55,7 +55,7 @@ def add_inspection(store: Store) -> Callable[[Model], Inspection]:
 def test_an_inspection_is_shown_whole(
     client: TestClient, add_model: Callable[[str], Model], add_inspection: Callable[[Model], Inspection]
 ) -> None:
-    """As it was stored, with the preset that the contract is."""
+    """The answer has the stored values, and the preset of the contract."""
     inspection = add_inspection(add_model("web"))
     shown = client.get(f"/v1/inspections/{inspection.id}").json()
     assert {name: shown[name] for name in _RUN} == _RUN
@@ -68,7 +68,7 @@ def test_an_inspection_is_shown_whole(
 def test_the_inspections_of_a_model_are_listed_newest_first(
     client: TestClient, add_model: Callable[[str], Model], add_inspection: Callable[[Model], Inspection]
 ) -> None:
-    """Those of this version only, page by page, without what they found."""
+    """Pages have only inspections of this version, without their results."""
     first, second = add_model("web"), add_model("web")
     add_inspection(second)
     ids = [add_inspection(first).id for _ in range(3)]
@@ -80,7 +80,7 @@ def test_the_inspections_of_a_model_are_listed_newest_first(
 
 
 def test_importance_is_lightgbms(client: TestClient, store: Store, add_model: Callable[[str], Model]) -> None:
-    """Gains, splits and their shares by the names that the data gave, the largest gain first."""
+    """Features have gains, splits and shares, by the names of the dataset, the largest gain first."""
     model = add_model("web")
     booster = lightgbm.Booster(model_str=store.artifacts.read_bytes(model_key(model.id)).decode())
     shown = client.get("/v1/models/web/importance").json()
@@ -93,7 +93,7 @@ def test_importance_is_lightgbms(client: TestClient, store: Store, add_model: Ca
 
 
 def test_a_tree_is_nested(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Down to the depth asked for, from any of its splits."""
+    """A tree is nested down to the requested depth, from any of its splits."""
     model = add_model("web")
     shown = client.get("/v1/models/web/trees/1").json()
     assert (shown["model_id"], shown["index"], shown["trees"]) == (model.id, 1, 2)
@@ -124,10 +124,10 @@ def _leaves(node: dict[str, Any]) -> int:
         ("web/inspections?cursor=x", 422, "/cursor"),
     ],
 )
-def test_what_is_not_there_is_told(
+def test_unknown_trees_and_models_are_refused(
     client: TestClient, add_model: Callable[[str], Model], path: str, status: int, pointer: str | None
 ) -> None:
-    """A tree beyond the last, a split that it does not have, a model that does not exist."""
+    """A tree, a split or a model that does not exist is refused, and so is a wrong parameter."""
     add_model("web")
     answer = client.get(f"/v1/models/{path}")
     assert answer.status_code == status
@@ -138,7 +138,7 @@ def test_what_is_not_there_is_told(
 def test_a_job_is_stored_with_all_that_it_means(
     client: TestClient, add_model: Callable[[str], Model], ready_dataset: Callable[[], str]
 ) -> None:
-    """Defaults, the model's id, and the contract spelled out."""
+    """Defaults, the model's id and the full contract are stored."""
     model = add_model("web")
     request = {"kind": "inspect", "model": "web", "dataset_id": ready_dataset(), "contract": "letor"}
     answer = client.post("/v1/jobs", json=request)
@@ -173,7 +173,7 @@ def test_a_bad_request_is_refused_at_its_place(
     change: dict[str, Any],
     pointers: list[str],
 ) -> None:
-    """Unknown and repeated features are told one by one."""
+    """Each unknown or repeated feature is reported separately."""
     add_model("web")
     request = {"kind": "inspect", "model": "web", "dataset_id": ready_dataset(), **change}
     answer = client.post("/v1/jobs", json=request)
@@ -184,7 +184,7 @@ def test_a_bad_request_is_refused_at_its_place(
 def test_judgments_without_features_are_refused(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """No model can score them."""
+    """A model cannot score judgments without features."""
     add_model("web")
     with store.begin() as tx:
         bare = tx.datasets.add("qrels", {"kind": "upload"}).id

@@ -1,4 +1,4 @@
-"""Models from elsewhere on their way in, and models that are to be trained again."""
+"""Imports of models, and models that are trained again."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ def send(client: TestClient, **fields: str) -> Any:
 
 
 def test_a_model_is_kept_until_a_job_has_tried_it(client: TestClient, store: Store) -> None:
-    """The job knows what is said of it and where the bytes are; cancelling removes them."""
+    """The job has the description and the location of the bytes; cancelling it removes the bytes."""
     response = send(client, name="web", description="nightly\nnotebook", tags='{"team": "search"}')
     assert response.status_code == 202, response.text
     job = response.json()
@@ -39,7 +39,7 @@ def test_a_model_is_kept_until_a_job_has_tried_it(client: TestClient, store: Sto
 
 
 def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, settings: ApiSettings) -> None:
-    """And its bytes are kept once; with other words of it, the key was used before."""
+    """The bytes are stored once; the same key with other fields is refused."""
     first, second = (
         client.post("/v1/models", files=FILE, data={"name": "web"}, headers=KEY) for _ in range(2)
     )
@@ -70,15 +70,15 @@ def test_an_upload_that_is_sent_again_is_queued_once(client: TestClient, setting
 def test_what_is_unfit_is_named_and_nothing_is_kept(
     client: TestClient, settings: ApiSettings, fields: dict[str, str], pointer: str
 ) -> None:
-    """A pointer to the part, or into it."""
+    """The error points at the part of the form, or into it."""
     response = send(client, **fields)
     assert response.status_code == 422, response.text
     assert [error["pointer"] for error in response.json()["errors"]] == [pointer]
     assert not any(key.startswith("model-uploads/") for key in artifact_keys(settings.storage_url))
 
 
-def test_a_model_must_come_and_be_bounded(client: TestClient, settings: ApiSettings) -> None:
-    """No file, an empty one, and one that is too large."""
+def test_a_missing_empty_or_large_file_is_refused(client: TestClient, settings: ApiSettings) -> None:
+    """A missing, an empty and a too large file are refused."""
     missing = client.post("/v1/models", files={"name": (None, b"web")})
     assert missing.json()["errors"][0]["pointer"] == "/file"
     empty = client.post("/v1/models", files={"file": ("m", b"")}, data={"name": "web"})
@@ -100,7 +100,7 @@ _SCORERS: Any = {
 def test_a_training_is_queued_again(
     client: TestClient, store: Store, add_model: AddModel, scorer: dict[str, Any]
 ) -> None:
-    """As it was asked for, without its test, and bound to the dataset; sent again, it is queued once."""
+    """The specification is the original one without its test; a repeated request is queued once."""
     model = add_model("web")
     changed = {"dataset_id": model.dataset_id, "validation": None, "test_dataset_id": "ds_gone"}
     asked = {**CURRENT["train"], **changed, **scorer}
@@ -129,7 +129,7 @@ def test_a_training_is_queued_again(
 def test_what_cannot_be_trained_again_is_refused(
     client: TestClient, store: Store, add_model: AddModel
 ) -> None:
-    """An imported model, one whose dataset is gone, and one that was searched; each in words."""
+    """An imported model, a model whose dataset was deleted, and an automatic training are refused."""
     assert client.post("/v1/models/web/reproduce").status_code == 404
     imported, orphan, found = add_model("web"), add_model("shop"), add_model("best")
     with store.begin() as tx:

@@ -1,4 +1,4 @@
-"""Showing and naming models, and ranking with them."""
+"""Models over HTTP: lists, references, descriptions, aliases, and rankings."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ def _order(response: Any) -> list[str]:
 
 
 def test_models_are_listed_newest_first(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Each version is an entry; `name` leaves other models out."""
+    """Each version is an entry; `name` excludes other models."""
     models = [add_model("web"), add_model("shop"), add_model("web")]
     items = client.get("/v1/models").json()["items"]
     assert [item["id"] for item in items] == [model.id for model in models[::-1]]
@@ -38,7 +38,7 @@ def test_models_are_listed_newest_first(client: TestClient, add_model: Callable[
 def test_names_are_listed_with_their_latest_version(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """One entry a name, the one that got a version last first, with where all of its aliases point."""
+    """There is one entry per name, the name with the newest version first, with all of its aliases."""
     add_model("web")
     add_model("shop")
     latest = add_model("web")
@@ -61,7 +61,7 @@ def test_names_are_listed_with_their_latest_version(
 
 
 def test_a_reference_finds_its_version(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """An id, a name (its latest), name:version and name@alias."""
+    """A reference is an id, a name (its latest version), name:version or name@alias."""
     first, second = add_model("web"), add_model("web")
     client.put("/v1/models/web/aliases/champion", json={"version": 1})
     expected = {first.id: first, "web": second, "web:1": first, "web@champion": first}
@@ -69,10 +69,10 @@ def test_a_reference_finds_its_version(client: TestClient, add_model: Callable[[
         assert client.get(f"/v1/models/{reference}").json()["id"] == model.id
 
 
-def test_what_is_said_of_a_model_can_be_changed(
+def test_the_description_and_tags_of_a_model_can_be_changed(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """What is left out stays; tags go and come one by one."""
+    """Omitted fields are unchanged; tags are added and removed one by one."""
     model = add_model("web")
     assert (model.description, client.get("/v1/models/web").json()["tags"]) == (None, {})
     first = client.patch(
@@ -98,10 +98,10 @@ def test_what_is_said_of_a_model_can_be_changed(
         ({"name": "shop"}, "/name"),
     ],
 )
-def test_what_cannot_be_said_of_a_model_is_refused(
+def test_wrong_descriptions_and_tags_of_a_model_are_refused(
     client: TestClient, add_model: Callable[[str], Model], payload: dict[str, Any], pointer: str
 ) -> None:
-    """A pointer to what is wrong, and nothing is changed."""
+    """422 points at the mistake, and nothing is changed."""
     add_model("web")
     response = client.patch("/v1/models/web", json=payload)
     assert response.status_code == 422
@@ -111,7 +111,7 @@ def test_what_cannot_be_said_of_a_model_is_refused(
 
 
 def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """A tag alone or with its value, which may hold a colon; all that are asked for."""
+    """A filter is a tag alone or with its value, which may contain a colon; all filters must match."""
     for name, tags in (("web", {"team": "search", "run": "a:b"}), ("web", {"team": "ads"}), ("shop", {})):
         add_model(name)
         client.patch(f"/v1/models/{name}", json={"tags": tags})
@@ -130,7 +130,7 @@ def test_models_are_found_by_name_and_tags(client: TestClient, add_model: Callab
 
 
 def test_an_alias_moves(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Setting it again points it elsewhere; the list shows where it is."""
+    """Setting an alias again moves it, and the list shows its version."""
     add_model("web")
     add_model("web")
     for version in (1, 2):
@@ -160,7 +160,7 @@ def test_a_bad_alias_is_refused(
     status: int,
     pointer: str | None,
 ) -> None:
-    """An alias points at an existing version and is spelled like a name."""
+    """An alias must point at an existing version and have a valid name."""
     add_model("web")
     response = client.put(f"/v1/models/{path}", json=payload)
     assert response.status_code == status
@@ -169,7 +169,7 @@ def test_a_bad_alias_is_refused(
 
 
 def test_candidates_come_back_in_order(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """By descending score, ranks from 1, under the version that scored."""
+    """Documents are sorted by descending score with ranks from 1; the answer names the version."""
     model = add_model("web")
     response = _rank(
         client,
@@ -217,7 +217,7 @@ def test_ties_keep_their_order(client: TestClient, add_model: Callable[[str], Mo
 def test_top_k_of_json_in_the_address_is_refused(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """Tables have it there; silently ignored, it would give every document to whoever asks for some."""
+    """Only tables accept `top_k` in the address; ignoring it would return every document."""
     add_model("web")
     body = {"queries": [{"id": "q1", "documents": []}]}
     answer = client.post("/v1/models/web/rank?top_k=1", json=body)
@@ -226,7 +226,7 @@ def test_top_k_of_json_in_the_address_is_refused(
 
 
 def test_top_k_cuts_each_query(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Queries are ranked apart; one with fewer documents than k, or none, is not a mistake."""
+    """Each query is ranked separately; a query with fewer documents than k, or none, is accepted."""
     add_model("web")
     documents = [{"id": str(i), "features": {"bm25": i / 10}} for i in range(9)]
     payload = {
@@ -276,7 +276,7 @@ PLACE = "/queries/0/documents/1"
 def test_a_bad_document_is_pointed_at(
     client: TestClient, add_model: Callable[[str], Model], document: Any, pointer: str
 ) -> None:
-    """Among thousands of candidates the one at fault, and its feature, are named."""
+    """The error names the document and the feature at fault."""
     add_model("web")
     response = _rank(client, _one_query(GOOD, document))
     assert response.status_code == 422
@@ -297,7 +297,7 @@ def test_a_bad_document_is_pointed_at(
 def test_a_bad_ranking_request_is_refused(
     client: TestClient, add_model: Callable[[str], Model], payload: dict[str, Any], pointer: str
 ) -> None:
-    """The shape of the request is checked before the model is asked."""
+    """The shape of the request is checked before scoring."""
     add_model("web")
     response = _rank(client, payload)
     assert response.status_code == 422
@@ -307,25 +307,25 @@ def test_a_bad_ranking_request_is_refused(
 def test_the_same_mistake_is_not_repeated_without_end(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """A misnamed feature in every document lists a few of them, not all."""
+    """An unknown feature in every document is reported for some documents only."""
     add_model("web")
     documents = [{"id": str(i), "features": {"bm26": 1}} for i in range(500)]
     response = _rank(client, _one_query(*documents))
     assert len(response.json()["errors"]) == MAX_PROBLEMS
 
 
-def test_scoring_requests_have_a_limit_of_their_own(
+def test_scoring_requests_have_a_separate_limit(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """Larger than other JSON bodies, and still bounded."""
+    """The limit is larger than that of other JSON bodies."""
     add_model("web")
     documents = [{"id": f"document {i:05}", "features": {"bm25": 0.5}} for i in range(3000)]
     assert _rank(client, _one_query(*documents[:1000])).status_code == 200
     assert _rank(client, _one_query(*documents)).status_code == 413
 
 
-def test_an_alias_is_followed_at_once(client: TestClient, add_model: Callable[[str], Model]) -> None:
-    """Moving an alias changes which version answers the next request."""
+def test_an_alias_is_followed_immediately(client: TestClient, add_model: Callable[[str], Model]) -> None:
+    """The next request after a move is answered by the new version."""
     models = {model.version: model for model in (add_model("web"), add_model("web"))}
     for version, model in models.items():
         client.put("/v1/models/web/aliases/live", json={"version": version})

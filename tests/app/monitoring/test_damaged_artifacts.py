@@ -1,4 +1,4 @@
-"""Stored bytes that are no longer those that were written: nothing is made of them, and they are named."""
+"""Damaged artifacts: they are never used, and answers name them."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.monitoring.routes import readiness_response
-from app.scoring.readiness import Findings
+from app.scoring.readiness import ReadinessResult
 from core.data import dataset_statistics, synthetic_dataset, write_parquet
 from core.data.query_index import write_query_index
 from core.doctor import examine
@@ -28,7 +28,7 @@ ADDRESSES = {
 
 @pytest.fixture
 def dataset_id(store: Store) -> str:
-    """A dataset, stored as a worker of the release before stores it: without checksums."""
+    """A dataset stored as by a worker of the previous release, without checksums."""
     with store.begin() as tx:
         dataset = tx.datasets.add("judged", {"kind": "upload", "filename": "x", "format": "letor"})
         statistics = dataset_statistics(DATASET)
@@ -43,7 +43,7 @@ def dataset_id(store: Store) -> str:
 
 
 def alter(store: Store, key: str, place: int | None = None) -> bytes:
-    """Alter one byte of an artifact, that in the middle unless told otherwise; return what it was."""
+    """Alter one byte of an artifact, by default in the middle; return the original content."""
     content = store.artifacts.read_bytes(key)
     place = len(content) // 2 if place is None else place
     store.artifacts.write_bytes(key, content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
@@ -58,7 +58,7 @@ def damage(response: Answer) -> str:
 
 
 def leaf(store: Store, key: str) -> int:
-    """Return the place of a digit of the first leaf value of a model: it stays a model, with other scores."""
+    """Return the position of a digit in a leaf value; changing it gives a valid model of other scores."""
     text = store.artifacts.read_bytes(key)
     place = text.index(b"leaf_value=") + len(b"leaf_value=")
     return next(i for i in range(place, len(text)) if text[i : i + 1].isdigit())
@@ -77,7 +77,7 @@ REQUESTS: dict[str, Callable[[TestClient], Any]] = {
 def test_scores_never_change_silently(
     client: TestClient, store: Store, add_model: Callable[[str], Model], asked: str
 ) -> None:
-    """One digit of a leaf altered on disk: the model is refused, named, and back when its bytes are."""
+    """A model with one altered digit is refused and named, and accepted when its bytes are restored."""
     key = model_key(add_model("web").id)
     good = alter(store, key, leaf(store, key))
     assert damage(REQUESTS[asked](client)) == key
@@ -90,16 +90,16 @@ def test_scores_never_change_silently(
 def test_a_model_whose_text_is_gone_is_damaged(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """It is on record, so this is not a 404."""
+    """The model is on record, so the answer is not a 404."""
     key = model_key(add_model("web").id)
     store.artifacts.delete(key)
     assert damage(client.post("/v1/models/web/rank", json=PAYLOAD)) == key
 
 
-def test_a_good_copy_in_memory_goes_on_serving(
+def test_a_good_copy_in_memory_is_still_used(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """What was verified when it was read stays what it was."""
+    """Verified bytes in memory are used without reading the artifact again."""
     key = model_key(add_model("web").id)
     before = client.post("/v1/models/web/rank", json=PAYLOAD).json()
     alter(store, key, leaf(store, key))
@@ -107,8 +107,8 @@ def test_a_good_copy_in_memory_goes_on_serving(
 
 
 def test_damage_keeps_the_service_ready() -> None:
-    """Another replica has the same storage, so there is nobody better to ask; the answer names the keys."""
-    response = readiness_response(Findings({"database": None}, damaged=("models/mdl_1/model.txt",)))
+    """Every replica has the same storage, so the service stays ready; the answer names the keys."""
+    response = readiness_response(ReadinessResult({"database": None}, damaged=("models/mdl_1/model.txt",)))
     assert response.status_code == 200
     assert json.loads(bytes(response.body))["damaged_artifacts"] == ["models/mdl_1/model.txt"]
 
@@ -117,12 +117,12 @@ def test_damage_keeps_the_service_ready() -> None:
 def test_an_altered_file_of_a_dataset_is_not_shown(
     client: TestClient, store: Store, dataset_id: str, key: str
 ) -> None:
-    """What was read once and altered since is compared again; the other files are shown as before."""
+    """A file altered after its first read is verified again; the other files are shown as before."""
     addresses = {k: address.format(dataset_id, DATASET.query_ids[3]) for k, address in ADDRESSES.items()}
     for address in addresses.values():
         assert client.get(address).status_code == 200
     alter(store, key)
-    # The index of queries is in memory by then, and good.
+    # The query index is in memory by then, and valid.
     expected = 200 if key == queries_key(DATA_KEY) else 500
     assert client.get(addresses[key]).status_code == expected
     for other in addresses.keys() - {key}:
@@ -135,7 +135,7 @@ def test_an_altered_file_of_a_dataset_is_not_shown(
 def test_a_file_that_was_never_verified_and_cannot_be_read(
     client: TestClient, store: Store, dataset_id: str, key: str, content: bytes
 ) -> None:
-    """Data folders of an earlier release have no checksums: what cannot be read is damaged all the same."""
+    """Artifacts of an earlier release have no checksums, and are damaged if they cannot be read."""
     store.artifacts.write_bytes(key, content)
     response = client.get(ADDRESSES[key].format(dataset_id, DATASET.query_ids[3]))
     assert damage(response) == key

@@ -29,7 +29,7 @@ Scrape = Callable[[], Samples]
 
 
 def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
-    """Depth, and how long the first has waited; kinds that nobody waits for are 0."""
+    """The metrics have depth and age of the queue; kinds without waiting jobs are 0."""
     with store.begin() as tx:
         for _ in range(3):
             tx.jobs.add("train", {})
@@ -44,7 +44,7 @@ def test_the_queue_by_kind_and_priority(store: Store, scrape: Scrape) -> None:
 
 
 def test_running_jobs(store: Store, scrape: Scrape) -> None:
-    """A claimed job runs and waits no longer."""
+    """A claimed job is running and no longer queued."""
     with store.begin() as tx:
         job = tx.jobs.add("evaluate", {})
         tx.jobs.claim(job.id, "w1", 15)
@@ -56,7 +56,7 @@ def test_running_jobs(store: Store, scrape: Scrape) -> None:
 
 
 def test_live_workers(store: Store, scrape: Scrape) -> None:
-    """By lane, 0 where there is none; those that were silent for too long or have left do not count."""
+    """Workers are counted by lane; expired workers and those that have left are not counted."""
     with store.begin() as tx:
         tx.workers.report("host-1:1", "training", 1, 60)
         tx.workers.report("host-2:1", "training", 2, 60)
@@ -70,7 +70,7 @@ def test_live_workers(store: Store, scrape: Scrape) -> None:
 
 
 def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
-    """Buckets are cumulative; a duration on a bound is within it, and clocks that disagree make it 0."""
+    """Buckets are cumulative and include their bound; a negative duration is 0."""
     with store.begin() as tx:
         for seconds in (-1, 0.5, 3, 60, 300_000):
             count_job(tx.counters, "train", "succeeded", seconds)
@@ -88,7 +88,7 @@ def test_durations_are_a_histogram(store: Store, scrape: Scrape) -> None:
 
 
 def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
-    """Each ending is counted; a lost one is a lost lease as well."""
+    """Each ending is counted; the ending `lost` is a lost lease as well."""
     with store.begin() as tx:
         for ending in ("lost", "lost", "handed_back", "succeeded"):
             count_attempt(tx.counters, "train", ending)
@@ -100,7 +100,7 @@ def test_attempts_and_lost_leases(store: Store, scrape: Scrape) -> None:
 
 
 def test_trainings_and_caches(store: Store, scrape: Scrape) -> None:
-    """Speed is iterations over seconds; caches are told apart."""
+    """Iterations and seconds are counters, and caches are distinguished by a label."""
     with store.begin() as tx:
         tx.counters.add(TRAINING_ITERATIONS, amount=120)
         tx.counters.add(TRAINING_SECONDS, amount=2.5)
@@ -114,7 +114,7 @@ def test_trainings_and_caches(store: Store, scrape: Scrape) -> None:
 
 
 def test_what_is_stored(store: Store, scrape: Scrape, add_model: Callable[[str], Model]) -> None:
-    """Datasets by status with the bytes as sent, and models."""
+    """Datasets have their uploaded bytes by status, and models their size."""
     model = add_model("web")
     with store.begin() as tx:
         tx.datasets.add("waiting", {"kind": "upload"}, size_bytes=1_000)
@@ -129,7 +129,7 @@ def test_what_is_stored(store: Store, scrape: Scrape, add_model: Callable[[str],
 def test_the_database_is_read_now_and_then(
     store: Store, client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scrapes that follow each other closely are told the same."""
+    """Scrapes within `FRESH_SECONDS` have the same values."""
     monkeypatch.setattr(metrics, "FRESH_SECONDS", 3600.0)
     first = client.get("/metrics").text
     with store.begin() as tx:
@@ -144,16 +144,16 @@ def test_the_database_is_read_now_and_then(
 def test_without_a_database(
     places: Places, postgres: PostgresServer, put_away: Callable[[TcpProxy], None]
 ) -> None:
-    """That it is away, or hangs, is a metric; what needs no database is still told, and soon."""
+    """An unreachable database is a metric, and metrics that need no database are returned soon."""
     with TcpProxy(postgres.port) as gate:
         database_url = places["database_url"].replace(f":{postgres.port}/", f":{gate.port}/")
         store = Store.open(StoreSettings(**places | {"database_url": database_url}))
-        told = metrics.Metrics(
+        exposed = metrics.Metrics(
             store, ServedModels(store, 0, ScoringKernels(compile_ahead=False), ModelReferences()), "1.2"
         )
         put_away(gate)
         began = time.monotonic()
-        found = samples(asyncio.run(told.exposition(""))[0].decode())
+        found = samples(asyncio.run(exposed.exposition(""))[0].decode())
         assert time.monotonic() - began < 5
         assert found[named("rankery_database_up")] == 0
         assert found[named("rankery_build_info", version="1.2", python=platform.python_version())] == 1

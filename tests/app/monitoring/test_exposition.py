@@ -1,4 +1,4 @@
-"""The exposition itself."""
+"""Exposition formats of the metrics."""
 
 import platform
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.app.monitoring.conftest import Samples, named, samples
 
 
 def test_plain_text_by_default(client: TestClient) -> None:
-    """Whoever says nothing about formats gets the one that everything reads, and it is not kept anywhere."""
+    """The default is the text format, which every reader accepts; the answer is not cached."""
     response = client.get("/metrics")
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     assert response.headers["cache-control"] == "no-store"
@@ -31,20 +31,20 @@ def test_openmetrics_where_asked_for(client: TestClient) -> None:
 
 
 def test_names_follow_the_conventions(client: TestClient, scrape: Callable[[], Samples]) -> None:
-    """All of ours begin with `rankery_` and none tells when a counter was made."""
+    """All of our names begin with `rankery_`, and there are no samples of creation times."""
     names = {name for name, _ in scrape()}
     assert not [name for name in names if not name.startswith(("rankery_", "process_", "python_"))]
     assert not [name for name in names if name.endswith("_created")]
 
 
-def test_the_build_is_told(client: TestClient, scrape: Callable[[], Samples]) -> None:
-    """Version and Python are labels, so that a graph can be told by them."""
+def test_the_build_is_a_metric(client: TestClient, scrape: Callable[[], Samples]) -> None:
+    """The version and the Python version are labels."""
     build = named("rankery_build_info", version=version("rankery"), python=platform.python_version())
     assert scrape()[build] == 1
 
 
 def test_each_application_has_its_own(client: TestClient, settings: ApiSettings) -> None:
-    """What one application answers is not counted in another of the same process."""
+    """Requests to one application are not counted in another of the same process."""
     client.get("/v1/jobs")
     counted = named("rankery_http_requests_total", route="/v1/jobs", method="GET", status="200")
     with TestClient(create_app(settings), base_url="http://127.0.0.1") as other:
@@ -56,7 +56,7 @@ def test_each_application_has_its_own(client: TestClient, settings: ApiSettings)
 def test_models_in_memory(
     client: TestClient, scrape: Callable[[], Samples], add_model: Callable[[str], Model]
 ) -> None:
-    """The first request of a model reads it, the later ones find it there."""
+    """The first request of a model reads it, and later ones find it in memory."""
     model = add_model("web")
     body = {"queries": [{"id": "q", "documents": [{"id": "d", "features": {"bm25": 0.5}}]}]}
     for _ in range(3):
@@ -69,5 +69,5 @@ def test_models_in_memory(
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
 def test_metrics_are_only_read(client: TestClient, method: str) -> None:
-    """There is nothing to write."""
+    """Methods that write are refused."""
     assert client.request(method, "/metrics").status_code == 405

@@ -19,7 +19,7 @@ from app.http.admission.limits import WRITE_LOCK_SECONDS
 from app.http.services import Services, registered
 from app.monitoring import metrics
 from app.monitoring.routes import readiness_response
-from app.scoring.readiness import Findings, Purpose, Readiness
+from app.scoring.readiness import Purpose, Readiness, ReadinessResult
 from core.store import Model, Store
 from tests.app.conftest import NO_BROKER, TestClient, wait_for_probes
 from tests.servers import PostgresServer, S3Server, TcpProxy
@@ -30,14 +30,14 @@ NO_WORKERS = "the workers are missing for the lanes training and quick"
 
 @pytest.fixture
 def database_gate(postgres: PostgresServer) -> Iterator[TcpProxy]:
-    """What stands between the application and PostgreSQL."""
+    """Proxy between the application and PostgreSQL."""
     with TcpProxy(postgres.port) as gate:
         yield gate
 
 
 @pytest.fixture
 def storage_gate(s3: S3Server) -> Iterator[TcpProxy]:
-    """What stands between the application and S3."""
+    """Proxy between the application and S3."""
     with TcpProxy(s3.port) as gate:
         yield gate
 
@@ -50,7 +50,7 @@ def remote(
     storage_gate: TcpProxy,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[TestClient]:
-    """A client of an application whose database and storage can be put out of reach."""
+    """A client of an application whose database and storage can be made unreachable."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{storage_gate.port}")
     database_url = places["database_url"].replace(f":{postgres.port}/", f":{database_gate.port}/")
     settings = ApiSettings(**places | {"database_url": database_url, "broker_url": NO_BROKER})
@@ -63,13 +63,13 @@ def remote(
 
 
 def test_the_process_is_alive_whatever_else_is_down(client: TestClient) -> None:
-    """Liveness asks nobody else."""
+    """Liveness checks no other part."""
     response = client.get("/healthz")
     assert (response.status_code, response.json()) == (200, {"status": "ok"})
 
 
 def test_readiness_names_what_is_down(client: TestClient) -> None:
-    """Without a broker the answer is a 503 that names it alone, and why."""
+    """Without a broker, 503 names only the broker, with the reason."""
     response = client.get("/readyz")
     assert response.status_code == 503
     assert response.headers["content-type"] == "application/problem+json"
@@ -77,7 +77,7 @@ def test_readiness_names_what_is_down(client: TestClient) -> None:
 
 
 def test_scoring_needs_no_broker_and_no_worker(client: TestClient) -> None:
-    """Whoever routes scoring requests asks for what they need, as KServe and Triton do."""
+    """A router of scoring requests checks only what they need, as with KServe and Triton."""
     response = client.get("/readyz?for=scoring")
     assert response.status_code == 200
     assert response.json()["checks"] == {"database": "ok", "storage": "ok", "kernels": "ok"}
@@ -87,7 +87,7 @@ def test_scoring_needs_no_broker_and_no_worker(client: TestClient) -> None:
 
 
 def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> None:
-    """One that still compiles its kernels carries out nothing, and says how far it is."""
+    """A worker that still compiles its kernels is not ready, and the answer has its progress."""
 
     def detail(lane: str, compiling: str | None) -> str:
         with store.begin() as tx:
@@ -107,9 +107,9 @@ def test_jobs_need_a_worker_of_every_lane(client: TestClient, store: Store) -> N
 def test_models_in_memory_are_scored_without_a_database(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """A faulty database keeps a replica from scoring only where it has no model yet."""
+    """A faulty database keeps a replica from scoring only if it has no model in memory."""
     checks = registered(client.app, Readiness)  # type: ignore[arg-type]
-    found = Findings({"database": "refuses connections", "kernels": None})
+    found = ReadinessResult({"database": "refuses connections", "kernels": None})
     assert readiness_response(found).status_code == 503
     add_model("web")
     request = {"queries": [{"id": "q", "documents": [{"id": "d", "features": [1, 2, 3]}]}]}
@@ -124,7 +124,7 @@ def test_models_in_memory_are_scored_without_a_database(
 
 def test_ready_when_all_parts_answer() -> None:
     """Each part is listed."""
-    response = readiness_response(Findings({"database": None, "storage": None, "broker": None}))
+    response = readiness_response(ReadinessResult({"database": None, "storage": None, "broker": None}))
     assert response.status_code == 200
     assert json.loads(bytes(response.body)) == {
         "status": "ready",
@@ -134,9 +134,9 @@ def test_ready_when_all_parts_answer() -> None:
 
 
 def test_all_that_is_down_is_named() -> None:
-    """The parts that answer are not mentioned."""
+    """Parts that answer are not mentioned."""
     found = {"database": "is busy", "storage": None, "broker": "refuses connections"}
-    response = readiness_response(Findings(found))
+    response = readiness_response(ReadinessResult(found))
     assert (
         json.loads(bytes(response.body))["detail"] == "the database is busy; the broker refuses connections"
     )
@@ -144,12 +144,12 @@ def test_all_that_is_down_is_named() -> None:
 
 @pytest.mark.servers
 def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
-    """Servers that are away are named without their addresses, and ready again when they are back."""
+    """Unreachable servers are named without addresses; they are ready again after they return."""
     assert remote.get("/readyz?for=scoring").status_code == 200
     database_gate.shut()
     storage_gate.shut()
     answer = remote.get("/readyz").json()["detail"]
-    # A refusal is told within 2 s, unless this machine is busy.
+    # A refusal is reported within 2 s, unless this machine is busy.
     assert re.match("the database (refuses connections|does not answer within 2 s); the storage ", answer)
     assert "127.0.0.1" not in answer
     assert str(database_gate.port) not in answer
@@ -161,7 +161,7 @@ def test_servers_out_of_reach(remote: TestClient, database_gate: TcpProxy, stora
 @pytest.mark.long
 @pytest.mark.servers
 def test_servers_that_hang(remote: TestClient, database_gate: TcpProxy, storage_gate: TcpProxy) -> None:
-    """A database and a storage that take connections and say nothing hold the answer up for 2 s together."""
+    """A database and a storage that do not respond delay the answer by 2 s in total."""
     database_gate.block()
     storage_gate.block()
     for _ in range(2):
@@ -173,8 +173,8 @@ def test_servers_that_hang(remote: TestClient, database_gate: TcpProxy, storage_
 
 
 @pytest.mark.servers
-def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, database_gate: TcpProxy) -> None:
-    """Whoever could read the metrics before still can; nobody else comes in, nor to anything else."""
+def test_metrics_report_an_unreachable_database(remote: TestClient, database_gate: TcpProxy) -> None:
+    """A key accepted before can still read the metrics; other keys and other paths are refused."""
     application: FastAPI = remote.app  # type: ignore[assignment]
     with registered(application, Services).store.begin() as tx:
         _, secret = tx.api_keys.create("prometheus", ["read"])
@@ -192,7 +192,7 @@ def test_who_watches_is_told_that_the_database_is_away(remote: TestClient, datab
 @pytest.mark.long
 @pytest.mark.embedded
 def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) -> None:
-    """A write gets its 503 after five seconds; reads continue, and `/readyz` names the lock."""
+    """A write is 503 after five seconds; reads continue, and `/readyz` names the lock."""
     with contextlib.closing(
         sqlite3.connect(settings.data_dir / "rankery.db", isolation_level=None)
     ) as holder:
@@ -213,6 +213,6 @@ def test_a_database_that_is_locked(client: TestClient, settings: ApiSettings) ->
 
 
 def test_jobs_are_accepted_without_a_broker(client: TestClient) -> None:
-    """The database is the truth; a lost wake-up loses no job."""
+    """Jobs are stored in the database, so that a lost wake-up message loses no job."""
     assert client.post("/v1/datasets/synthetic", json={"queries": 1}).status_code == 202
     assert client.get("/v1/jobs?status=queued").json()["items"] != []

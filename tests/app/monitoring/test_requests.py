@@ -1,4 +1,4 @@
-"""Requests as Prometheus counts them."""
+"""Prometheus metrics of requests."""
 
 from collections.abc import Callable
 
@@ -32,7 +32,7 @@ from tests.app.monitoring.conftest import Samples, named
 def test_a_request_is_counted_by_its_route(
     client: TestClient, scrape: Callable[[], Samples], method: str, path: str, route: str, status: int
 ) -> None:
-    """The label is the route as declared, never what a caller may choose."""
+    """The label is the declared route, which a caller cannot choose."""
     assert client.request(method, path).status_code == status
     found = scrape()
     assert found[named("rankery_http_requests_total", route=route, method=method, status=str(status))] == 1
@@ -40,7 +40,7 @@ def test_a_request_is_counted_by_its_route(
 
 
 def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples]) -> None:
-    """Paths and methods that lead nowhere share one series, however many there are."""
+    """Unknown paths and methods share one series, however many there are."""
     scrape()
     before = len(scrape())
     for number in range(30):
@@ -57,10 +57,10 @@ def test_callers_make_no_series(client: TestClient, scrape: Callable[[], Samples
     assert len(after) - before == 6 * (1 + 16 + 2)
 
 
-def test_a_fault_of_ours_is_counted(
+def test_an_unhandled_exception_is_counted(
     application: FastAPI, client: TestClient, scrape: Callable[[], Samples]
 ) -> None:
-    """The 500 that an exception became is one of the statuses."""
+    """The status of an unhandled exception is 500."""
 
     def fail() -> None:
         raise RuntimeError
@@ -71,6 +71,6 @@ def test_a_fault_of_ours_is_counted(
 
 
 def test_requests_at_this_moment(client: TestClient, scrape: Callable[[], Samples]) -> None:
-    """Only the scrape itself is being answered."""
+    """Only the scrape itself is in progress."""
     client.get("/healthz")
     assert scrape()[named("rankery_http_requests_in_progress")] == 1

@@ -43,7 +43,7 @@ def found(client: TestClient, text: str, **asked: int) -> list[tuple[str, str]]:
 
 
 def test_names_are_found_by_a_part(client: TestClient, model: Model) -> None:
-    """Whatever its case; of a model's versions the latest."""
+    """Case does not matter; of the versions of a model, the latest is found."""
     everything = [
         ("model", "web-2:2"),
         ("job", "web-2"),
@@ -59,7 +59,7 @@ def test_names_are_found_by_a_part(client: TestClient, model: Model) -> None:
 
 
 def test_click_logs_and_interleavings_are_found(client: TestClient, store: Store) -> None:
-    """By name or id, with the status of a log and the rankers of an interleaving."""
+    """Hits have the status of a log and the rankers of an interleaving."""
     with store.begin() as tx:
         log = tx.click_logs.add("clicks of May", {"kind": "upload"})
     made = client.post("/v1/interleavings", json={"name": "MAYbe", "rankings": ["bm25", "dense"]}).json()
@@ -73,7 +73,7 @@ def test_click_logs_and_interleavings_are_found(client: TestClient, store: Store
 
 
 def test_ids_are_found_by_their_beginning(client: TestClient, model: Model) -> None:
-    """With what they begin with, or without."""
+    """The prefix of the kind is optional."""
     assert found(client, model.id) == [("model", "web-2:2")]
     assert found(client, model.id[:-1].upper()) == [("model", "web-2:2")]
     assert ("job", "web-2") in found(client, model.job_id.removeprefix("job_")[:12])
@@ -81,12 +81,12 @@ def test_ids_are_found_by_their_beginning(client: TestClient, model: Model) -> N
 
 
 def test_a_reference_means_one_version(client: TestClient, model: Model) -> None:
-    """As it does everywhere."""
+    """A reference finds its version first."""
     assert found(client, "web-2:1")[0] == ("model", "web-2:1")
 
 
 def test_a_few_of_each_kind_are_found(client: TestClient, model: Model) -> None:
-    """The newest first."""
+    """The limit applies to each kind."""
     assert [kind for kind, _ in found(client, "web", limit=1)] == [
         "model",
         "job",
@@ -99,7 +99,7 @@ def test_a_few_of_each_kind_are_found(client: TestClient, model: Model) -> None:
 def test_studies_and_experiments_are_found(
     client: TestClient, store: Store, ready_dataset: Callable[[], str]
 ) -> None:
-    """By a part of the study's name or of the paper, or by their ids."""
+    """A study is found by a part of its name, an experiment by its paper, and both by id."""
     body = {
         "name": "leaves of autumn",
         "model_name": "web",
@@ -130,11 +130,11 @@ def test_studies_and_experiments_are_found(
     "asked", [{}, {"text": ""}, {"text": "a" * 201}, {"text": "a\x00"}, {"text": "a", "limit": 0}]
 )
 def test_a_search_needs_a_text(client: TestClient, asked: dict[str, str]) -> None:
-    """Not too long, and without control characters."""
+    """The text must be neither empty nor too long, and have no control characters."""
     assert client.get("/v1/search", params=asked).status_code == 422
 
 
-def test_a_hit_says_what_it_is(client: TestClient, model: Model) -> None:
-    """A job by its kind and status, a dataset by its status."""
+def test_a_hit_has_a_detail(client: TestClient, model: Model) -> None:
+    """The detail of a job is its kind and its status."""
     items = client.get("/v1/search", params={"text": model.job_id}).json()["items"]
     assert [(hit["id"], hit["detail"]) for hit in items] == [(model.job_id, "Training, queued")]

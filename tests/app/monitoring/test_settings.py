@@ -1,4 +1,4 @@
-"""The settings as an administrator sees them."""
+"""List of settings for administrators."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from tests.app.conftest import TestClient
 
 @pytest.fixture
 def items(client: TestClient) -> dict[str, dict[str, Any]]:
-    """The settings by name."""
+    """Settings by name."""
     return {item["name"]: item for item in client.get("/v1/settings").json()["items"]}
 
 
 def test_every_setting_is_listed(items: dict[str, dict[str, Any]], settings: ApiSettings) -> None:
-    """With its value as its variable would have it, its default and what it is."""
+    """Each setting has its value in the form of its variable, its default and its description."""
     assert set(items) == {f"RANKERY_{name}".upper() for name in ApiSettings.model_fields}
     assert items["RANKERY_BURST_SECONDS"] == {
         "name": "RANKERY_BURST_SECONDS",
@@ -31,8 +31,8 @@ def test_every_setting_is_listed(items: dict[str, dict[str, Any]], settings: Api
     assert items["RANKERY_DATABASE_URL"]["default"] is None
 
 
-def test_where_things_are_is_not_told(items: dict[str, dict[str, Any]], settings: ApiSettings) -> None:
-    """URLs may hold passwords; whether one was set is told."""
+def test_locations_are_not_shown(items: dict[str, dict[str, Any]], settings: ApiSettings) -> None:
+    """URLs may contain passwords; the list shows only whether they were changed."""
     for name in ("BROKER_URL", "DATA_DIR", "DATA_ROOTS", "DATABASE_URL", "STORAGE_URL"):
         assert items[f"RANKERY_{name}"]["value"] == "…"
     assert items["RANKERY_BROKER_URL"]["changed"]
@@ -40,7 +40,7 @@ def test_where_things_are_is_not_told(items: dict[str, dict[str, Any]], settings
 
 
 def test_only_administrators_see_them(client: TestClient, store: Store) -> None:
-    """They tell where things are."""
+    """Settings describe the infrastructure, so other scopes are refused."""
     with store.begin() as tx:
         secrets = [tx.api_keys.create(scope, [scope])[1] for scope in ("admin", "write")]
     answers = [client.get("/v1/settings", headers={"Authorization": f"Bearer {each}"}) for each in secrets]

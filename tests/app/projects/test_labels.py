@@ -1,4 +1,4 @@
-"""Names, notes, tags and projects over HTTP: given at submission, changed, and listed by."""
+"""Names, notes, tags and projects over HTTP: given at submission, changed, and used as filters."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ def errors(answer: Any) -> list[str]:
 
 
 def test_a_job_is_labelled_at_submission(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Its specification has none of its labels except the tags of the model that it makes."""
+    """The specification has no labels except the tags of the model."""
     labels = {
         "name": "few leaves",
         "notes": "as of May\nagain",
@@ -32,8 +32,8 @@ def test_a_job_is_labelled_at_submission(client: TestClient, train_request: dict
     assert not {"name", "notes", "project"} & set(job["spec"])
 
 
-def test_other_jobs_have_tags_of_their_own(client: TestClient, add_model: Callable[..., Model]) -> None:
-    """They make no model, so that their specification has none."""
+def test_other_jobs_have_separate_tags(client: TestClient, add_model: Callable[..., Model]) -> None:
+    """The specification of a job that makes no model has no tags."""
     model = add_model("web")
     asked = {"kind": "rank", "model": "web", "dataset_id": model.dataset_id, "tags": {"a": "b"}}
     job = client.post("/v1/jobs", json=asked).json()
@@ -42,14 +42,14 @@ def test_other_jobs_have_tags_of_their_own(client: TestClient, add_model: Callab
 
 
 def test_a_batch_is_labelled_job_by_job(client: TestClient, train_request: dict[str, Any]) -> None:
-    """Repeats share their labels, and are numbered by their tags as their models are."""
+    """Repeats share their labels and are numbered by a tag."""
     body = {"jobs": [{**train_request, "name": "grid", "bootstrap": True}], "repeats": {"count": 2}}
     jobs = client.post("/v1/jobs/batch", json=body).json()["jobs"]
     assert [(job["name"], job["tags"]["repeat"]) for job in jobs] == [("grid", "1"), ("grid", "2")]
 
 
 def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) -> None:
-    """What is left out stays; null restores the default title, and removes notes, a tag or the project."""
+    """Omitted fields are unchanged; null restores the title or removes notes, a tag or the project."""
     address = client.post("/v1/jobs", json={**train_request, "tags": {"a": "1"}}).headers["location"]
     changed = client.patch(address, json={"name": "best", "notes": "?", "tags": {"b": "2"}, "project": "web"})
     assert changed.status_code == 200, changed.text
@@ -77,13 +77,13 @@ def test_a_job_is_relabelled(client: TestClient, train_request: dict[str, Any]) 
 def test_labels_that_are_refused(
     client: TestClient, train_request: dict[str, Any], body: dict[str, Any], place: str
 ) -> None:
-    """With their place, at submission and later."""
+    """The error points at the label."""
     address = client.post("/v1/jobs", json=train_request).headers["location"]
     assert errors(client.patch(address, json=body)) == [place]
 
 
 def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: dict[str, Any]) -> None:
-    """All that are named must match; what is cached for one filter is not given for another."""
+    """All filters must match; a response cached for one filter is not used for another."""
     for project, tags in (("web", {"a": "1"}), ("web", {"b": "2"}), ("ads", {"a": "2"})):
         asked = {**train_request, "model_name": f"of-{project}", "project": project, "tags": tags}
         assert client.post("/v1/jobs", json=asked).status_code == 202
@@ -105,7 +105,7 @@ def test_jobs_are_listed_by_tag_and_project(client: TestClient, train_request: d
 def test_things_without_a_project_are_found(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
-    """`-` in the place of a project: in lists, counts, searches and the filters of bulk operations."""
+    """`-` selects objects without a project in lists, counts, searches and bulk operations."""
     address = client.post("/v1/jobs", json={**train_request, "project": "web"}).headers["location"]
     loose = add_model("loose")
     for path in ("jobs", "datasets", "models", "evaluations", "comparisons", "rankings", "model-names"):
@@ -125,7 +125,7 @@ def test_things_without_a_project_are_found(
 
 
 def test_a_model_has_a_title_beside_its_name(client: TestClient, add_model: Callable[..., Model]) -> None:
-    """One version of a name has it; the name is its identity and cannot be changed."""
+    """A title belongs to one version; the name is the identity of a model and cannot be changed."""
     add_model("web")
     add_model("web")
     model = client.patch("/v1/models/web:1", json={"title": "The spring model"}).json()
@@ -135,7 +135,7 @@ def test_a_model_has_a_title_beside_its_name(client: TestClient, add_model: Call
 
 
 def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Callable[..., Model]) -> None:
-    """Models are listed by project, names as well."""
+    """Models and model names are listed by project."""
     add_model("web")
     add_model("web")
     add_model("ads")
@@ -147,7 +147,7 @@ def test_a_name_moves_with_all_its_versions(client: TestClient, add_model: Calla
 
 
 def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) -> None:
-    """By a part of the form, as by a field of other requests; its ingestion goes with it."""
+    """The form of an upload has a field for the project; the ingestion job follows its dataset."""
     file = {"file": ("a.csv", CSV)}
     made = client.post("/v1/datasets", data={"project": "web", "name": "clicks"}, files=file).json()
     assert made["project"] == "web"
@@ -163,7 +163,7 @@ def test_a_dataset_is_uploaded_into_a_project_and_renamed(client: TestClient) ->
 
 
 def test_what_else_is_made_in_a_project(client: TestClient, store: Store) -> None:
-    """Drawn datasets, experiments with theirs, imported models."""
+    """Synthetic datasets, experiments with their datasets, and imported models have a project."""
     drawn = client.post("/v1/datasets/synthetic", json={"queries": 5, "project": "web"}).json()
     assert drawn["project"] == "web"
     experiment = client.post(
@@ -181,7 +181,7 @@ def test_what_else_is_made_in_a_project(client: TestClient, store: Store) -> Non
 
 
 def test_experiments_of_two_projects_share_nothing(client: TestClient) -> None:
-    """Each has datasets of its own, of the same content."""
+    """Each experiment has separate datasets of the same content."""
     body = {"paper": "lambda-ex-2023", "tables": ["table-5"], "data": "sparse"}
     first, second, third = (
         client.post("/v1/experiments", json={**body, "project": project}).json()
@@ -212,7 +212,7 @@ def test_projects_are_listed_with_what_is_in_them(
 def test_a_training_of_a_foreign_name_is_refused(
     client: TestClient, train_request: dict[str, Any], add_model: Callable[..., Model]
 ) -> None:
-    """With the way out; without a project it goes to that of the name."""
+    """The error names a remedy; without a project, the job gets the project of the name."""
     add_model("web")
     client.patch("/v1/models/web", json={"project": "search"})
     refused = client.post("/v1/jobs", json={**train_request, "project": "ads"})
@@ -246,7 +246,7 @@ def test_many_jobs_are_labelled_by_a_filter(client: TestClient, train_request: d
 def test_models_move_with_all_versions_of_their_names(
     client: TestClient, add_model: Callable[..., Model]
 ) -> None:
-    """The answer names those names; tags are of the versions that were named."""
+    """The answer lists these names; tags are set only on the selected versions."""
     for name in ("web", "web", "ads"):
         add_model(name)
     body = {"ids": ["web:2", "ads"], "project": "search", "tags": {"a": "b"}}
@@ -266,7 +266,7 @@ def test_models_move_with_all_versions_of_their_names(
 def test_a_model_with_too_many_tags_keeps_its_labels(
     client: TestClient, add_model: Callable[..., Model]
 ) -> None:
-    """It is listed with the reason; the others are labelled."""
+    """The refused model is listed with the reason; the others are labelled."""
     for _ in range(2):
         add_model("web")
     many = {f"t{number}": "" for number in range(64)}
@@ -290,5 +290,5 @@ def test_a_model_with_too_many_tags_keeps_its_labels(
     ],
 )
 def test_bulk_labels_that_are_refused(client: TestClient, body: dict[str, Any], place: str) -> None:
-    """With their place; a request that changes nothing is a mistake."""
+    """The error points at the label; a request without changes is refused."""
     assert errors(client.post("/v1/jobs/labels", json=body)) == [place]

@@ -202,7 +202,7 @@ def test_data_of_another_project_is_not_that_of_a_name(
     """A schedule of a project needs a dataset of it, or one of no project."""
     create(client, project="search")
     with store.begin() as tx:
-        tx.projects.move_made(tx.datasets.get(dataset_id), "ads")
+        tx.projects.move_data(tx.datasets.get(dataset_id), "ads")
     refused = client.post("/v1/schedules", json=body(project="search"))
     assert pointers(refused) == ["/job/dataset"]
     assert "in the project search or without one" in refused.json()["detail"]

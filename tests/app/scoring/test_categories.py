@@ -13,7 +13,7 @@ from app.scoring.served_models import ServedModel, _warmed
 from app.scoring.tables import MEDIA_TYPE
 from app.scoring.tensors import HEAD_BYTES
 from core.data import RankingDataset
-from core.data.fitting import with_categories
+from core.data.feature_alignment import with_categories
 from core.store import Model, Store
 from core.training import train, training_spec
 from core.types import Float64Array
@@ -22,7 +22,7 @@ from tests.app.conftest import FEATURE_NAMES, TestClient
 BRANDS = ("acme", "Zürich", 'say "hi"', "neo", "omni", "pax")
 SHOPS = (7, 1001, 40_000)
 BRAND, SHOP = FEATURE_NAMES[1], FEATURE_NAMES[2]
-# Of each document: a number, a brand and a shop; some missing, some that the model never saw.
+# A number, a brand and a shop per document; some are missing, and some unknown to the model.
 DOCUMENTS: list[tuple[float | None, str | None, int | None]] = [
     (0.5, "acme", 7),
     (0.1, "Zürich", 1001),
@@ -90,12 +90,12 @@ def _by_name(row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def test_the_model_asks_for_both(scores: Float64Array) -> None:
-    """The documents have different scores, so that a wrong code is seen."""
+    """The documents have different scores, so that a wrong code changes the result."""
     assert len(set(scores.tolist())) >= 6
 
 
 def test_json_names_categories_by_text(client: TestClient, scores: Float64Array) -> None:
-    """By name, by position and where a number is written as text: the scores are LightGBM's of the codes."""
+    """Scores of features by name, by position and with numbers as texts equal LightGBM's of the codes."""
     assert _scores(_rank(client, [_by_name(row) for row in DOCUMENTS])) == scores.tolist()
     assert _scores(_rank(client, [list(row) for row in DOCUMENTS])) == scores.tolist()
     as_texts = [[number, brand, None if shop is None else str(shop)] for number, brand, shop in DOCUMENTS]
@@ -103,7 +103,7 @@ def test_json_names_categories_by_text(client: TestClient, scores: Float64Array)
 
 
 def test_numbers_are_codes_of_texts_and_values_of_numbers(client: TestClient, scores: Float64Array) -> None:
-    """On the way that takes numbers alone, and on the one that takes anything."""
+    """The path for numbers only and the general path give equal scores."""
     quick = [[number, _code(brand), shop] for number, brand, shop in DOCUMENTS]
     assert _scores(_rank(client, quick)) == scores.tolist()
     general = [*quick[:-1], [quick[-1][0], "pax", quick[-1][2]]]
@@ -115,7 +115,7 @@ def _code(brand: str | None) -> int | None:
 
 
 def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> None:
-    """Values come back as they were given; what the model does not know is missing."""
+    """Values are shown as given; categories unknown to the model are missing."""
     answer = _rank(client, [list(row) for row in DOCUMENTS], explain=True).json()
     for document in answer["queries"][0]["ranking"]:
         number, brand, shop = DOCUMENTS[int(document["id"])]
@@ -151,7 +151,7 @@ def test_explanations_show_texts(client: TestClient, scores: Float64Array) -> No
 def test_what_is_no_category_has_no_text(
     client: TestClient, model: Model, features: Any, pointer: str, detail: str
 ) -> None:
-    """Mistakes are told with their place."""
+    """The error points at the feature."""
     answer = _rank(client, [features])
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
@@ -172,7 +172,7 @@ def _post(client: TestClient, columns: dict[str, Any]) -> Any:
 def test_arrow_names_categories_by_text(
     client: TestClient, scores: Float64Array, kind: Any, shops: str
 ) -> None:
-    """A column of texts, or of numbers where the values are numbers."""
+    """A column has texts, or numbers if the categories are numbers."""
     numbers, brands, given = (list(column) for column in zip(*DOCUMENTS, strict=True))
     columns = {
         "bm25": pa.array(numbers, pa.float64()),
@@ -190,7 +190,7 @@ def test_arrow_names_categories_by_text(
 
 
 def test_lists_of_arrow_hold_codes_and_numbers(client: TestClient, scores: Float64Array) -> None:
-    """They have one type, which is that of numbers."""
+    """Lists have a single type, so that texts are sent as codes."""
     rows = [[number, _code(brand), shop] for number, brand, shop in DOCUMENTS]
     answer = _post(client, {"features": pa.array(rows, pa.list_(pa.float64(), 3))})
     assert answer.status_code == 200, answer.text
@@ -209,7 +209,7 @@ def _tensors(brands: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_tensors_name_categories_by_text(client: TestClient, scores: Float64Array) -> None:
-    """As BYTES in JSON; a tensor of all features has codes and numbers."""
+    """Texts are BYTES in JSON; a tensor of all features has codes and numbers."""
     brands = [brand for _, brand, _ in DOCUMENTS]
     answer = client.post("/v2/models/web/infer", json={"inputs": _tensors({"data": brands})})
     assert answer.status_code == 200, answer.text
@@ -221,7 +221,7 @@ def test_tensors_name_categories_by_text(client: TestClient, scores: Float64Arra
 
 
 def test_binary_tensors_name_categories_by_text(client: TestClient, scores: Float64Array) -> None:
-    """Each text behind its length; an empty one is not a category, which is missing."""
+    """Each text follows its length; an empty text is a missing category."""
     texts = [(brand or "").encode() for _, brand, _ in DOCUMENTS]
     data = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
 
@@ -255,14 +255,14 @@ def test_binary_tensors_name_categories_by_text(client: TestClient, scores: Floa
 def test_tensors_of_texts_are_checked(
     client: TestClient, model: Model, brands: dict[str, Any], pointer: str
 ) -> None:
-    """As many texts as documents, of one category."""
+    """A tensor must have one text per document, and belong to a category."""
     answer = client.post("/v2/models/web/infer", json={"inputs": _tensors(brands)})
     assert answer.status_code == 400
     assert answer.json()["error"].startswith(pointer)
 
 
 def test_a_model_without_categories_is_read_as_before(store: Store, add_model: Callable[..., Model]) -> None:
-    """Nothing is copied on its way to the forest."""
+    """Its features are not copied before scoring."""
     served: ServedModel = _warmed(store, add_model("plain"))
     features = np.zeros((2, 3))
     assert served.coded(features) is features

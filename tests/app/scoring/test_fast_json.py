@@ -50,7 +50,7 @@ ODD = st.sampled_from([None, 0, 7, "x", True, [], {}, [1], 1e39, -1, {"id": "a"}
 @settings(max_examples=examples(300))
 @given(st.data())
 def test_both_ways_read_the_same(data: st.DataObject) -> None:
-    """Requests that are right, and requests in which something was put in place of something else."""
+    """Requests are valid, or have some members replaced, added or removed."""
     request: Any = data.draw(
         st.fixed_dictionaries(
             {"queries": QUERIES}, optional={"top_k": st.integers(1, 5) | st.none(), "explain": st.booleans()}
@@ -69,7 +69,7 @@ def test_both_ways_read_the_same(data: st.DataObject) -> None:
 
 
 def test_an_ordinary_request_is_read_on_the_fast_path() -> None:
-    """Else the comparison above would compare nothing."""
+    """Otherwise the comparison above might compare nothing."""
     documents = [{"id": "d1", "features": {"bm25": 12.5}}, {"id": "d2", "features": [1, None, -0.5]}]
     content = json.dumps({"queries": [{"id": "q", "documents": documents}], "top_k": 3}).encode()
     fast = fast_candidates(content, MODEL, SETTINGS)
@@ -81,7 +81,7 @@ def test_an_ordinary_request_is_read_on_the_fast_path() -> None:
 def test_what_is_named_twice_counts_as_the_last_time(
     client: TestClient, add_model: Callable[[str], Model]
 ) -> None:
-    """As everywhere in Python: a repeated member is left to the slow path, which keeps the last."""
+    """The fast path leaves repeated members to the slow path, which keeps the last."""
     add_model("web")
     repeated = _body('"features":[1,1,1],"features":[0,2,2]', '"features":[0.5,3,3]')
     assert fast_candidates(repeated, MODEL, SETTINGS) is None
@@ -94,7 +94,7 @@ def test_what_is_named_twice_counts_as_the_last_time(
 
 
 def _body(*documents: str) -> bytes:
-    """Write a request of documents that are given as the text behind their ids."""
+    """Return a request whose documents are given as the text after their ids."""
     listed = ",".join(f'{{"id":"{number}",{members}}}' for number, members in enumerate(documents))
     return f'{{"queries":[{{"id":"q","documents":[{listed}]}}]}}'.encode()
 
@@ -109,7 +109,7 @@ ELSEWHERE = (
 def test_an_escaped_name_means_what_the_plain_one_means(
     client: TestClient, add_model: Callable[[str], Model], value: str
 ) -> None:
-    """Whatever stands under it: the same status, the same scores, and never another document's features."""
+    """For any value, both have the same status and scores, and never another document's features."""
     add_model("web")
     answers = [
         client.post("/v1/models/web/rank", content=content, headers=JSON)
@@ -134,12 +134,12 @@ def test_an_escaped_name_means_what_the_plain_one_means(
     ],
 )
 def test_what_a_client_writes_is_never_taken_for_what_was_read(content: bytes) -> None:
-    """Numbers, nulls and repeated members in place of features: all of it is left to the slow path."""
+    """Numbers, nulls and repeated members in place of features are left to the slow path."""
     assert fast_candidates(content, MODEL, SETTINGS) is None
 
 
 def test_too_many_queries_are_refused() -> None:
-    """By their number, before anything is scored."""
+    """Queries are refused by their number, before scoring."""
     content = json.dumps({"queries": [{"id": "q", "documents": [{"id": "d", "features": {}}]}] * 6}).encode()
     with pytest.raises(InvalidInput, match="at most 5 queries"):
         fast_candidates(content, MODEL, SETTINGS)
@@ -147,7 +147,7 @@ def test_too_many_queries_are_refused() -> None:
 
 @pytest.mark.parametrize(("documents", "room"), [(21, None), (3, 2)])
 def test_there_is_no_room_for_more_documents(documents: int, room: int | None) -> None:
-    """They are left to the slow path, which counts them, or to a thread, which makes more room."""
+    """Larger requests are left to the slow path, which counts documents, or to a thread."""
     found = [{"id": str(number), "features": {}} for number in range(documents)]
     content = json.dumps({"queries": [{"id": "q", "documents": found}]}).encode()
     assert fast_candidates(content, MODEL, SETTINGS, room) is None

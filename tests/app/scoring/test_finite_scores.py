@@ -16,12 +16,12 @@ from core.store import Model, Store
 from tests.app.conftest import FEATURE_NAMES, TestClient
 from worker.job.systems import load_model
 
-HUGE = 1e30  # which float32 holds
+HUGE = 1e30  # within the range of float32
 
 
 @pytest.fixture
 def web(add_network: Callable[..., Model]) -> Model:
-    """A network whose weights are finite, and its scores of any usual document: 1e35 to the eighth power."""
+    """A network with finite weights and finite scores of usual documents; its weights multiply to 1e280."""
     layers = tuple(
         Layer(np.full(sizes, 1e35, np.float32), np.zeros(sizes[1], np.float32))
         for sizes in pairwise((len(FEATURE_NAMES), 1, 1, 1, 1, 1, 1, 1, 1))
@@ -43,7 +43,7 @@ def _json(values: list[float], **more: Any) -> dict[str, Any]:
 
 
 def test_every_form_names_model_and_document(client: TestClient, web: Model) -> None:
-    """Never `null` with status 200, and nothing of the request is answered."""
+    """The status is never 200 with `null`, and no part of the request is answered."""
     inputs = [{"name": "bm25", "shape": [2], "datatype": "FP32", "data": [1.0, HUGE]}]
     tables = {"content-type": MEDIA_TYPE}
     rank, infer = "/v1/models/web/rank", "/v2/models/web/infer"
@@ -63,7 +63,7 @@ def test_every_form_names_model_and_document(client: TestClient, web: Model) -> 
 
 
 def test_a_job_names_model_and_document(store: Store, web: Model) -> None:
-    """Where NaN would be taken for a document that was not retrieved."""
+    """The job fails, because NaN would be taken for a document that was not retrieved."""
     features = np.zeros((5, 3), np.float32)
     features[3, 0] = HUGE
     dataset = RankingDataset.from_arrays(

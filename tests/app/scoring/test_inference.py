@@ -24,7 +24,7 @@ MATRIX = np.array([[np.nan if value is None else value for value in row] for row
 
 @pytest.fixture
 def scores(store: Store, add_model: Callable[[str], Model]) -> Float64Array:
-    """What the model gives `VALUES`."""
+    """Scores of `VALUES` by the model."""
     return Forest.parse(store.artifacts.read_bytes(model_key(add_model("web").id))).score(MATRIX)
 
 
@@ -37,7 +37,7 @@ def _infer(client: TestClient, *tensors: Any, **members: Any) -> Any:
 
 
 def test_the_server_and_its_models_describe_themselves(client: TestClient, scores: Float64Array) -> None:
-    """As KServe and Triton ask before they send anything."""
+    """KServe and Triton request these descriptions before they send anything."""
     assert client.get("/v2").json()["extensions"] == ["binary_tensor_data"]
     assert client.get("/v2/health/live").json() == {"live": True}
     assert client.get("/v2/health/ready").status_code == 200  # scoring needs no broker
@@ -55,7 +55,7 @@ def test_the_server_and_its_models_describe_themselves(client: TestClient, score
 def test_an_imported_model_asks_for_float64(
     client: TestClient, store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """Its trees were grown on it: a client that sends float32 rounds what it has."""
+    """Its trees were trained on float64, so that float32 would round the values."""
     model = add_model("web")
     with store.begin() as tx:
         tx.models.get(model.id).dataset_id = None  # as of every imported one
@@ -64,7 +64,7 @@ def test_an_imported_model_asks_for_float64(
 
 
 def test_scores_come_in_the_order_of_the_documents(client: TestClient, scores: Float64Array) -> None:
-    """Whether as one tensor, flat or nested, or as one a feature; null is a missing value."""
+    """A request has one tensor, flat or nested, or one per feature; null is a missing value."""
     columns = [
         {"name": name, "shape": shape, "datatype": "FP32", "data": [row[i] for row in VALUES]}
         for i, (name, shape) in enumerate(
@@ -88,7 +88,7 @@ def test_scores_come_in_the_order_of_the_documents(client: TestClient, scores: F
 
 @pytest.mark.parametrize("dtype", ["<f8", "<f4"])
 def test_tensors_may_be_bytes(client: TestClient, scores: Float64Array, dtype: str) -> None:
-    """The extension for binary data, both ways."""
+    """Requests and answers support the extension for binary data."""
     data = MATRIX.astype(dtype).tobytes()
     tensor = _tensor(
         datatype="FP64" if dtype == "<f8" else "FP32", parameters={"binary_data_size": len(data)}
@@ -108,10 +108,10 @@ def test_tensors_may_be_bytes(client: TestClient, scores: Float64Array, dtype: s
 
 @pytest.mark.parametrize("value", ["0", "1", "-1", "null", "[0.9,0.1]", '"x"', "{}"])
 @pytest.mark.parametrize("name", ["data", "d\\u0061ta"])
-def test_an_array_belongs_to_the_tensor_that_it_stands_in(
+def test_an_array_belongs_to_the_tensor_around_it(
     client: TestClient, scores: Float64Array, name: str, value: str
 ) -> None:
-    """Nothing written elsewhere is taken for what was read; of repeated members the last counts."""
+    """Arrays of other members are not used as data, and the last of duplicate members counts."""
     bm25 = f'"data":[7,7],"parameters":{{"data":[0.9,0.1]}},"data":[0.1,0.9],"{name}":{value}'
     bm25, other = (
         f'{{"name":"{feature}","shape":[2],"datatype":"FP64",{data}}}'
@@ -126,7 +126,7 @@ def test_an_array_belongs_to_the_tensor_that_it_stands_in(
 
 @pytest.mark.parametrize("shape", [[2], [2, 1]])
 def test_one_tensor_may_be_one_feature(client: TestClient, scores: Float64Array, shape: list[int]) -> None:
-    """By its name, as where there are several; the other features are missing."""
+    """A single tensor is selected by its name as well, and other features are missing."""
     column = _tensor(name="bm25", shape=shape, data=[0.9, 0.1])
     assert _infer(client, column).json()["outputs"][0]["data"] == [scores[1], scores[0]]
     unknown = _infer(client, {**column, "name": "speed"})
@@ -137,7 +137,7 @@ def test_one_tensor_may_be_one_feature(client: TestClient, scores: Float64Array,
 def test_sizes_are_bounded_before_there_is_a_matrix(
     client: TestClient, scores: Float64Array, application: FastAPI
 ) -> None:
-    """Tensors by name are as wide as the model, however few of them there are."""
+    """Tensors by name are as wide as the model, even if there are few of them."""
 
     def post(shape: list[int], size: int, name: str = "bm25") -> Any:
         parameters = {"binary_data_size": size}
@@ -167,7 +167,7 @@ def test_sizes_are_bounded_before_there_is_a_matrix(
 
 
 def test_there_are_no_more_tensors_than_features(client: TestClient, scores: Float64Array) -> None:
-    """And none of them twice."""
+    """No two tensors may have the same name."""
     twice = [_tensor(name="bm25", shape=[1], data=[value]) for value in (1, 2)]
     assert "/inputs/1/name: two tensors have this name" in _infer(client, *twice).json()["error"]
     for data in ([1], [[1]]):
@@ -177,7 +177,7 @@ def test_there_are_no_more_tensors_than_features(client: TestClient, scores: Flo
 
 @pytest.mark.parametrize(("datatype", "dtype"), [("FP16", "<f2"), ("FP32", "<f4"), ("FP64", "<f8")])
 def test_infinity_is_no_value(client: TestClient, scores: Float64Array, datatype: str, dtype: str) -> None:
-    """Nor is it one in any other form of a request; NaN is a missing value."""
+    """Infinity is refused, and NaN is a missing value."""
     infinity = np.array([np.inf], dtype)
     signals = (infinity.view(dtype.replace("f", "u")) + 1).view(dtype)  # a NaN that a cast warns of
     for data, status in (
@@ -197,7 +197,7 @@ def test_infinity_is_no_value(client: TestClient, scores: Float64Array, datatype
 def test_a_bad_request_is_refused_in_the_words_of_the_protocol(
     client: TestClient, scores: Float64Array
 ) -> None:
-    """400 and a sentence that says where and why."""
+    """400 has a sentence with the place and the reason."""
     cases = [
         ({"inputs": []}, "/inputs"),
         ({"inputs": [_tensor(shape=[2, 2])]}, "/inputs/0/shape: is [2, 2], but there are 6 values"),
@@ -224,8 +224,8 @@ def test_a_bad_request_is_refused_in_the_words_of_the_protocol(
     assert client.post("/v2/models/web/infer", content=b" " * 200_000).status_code == 413
 
 
-def test_too_little_memory_is_no_fault_of_ours(client: TestClient, application: FastAPI) -> None:
-    """503, as the protocol has it."""
+def test_too_little_memory_is_not_an_internal_error(client: TestClient, application: FastAPI) -> None:
+    """The answer is 503, as in the protocol."""
 
     async def take() -> int:
         return int(np.empty(2**55)[0])

@@ -45,7 +45,7 @@ def rank(client: TestClient, model: str, **options: Any) -> Any:
 
 
 def test_rank_returns_interleaved_lists(client: TestClient, models: list[str]) -> None:
-    """As `lists` does for the user and query, with the scores of the model of the path; events may follow."""
+    """The list equals that of `lists` and has the scores of the model in the path; events may follow."""
     made = create(client, models=models, click_window_seconds=0)
     plain = rank(client, models[0]).json()["queries"]
     scores = {one["id"]: one["score"] for one in plain[0]["ranking"]}
@@ -84,7 +84,7 @@ def shown(client: TestClient, model: str, made: str, user: str) -> list[dict[str
 def test_a_request_that_does_not_fit_an_interleaving_is_refused(
     client: TestClient, models: list[str]
 ) -> None:
-    """With the place, and the way out."""
+    """The error points at the option and names a remedy."""
     made, of_rankings = create(client, models=models), create(client, rankings=["a", "b"])
     for options, pointer in (
         ({"interleaving": made, "top_k": 5}, "/top_k"),
@@ -116,7 +116,7 @@ def test_rank_makes_the_list_of_the_models_own_rankings(
 
 
 def test_a_deleted_interleaving_is_not_found(client: TestClient, models: list[str], store: Store) -> None:
-    """Also by a process that has it in memory, once it has read it again."""
+    """A process that has it in memory finds it deleted after the next read."""
     made, cache = create(client, models=models), InterleavingCache(store)
 
     async def get_until_absent() -> None:
@@ -140,7 +140,7 @@ class Process:
         self.lists = InterleavedLists(store, self.writer, USERS)
 
     def ask(self, row: Interleaving, times: int = 1, names: list[str] | None = None) -> list[Shown]:
-        """Ask for the list of one user and query, several times at once."""
+        """Request the list of one user and query several times concurrently."""
 
         async def ask() -> list[Shown]:
             found = (self.lists.of(row, RANKINGS, names or NAMES, "q", "u") for _ in range(times))
@@ -180,10 +180,10 @@ def number_of_lists(store: Store, row: Interleaving) -> int:
         return tx.interleavings.counts(row.id).lists
 
 
-def test_two_requests_at_once_get_one_list(
+def test_concurrent_requests_get_one_list(
     own_store: Store, processes: tuple[Process, Process], row: Interleaving
 ) -> None:
-    """One of them makes it; it is stored once, with the id that both have."""
+    """One request creates the list; it is stored once, with the id of all answers."""
     one, other, third = processes[0].ask(row, times=3)
     assert sorted([one.kept, other.kept, third.kept]) == [False, True, True]
     assert one.ranking_id == other.ranking_id == third.ranking_id
@@ -198,7 +198,7 @@ def test_two_requests_at_once_get_one_list(
 def test_two_processes_make_one_list(
     own_store: Store, processes: tuple[Process, Process], row: Interleaving
 ) -> None:
-    """The same from the same candidates, without a word between them."""
+    """Equal candidates make equal lists without communication between processes."""
     first, second = (process.ask(row)[0] for process in processes)
     assert (first.ranking_id, first.documents) == (second.ranking_id, second.documents)
     for process in processes:
@@ -212,7 +212,7 @@ def test_two_processes_make_one_list(
 def test_of_two_different_lists_the_first_stored_is_kept(
     own_store: Store, processes: tuple[Process, Process], row: Interleaving
 ) -> None:
-    """Other candidates make another list with another id, so that no click is taken for one on the first."""
+    """Other candidates make a list with another id, so that its clicks do not count for the first list."""
     (first,), (second,) = processes[0].ask(row), processes[1].ask(row, names=[f"e{n}" for n in range(12)])
     assert first.ranking_id != second.ranking_id
     for process in processes:
@@ -225,7 +225,7 @@ def test_of_two_different_lists_the_first_stored_is_kept(
 def test_lists_of_a_deleted_interleaving_are_dropped(
     own_store: Store, processes: tuple[Process, Process], row: Interleaving
 ) -> None:
-    """They do not stop the lists of others."""
+    """Lists of other interleavings are still stored."""
     with own_store.begin() as tx:
         options = {"method": "team_draft", "length": 6, "seed": 1, "unit": "user", "click_window_seconds": 0}
         other = tx.interleavings.add(name="y", rankers=["a", "b"], model_ids=None, rule={}, **options)
@@ -238,7 +238,7 @@ def test_lists_of_a_deleted_interleaving_are_dropped(
 
 
 def test_a_full_writer_makes_no_list(processes: tuple[Process, Process], row: Interleaving) -> None:
-    """A later request is not told that the user has seen it."""
+    """A list that cannot be stored is refused, so that no later request takes it as shown."""
     full = ListWriter(processes[0].lists._store, seconds=3_600)
     waiting = [PendingList("rankings", {"id": f"srv_{n}"}) for n in range(MAX_WAITING)]
     assert full.put(*waiting)

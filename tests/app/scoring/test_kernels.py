@@ -33,9 +33,9 @@ with TestClient(create_app(without), base_url="http://127.0.0.1") as client:
 
 @pytest.mark.long
 def test_requests_are_refused_until_the_kernels_are_there(tmp_path: Path) -> None:
-    """All else works at once, readiness says how far it is, and a stop leaves no compiler behind.
+    """Other requests work immediately, readiness shows the progress, and a stop leaves no compiler.
 
-    Kernels of networks are left to the first request for one where nothing else is compiled ahead.
+    Without compilation ahead, kernels of networks are compiled by the first request for a network.
     """
     assert run_program(PROGRAM, tmp_path).splitlines()[-5:] == [
         "503 the kernels are being compiled: 0 of 3 parts",

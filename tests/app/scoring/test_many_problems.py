@@ -1,4 +1,4 @@
-"""Bodies that are wrong in a great many places."""
+"""Request bodies with very many mistakes."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MANY = 200_000
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Those of a service, which takes larger requests than other tests do."""
+    """Settings with the default limit of request bodies, which is larger than in other tests."""
     return settings.model_copy(update={"max_rank_bytes": ApiSettings().max_rank_bytes})
 
 
@@ -31,10 +31,10 @@ def settings(settings: ApiSettings) -> ApiSettings:
     ],
     ids=["unknown", "wrong types", "booleans", "texts"],
 )
-def test_no_more_problems_are_made_than_are_told(
+def test_no_more_problems_are_made_than_are_listed(
     client: TestClient, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch, features: Any
 ) -> None:
-    """Else the body of one caller would keep the processor from all others for seconds."""
+    """Otherwise a body could occupy the processor for seconds and delay other callers."""
     add_model("web")
     made: list[str] = []
     initialise = InputProblem.__init__

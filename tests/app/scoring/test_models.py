@@ -21,7 +21,7 @@ KERNELS = ScoringKernels(compile_ahead=True)
 
 @pytest.fixture(autouse=True, scope="module")
 def loaded_kernels() -> None:
-    """Nothing is scored before."""
+    """Load the kernels before the first test."""
     KERNELS.start()
 
 
@@ -32,7 +32,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
 def test_a_model_is_read_once(
     store: Store, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However many requests wait for it, and by whichever reference."""
+    """Concurrent requests share one read, whichever reference they use."""
     model = add_model("web")
     reads: list[str] = []
     read_bytes = store.artifacts.read_bytes
@@ -54,7 +54,7 @@ def test_a_model_is_read_once(
 
 
 def test_models_make_room(store: Store, add_model: Callable[[str], Model]) -> None:
-    """The least recently used goes first; one alone may take more than there is."""
+    """The least recently used model is removed first; a single model may exceed the limit."""
     add_model("web")
     add_model("web")
 
@@ -76,7 +76,7 @@ def test_models_make_room(store: Store, add_model: Callable[[str], Model]) -> No
 def test_an_alias_moved_elsewhere_counts_within_a_second(
     store: Store, add_model: Callable[[str], Model]
 ) -> None:
-    """No request waits for the new model: until it is there the old one answers."""
+    """No request waits for the new model; the old one answers until it is loaded."""
     for _ in range(2):
         add_model("web")
     with store.begin() as tx:
@@ -106,7 +106,7 @@ def test_an_alias_moved_elsewhere_counts_within_a_second(
 def test_what_is_not_there(
     store: Store, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is kept of it, and a database that is away does not stop models that were asked for before."""
+    """Unknown models are not cached; models in memory are served without a database."""
     add_model("web")
 
     async def work() -> None:
@@ -132,7 +132,7 @@ def test_what_is_not_there(
 def test_closing_waits_for_what_is_looked_up(
     store: Store, add_model: Callable[[str], Model], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The store may be closed then: a look-up would open a connection that nobody closes."""
+    """The store may be closed afterwards, and a look-up must not leave a connection open."""
     add_model("web")
     ended: list[str] = []
 
@@ -149,7 +149,7 @@ def test_closing_waits_for_what_is_looked_up(
 
         monkeypatch.setattr(served, "_resolve", slow_resolve)
         await asyncio.sleep(models.LOOK_UP_SECONDS)
-        await served.get("web")  # answered at once, and looked up again
+        await served.get("web")  # answered immediately, and looked up again
         assert ended == []
         await served.close()
         assert ended == ["web"]

@@ -14,7 +14,7 @@ RATE = "/hyperparameters/learning_rate"
 
 @pytest.fixture
 def request_of(ready_dataset: Callable[[], str]) -> Callable[..., dict[str, Any]]:
-    """Return requests for studies of a ready dataset."""
+    """Function that returns requests for studies of a ready dataset."""
     dataset_id = ready_dataset()
 
     def body(**changed: Any) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def request_of(ready_dataset: Callable[[], str]) -> Callable[..., dict[str, Any]
 
 
 def pointers(response: Any) -> list[str]:
-    """Return the places of the mistakes."""
+    """Return the pointers of the mistakes."""
     assert response.status_code == 422, response.text
     return [error["pointer"] for error in response.json()["errors"]]
 
@@ -73,15 +73,32 @@ def test_a_study_begins_with_its_default(client: TestClient, request_of: Callabl
 def test_bounds_are_those_of_the_declared_parameters(
     client: TestClient, request_of: Callable[..., Any], space: dict[str, Any], place: str
 ) -> None:
-    """What no training could use is refused with its place in the search space."""
+    """A value that no training could use is refused with its place in the search space."""
     refused = client.post("/v1/studies", json=request_of(search_space=space))
     assert f"/search_space/{place}" in pointers(refused)
+
+
+def test_a_problem_of_a_longer_name_is_not_of_the_parameter(
+    client: TestClient, request_of: Callable[..., Any]
+) -> None:
+    """`feature_fraction` is not a parent of `feature_fraction_bynode`, whose problems keep their pointer."""
+    longer = "/hyperparameters/feature_fraction_bynode"
+    space = {
+        "/hyperparameters/feature_fraction": {"type": "float", "low": 0.5, "high": 1.0},
+        longer: {"type": "choice", "choices": [1.0, 2.0]},
+        RATE: {"type": "float", "low": 0.1, "high": 0.2, "when": {longer: [1.0, 2.0]}},
+    }
+    refused = client.post("/v1/studies", json=request_of(search_space=space))
+    details = {error["pointer"]: error["detail"] for error in refused.json()["errors"]}
+    own = details["/search_space/~1hyperparameters~1feature_fraction_bynode/choices/1"]
+    other = details["/search_space/~1hyperparameters~1feature_fraction/low"]
+    assert other == f"{longer}: {own}"
 
 
 def test_a_parameter_of_one_loss_needs_its_condition(
     client: TestClient, request_of: Callable[..., Any]
 ) -> None:
-    """A hyperparameter that only one choice of loss has is searched for that choice alone."""
+    """A hyperparameter of a single loss is searched for that loss alone."""
     losses = {"type": "choice", "choices": [{"name": "lambdarank"}, {"name": "ndcg-loss2++"}]}
     mu = {"type": "float", "low": 1.0, "high": 10.0}
     refused = client.post("/v1/studies", json=request_of(search_space={"/loss": losses, "/loss/mu": mu}))
@@ -94,7 +111,7 @@ def test_a_parameter_of_one_loss_needs_its_condition(
 
 
 def test_a_study_needs_queries_for_its_conclusion(client: TestClient, request_of: Callable[..., Any]) -> None:
-    """Without held-out queries there is nothing to conclude from."""
+    """The conclusion of a study needs held-out queries."""
     assert "/test" in pointers(client.post("/v1/studies", json=request_of(test=None)))
 
 
@@ -123,13 +140,13 @@ def test_a_network_is_tuned_below_its_scorer(client: TestClient, request_of: Cal
 
 
 def test_a_sum_is_not_tuned(client: TestClient, request_of: Callable[..., Any]) -> None:
-    """It learns nothing but weights, which are fitted anyway."""
+    """The weights of a sum are fitted without tuning."""
     base = {"loss": {"name": "mse"}, "scorer": {"kind": "sum", "models": ["web:1"]}}
     assert pointers(client.post("/v1/studies", json=request_of(base=base))) == ["/base/scorer/kind"]
 
 
 def test_trials_are_not_distributed(client: TestClient, request_of: Callable[..., Any]) -> None:
-    """Wherever it is asked for, the reason is given; null asks for nothing."""
+    """A distribution is refused with the reason, in the base and in the study; null is accepted."""
     asked = {"ranks": {"at_most": 4}}
     base = {"loss": {"name": "lambdarank"}, "distribution": asked}
     for body, pointer in (
@@ -146,20 +163,20 @@ def test_trials_are_not_distributed(client: TestClient, request_of: Callable[...
 
 
 def test_mistakes_of_a_scorer_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
-    """Those of the base stand below it."""
+    """A hyperparameter that the scorer does not have is reported below `/base`."""
     base = {"loss": {"name": "mse"}, "scorer": {"kind": "mlp"}, "hyperparameters": {"num_leaves": 4}}
     refused = client.post("/v1/studies", json=request_of(base=base))
     assert pointers(refused) == ["/base/hyperparameters/num_leaves"]
 
 
 def test_mistakes_of_the_base_have_their_place(client: TestClient, request_of: Callable[..., Any]) -> None:
-    """What is wrong with the training that trials vary is named below `base`."""
+    """A mistake in the training that trials vary has a pointer below `/base`."""
     base = {"loss": {"name": "lambdarank"}, "label_map": {"x": 1.0}}
     assert pointers(client.post("/v1/studies", json=request_of(base=base)))[0].startswith("/base/label_map")
 
 
 def test_a_paused_study_is_extended_and_resumed(client: TestClient, request_of: Callable[..., Any]) -> None:
-    """Pausing, a larger budget, a trial by hand and resuming follow each other."""
+    """A study is paused, gets a larger budget and a trial by hand, and is resumed."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     assert client.post(f"/v1/studies/{study_id}/pause").json()["status"] == "paused"
     assert client.post(f"/v1/studies/{study_id}/pause").status_code == 409
@@ -174,7 +191,7 @@ def test_a_paused_study_is_extended_and_resumed(client: TestClient, request_of: 
 def test_trials_by_hand_are_of_the_search_space(
     client: TestClient, request_of: Callable[..., Any], parameters: dict[str, Any]
 ) -> None:
-    """Missing, foreign and unfit values are refused."""
+    """Missing, unknown and unfit values are refused."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     refused = client.post(f"/v1/studies/{study_id}/trials", json={"parameters": parameters})
     assert pointers(refused)[0].startswith("/parameters/")
@@ -183,7 +200,7 @@ def test_trials_by_hand_are_of_the_search_space(
 def test_a_cancelled_study_leaves_no_job(
     client: TestClient, request_of: Callable[..., Any], store: Store
 ) -> None:
-    """Cancelling stops every job of the study and queues none; then it may be deleted, and restored."""
+    """Cancelling stops every job and queues none; a cancelled study can be deleted and restored."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     assert client.delete(f"/v1/studies/{study_id}").status_code == 409
     cancelled = client.post(f"/v1/studies/{study_id}/cancel").json()
@@ -206,7 +223,7 @@ def test_a_cancelled_study_leaves_no_job(
 def test_a_clone_has_the_specification_and_no_trials(
     client: TestClient, request_of: Callable[..., Any]
 ) -> None:
-    """A clone begins anew with what is changed in it."""
+    """A clone is a new study with the given changes."""
     first = client.post("/v1/studies", json=request_of(seed=3)).json()
     clone = client.post(f"/v1/studies/{first['id']}/clone", json={"name": "again", "budget": {"trials": 7}})
     assert clone.status_code == 202, clone.text
@@ -219,7 +236,7 @@ def test_a_clone_has_the_specification_and_no_trials(
 def test_a_failed_default_fails_the_study(
     client: TestClient, request_of: Callable[..., Any], store: Store
 ) -> None:
-    """Without a default there is nothing to compare with: no further trial is queued."""
+    """Without a default, no comparison is possible, so no further trial is queued."""
     study_id = client.post("/v1/studies", json=request_of(parallel_trials=1)).json()["id"]
     with store.begin() as tx:
         (job_id,) = tx.studies.active_jobs(study_id)
@@ -247,7 +264,7 @@ def test_a_grid_has_a_trial_for_each_combination(
 def test_importance_is_empty_before_there_are_trials(
     client: TestClient, request_of: Callable[..., Any]
 ) -> None:
-    """Importance names its method."""
+    """The answer names its method and has no values."""
     study_id = client.post("/v1/studies", json=request_of()).json()["id"]
     found = client.get(f"/v1/studies/{study_id}/importance").json()
     assert found == {"method": "ped-anova", "trials": 0, "importances": {}}
@@ -256,7 +273,7 @@ def test_importance_is_empty_before_there_are_trials(
 def test_a_folded_list_of_jobs_has_the_last_trial_alone(
     client: TestClient, request_of: Callable[..., Any], store: Store
 ) -> None:
-    """The trials before it and candidates of automatic trainings are left out, other jobs stay."""
+    """Earlier trials and candidates of automatic trainings are left out, and other jobs are kept."""
     study = client.post("/v1/studies", json=request_of(parallel_trials=3)).json()
     with store.begin() as tx:
         tx.jobs.add("try-candidates", {"auto_train_id": "job_1", "model_name": "web"})

@@ -1,4 +1,4 @@
-"""Finished uploads as files of any form that takes one."""
+"""Finished uploads as files of any form."""
 
 import hashlib
 import itertools
@@ -24,7 +24,7 @@ def _named(**references: str) -> dict[str, Any]:
 
 
 def test_a_dataset_is_made_of_it(client: TestClient, store: Store, uploaded: Callable[[bytes], str]) -> None:
-    """It is the dataset of the same file sent at once: the name, the size, the checksum and the bytes."""
+    """The dataset equals that of the same file sent directly: name, source, size, checksum and bytes."""
     reference = uploaded(CONTENT)
     made = client.post("/v1/datasets", files=_named(file=reference), data={"format": "letor"})
     assert made.status_code == 202
@@ -42,7 +42,7 @@ def test_a_dataset_is_made_of_it(client: TestClient, store: Store, uploaded: Cal
 
 
 def test_it_goes_with_files_that_are_sent(client: TestClient, uploaded: Callable[[bytes], str]) -> None:
-    """Each part of a form is a file of the request or an upload, as its sender likes."""
+    """Each part of a form is a file in the request or a finished upload."""
     files: dict[str, Any] = {"train": (None, uploaded(CONTENT)), "test": ("test.txt", CONTENT)}
     made = client.post("/v1/datasets", files={**files, **_named(train_query=uploaded(b"2\n"))})
     assert made.status_code == 202
@@ -53,7 +53,7 @@ def test_it_goes_with_files_that_are_sent(client: TestClient, uploaded: Callable
 def test_runs_and_models_are_made_of_it(
     client: TestClient, ready_dataset: Callable[[], str], uploaded: Callable[[bytes], str]
 ) -> None:
-    """The forms of runs and of models take it, too, and a job reads it."""
+    """The forms of runs and models accept an upload, and a job reads it."""
     run = client.post(
         "/v1/rankings",
         files=_named(file=uploaded(b"1 Q0 d1 1 2.5 bm25\n")),
@@ -68,7 +68,7 @@ def test_runs_and_models_are_made_of_it(
 def test_it_makes_one_thing_however_often_it_is_asked(
     client: TestClient, uploaded: Callable[[bytes], str]
 ) -> None:
-    """By its key the same request gets the first answer again; another request is refused."""
+    """A repetition with the same key gets the first answer; another request is refused."""
     reference, key = uploaded(CONTENT), {"Idempotency-Key": "once"}
     first, again = (client.post("/v1/datasets", files=_named(file=reference), headers=key) for _ in range(2))
     assert (first.status_code, again.status_code) == (202, 202)
@@ -85,7 +85,7 @@ def test_it_makes_one_thing_however_often_it_is_asked(
 def test_json_makes_the_dataset_of_a_form(
     client: TestClient, store: Store, uploaded: Callable[[bytes], str]
 ) -> None:
-    """With the same options; once, however often it is asked."""
+    """The options are the same, and a repeated request creates one dataset."""
     options = {"format": "csv", "repeated_features": "last", "project": "shop"}
     columns = {"label": "grade", "query": "search"}
     content = b"grade,search,bm25\n1,a,0.5\n0,a,0.1\n"
@@ -105,7 +105,7 @@ def test_json_makes_the_dataset_of_a_form(
 
 
 def test_json_makes_parts_of_uploads(client: TestClient, uploaded: Callable[[bytes], str]) -> None:
-    """A dataset each, which name each other."""
+    """Each part is a dataset, and each lists all parts."""
     parts = {part: uploaded(CONTENT) for part in ("test", "train")}
     made = client.post("/v1/datasets", json={"name": "may", "parts": parts})
     assert made.status_code == 202, made.text
@@ -135,8 +135,8 @@ UNFIT_JSON: dict[str, tuple[dict[str, Any], str, str]] = {
 
 
 @pytest.mark.parametrize("case", UNFIT_JSON)
-def test_mistakes_in_json_are_told_at_their_place(client: TestClient, store: Store, case: str) -> None:
-    """Nothing is made."""
+def test_mistakes_in_json_are_reported_at_their_place(client: TestClient, store: Store, case: str) -> None:
+    """No dataset is created."""
     body, pointer, detail = UNFIT_JSON[case]
     response = client.post("/v1/datasets", json=body)
     assert response.status_code == 422
@@ -146,7 +146,7 @@ def test_mistakes_in_json_are_told_at_their_place(client: TestClient, store: Sto
     assert not any(key.startswith("datasets/") for key, _ in store.artifacts.files())
 
 
-# What the form's file is, and what the answer says of it
+# Value of the form's field, and detail of the error
 UNFIT = {
     "unknown": ("upload:upl_00000000000000000000", "there is no upload"),
     "no id": ("upload:", "name a finished upload"),
@@ -157,7 +157,7 @@ UNFIT = {
 
 @pytest.mark.parametrize("case", UNFIT)
 def test_what_names_no_upload_is_refused(client: TestClient, case: str) -> None:
-    """The mistake points at the field of the form."""
+    """The error points at the field of the form."""
     reference, detail = UNFIT[case]
     response = client.post("/v1/datasets", files=_named(train=reference))
     assert response.status_code == 422
@@ -169,7 +169,7 @@ def test_what_names_no_upload_is_refused(client: TestClient, case: str) -> None:
 def test_a_refused_form_leaves_the_upload(
     client: TestClient, store: Store, uploaded: Callable[[bytes], str]
 ) -> None:
-    """A mistake beside it uses nothing up, and leaves no copy."""
+    """Another mistake in the form neither uses up the upload nor leaves a copy."""
     reference = uploaded(CONTENT)
     wrong = client.post("/v1/datasets", files=_named(file=reference), data={"columns": "{"})
     assert wrong.status_code == 422
@@ -178,7 +178,7 @@ def test_a_refused_form_leaves_the_upload(
 
 
 def test_an_unfinished_upload_is_no_file(client: TestClient) -> None:
-    """Neither one with bytes missing, nor one whose length nobody named, nor an empty one."""
+    """An incomplete upload, one without a known length and an empty one are refused."""
     part = create(client, len(CONTENT))
     send(client, part, 0, CONTENT[:9])
     deferred = client.post("/v1/uploads", headers={**VERSION, "Upload-Defer-Length": "1"})
@@ -195,7 +195,7 @@ def test_an_unfinished_upload_is_no_file(client: TestClient) -> None:
 
 
 def test_bytes_of_uploads_count_for_the_quota(client: TestClient, store: Store) -> None:
-    """What is on its way counts as what is stored, and once: not as upload and as dataset."""
+    """Open uploads count like stored bytes, and a dataset made from one is counted once."""
     with store.begin() as tx:
         _, secret = tx.api_keys.create("ours", ["write"], max_stored_bytes=60)
     key = {"Authorization": f"Bearer {secret}"}
@@ -214,7 +214,7 @@ def test_bytes_of_uploads_count_for_the_quota(client: TestClient, store: Store) 
 @hypothesis.settings(max_examples=25, suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture])
 @given(st.binary(min_size=1, max_size=3_000), st.data())
 def test_any_pieces_make_the_file(client: TestClient, store: Store, content: bytes, data: Any) -> None:
-    """Whatever is sent, cut short, sent again, sent from a wrong place or with a wrong checksum."""
+    """Pieces may be repeated, at a wrong offset, too long, or with a wrong checksum."""
     path, stored = create(client, len(content)), 0
     for _ in range(data.draw(st.integers(1, 8), "requests")):
         start = data.draw(st.sampled_from([stored, stored, stored, 0, stored + 1]), "offset")
@@ -247,7 +247,7 @@ def test_any_pieces_make_the_file(client: TestClient, store: Store, content: byt
 def test_the_largest_file_holds_for_uploads_and_files_together(
     client: TestClient, settings: Any, uploaded: Callable[[bytes], str]
 ) -> None:
-    """Two that fit alone are refused where they do not fit together, and nothing is left."""
+    """Two files that fit alone are refused if they do not fit together, and nothing remains."""
     large = bytes(MAX_UPLOAD_BYTES // 2 + 1)
     files: dict[str, Any] = {"train": (None, uploaded(large)), "test": ("test.txt", large)}
     assert client.post("/v1/datasets", files=files).status_code == 413

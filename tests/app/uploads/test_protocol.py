@@ -1,4 +1,4 @@
-"""The tus protocol: each status and header as its specification has them."""
+"""The tus protocol: statuses and headers of its specification."""
 
 import base64
 import hashlib
@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[str, bool, dict[str, str], bytes, int]] = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_is_wrong_is_refused_and_changes_nothing(client: TestClient, store: Store, case: str) -> None:
-    """Each mistake has the status of the specification, names the version, and leaves all as it was."""
+    """Each mistake has the status of the specification, names the version, and changes nothing."""
     method, is_of_upload, headers, body, status = REFUSED[case]
     path = create(client, len(CONTENT)) if is_of_upload else "/v1/uploads"
     response = client.request(method, path, headers=headers, content=body)
@@ -108,7 +108,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing(client: TestClient, store:
 
 @pytest.mark.parametrize("declared", [True, False], ids=["declared", "streamed"])
 def test_a_body_without_end_is_cut_at_the_length(client: TestClient, declared: bool) -> None:
-    """What goes beyond the length is refused whether or not the body tells its own."""
+    """Bytes beyond the length are refused, whether or not the body declares its length."""
     path = create(client, 4)
     headers = {**PIECE, "Upload-Offset": "0"}
     content: Any = b"abcdef" if declared else iter([b"ab", b"cd", b"ef"])
@@ -117,7 +117,7 @@ def test_a_body_without_end_is_cut_at_the_length(client: TestClient, declared: b
 
 
 def test_pieces_are_added_and_asked_for(client: TestClient) -> None:
-    """HEAD tells offset, length and metadata; each answer to PATCH the new offset and when it expires."""
+    """HEAD has offset, length and metadata; answers to PATCH have the new offset and the expiry."""
     path = create(client, len(CONTENT))
     assert path.startswith("/v1/uploads/upl_")
     first = send(client, path, 0, CONTENT[:20])
@@ -139,7 +139,7 @@ def test_pieces_are_added_and_asked_for(client: TestClient) -> None:
 
 
 def test_the_first_piece_may_come_with_the_creation(client: TestClient) -> None:
-    """Creation with upload answers with the offset, and keeps the checksum's promise."""
+    """The answer has the offset, and the checksum of the first piece is verified."""
     headers = {**PIECE, "Upload-Length": SIZE}
     created = client.post("/v1/uploads", headers=headers, content=CONTENT[:7])
     assert (created.status_code, created.headers["upload-offset"]) == (201, "7")
@@ -149,7 +149,7 @@ def test_the_first_piece_may_come_with_the_creation(client: TestClient) -> None:
 
 
 def test_the_length_may_come_later(client: TestClient) -> None:
-    """A deferred length is named by a PATCH, once, and not below what has arrived."""
+    """A PATCH sets a deferred length once, and not below the received bytes."""
     created = client.post("/v1/uploads", headers={**VERSION, "Upload-Defer-Length": "1"})
     path = created.headers["location"]
     assert send(client, path, 0, CONTENT[:9]).status_code == 204
@@ -164,7 +164,7 @@ def test_the_length_may_come_later(client: TestClient) -> None:
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
 def test_a_piece_is_kept_only_with_its_checksum(client: TestClient, algorithm: str) -> None:
-    """A wrong one is 460 and moves nothing, and the right one follows at the same offset."""
+    """A wrong checksum is 460 and keeps the offset; the right one follows at the same offset."""
     path = create(client, len(CONTENT))
     assert send(client, path, 0, CONTENT[:5]).status_code == 204
     wrong = send(client, path, 5, CONTENT[5:], {"Upload-Checksum": _checksum(algorithm, CONTENT)})
@@ -176,7 +176,7 @@ def test_a_piece_is_kept_only_with_its_checksum(client: TestClient, algorithm: s
 
 
 def test_a_deleted_upload_is_gone(client: TestClient, store: Store) -> None:
-    """DELETE is 204, once; its parts are marked to be deleted."""
+    """DELETE is 204 once, and the parts of the upload are marked for deletion."""
     path = create(client, len(CONTENT))
     send(client, path, 0, CONTENT[:5])
     assert client.delete(path, headers=VERSION).status_code == 204
@@ -190,7 +190,7 @@ def test_a_deleted_upload_is_gone(client: TestClient, store: Store) -> None:
 
 
 def test_an_expired_upload_is_gone(client: TestClient, store: Store) -> None:
-    """It is not found from the moment on that `Upload-Expires` named; the row goes, and its parts with it."""
+    """An upload is not found after its expiry; its row is deleted and its parts are marked for deletion."""
     path = create(client, len(CONTENT))
     send(client, path, 0, CONTENT[:5])
     upload_id = path.rpartition("/")[2]
@@ -207,7 +207,7 @@ def test_an_expired_upload_is_gone(client: TestClient, store: Store) -> None:
 
 @pytest.mark.parametrize("method", ["PATCH", "DELETE"])
 def test_the_method_may_be_in_a_header(client: TestClient, method: str) -> None:
-    """`X-HTTP-Method-Override` of a POST counts as the method, and of no other request."""
+    """`X-HTTP-Method-Override` replaces the method of a POST, and of no other request."""
     path = create(client, len(CONTENT))
     headers = {**PIECE, "Upload-Offset": "0", "X-HTTP-Method-Override": method}
     assert client.get(path, headers=headers).status_code == 405
@@ -219,7 +219,7 @@ def test_the_method_may_be_in_a_header(client: TestClient, method: str) -> None:
 
 
 def test_open_uploads_are_bounded(client: TestClient, settings: ApiSettings) -> None:
-    """A caller may have so many; deleting one makes room, and so does using it."""
+    """A caller may have a limited number of open uploads; deleting one makes room."""
     paths = [create(client, 1) for _ in range(settings.max_open_uploads)]
     refused = client.post("/v1/uploads", headers={**VERSION, "Upload-Length": "1"})
     assert refused.status_code == 429
@@ -229,7 +229,7 @@ def test_open_uploads_are_bounded(client: TestClient, settings: ApiSettings) -> 
 
 
 def test_a_creation_is_repeated_by_its_idempotency_key(client: TestClient) -> None:
-    """The same key makes one upload; with another length it is refused."""
+    """The same key creates one upload; with another length it is refused."""
     headers = {**VERSION, "Idempotency-Key": "once", "Upload-Length": SIZE}
     first, again = (client.post("/v1/uploads", headers=headers) for _ in range(2))
     assert first.headers["location"] == again.headers["location"]
@@ -239,7 +239,7 @@ def test_a_creation_is_repeated_by_its_idempotency_key(client: TestClient) -> No
 
 
 def test_pieces_are_not_audited(client: TestClient) -> None:
-    """Who began and who deleted an upload is in the audit, but not each of a thousand pieces."""
+    """The audit has the creation and the deletion of an upload, but not its pieces."""
     path = create(client, len(CONTENT))
     send(client, path, 0, CONTENT[:5])
     send(client, path, 0, CONTENT[:5])
@@ -252,7 +252,7 @@ def test_pieces_are_not_audited(client: TestClient) -> None:
 
 
 def test_uploads_belong_to_their_key(client: TestClient, store: Store) -> None:
-    """To every other key there is no such upload, whatever it asks."""
+    """An upload does not exist for any other key."""
     keys = []
     for name in ("ours", "theirs"):
         with store.begin() as tx:

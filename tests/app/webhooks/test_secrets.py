@@ -21,7 +21,7 @@ from tests.servers.webhook_receiver import running_receiver
 
 
 def new_key() -> SecretStr:
-    """Return a key of Fernet."""
+    """Return a Fernet key."""
     return SecretStr(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
 
 
@@ -34,7 +34,7 @@ def _running(settings: ApiSettings, *keys: SecretStr) -> Iterator[TestClient]:
 
 
 def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
-    """Return the present and the former secret of each webhook as the database has them."""
+    """Return the present and the former secret of each webhook as stored."""
     with closing(Store.open(settings)) as store, store.read() as tx:
         return [(row.secret, row.former_secret) for row in tx.webhooks.page(None, 10).items]
 
@@ -42,7 +42,7 @@ def _stored(settings: ApiSettings) -> list[tuple[str, str | None]]:
 @pytest.mark.long
 @pytest.mark.both_stores
 def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path) -> None:
-    """The next start encrypts stored secrets; receivers keep theirs, and no answer shows the key."""
+    """The next start encrypts stored secrets; receivers keep their secrets, and no answer shows the key."""
     key = new_key()
     with running_receiver(tmp_path / "receiver") as receiver:
         with _running(settings) as client:
@@ -72,7 +72,7 @@ def test_a_key_encrypts_what_was_in_clear(settings: ApiSettings, tmp_path: Path)
 
 
 def test_keys_rotate(settings: ApiSettings) -> None:
-    """The first key encrypts again what the others have encrypted, after which these may go."""
+    """The first key encrypts the secrets of the other keys again, which may then be removed."""
     old, new, secret = new_key(), new_key(), new_secret()
     with closing(Store.open(settings)) as store:
         with store.begin() as tx:
@@ -93,7 +93,7 @@ def test_keys_rotate(settings: ApiSettings) -> None:
 
 
 def test_the_former_secret_signs_where_it_can_be_decrypted(settings: ApiSettings) -> None:
-    """A key that is lost with the former secret does not keep the present one from signing."""
+    """The present secret signs even if the key of the former secret is lost."""
     lost, key = SecretCipher([new_key()]), SecretCipher([new_key()])
     former, present = new_secret(), new_secret()
     with closing(Store.open(settings)) as store, store.begin() as tx:
@@ -107,7 +107,7 @@ def test_the_former_secret_signs_where_it_can_be_decrypted(settings: ApiSettings
 
 @pytest.mark.parametrize("key", ["short", "A" * 43, "+" * 43 + "="])
 def test_what_is_no_key(key: str) -> None:
-    """The error says how to make one, and does not repeat what was given."""
+    """The error has a command that makes a key, and does not repeat the given value."""
     with pytest.raises(ValidationError) as refused:
         ApiSettings(encryption_keys=[SecretStr(key)])
     (fault,) = refused.value.errors()

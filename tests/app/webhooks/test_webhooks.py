@@ -21,7 +21,7 @@ RETRIES = [0.05, 0.1, 0.2]
 
 @pytest.fixture
 def settings(settings: ApiSettings) -> ApiSettings:
-    """Loopback is allowed, and attempts follow each other quickly."""
+    """Settings that allow loopback, with short delays between attempts."""
     settings.outbound_allowed = ["127.0.0.1"]
     settings.webhook_timeout_seconds = TIMEOUT_SECONDS
     settings.webhook_retry_seconds = RETRIES
@@ -37,7 +37,7 @@ def receiver(tmp_path: Path) -> Iterator[Receiver]:
 
 @pytest.fixture
 def webhook(client: TestClient, receiver: Receiver) -> dict[str, Any]:
-    """A webhook whose receiver knows its secret."""
+    """A webhook whose receiver has its secret."""
     made: dict[str, Any] = client.post("/v1/webhooks", json={"url": receiver.url}).json()
     receiver.tell_secret(made["secret"])
     return made
@@ -45,7 +45,7 @@ def webhook(client: TestClient, receiver: Receiver) -> dict[str, Any]:
 
 @pytest.fixture
 def happen(store: Store) -> Callable[..., None]:
-    """A function that records events about some objects, in order."""
+    """Function that records events about objects, in order."""
 
     def happen(*objects: str, kind: str = "alias.moved") -> None:
         for name in objects:
@@ -67,7 +67,7 @@ def _all_are(client: TestClient, webhook: dict[str, Any], *states: str) -> bool:
 
 
 def test_the_life_of_a_webhook(client: TestClient) -> None:
-    """It is made, shown, listed, changed and deleted; its secret is shown once."""
+    """A webhook is created, shown, listed, changed and deleted; its secret is shown once."""
     answer = client.post("/v1/webhooks", json={"url": "http://127.0.0.1:1/", "events": ["job.ended"]})
     made = answer.json()
     assert answer.status_code == 201
@@ -100,7 +100,7 @@ def test_the_life_of_a_webhook(client: TestClient) -> None:
     ],
 )
 def test_bad_requests(client: TestClient, body: dict[str, Any], pointer: str) -> None:
-    """A mistake is refused with its place."""
+    """422 points at the mistake."""
     answer = client.post("/v1/webhooks", json=body)
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == pointer
@@ -110,7 +110,7 @@ def test_bad_requests(client: TestClient, body: dict[str, Any], pointer: str) ->
 def test_addresses_are_checked_when_they_are_given(
     client: TestClient, url: str, webhook: dict[str, Any]
 ) -> None:
-    """An address that is refused is found before any event is."""
+    """A refused address is reported before any event is sent."""
     for answer in (
         client.post("/v1/webhooks", json={"url": url}),
         client.patch(f"/v1/webhooks/{webhook['id']}", json={"url": url}),
@@ -120,7 +120,7 @@ def test_addresses_are_checked_when_they_are_given(
 
 
 def test_only_administrators(client: TestClient, store: Store) -> None:
-    """A webhook sends what others do to somewhere else, so that a key that may write cannot make one."""
+    """A webhook sends events to another host, so that a key that may only write cannot create one."""
     with store.begin() as tx:
         keys = {scope: tx.api_keys.create(scope, [scope])[1] for scope in ("read", "write", "admin")}
     for scope, secret in keys.items():
@@ -131,7 +131,7 @@ def test_only_administrators(client: TestClient, store: Store) -> None:
 def test_an_event_is_delivered(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
 ) -> None:
-    """The receiver gets the event as the API lists it, signed, and the log says so."""
+    """The receiver gets the event as the API lists it, signed, and the log has the delivery."""
     happen("web@champion")
     eventually(lambda: _all_are(client, webhook, "delivered"))
     (received,) = receiver.received()
@@ -151,7 +151,7 @@ def test_an_event_is_delivered(
 def test_failures_are_tried_again(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
 ) -> None:
-    """An event is sent again under its id until the receiver takes it, and later ones of its object wait."""
+    """An event is sent again with its id until it is accepted; later events of its object wait."""
     receiver.answer(500, 503, 200, body="x" * 5_000)
     happen("a", "a")
     eventually(lambda: _all_are(client, webhook, "delivered", "delivered"))
@@ -170,7 +170,7 @@ def test_failures_are_tried_again(
 def test_the_last_attempt(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
 ) -> None:
-    """After one attempt more than the setting has waits, an event is dead and the next one is sent."""
+    """After the last attempt, an event is dead and the next one is sent."""
     receiver.answer(500)
     happen("a", "a")
     eventually(lambda: _all_are(client, webhook, "dead", "dead"))
@@ -202,7 +202,7 @@ def test_the_last_attempt(
 def test_what_is_no_success(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, status: int, location: str, error: str
 ) -> None:
-    """Redirects are not followed, wherever they lead."""
+    """Redirects are not followed, and statuses of errors are failures."""
     receiver.answer(status, location=location.format(port=receiver.url.rpartition(":")[2]))
     answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
     assert (answer["delivered"], answer["status"], answer["error"]) == (False, status, error)
@@ -211,7 +211,7 @@ def test_what_is_no_success(
 
 @pytest.mark.long
 def test_a_slow_receiver(client: TestClient, webhook: dict[str, Any], receiver: Receiver) -> None:
-    """A receiver that does not answer in time has not taken the event."""
+    """An answer after the time limit is a failure."""
     receiver.answer(200, seconds=2 * TIMEOUT_SECONDS)
     answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
     assert (answer["delivered"], answer["status"]) == (False, None)
@@ -220,7 +220,7 @@ def test_a_slow_receiver(client: TestClient, webhook: dict[str, Any], receiver: 
 
 
 @pytest.mark.long
-def test_a_slow_receiver_holds_up_nobody_else(
+def test_a_slow_receiver_does_not_delay_other_webhooks(
     client: TestClient, receiver: Receiver, tmp_path: Path, happen: Callable[..., None]
 ) -> None:
     """Events for one webhook do not wait for the receiver of another."""
@@ -235,8 +235,8 @@ def test_a_slow_receiver_holds_up_nobody_else(
         assert time.monotonic() - started < 10
 
 
-def test_nobody_listens(client: TestClient, webhook: dict[str, Any]) -> None:
-    """A connection that is refused, and a host that does not exist, are told apart from an answer."""
+def test_a_failed_connection_is_reported(client: TestClient, webhook: dict[str, Any]) -> None:
+    """A refused connection and an unknown host give neither a status nor an answer."""
     for url in ("http://127.0.0.1:9/", "http://no-such-host.invalid/"):
         client.patch(f"/v1/webhooks/{webhook['id']}", json={"url": url})
         answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
@@ -251,7 +251,7 @@ def test_an_address_that_is_refused_later(
     webhook: dict[str, Any],
     happen: Callable[..., None],
 ) -> None:
-    """A name may lead elsewhere after the webhook was made: each connection is checked."""
+    """Each connection is checked, because a name may resolve to another address later."""
     with store.begin() as tx:
         tx.webhooks.change(webhook["id"], {"url": "http://[::ffff:169.254.169.254]/"})
     assert "metadata" in client.post(f"/v1/webhooks/{webhook['id']}/test").json()["error"]
@@ -261,7 +261,7 @@ def test_an_address_that_is_refused_later(
 
 
 def test_a_test(client: TestClient, webhook: dict[str, Any], receiver: Receiver) -> None:
-    """A test is signed like an event, answers with what came back, and is listed nowhere."""
+    """A test is signed like an event, returns the receiver's answer, and is not listed."""
     receiver.answer(200, body="thanks")
     client.patch(f"/v1/webhooks/{webhook['id']}", json={"enabled": False})
     answer = client.post(f"/v1/webhooks/{webhook['id']}/test").json()
@@ -298,7 +298,7 @@ def test_a_receiver_that_is_gone(
 def test_secrets_rotate(
     client: TestClient, webhook: dict[str, Any], receiver: Receiver, happen: Callable[..., None]
 ) -> None:
-    """After a rotation the receiver may have either secret, and no other."""
+    """After a rotation, the receiver may use either secret, and no other."""
     answer = client.post(f"/v1/webhooks/{webhook['id']}/rotate")
     rotated = answer.json()
     assert rotated["secret"] != webhook["secret"]
@@ -329,6 +329,6 @@ def test_pages_of_deliveries(
 
 
 def test_the_secret_is_not_shown_again(client: TestClient, webhook: dict[str, Any]) -> None:
-    """Neither lists nor logs have it."""
+    """Webhooks, the audit and the settings do not show the secret."""
     for path in ("/v1/webhooks", f"/v1/webhooks/{webhook['id']}", "/v1/audit", "/v1/settings"):
         assert webhook["secret"] not in client.get(path).text

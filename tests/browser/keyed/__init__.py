@@ -1,1 +1,1 @@
-"""The dashboard of services that let nobody in without a key."""
+"""The dashboard of services that require an API key."""

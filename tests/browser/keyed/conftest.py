@@ -1,4 +1,4 @@
-"""A service with keys, and what people do to get in."""
+"""A service that requires API keys, and actions to make keys and to sign in."""
 
 import subprocess
 import sys
@@ -13,21 +13,21 @@ from rankery.embedded.stack import EmbeddedStack
 
 
 def first_key(data_dir: Path, name: str, scope: str) -> str:
-    """Make a key as an operator does before the service starts, and return its secret."""
+    """Create a key as an operator does before the service starts, and return its secret."""
     command = [sys.executable, "-m", "rankery", "keys", "create", name, "--scope", scope]
     command += ["--data-dir", str(data_dir)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def make_key(service_url: str, admin_key: str, name: str, *scopes: str) -> str:
-    """Make a key as an administrator does, and return its secret."""
+    """Create a key as an administrator does, and return its secret."""
     with Client(service_url, api_key=admin_key) as client:
         made = client.request("POST", "/v1/keys", json={"name": name, "scopes": list(scopes)}).json()
     return str(made["secret"])
 
 
 def sign_in(page: Page, key: str) -> None:
-    """Type the key, which has the focus, and press Enter."""
+    """Type the key into the focused field and press Enter."""
     expect(page.get_by_label("API key")).to_be_focused()
     page.keyboard.type(key)
     page.keyboard.press("Enter")
@@ -41,12 +41,12 @@ def keyed_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="package")
 def admin_key(keyed_folder: Path) -> str:
-    """The secret of an administrator's key, which is the first one."""
+    """The secret of the first key, which has the scope admin."""
     return first_key(keyed_folder, "admin", "admin")
 
 
 @pytest.fixture(scope="package")
 def service_url(chromium_path: str, keyed_folder: Path, admin_key: str) -> Iterator[str]:
-    """A service that lets nobody in without a key."""
+    """The URL of a service that requires an API key."""
     with EmbeddedStack(keyed_folder, host="127.0.0.1", port=0) as stack:
         yield stack.url

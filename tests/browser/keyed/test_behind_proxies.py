@@ -26,13 +26,13 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def secret(data_dir: Path) -> str:
-    """The secret of a key that may do what people do; behind a proxy nobody gets in without one."""
+    """The secret of a key with the scope write; a service behind a proxy requires a key."""
     return first_key(data_dir, "engineer", "write")
 
 
 @pytest.fixture(scope="module")
 def api_port(chromium_path: str, data_dir: Path, secret: str) -> Iterator[int]:
-    """The port of the service, which runs with the settings that the examples name."""
+    """The port of the service, which runs with the settings that the proxy examples name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RANKERY_ROOT_PATH", ROOT_PATH)
         patch.setenv("RANKERY_TRUSTED_PROXIES", "127.0.0.1")
@@ -42,14 +42,14 @@ def api_port(chromium_path: str, data_dir: Path, secret: str) -> Iterator[int]:
 
 @pytest.fixture(params=[Nginx, Caddy])
 def proxy(request: pytest.FixtureRequest, tmp_path: Path, api_port: int) -> Iterator[WebProxy]:
-    """Each proxy in front of the service."""
+    """Each reverse proxy, in front of the service."""
     with request.param(tmp_path / "proxy", api_port) as proxy:
         yield proxy
 
 
 @pytest.fixture
 def visit(browser: Browser, proxy: WebProxy, screenshots: Path | None) -> Iterator[Visit]:
-    """A page under watch, behind the proxy."""
+    """A watched page, behind the proxy."""
     page = new_page(browser, ignore_https_errors=True)
     with watched(page, proxy.url, screenshots) as visit:
         yield visit
@@ -75,7 +75,7 @@ def test_the_first_half_of_the_story(visit: Visit, proxy: WebProxy, secret: str)
     page.get_by_role("link", name="Dashboard").first.click()
     page.wait_for_url(f"{proxy.url}/")
     visit.settle()
-    visit.refusals_expected = True  # of what the page asks for while it signs out
+    visit.refusals_expected = True  # the page sends requests while it signs out
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_label("API key")).to_be_visible()
     asked = {urlsplit(request.url).path for request in visit.requests if request.url.startswith("http")}

@@ -1,4 +1,4 @@
-"""The pages of settings, API keys and the audit log."""
+"""Pages of settings, API keys and the audit log."""
 
 import re
 
@@ -13,14 +13,14 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def read_key(service_url: str, admin_key: str) -> str:
-    """The secret of a key that only reads."""
+    """The secret of a key with the scope read."""
     return make_key(service_url, admin_key, "read", "read")
 
 
 @LOOKS
 def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) -> None:
-    """Its secret is shown once; what was done stands in the audit log."""
-    visit.refusals_expected = True  # of a key without a name
+    """The page shows the key's secret once, and the audit log lists both requests."""
+    visit.refusals_expected = True  # the form sends a key without a name
     name, unused = f"nightly {look[1]}", f"unused {look[1]}"
     make_key(visit.url, admin_key, unused, "read")
     page = visit.open("/settings/keys")
@@ -37,6 +37,7 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     dialog.get_by_role("button", name="Create").click()
     made = page.get_by_role("region", name="New key")
     expect(made.locator("pre")).to_have_text(re.compile("^rk_"))
+    expect(made.get_by_role("button", name="Copy the secret", exact=True)).to_be_visible()
     row = page.get_by_role("row").filter(has_text=name)
     expect(row).to_contain_text("active")
     expect(row).to_contain_text("2099")
@@ -65,8 +66,8 @@ def test_a_key_is_created_and_revoked(visit: Visit, admin_key: str, look: Look) 
     visit.photograph(f"settings-{look[0]}-{look[1]}")
 
 
-def test_who_only_reads_is_told_what_is_missing(visit: Visit, read_key: str) -> None:
-    """The pages are there; what they show is an administrator's."""
+def test_a_read_key_gets_a_problem_with_the_missing_scope(visit: Visit, read_key: str) -> None:
+    """A user with the scope read can open the pages, which show a problem that names the scope admin."""
     visit.refusals_expected = True
     page = visit.open("/settings/keys")
     sign_in(page, read_key)

@@ -1,4 +1,4 @@
-"""The dashboard of a service with keys: signing in by keyboard, going on to where one was, signing out."""
+"""Sign-in by keyboard, the redirect to the requested page, and sign-out on a service with keys."""
 
 import re
 import secrets
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 @LOOKS
 def test_the_page_fits_its_window(visit: Visit, look: Look) -> None:
-    """Nothing scrolls sideways, with and without a mistake to tell."""
+    """The page does not scroll sideways, with and without an error message."""
     visit.refusals_expected = True
     scheme, width = look
     page = visit.open("/sign-in")
@@ -27,8 +27,8 @@ def test_the_page_fits_its_window(visit: Visit, look: Look) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_signing_in_leads_back_and_signing_out_ends_it(visit: Visit, admin_key: str) -> None:
-    """A page asks for a key, and opens once there is one; after signing out it asks again."""
+def test_sign_in_redirects_back_and_sign_out_ends_the_session(visit: Visit, admin_key: str) -> None:
+    """A page redirects to the sign-in page and opens after sign-in; after sign-out it redirects again."""
     page = visit.open("/datasets?status=ready")
     expect(page).to_have_url(re.compile(r"/sign-in\?next=%2Fdatasets%3Fstatus%3Dready$"))
     sign_in(page, admin_key)
@@ -46,7 +46,7 @@ def test_signing_in_leads_back_and_signing_out_ends_it(visit: Visit, admin_key: 
 
 @pytest.mark.parametrize("look", [("dark", 390)])
 def test_the_header_of_a_phone_holds_the_button(visit: Visit, admin_key: str) -> None:
-    """Signing out is at hand on a narrow screen, which does not scroll for it."""
+    """The header shows the button to sign out on a narrow screen without sideways scrolling."""
     page = visit.open("/")
     sign_in(page, admin_key)
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
@@ -59,7 +59,7 @@ def test_the_header_of_a_phone_holds_the_button(visit: Visit, admin_key: str) ->
 
 
 def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
-    """What the dashboard sends counts as the user's, for its browser says where it comes from."""
+    """Forms work with a session cookie alone, since the browser sends the origin of the request."""
     page = visit.open("/datasets")
     sign_in(page, admin_key)
     page.wait_for_url(f"{visit.url}/datasets", wait_until="load")
@@ -72,7 +72,7 @@ def test_a_form_works_by_cookie(visit: Visit, admin_key: str) -> None:
 
 
 def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, admin_key: str) -> None:
-    """Revoking the key sends an open page, which polls, to sign in; it leads back with the place in it."""
+    """Revoking the key redirects an open page, which polls, to sign-in; `next` has its full address."""
     visit.refusals_expected = True
     secret = make_key(visit.url, admin_key, f"guest {secrets.token_hex(4)}", "read")
     page = visit.open("/jobs")
@@ -86,7 +86,7 @@ def test_a_page_whose_session_ended_asks_to_sign_in(visit: Visit, admin_key: str
 
 
 def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_key: str) -> None:
-    """A link on another site brings no cookie; the page to sign in notices and continues by itself."""
+    """A link on another site sends no cookie; the sign-in page detects the session and redirects."""
     page = visit.open("/jobs")
     sign_in(page, admin_key)
     expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
@@ -95,7 +95,7 @@ def test_who_follows_a_link_is_let_through_when_signed_in(visit: Visit, admin_ke
 
 
 def test_a_key_can_be_looked_at_while_it_is_typed(visit: Visit) -> None:
-    """By keyboard: Tab to the button, Space."""
+    """The keyboard reaches the button to show the key with Tab, and Space presses it."""
     page = visit.open("/sign-in")
     page.keyboard.type("rk_abc")
     page.keyboard.press("Tab")
@@ -108,7 +108,7 @@ def test_a_key_can_be_looked_at_while_it_is_typed(visit: Visit) -> None:
 
 @pytest.mark.slow
 def test_the_documentation_of_the_interface_is_drawn(visit: Visit, admin_key: str) -> None:
-    """Swagger UI works under the policy, which allows no inline script."""
+    """Swagger UI works under a content security policy without inline scripts."""
     page = visit.open("/docs")
     sign_in(page, admin_key)
     expect(page.get_by_role("heading", name=re.compile("^Rankery"))).to_be_visible()

@@ -1,1 +1,1 @@
-"""Pages fed with recorded answers of the API, without a service."""
+"""Pages with recorded answers of the API, without a service."""

@@ -1,4 +1,4 @@
-"""Answers of the API on record: what the pages of each test asked for, and what a service answered."""
+"""Recorded answers of the API: the requests of each test's pages, and the answers of a service."""
 
 import hashlib
 import json
@@ -13,15 +13,15 @@ AGAIN = "record it again by: python -m tests.browser.recorded"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a service answered.
+    """A recorded answer of a service.
 
     Attributes:
         method: Method of the request.
-        target: Its path, with the query string.
+        target: Path of the request, with the query string.
         status: HTTP status.
         media_type: Media type of the body.
-        body: JSON as it is, anything else as text.
-        disposition: Content-Disposition, empty where there is none.
+        body: JSON value, or text of another media type.
+        disposition: Content-Disposition; empty if the answer has none.
     """
 
     method: str
@@ -42,17 +42,17 @@ class Answer:
 
 
 def key_of(method: str, target: str, body: bytes) -> str:
-    """Return what identifies a request: a changed body of a form is another request."""
+    """Return the key of a request; requests with different bodies have different keys."""
     return f"{method} {target}" + (f" {hashlib.sha256(body).hexdigest()[:12]}" if body else "")
 
 
 @dataclass
 class Recording:
-    """The answers to the tests of one module.
+    """The answers recorded for the tests of one module.
 
     Attributes:
-        made: The ids of what was made for the tests, by name.
-        tests: The answers by request, by test. The last answer to a request stays.
+        made: Ids of the objects that were created for the tests, by name.
+        tests: Answers by request, by test; each is the last answer to its request.
     """
 
     made: dict[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def load() -> dict[str, Recording]:
 
 
 def save(recordings: dict[str, Recording]) -> None:
-    """Write each different answer once, on a line of its own."""
+    """Write each different answer once, on a separate line."""
     places: dict[str, int] = {}
     for _, recording in sorted(recordings.items()):
         for answer in recording.answers():

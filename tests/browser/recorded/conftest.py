@@ -1,4 +1,4 @@
-"""Fixtures of pages that are fed with recorded answers; with RANKERY_TEST_RECORD, a service is recorded."""
+"""Fixtures of pages with recorded answers; with RANKERY_TEST_RECORD, they record a service."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -22,27 +22,27 @@ OnRecord = Callable[[str, Make], str]
 
 @dataclass
 class RecordedResults(Prepared):
-    """What a service made for the tests before they were recorded.
+    """Results that a service made for the tests when they were recorded.
 
     Attributes:
-        pages_url: Where the pages ask, too.
+        pages_url: URL that the pages send their requests to; `get` uses it, too.
     """
 
     pages_url: str = ""
 
     def get(self, path: str) -> Json:
-        """Ask as a page does."""
+        """Send a GET request to the API of the pages."""
         return self._answer(self._client.get(self.pages_url + path))
 
     def post(self, path: str, **body: Any) -> Json:
-        """Have the service make something while it is recorded."""
+        """Send a POST request to the service while it is recorded."""
         assert RECORDING, f"not on record: POST {path} {body}; {AGAIN}"
         return super().post(path, **body)
 
 
 @pytest.fixture(scope="package")
 def upstream(request: pytest.FixtureRequest) -> str | None:
-    """The address of the service that is recorded; None where the recordings answer."""
+    """The URL of the service that is recorded; None if the recordings answer."""
     return request.getfixturevalue("live_url") if RECORDING else None
 
 
@@ -55,7 +55,7 @@ def recorded_api(chromium_path: str, upstream: str | None) -> Iterator[RecordedA
 
 @pytest.fixture(scope="package")
 def service_url(recorded_api: RecordedApi) -> str:
-    """The address of the pages, whose API is on record."""
+    """The URL of the pages, whose API answers from the recording."""
     return recorded_api.url
 
 
@@ -67,7 +67,7 @@ def recordings() -> dict[str, Recording]:
 
 @pytest.fixture(scope="module")
 def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) -> Iterator[Recording]:
-    """The recorded answers of a module; those of a failed test are not kept, as their state may differ."""
+    """The recorded answers of a module; those of a failed test are not saved, since its state may differ."""
     module = request.path.stem.removeprefix("test_")
     failed_before = request.session.testsfailed
     if RECORDING:
@@ -81,7 +81,7 @@ def recording(request: pytest.FixtureRequest, recordings: dict[str, Recording]) 
 def visit(
     request: pytest.FixtureRequest, recorded_api: RecordedApi, recording: Recording, visit: Visit
 ) -> Iterator[Visit]:
-    """Open a page whose API answers as it answered to this test when it was recorded."""
+    """Open a page whose API gives the answers that were recorded for this test."""
     name = request.node.name
     number = recorded_api.begin({} if RECORDING else recording.tests.get(name, {}))
     visit.page.set_extra_http_headers({TEST_HEADER: number})
@@ -89,7 +89,7 @@ def visit(
     if RECORDING:
         visit.settle()
         asked = -1
-        while asked < len(recorded_api.answers):  # what the page still asks for belongs to the record, too
+        while asked < len(recorded_api.answers):  # record the page's last requests, too
             asked = len(recorded_api.answers)
             visit.page.wait_for_timeout(_QUIET_MS)
         recording.tests[name] = recorded_api.answers
@@ -98,7 +98,7 @@ def visit(
 
 @pytest.fixture(scope="module")
 def prepared(recorded_api: RecordedApi, upstream: str | None, recording: Recording) -> Iterator[Prepared]:
-    """What a service has made for the tests of a module; its answers come from where those of the page do."""
+    """Results that a service has made for the tests of a module, read through the API of the pages."""
     prepared = RecordedResults(upstream or "", recording.made, pages_url=recorded_api.url)
     yield prepared
     prepared.close()
@@ -106,7 +106,7 @@ def prepared(recorded_api: RecordedApi, upstream: str | None, recording: Recordi
 
 @pytest.fixture
 def on_record(request: pytest.FixtureRequest, recording: Recording) -> OnRecord:
-    """Return the id of a job whose past was put on record, by its name and what puts it there."""
+    """Return a function that takes the name and the creator of a recorded job, and returns the job's id."""
 
     def made(name: str, make: Make) -> str:
         if RECORDING and name not in recording.made:

@@ -24,14 +24,14 @@ TEST_HEADER = "x-recorded-test"
 
 @dataclass
 class RecordedApi:
-    """The pages, served by a thread, and the answers of one test at a time.
+    """A server of the pages in a thread, with the answers of one test at a time.
 
     Attributes:
-        upstream: The service that answers and is recorded; None where the recording answers.
-        answers: By request; the test's own.
+        upstream: URL of the service that answers and is recorded; None if the recording answers.
+        answers: Answers of the current test, by request.
         missing: Requests that are not on record.
-        test: Number of the test; a page sends it as `TEST_HEADER`. A request of an earlier test's page may
-            arrive late, and is no business of the test.
+        test: Number of the test; a page sends it as `TEST_HEADER`. A late request from the page of an earlier
+            test is rejected by this number.
     """
 
     upstream: str | None = None
@@ -61,7 +61,7 @@ class RecordedApi:
 
     @property
     def url(self) -> str:
-        """The address of the pages."""
+        """The URL of the pages."""
         return f"http://127.0.0.1:{self._port}"
 
     def __enter__(self) -> "RecordedApi":
@@ -94,7 +94,7 @@ class RecordedApi:
             return JSONResponse({"title": "Not on record", "detail": detail}, HTTPStatus.NOT_IMPLEMENTED)
         content = json.dumps(answer.body) if answer.is_json else answer.body or ""
         headers = {"content-disposition": answer.disposition} if answer.disposition else {}
-        # As the service does: a page whose answer is another one is drawn anew.
+        # Send an ETag as the service does: a page renders again when an answer changes.
         return conditional(request, Response(content, answer.status, headers, answer.media_type or None))
 
     async def _ask(self, upstream: str, request: Request, target: str, body: bytes) -> Answer:
@@ -122,7 +122,7 @@ async def _healthy() -> dict[str, str]:
 
 
 async def _no_events(request: Request) -> Response:
-    """Keep the stream open: nothing changes on record."""
+    """Keep the stream open without events: a recording does not change."""
 
     async def silence() -> AsyncIterator[str]:
         yield ": recorded\n\n"

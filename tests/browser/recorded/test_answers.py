@@ -26,7 +26,7 @@ def routes() -> list[APIRoute]:
 
 
 def test_every_answer_is_what_the_api_would_send(routes: list[APIRoute]) -> None:
-    """Read and written again by the response model it is the same; its route knows its parameters."""
+    """The response model reproduces the recorded body, and the route accepts the recorded parameters."""
     recorded = {answer.line(): answer for one in answers.load().values() for answer in one.answers()}
     assert len(recorded) > 100
     faults = [fault for answer in recorded.values() for fault in _faults(answer, routes)]
@@ -34,7 +34,7 @@ def test_every_answer_is_what_the_api_would_send(routes: list[APIRoute]) -> None
 
 
 def test_every_recorded_test_exists() -> None:
-    """Nothing is on record for a test that is gone."""
+    """The recording has no answers for tests that were removed."""
     folder = answers.FILE.parent
     for module, recording in answers.load().items():
         source = (folder / f"test_{module}.py").read_text()
@@ -43,7 +43,7 @@ def test_every_recorded_test_exists() -> None:
 
 
 def _faults(answer: Answer, routes: list[APIRoute]) -> Iterator[str]:
-    """Say how a recorded answer differs from one of today."""
+    """Yield the differences between a recorded answer and the current API."""
     split = urlsplit(answer.target)
     name = f"{answer.method} {answer.target}"
     scope = {"type": "http", "method": answer.method, "path": split.path, "headers": []}
@@ -73,7 +73,7 @@ def _differences(answer: Answer, route: APIRoute) -> Iterator[str]:
 
 
 def _compared(then: object, today: object, place: str) -> Iterator[str]:
-    """Yield the places where two JSON values differ."""
+    """Yield the paths where two JSON values differ."""
     if isinstance(then, dict) and isinstance(today, dict):
         for name in then.keys() | today.keys():
             if name not in then or name not in today:

@@ -1,4 +1,4 @@
-"""Pages of datasets and of results in light and dark, on a desk and on a phone."""
+"""Pages of datasets and of results in light and dark, in desktop and phone widths."""
 
 import pytest
 
@@ -25,7 +25,7 @@ PARTS_TO_SEE = {
 
 @pytest.fixture
 def dataset_pages(prepared: Prepared) -> dict[str, str]:
-    """Have datasets to look at, of text, of a table and of a broken file, and return their pages by name."""
+    """Create datasets of text, of a table and of a broken file, and return their pages by name."""
     text = f"/datasets/{prepared.uploaded('looks.txt', letor_text().encode())}"
     table = f"/datasets/{prepared.uploaded('looks.csv', table_text().encode())}"
     return {
@@ -40,7 +40,7 @@ def dataset_pages(prepared: Prepared) -> dict[str, str]:
 
 @pytest.fixture
 def result_pages(prepared: Prepared) -> dict[str, str]:
-    """Have an evaluation and comparisons of two and of three systems, and return their pages by name."""
+    """Create an evaluation and comparisons of two and of three systems, and return their pages by name."""
     systems = [{"model": prepared.model(1)}, {"model": prepared.model(2)}]
     metrics = ["ndcg@10", "arp"]
     evaluation = prepared.evaluation(
@@ -68,8 +68,8 @@ def result_pages(prepared: Prepared) -> dict[str, str]:
     }
 
 
-def test_every_page_is_for_everybody(
+def test_every_page_is_accessible_in_every_look(
     visit: Visit, result_pages: dict[str, str], dataset_pages: dict[str, str]
 ) -> None:
-    """By the preferred colours, without sideways scrolling on a desk or a phone, and without a barrier."""
+    """Pages follow the preferred colour scheme, do not scroll sideways, and pass axe-core."""
     check_pages(visit, dataset_pages | result_pages, PARTS_TO_SEE)

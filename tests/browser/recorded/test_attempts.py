@@ -1,4 +1,4 @@
-"""Jobs that were tried more than once, and jobs that met a limit, as their users see them."""
+"""Job pages with several attempts, and job pages with an exceeded limit."""
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_training_that_went_on_tells_its_history(visit: Visit, on_record: OnRecord) -> None:
-    """Each attempt with its end and where it began; the sentence above says what it comes to."""
+    """The page lists the end and first iteration of each attempt; a summary counts retries and returns."""
     page = visit.open(f"/jobs/{on_record('resumed', histories.resumed)}")
     panel = page.locator(".attempts")
     expect(panel.locator("tbody tr")).to_have_count(3)
@@ -26,7 +26,7 @@ def test_a_training_that_went_on_tells_its_history(visit: Visit, on_record: OnRe
 
 
 def test_a_job_that_took_its_workers_with_it(visit: Visit, on_record: OnRecord) -> None:
-    """Why it failed, what to do about it, and every attempt."""
+    """The page shows why the job failed, the next step for the user, and every attempt."""
     page = visit.open(f"/jobs/{on_record('lost', histories.lost_for_good)}")
     problem = page.locator(".job-problem")
     expect(problem).to_contain_text("Worker lost")
@@ -37,7 +37,7 @@ def test_a_job_that_took_its_workers_with_it(visit: Visit, on_record: OnRecord) 
 
 @pytest.mark.parametrize("title", ["Time limit", "Memory limit"])
 def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -> None:
-    """The limits stand at the top, the way on below the problem; one attempt is not a history."""
+    """Limits are shown at the top, advice below the problem, and a single attempt has no history."""
     limits = {"seconds": 5400.0, "memory_bytes": 4_000_000_000}
     job_id = on_record(title, lambda store: histories.failed(store, title, "It was too much.", limits))
     page = visit.open(f"/jobs/{job_id}")
@@ -48,7 +48,7 @@ def test_a_job_that_met_a_limit(visit: Visit, on_record: OnRecord, title: str) -
 
 
 def test_the_list_marks_what_was_tried_again(visit: Visit, on_record: OnRecord) -> None:
-    """A job of one attempt has no mark."""
+    """A job with one attempt has no mark."""
     lost = on_record("lost", histories.lost_for_good)
     once = on_record("once", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))
     page = visit.open("/jobs")

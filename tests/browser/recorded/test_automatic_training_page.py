@@ -1,4 +1,4 @@
-"""Automatic trainings, from the form to the model."""
+"""Automatic training: the form, the job and the model."""
 
 import re
 
@@ -24,7 +24,7 @@ def form(visit: Visit, dataset_id: str) -> Page:
 def test_the_best_model_is_asked_for_at_a_glance(
     visit: Visit, prepared: Prepared, width: int, height: int
 ) -> None:
-    """The goal comes first, and everything up to Start is in sight; the rest is folded."""
+    """The goal comes first, and the form down to Start is visible; other options are folded."""
     visit.page.set_viewport_size({"width": width, "height": height})
     page = form(visit, prepared.dataset("learnt from.csv", 1))
     expect(page.get_by_role("radio").first).to_be_checked()
@@ -37,7 +37,7 @@ def test_the_best_model_is_asked_for_at_a_glance(
 
 
 def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
-    """Minutes are sent as seconds, the preference by its name; what is refused is shown at its field."""
+    """The form sends minutes as seconds and the preference by name, and shows refusals at their fields."""
     visit.refusals_expected = True
     trained, tested = prepared.dataset("learnt from.csv", 1), prepared.test_data()
     page = form(visit, trained)
@@ -61,7 +61,7 @@ def test_what_the_form_sends(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None:
-    """The candidates measured so far, best first, then the one in training; no line and no conclusion yet."""
+    """The page lists measured candidates, best first, then the current one, without a line or conclusion."""
     page = visit.open(f"/jobs/{on_record('searching', searches.searching)}")
     expect(page.locator(".progress-words")).to_contain_text(
         "trying linear by ranknet · 34 of 60 · 2 min 20 s left"
@@ -77,7 +77,7 @@ def test_a_search_shows_what_it_tries(visit: Visit, on_record: OnRecord) -> None
 
 
 def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on_record: OnRecord) -> None:
-    """The sentence, the next step, all values on one scale with the baselines, and why some are left out."""
+    """The page shows the conclusion, the next step, all values with the baselines, and skipped candidates."""
     page = visit.open(f"/jobs/{on_record('searched', searches.searched)}")
     conclusion = page.get_by_role("region", name="Conclusion")
     expect(conclusion.locator(".sentence")).to_contain_text("better than LightGBM's default trees")
@@ -112,8 +112,8 @@ def test_a_finished_search_shows_its_model_among_the_candidates(visit: Visit, on
     expect(page.get_by_role("button", name="Train again and compare files")).to_have_count(0)
 
 
-def test_a_search_without_a_model_says_so(visit: Visit, on_record: OnRecord) -> None:
-    """Failed among its candidates, and cancelled before the first."""
+def test_a_search_without_a_model_is_explained(visit: Visit, on_record: OnRecord) -> None:
+    """The page explains that no model was built: the job failed in a search, or was cancelled before it."""
     page = visit.open(f"/jobs/{on_record('search failed', searches.search_failed)}")
     expect(page.locator(".job-problem")).to_contain_text("Memory limit")
     board = page.locator(".leaderboard")
@@ -126,7 +126,7 @@ def test_a_search_without_a_model_says_so(visit: Visit, on_record: OnRecord) -> 
 
 
 def test_searches_are_listed_by_their_kind(visit: Visit, on_record: OnRecord) -> None:
-    """As any other job, and open in the list as on their page."""
+    """The list filters automatic trainings by kind, and its rows open as those of other jobs do."""
     job_id = on_record("searched", searches.searched)
     page = visit.open("/jobs?kind=auto-train")
     row = page.locator(f'[data-job="{job_id}"]')

@@ -24,7 +24,7 @@ def _open(visit: Visit, comparison_id: str, view: str = "") -> Page:
 
 @pytest.fixture
 def of_two(prepared: Prepared) -> Json:
-    """Have two models compared."""
+    """Compare two models."""
     systems = [{"model": prepared.model(1)}, {"model": prepared.model(2)}]
     comparison_id = prepared.comparison("of two", systems=systems, metrics=METRICS)
     return prepared.get(f"/v1/comparisons/{comparison_id}")
@@ -32,7 +32,7 @@ def of_two(prepared: Prepared) -> Json:
 
 @pytest.fixture
 def of_three(prepared: Prepared) -> Json:
-    """Have a run and two models compared."""
+    """Compare a run and two models."""
     systems = [{"ranking_id": prepared.run()}, {"model": prepared.model(1)}, {"model": prepared.model(2)}]
     comparison_id = prepared.comparison("of three", systems=systems, metrics=METRICS)
     return prepared.get(f"/v1/comparisons/{comparison_id}")
@@ -42,8 +42,8 @@ def _signed(value: float) -> str:
     return f"{value:+.4f}".replace("-", "−")
 
 
-def test_what_may_be_said_stands_first(visit: Visit, of_two: Json) -> None:
-    """The sentence, its verdict, how it was decided and both means are there."""
+def test_the_conclusion_comes_first(visit: Visit, of_two: Json) -> None:
+    """The conclusion shows its sentence, verdict and method, and the means of both systems are listed."""
     page = _open(visit, of_two["id"])
     finding = page.get_by_role("region", name="Conclusion")
     expect(finding.locator(".sentence")).to_have_text(of_two["sentence"])
@@ -57,7 +57,7 @@ def test_what_may_be_said_stands_first(visit: Visit, of_two: Json) -> None:
 
 
 def test_tests_of_each_metric_are_listed(visit: Visit, of_two: Json) -> None:
-    """Difference, interval, p-values and counts are those of the service; better follows the direction."""
+    """Difference, interval, p-values and counts match the API; the verdict follows the metric's direction."""
     page = _open(visit, of_two["id"])
     for metric in METRICS:
         found = of_two["pairs"][0]["metrics"][metric]
@@ -71,7 +71,7 @@ def test_tests_of_each_metric_are_listed(visit: Visit, of_two: Json) -> None:
 
 
 def test_differences_are_drawn_sorted(visit: Visit, of_two: Json) -> None:
-    """The drawing says how many queries are larger and smaller, and follows the metric that is chosen."""
+    """The drawing has the numbers of queries with larger and smaller values of the chosen metric."""
     page = _open(visit, of_two["id"])
     for metric in METRICS:
         page.get_by_role("group", name="Metric of the differences").get_by_role("button", name=metric).click()
@@ -87,7 +87,7 @@ def test_differences_are_drawn_sorted(visit: Visit, of_two: Json) -> None:
 
 
 def test_a_changed_query_shows_what_moved(visit: Visit, prepared: Prepared, of_two: Json) -> None:
-    """Pressing a query puts both rankings side by side with a line a document, and the address keeps it."""
+    """A click on a query shows both rankings side by side, with a line per document, and the URL keeps it."""
     page = _open(visit, of_two["id"])
     query = of_two["pairs"][0]["most_improved"][0]["query_id"]
     page.get_by_role("button", name=query, exact=True).click()
@@ -126,7 +126,7 @@ def _check_shift(after: Locator, before_top: list[Json], after_top: list[Json]) 
 
 
 def test_any_query_can_be_looked_at(visit: Visit, of_three: Json) -> None:
-    """A query is opened by its id; a document that one system lacks is told; an unknown id is refused."""
+    """A query opens by its id, a document missing from one system is marked, and an unknown id is refused."""
     visit.refusals_expected = True
     page = _open(visit, of_three["id"], "#pair=0-2")
     field = page.get_by_label("Look at a query by its id")
@@ -140,7 +140,7 @@ def test_any_query_can_be_looked_at(visit: Visit, of_three: Json) -> None:
 
 
 def test_a_pair_is_chosen_from_the_matrix(visit: Visit, of_three: Json) -> None:
-    """Each cell tells the row's system against the column's; pressing one shows what is said of the pair."""
+    """Each cell compares the row's system with the column's; a click shows the conclusion of the pair."""
     page = _open(visit, of_three["id"])
     expect(page.locator(".sentence").first).to_have_text(of_three["sentence"])
     cells = page.locator(".matrix button")
@@ -162,8 +162,8 @@ def test_a_pair_is_chosen_from_the_matrix(visit: Visit, of_three: Json) -> None:
     visit.photograph("comparison-of-three")
 
 
-def test_an_unknown_comparison_is_told(visit: Visit) -> None:
-    """The page of a comparison that does not exist says so and leads on."""
+def test_an_unknown_comparison_has_a_message(visit: Visit) -> None:
+    """The page of an unknown comparison has a message and a link to all comparisons."""
     visit.refusals_expected = True
     page = visit.open("/comparisons/cmp_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such comparison")).to_be_visible()

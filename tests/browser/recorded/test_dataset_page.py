@@ -1,4 +1,4 @@
-"""Looking at a dataset: findings, distributions, features, queries, documents."""
+"""The page of a dataset: findings, distributions, features, queries and documents."""
 
 import re
 from urllib.parse import quote
@@ -32,18 +32,18 @@ FEW_FEATURES = 8
 
 @pytest.fixture
 def letor(prepared: Prepared) -> str:
-    """Have the dataset of LETOR text and return its id."""
+    """Create a dataset from LETOR text and return its id."""
     return prepared.uploaded("looked at.txt", letor_text().encode())
 
 
 @pytest.fixture
 def table(prepared: Prepared) -> str:
-    """Have the dataset of a table with columns a query and return its id."""
+    """Create a dataset from a table with columns of query attributes and return its id."""
     return prepared.uploaded("looked at.csv", table_text().encode())
 
 
-def test_findings_say_how_grave_how_many_and_what_to_do(visit: Visit, letor: str) -> None:
-    """Every finding of the service stands there by severity with its advice, share and examples."""
+def test_findings_have_severity_share_and_advice(visit: Visit, letor: str) -> None:
+    """Findings are listed by severity, with their advice, share and examples."""
     page = visit.open(f"/datasets/{letor}")
     found = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["findings"]
     expect(page.locator(".finding-title")).to_have_text([finding["title"] for finding in found])
@@ -62,8 +62,8 @@ def test_findings_say_how_grave_how_many_and_what_to_do(visit: Visit, letor: str
     expect(page.locator('.grade:not([data-grade="0"])')).to_have_count(0)
 
 
-def test_a_finding_about_a_feature_leads_to_it(visit: Visit, letor: str) -> None:
-    """The example of the leaking feature opens the table of features, narrowed to it; going back works."""
+def test_a_finding_about_a_feature_links_to_it(visit: Visit, letor: str) -> None:
+    """The example of a leaking feature opens the table of features with this feature alone; Back returns."""
     page = visit.open(f"/datasets/{letor}")
     page.locator('.finding[data-code="leaking-features"]').get_by_role("link", name=LEAKING).click()
     rows = page.locator('[data-view="features"] tbody tr')
@@ -74,7 +74,7 @@ def test_a_finding_about_a_feature_leads_to_it(visit: Visit, letor: str) -> None
 
 
 def test_distributions_have_words_for_those_who_cannot_see_them(visit: Visit, letor: str) -> None:
-    """Labels are counted by bars that are a table, query lengths by columns that are described."""
+    """Label counts are bars of a table, and query lengths are columns with a text description."""
     page = visit.open(f"/datasets/{letor}")
     statistics = page.request.get(f"{visit.url}/v1/datasets/{letor}").json()["statistics"]
     labels = page.locator(".distributions .bars tbody tr")
@@ -91,7 +91,7 @@ def test_distributions_have_words_for_those_who_cannot_see_them(visit: Visit, le
 
 
 def test_features_are_searched_and_sorted(visit: Visit, letor: str) -> None:
-    """Those that rank best come first; a press on a heading sorts, a second one turns the order round."""
+    """The features that rank best come first; a click on a heading sorts, a second one reverses the order."""
     page = visit.open(f"/datasets/{letor}#features")
     names = page.locator('[data-view="features"] tbody th .name')
     expect(names.first).to_have_text(LEAKING)
@@ -114,7 +114,7 @@ def test_features_are_searched_and_sorted(visit: Visit, letor: str) -> None:
 
 
 def test_of_many_features_the_first_are_shown(visit: Visit, table: str) -> None:
-    """Fifty features are shown until all are asked for."""
+    """The table shows fifty features until the user requests all."""
     page = visit.open(f"/datasets/{table}#features")
     rows = page.locator('[data-view="features"] tbody tr')
     expect(rows).to_have_count(FIRST_FEATURES)
@@ -123,7 +123,7 @@ def test_of_many_features_the_first_are_shown(visit: Visit, table: str) -> None:
 
 
 def test_queries_are_paged_and_found_by_their_beginning(visit: Visit, letor: str) -> None:
-    """The list grows page by page, is narrowed by a prefix that the address keeps, and leads to a query."""
+    """The list grows page by page, filters by a prefix kept in the URL, and links to the queries."""
     page = visit.open(f"/datasets/{letor}#queries")
     rows = page.locator('[data-view="queries"] tbody tr')
     expect(rows).to_have_count(FIRST_QUERIES)
@@ -148,7 +148,7 @@ def test_queries_are_paged_and_found_by_their_beginning(visit: Visit, letor: str
 
 
 def test_a_query_shows_its_documents_by_grade(visit: Visit, letor: str) -> None:
-    """Documents come page by page with labels coloured by grade; an order chosen stays."""
+    """Documents come page by page with labels coloured by grade, and a chosen order is kept."""
     page = visit.open(f"/datasets/{letor}/queries/{LONG_QUERY}")
     rows = page.locator("#query tbody tr")
     expect(rows).to_have_count(FIRST_DOCUMENTS)
@@ -173,7 +173,7 @@ def test_a_query_shows_its_documents_by_grade(visit: Visit, letor: str) -> None:
 
 
 def test_any_query_id_has_an_address(visit: Visit, table: str) -> None:
-    """An id with slashes, markup and umlauts is shown as text and has a page of its own."""
+    """A query id with slashes, markup and umlauts is shown as text, and its page has an encoded address."""
     page = visit.open(f"/datasets/{table}#queries")
     link = page.get_by_role("link", name=ODD_QUERY)
     link.click()
@@ -185,7 +185,7 @@ def test_any_query_id_has_an_address(visit: Visit, table: str) -> None:
 
 
 def test_of_many_features_a_query_shows_the_telling_ones(visit: Visit, table: str) -> None:
-    """Eight features at first, all on demand, in a box that scrolls by itself while the document stays."""
+    """A query shows eight features at first and all on request, in a box that scrolls by itself."""
     page = visit.open(f"/datasets/{table}/queries/q1")
     headings = page.locator("#query thead th")
     expect(headings).to_have_count(2 + FEW_FEATURES)
@@ -201,8 +201,8 @@ def test_of_many_features_a_query_shows_the_telling_ones(visit: Visit, table: st
     expect(headings).to_have_text(["Document", "Label", "f60"])
 
 
-def test_what_there_is_not_is_told(visit: Visit, letor: str) -> None:
-    """Unknown datasets and queries are told, with a way on."""
+def test_unknown_datasets_and_queries_have_a_message(visit: Visit, letor: str) -> None:
+    """Pages of unknown datasets and queries have a message and a link to the list."""
     visit.refusals_expected = True
     page = visit.open("/datasets/ds_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such dataset")).to_be_visible()
@@ -215,7 +215,7 @@ def test_what_there_is_not_is_told(visit: Visit, letor: str) -> None:
 
 
 def test_what_could_not_be_fetched_is_tried_again(visit: Visit, letor: str) -> None:
-    """A view whose data does not come says so, and offers to try again."""
+    """A view whose request fails has a button to try again."""
     visit.refusals_expected = True
     page = visit.open(f"/datasets/{letor}")
     page.locator(".findings").wait_for()

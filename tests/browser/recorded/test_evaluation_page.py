@@ -1,4 +1,4 @@
-"""Looking at an evaluation: baselines, numbers and their contract, slices, diagnostics, queries."""
+"""The page of an evaluation: baselines, metrics and their contract, slices, diagnostics, queries."""
 
 import re
 
@@ -16,7 +16,7 @@ FIRST_QUERIES = 20
 
 @pytest.fixture
 def evaluation(visit: Visit, prepared: Prepared) -> Json:
-    """Have an evaluation of a model with diagnostics, its page open, and return it as the API shows it."""
+    """Evaluate a model with diagnostics, open the page, and return the evaluation as the API shows it."""
     evaluation_id = prepared.evaluation(
         "diagnosed",
         model=prepared.model(2),
@@ -45,8 +45,8 @@ def _rows(page: Page, panel: str) -> list[tuple[str, str]]:
     ]
 
 
-def test_a_model_stands_beside_its_baselines(visit: Visit, evaluation: Json) -> None:
-    """The model comes first, then the baselines, the best first; dots lie as their means do."""
+def test_a_model_is_listed_with_its_baselines(visit: Visit, evaluation: Json) -> None:
+    """The model comes first, then the baselines, best first; the order of dots is that of the means."""
     page = visit.page
     expect(page.get_by_role("heading", level=1)).to_have_text("compared:2 on measured.csv")
     for metric, sign in (("ndcg@10", -1), ("arp", 1)):
@@ -65,8 +65,8 @@ def test_a_model_stands_beside_its_baselines(visit: Visit, evaluation: Json) -> 
     visit.photograph("evaluation")
 
 
-def test_slices_are_told_from_the_whole(visit: Visit, evaluation: Json) -> None:
-    """Each part of the queries has its row under its kind, columns of the file among them."""
+def test_slices_have_separate_rows(visit: Visit, evaluation: Json) -> None:
+    """Each slice of the queries has a row under its kind, including slices by columns of the file."""
     page = visit.page
     panel = page.locator("section.panel").filter(has=page.get_by_role("heading", name="By segment"))
     kinds = list(dict.fromkeys(each["by"] for each in evaluation["slices"]))
@@ -81,7 +81,7 @@ def test_slices_are_told_from_the_whole(visit: Visit, evaluation: Json) -> None:
 
 
 def test_every_number_has_its_contract_in_words(visit: Visit, prepared: Prepared) -> None:
-    """The conventions that matter for a metric stand beside it, and the preset that they are."""
+    """Each metric has the conventions that apply to it, and the heading has the preset."""
     evaluation_id = prepared.evaluation(
         "of a run", ranking_id=prepared.run(), metrics=["ndcg@10", "map"], contract="trec_eval"
     )
@@ -108,7 +108,7 @@ def test_diagnostics_come_with_what_they_are(visit: Visit, evaluation: Json) -> 
 
 
 def test_queries_are_read_page_after_page(visit: Visit, prepared: Prepared, evaluation: Json) -> None:
-    """The worst come first, all come after one more page, and each leads to its documents."""
+    """The worst queries come first, one more page has all others, and each query links to its documents."""
     page = visit.page
     rows = page.locator(".query-values tbody tr")
     expect(rows).to_have_count(FIRST_QUERIES)
@@ -121,8 +121,8 @@ def test_queries_are_read_page_after_page(visit: Visit, prepared: Prepared, eval
     expect(page.get_by_role("heading", level=1)).to_have_text(f"Query {query['query_id']}")
 
 
-def test_the_job_leads_to_its_evaluation_and_that_to_files(visit: Visit, evaluation: Json) -> None:
-    """An evaluation is found from its job; ranking and judgments are downloaded from it."""
+def test_the_job_links_to_its_evaluation_with_downloads(visit: Visit, evaluation: Json) -> None:
+    """The job links to its evaluation, which has downloads of the ranking and the judgments."""
     page = visit.open(f"/jobs/{evaluation['job_id']}")
     page.get_by_role("link", name="Evaluation", exact=True).click()
     page.get_by_text("Download", exact=True).click()
@@ -136,8 +136,8 @@ def test_the_job_leads_to_its_evaluation_and_that_to_files(visit: Visit, evaluat
     assert (query, iteration) == ("q0", "0")
 
 
-def test_a_tested_model_leads_to_its_evaluation(visit: Visit, prepared: Prepared) -> None:
-    """From the list of models one comes to the test of each."""
+def test_a_tested_model_links_to_its_evaluation(visit: Visit, prepared: Prepared) -> None:
+    """The list of models links to the evaluation of each model."""
     prepared.model(2)
     latest = prepared.get("/v1/model-names?contains=compared")["items"][0]["latest"]["version"]
     page = visit.open("/models?prefix=compared")
@@ -146,8 +146,8 @@ def test_a_tested_model_leads_to_its_evaluation(visit: Visit, prepared: Prepared
     expect(page.get_by_role("heading", level=1)).to_have_text(f"compared:{latest} on measured.csv")
 
 
-def test_an_unknown_evaluation_is_told(visit: Visit) -> None:
-    """The page of an evaluation that does not exist says so and leads on."""
+def test_an_unknown_evaluation_has_a_message(visit: Visit) -> None:
+    """The page of an unknown evaluation has a message."""
     visit.refusals_expected = True
     page = visit.open("/evaluations/evl_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such evaluation")).to_be_visible()

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_finished_experiment_shows_its_numbers_claims_and_files(visit: Visit, prepared: Prepared) -> None:
-    """The list leads to the page: ours beside printed, a verdict in words, a figure, jobs and downloads."""
+    """The list opens the page with values, printed values, verdicts, a figure, jobs and downloads."""
     experiment = prepared.experiment()
     page = visit.open("/experiments")
     page.locator(f'[data-experiment="{experiment}"] a.name').click()
@@ -18,7 +18,7 @@ def test_a_finished_experiment_shows_its_numbers_claims_and_files(visit: Visit, 
     table = page.get_by_role("region", name="Table 5", exact=True)
     for heading in ("train", "printed"):
         expect(table.get_by_role("columnheader", name=heading)).to_be_visible()
-    expect(table.get_by_role("columnheader", name="difference")).to_have_count(0)  # of other data
+    expect(table.get_by_role("columnheader", name="difference")).to_have_count(0)  # for other data
     ours = page.locator('[data-table="table-5"] tbody td strong').first
     assert 0 < float(ours.inner_text()) <= 100
     claims = table.get_by_role("list", name="Claims of Table 5")

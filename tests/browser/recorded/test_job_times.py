@@ -1,4 +1,4 @@
-"""Times and memory of a job on its page."""
+"""Times and memory on the page of a job."""
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord) -> None:
-    """Means of its iterations but the slow first one, as parts of one bar."""
+    """A bar shows the mean times of the iterations, without the first one, which is slow."""
     page = visit.open(f"/jobs/{on_record('timed', histories.timed)}")
     times = page.locator(".iteration-times")
     expect(times.get_by_role("img")).to_have_attribute(
@@ -29,9 +29,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord)
     shares = rows.locator(".bar-cell rect").evaluate_all(
         "bars => bars.map(bar => +bar.getAttribute('width'))"
     )
-    assert shares == pytest.approx(
-        [0.77, 3.35, 100, 0.5, 0.6], abs=0.01
-    )  # of the time, beside which they are
+    assert shares == pytest.approx([0.77, 3.35, 100, 0.5, 0.6], abs=0.01)  # relative to the longest time
     expect(rows.nth(1)).to_contain_text("binning")
     expect(rows.locator(".number")).to_have_text(
         ["3.2 s", "412 MB", "14 s", "2.3 GB", "6 min 58 s", "1.2 GB", "<0.1 s", "1.2 GB", "2.5 s", "1.2 GB"]
@@ -42,7 +40,7 @@ def test_a_training_tells_where_its_time_went(visit: Visit, on_record: OnRecord)
 
 
 def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, on_record: OnRecord) -> None:
-    """Nothing is drawn of what was not recorded."""
+    """The page draws no times that were not recorded."""
     job_id = on_record("failed", lambda store: histories.failed(store, "Time limit", "It was too much.", {}))
     page = visit.open(f"/jobs/{job_id}")
     expect(page.locator(".job-heading .status")).to_have_text("failed")
@@ -51,7 +49,7 @@ def test_a_job_of_an_earlier_release_has_no_times(visit: Visit, on_record: OnRec
 
 
 def test_binning_has_a_bar(visit: Visit, on_record: OnRecord) -> None:
-    """It counts a share and no iterations."""
+    """The bar shows a percentage and no iterations."""
     page = visit.open(f"/jobs/{on_record('binning', histories.binning)}")
     expect(page.locator("#job > .progress .progress-words")).to_have_text("binning · 37% · 24 s left")
     expect(page.locator("#job > .progress progress")).to_have_attribute("value", "37")

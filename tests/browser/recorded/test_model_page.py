@@ -1,4 +1,4 @@
-"""Looking inside a model: its trees."""
+"""The view of a model's trees."""
 
 import re
 
@@ -16,7 +16,7 @@ def _address(page: Page) -> dict[str, str]:
 
 
 def test_trees_are_walked_through(visit: Visit, prepared: Prepared) -> None:
-    """By buttons and by keys; the address keeps the tree, and the table has every node of it."""
+    """Buttons and keys change the tree; the URL keeps the tree, and the table has all its nodes."""
     reference = prepared.model(2)
     page = visit.open(f"/models/{reference}#tree=2")
     panel = page.locator('#trees[data-tree="2"]')
@@ -54,8 +54,8 @@ def _words(node: Json) -> str:
     return "adds" if node["kind"] == "leaf" else str(node["feature"])
 
 
-def test_an_unknown_model_is_told(visit: Visit) -> None:
-    """The page of a model that does not exist says so and leads on."""
+def test_an_unknown_model_has_a_message(visit: Visit) -> None:
+    """The page of an unknown model has a message and no view of trees."""
     visit.refusals_expected = True
     page = visit.open("/models/nothing:7")
     expect(page.get_by_role("heading", name="There is no such model")).to_be_visible()

@@ -1,4 +1,4 @@
-"""Texts beside ids, worst queries first, and tables that are read again without a column."""
+"""Texts with their ids, queries sorted by metric, and tables read again without a column."""
 
 import random
 
@@ -16,7 +16,7 @@ ADDRESSES = ["https://shop.example/{0}", "javascript:alert({0})", ""]
 
 
 def shop_table() -> str:
-    """Write judged products with texts; every third document has an address that may be opened."""
+    """Write judged products with texts; every third document has the address of a web page."""
     draw = random.Random(7)
     lines = ["query_id,query_text,market,document_id,title,url,label,bm25"]
     for query in range(QUERIES):
@@ -43,7 +43,7 @@ def shop_run(seed: int) -> str:
 
 @pytest.fixture
 def shop(prepared: Prepared) -> Json:
-    """Have a dataset with texts, two runs of it, an evaluation and a comparison."""
+    """Create a dataset with texts, two runs of it, an evaluation and a comparison."""
     if "shop" not in prepared.ids:
         dataset = prepared.upload("shop.csv", shop_table().encode())
         runs = [prepared.upload_run(f"run {seed}", dataset, shop_run(seed)) for seed in (1, 2)]
@@ -71,7 +71,7 @@ def _check_documents(page: Page, place: str) -> None:
 
 
 def test_queries_and_documents_show_their_texts(visit: Visit, shop: Json) -> None:
-    """In the list of queries, the documents of one, and a ranking; ids stay, only web addresses are links."""
+    """Lists of queries, documents and rankings show texts and ids, and only web addresses are links."""
     page = visit.open(f"/datasets/{shop['shop']}#queries")
     row = page.locator('.view[data-view="queries"] tbody tr').nth(3)
     expect(row.get_by_role("link", name="shoes no. 3")).to_be_visible()
@@ -90,7 +90,7 @@ def test_queries_and_documents_show_their_texts(visit: Visit, shop: Json) -> Non
 
 
 def test_the_worst_queries_come_first(visit: Visit, prepared: Prepared, shop: Json) -> None:
-    """They are sorted, narrowed to a segment and a range by hand or by a bar; the address keeps it."""
+    """Queries are sorted and filtered by segment and range, by fields or by a bar; the URL keeps it."""
     path = f"/evaluations/{shop['shop evaluation']}"
     page = visit.open(path)
     rows = page.locator(".query-values tbody tr")
@@ -135,7 +135,7 @@ def test_the_worst_queries_come_first(visit: Visit, prepared: Prepared, shop: Js
 
 
 def test_queries_of_a_comparison_are_sorted_and_opened(visit: Visit, prepared: Prepared, shop: Json) -> None:
-    """The ones that lose most first; pressing one sets both rankings side by side, with titles."""
+    """The largest losses come first; a click on a query shows both rankings with titles."""
     path = f"/comparisons/{shop['shop comparison']}"
     page = visit.open(path)
     page.get_by_text("Every query").click()

@@ -1,4 +1,4 @@
-"""Evaluations and rankings in lists, one query of a ranking, metrics against their cutoff, and reasons."""
+"""Lists of evaluations and rankings, a query of a ranking, metrics by cutoff, and explanations."""
 
 import math
 import re
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.browser
 def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
     visit: Visit, prepared: Prepared
 ) -> None:
-    """The form asks for many cutoffs by itself; the curve has a point for each, the table all numbers."""
+    """The form requests many cutoffs by default; the curve has a point for each, the table all values."""
     reference, dataset_id = prepared.model(1), prepared.test_data()
-    # No other test evaluates on it: trainings elsewhere may hold out queries of theirs.
+    # No other test evaluates on this dataset: trainings of other tests may hold out some of its queries.
     unmeasured = prepared.dataset("never measured.csv", 4)
     page = visit.open("/evaluations#evaluate")
     form = page.locator("#evaluate-form:not([aria-busy])")
@@ -46,7 +46,7 @@ def test_a_model_is_evaluated_and_its_metric_drawn_against_the_cutoff(
 
 
 def test_a_ranking_is_looked_through(visit: Visit, prepared: Prepared) -> None:
-    """From the list to a query of a run, with labels, what each document adds, and its features."""
+    """The list opens a query of a run, with labels, contributions of each document, and its features."""
     ranking_id, dataset_id = prepared.run(), prepared.test_data()
     page = visit.open(f"/rankings?dataset_id={dataset_id}")
     expect(page.locator("#rankings td", has_text=re.compile("^model$"))).not_to_have_count(0)
@@ -77,7 +77,7 @@ def test_a_ranking_is_looked_through(visit: Visit, prepared: Prepared) -> None:
 
 
 def test_a_dataset_is_ranked_by_a_model(visit: Visit, prepared: Prepared) -> None:
-    """The form leads to the ranking that the job makes; what does not exist is told at its field."""
+    """The form opens the ranking that the job makes, and shows an unknown model as a problem."""
     visit.refusals_expected = True
     reference, dataset_id = prepared.model(1), prepared.test_data()
     page = visit.open("/rankings#rank")
@@ -92,8 +92,8 @@ def test_a_dataset_is_ranked_by_a_model(visit: Visit, prepared: Prepared) -> Non
     expect(page.get_by_role("heading", level=1)).to_have_text(f"{reference} ranks measured.csv")
 
 
-def test_a_document_tells_why_it_is_there(visit: Visit, prepared: Prepared) -> None:
-    """By both models of a pair: the features that differ most come first."""
+def test_the_rank_of_a_document_is_explained(visit: Visit, prepared: Prepared) -> None:
+    """A document is explained by both models of a pair, sorted by the difference of each feature."""
     comparison_id = prepared.comparison(
         "of models", systems=[{"model": prepared.model(1)}, {"model": prepared.model(2)}], metrics=["ndcg@10"]
     )
@@ -112,8 +112,8 @@ def test_a_document_tells_why_it_is_there(visit: Visit, prepared: Prepared) -> N
     visit.photograph("comparison-reasons")
 
 
-def test_an_unknown_ranking_is_told(visit: Visit) -> None:
-    """The page of a ranking that does not exist says so and leads on."""
+def test_an_unknown_ranking_has_a_message(visit: Visit) -> None:
+    """The page of an unknown ranking has a message."""
     visit.refusals_expected = True
     page = visit.open("/rankings/rnk_00000000000000000000")
     expect(page.get_by_role("heading", name="There is no such ranking")).to_be_visible()

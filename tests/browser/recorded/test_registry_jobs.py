@@ -1,4 +1,4 @@
-"""Jobs of the registry, as the dashboard shows them."""
+"""Pages of registry jobs: promotions, reproductions and imports."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ REFUSED = "web:4 is worse than web:3 by ndcg@10: 0.4120 against 0.4310, p = 0.00
 
 
 def ended(spec: dict[str, Any], *, result: Any = None, refusal: Any = None) -> Make:
-    """Return what puts a job that has ended on record, in one transaction, so that no worker takes it."""
+    """Return a function that records a finished job in one transaction, so that no worker claims it."""
 
     def make(store: Store) -> str:
         with store.begin() as tx:
@@ -40,7 +40,7 @@ def ended(spec: dict[str, Any], *, result: Any = None, refusal: Any = None) -> M
 
 
 def imported(store: Store) -> str:
-    """Put a model that was imported on record, with its job."""
+    """Record an imported model with its job."""
     spec = {"kind": "import-model", "model_name": "elsewhere", "upload_id": "mup_1"}
     job_id = ended(spec, result={"model_id": "mdl_1"})(store)
     with store.begin() as tx:
@@ -55,8 +55,8 @@ def imported(store: Store) -> str:
     return job_id
 
 
-def test_a_promotion_tells_why(visit: Visit, on_record: OnRecord) -> None:
-    """In the sentence of its gate, whichever way it went; the list names version and alias."""
+def test_a_promotion_shows_its_reason(visit: Visit, on_record: OnRecord) -> None:
+    """The page shows the sentence of the gate, both for a refusal and for a promotion."""
     refused = on_record("refused", ended(PROMOTE, refusal={"title": "Promotion refused", "detail": REFUSED}))
     page = visit.open(f"/jobs/{refused}")
     expect(page.locator("h1")).to_have_text("web:4 for @champion")
@@ -71,8 +71,8 @@ def test_a_promotion_tells_why(visit: Visit, on_record: OnRecord) -> None:
     expect(page.locator("#jobs")).to_contain_text("Promotion")
 
 
-def test_a_training_that_was_carried_out_again_tells_what_came_out(visit: Visit, on_record: OnRecord) -> None:
-    """The same bytes, or what has changed since."""
+def test_a_reproduction_shows_its_outcome(visit: Visit, on_record: OnRecord) -> None:
+    """The page of a reproduction states an identical file, or the changed package versions."""
     spec = {"kind": "reproduce", "system": "web:3", "model_id": "mdl_1", "loss": {"name": "lambdarank"}}
     sums = {"sha256": "0" * 64, "expected_sha256": "0" * 64, "stored_sha256": "0" * 64}
     same = on_record("same", ended(spec, result={"equal": True, "differences": [], **sums}))
@@ -88,8 +88,8 @@ def test_a_training_that_was_carried_out_again_tells_what_came_out(visit: Visit,
     visit.photograph("reproduced")
 
 
-def test_an_imported_model_stands_among_the_others(visit: Visit, on_record: OnRecord) -> None:
-    """It has no loss and no dataset, and says where it comes from."""
+def test_an_imported_model_is_in_the_list(visit: Visit, on_record: OnRecord) -> None:
+    """An imported model is listed without loss and dataset, and its job names the import."""
     job_id = on_record("imported", imported)
     page = visit.open("/models?prefix=elsewhere")
     expect(page.locator("[data-model]")).to_contain_text("imported")

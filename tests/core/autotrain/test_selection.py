@@ -63,8 +63,8 @@ def test_means_and_intervals_are_those_of_the_metric(metric: str, upward: bool) 
     )
     assert np.nanmean(perfect) > np.nanmean(reversed_)
     found = evaluate(dataset.labels.astype(np.float64), dataset, [metric]).to_json()[metric]
-    assert quality.plain(mean_of(perfect)) == pytest.approx(found["mean"])
+    assert quality.in_metric_units(mean_of(perfect)) == pytest.approx(found["mean"])
     interval = quality.interval(reversed_)
     assert interval is not None
-    assert interval[0] <= quality.plain(mean_of(reversed_)) <= interval[1]
-    assert (quality.plain(mean_of(perfect)) > interval[1]) == upward
+    assert interval[0] <= quality.in_metric_units(mean_of(reversed_)) <= interval[1]
+    assert (quality.in_metric_units(mean_of(perfect)) > interval[1]) == upward

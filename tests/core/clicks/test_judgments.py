@@ -134,7 +134,7 @@ def test_grades_become_labels_of_a_dataset() -> None:
     filled = judged_dataset(FEATURES, LOG, found, "zero")
     assert filled.query_boundaries.tolist() == [0, 7]
     assert (filled.labels[6], filled.document_columns[COLUMNS[1]][6]) == (0.0, "")
-    with pytest.raises(InvalidInput, match="the clicks judge none of its query-document pairs"):
+    with pytest.raises(InvalidInput, match="the clicks judge no query-document pair of the dataset"):
         judged_dataset(FEATURES.select_queries([1]), LOG, found)
 
 

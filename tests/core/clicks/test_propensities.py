@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.clicks.harvesting import adjacent, all_pairs, contrasts, pivot
+from core.clicks.impressions import impressions_of
 from core.clicks.log import ClickLog
-from core.clicks.moves import impressions_of
 from core.clicks.propensities import PropensityPlan, error_of, estimate_propensities
 from core.clicks.regression import regression_em
 from core.clicks.simulation import SimulationPlan, Truth, simulate

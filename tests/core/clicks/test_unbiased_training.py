@@ -94,7 +94,7 @@ def ndcg(model: Any, judged: RankingDataset) -> float:
     ],
 )
 def test_correction_beats_naive(correction: str, kind: str, scorer: str, loss: str) -> None:
-    """Where a weak ranker put bad documents first, the corrected model orders by relevance better."""
+    """If a weak ranker put bad documents first, the corrected model orders better by relevance."""
     judged, log, truth = logged(kind)
     data = training_data(log, judged).dataset
     naive = ndcg(trained(spec_of(None, scorer, loss), data), judged)

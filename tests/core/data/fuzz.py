@@ -62,12 +62,12 @@ class _Sample:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of the files.
+    """Results of reading the files.
 
     Attributes:
-        counts: How many were read, and how many refused.
+        counts: Number of files that were read, and number of refused ones.
         failures: Other failures: the seed, and the error or the way the process died.
-        growth_bytes: The most memory that reading took in a process, over what it began with.
+        growth_bytes: Largest growth of a process's memory while it read files.
     """
 
     counts: collections.Counter[str]
@@ -76,7 +76,7 @@ class Outcome:
 
 
 def fuzz(files: int, first_seed: int = 0) -> Iterator[Outcome]:
-    """Read so many mutated files in child processes and yield what became of each batch."""
+    """Read a number of mutated files in child processes and yield the outcome of each batch."""
     for first in range(first_seed, first_seed + files, BATCH):
         yield _batch(range(first, min(first + BATCH, first_seed + files)))
 
@@ -267,7 +267,7 @@ def _resident_bytes() -> int:
 
 
 def main() -> int:
-    """Fuzz and print what became of the files; 1 when anything failed."""
+    """Fuzz and print the outcome; return 1 if anything failed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--files", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)

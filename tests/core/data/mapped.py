@@ -9,7 +9,7 @@ from core.data.features import Features, SelectedFeatures
 
 
 def is_mapped(features: Features) -> bool:
-    """Tell whether features are mapped from a file, and so no memory of the process's own."""
+    """Return whether features are mapped from a file, and use no memory of the process."""
     owner: Any = features.matrix if isinstance(features, SelectedFeatures) else features
     while isinstance(owner, np.ndarray) and owner.base is not None:
         owner = owner.base

@@ -43,8 +43,8 @@ def test_texts_become_codes_by_first_appearance(tmp_path: Path) -> None:
     assert held_out.categories is dataset.categories
 
 
-def test_categories_stand_behind_the_features_that_are_named(tmp_path: Path) -> None:
-    """They need no second mention; one that is renamed is known by its new name."""
+def test_categorical_features_follow_the_named_features(tmp_path: Path) -> None:
+    """Categorical features need not be among the named features; a renamed one has its new name."""
     columns = Columns(features=("price",), categorical_features=("brand",), ignore=("bm25",))
     dataset = _read(tmp_path, CSV, columns, feature_names={"brand": "maker"})
     assert dataset.feature_names == ("price", "maker")
@@ -67,7 +67,7 @@ def test_categories_stand_behind_the_features_that_are_named(tmp_path: Path) -> 
     ids=["text", "dictionary", "whole", "float", "decimal", "dictionary of whole numbers", "truth"],
 )
 def test_columns_of_parquet_become_codes(tmp_path: Path, column: Any, values: tuple[str, ...]) -> None:
-    """Whatever Parquet keeps texts and whole numbers as, the values are the same texts."""
+    """Texts and whole numbers become the same values, whatever their Parquet type."""
     table = pa.table({"label": [1, 0, 2, 0], "query_id": ["a", "a", "b", "b"], "brand": column})
     pq.write_table(table, tmp_path / "data")
     dataset = read_dataset(tmp_path / "data", columns=BRAND)
@@ -90,14 +90,14 @@ def test_blocks_share_their_codes(tmp_path: Path, blocks: int, monkeypatch: pyte
     assert dataset.categories["brand"].texts(_codes(dataset, "brand")) == brands
 
 
-def test_a_text_that_differs_within_a_query_is_told_the_way_out(tmp_path: Path) -> None:
-    """Whoever leaves the option out learns of it."""
+def test_a_text_that_differs_within_a_query_is_refused_with_a_solution(tmp_path: Path) -> None:
+    """The error of a text column without the option names `columns.categorical_features`."""
     with pytest.raises(DatasetError, match=r"name the column in columns\.categorical_features"):
         _read(tmp_path, "label,query_id,x,brand\n1,q,1,acme\n0,q,2,zenith\n", Columns())
 
 
 def test_values_that_are_no_categories_are_refused(tmp_path: Path) -> None:
-    """Fractions, very long texts, lists, and more values than LightGBM has bins."""
+    """Fractions, very long texts, lists, and more values than LightGBM has bins are refused."""
     rows: dict[str, Any] = {"label": [1, 0], "query_id": ["a", "a"]}
     for column, detail in (
         (
@@ -116,7 +116,7 @@ def test_values_that_are_no_categories_are_refused(tmp_path: Path) -> None:
 
 
 def test_codes_are_translated_by_value() -> None:
-    """What another list has elsewhere gets the code of this one; what it has alone is missing."""
+    """Codes of another list become this list's codes of the same values; unknown values become missing."""
     ours, theirs = Categories(("a", "b", "c")), Categories(("c", "x", "a"))
     codes = np.array([0, 1, 2, np.nan, 7, -1], np.float32)
     np.testing.assert_array_equal(ours.recoded(codes, theirs), [2, np.nan, 0, np.nan, np.nan, np.nan])
@@ -126,7 +126,7 @@ def test_codes_are_translated_by_value() -> None:
 
 
 def test_whole_numbers_are_looked_up_as_numbers() -> None:
-    """Codes stand for texts alone: a shop's number is never another shop's code."""
+    """If all values are whole numbers, a number is looked up as a value; otherwise it already is a code."""
     shops = Categories(("1001", "0", "-7"))
     numbers = np.array([0, 1001, 1, -7, np.nan, 1e30, np.inf, 0.5])
     np.testing.assert_array_equal(shops.codes_of_numbers(numbers), [1, 0, *[np.nan, 2], *[np.nan] * 4])
@@ -136,7 +136,7 @@ def test_whole_numbers_are_looked_up_as_numbers() -> None:
 
 
 def test_names_and_values_of_categories_are_checked() -> None:
-    """Categories are of features, and a value has one code."""
+    """Categories must belong to features, and each value has one code."""
     for categories in ({"y": ["a"]}, {"f1": ["a", "a"]}):
         with pytest.raises(InvalidInput, match="/categories/"):
             RankingDataset.from_arrays([[0.0]], [1], [0, 1], categories=categories)

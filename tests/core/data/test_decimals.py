@@ -80,7 +80,7 @@ def test_long_halfway_cases_are_left_to_python(text: str) -> None:
 
 @pytest.mark.parametrize("sign", ["", "-"])
 def test_float32_is_rounded_from_float64(sign: str) -> None:
-    """Rounded directly it would be the upper one; numpy, scikit-learn and scoring read the lower."""
+    """Direct rounding would give the upper number; numpy, scikit-learn and scoring read the lower one."""
     text = "1.00000005960464478"
     lower = np.float32(1)
     upper = np.nextafter(lower, np.float32(2))
@@ -92,7 +92,7 @@ def test_float32_is_rounded_from_float64(sign: str) -> None:
 @settings(max_examples=examples(1000))
 @given(st.one_of(st.floats(-3e38, 3e38).map(repr), st.decimals(-(10**30), 10**30).map(str)))
 def test_any_decimal_rounds_as_numpy_rounds_it(text: str) -> None:
-    """Whatever the kernel decides has the bits of np.float32(float(text))."""
+    """Each number that the kernel decides has the bits of np.float32(float(text))."""
     kind, value = _parse(text)
     assert kind in (DECIDED, UNDECIDED)
     if kind == DECIDED:
@@ -118,7 +118,7 @@ def test_decimals_near_a_halfway_point_round_as_numpy_rounds_them(low: float, st
 def test_digits_in_any_number_round_as_numpy_rounds_them(
     digits: int, places: int, exponent: int, sign: str
 ) -> None:
-    """Up to 41 digits, the point anywhere among them, with an exponent and without."""
+    """Numbers have up to 41 digits, the point anywhere among them, with an exponent or without."""
     written = str(digits).rjust(places + 1, "0")
     plain = f"{sign}{written[: len(written) - places]}.{written[len(written) - places :]}"
     for text in (plain, f"{plain}e{exponent}"):
@@ -158,7 +158,7 @@ def test_more_halfway_numbers_than_one_turn_holds(monkeypatch: pytest.MonkeyPatc
 
 
 def test_rows_left_to_python_may_hold_anything_else() -> None:
-    """A wrong token behind such a number is told as ever, and odd bytes in the query id do no harm."""
+    """A wrong token after a halfway number is reported as usual, and odd bytes in the query id do no harm."""
     halfway = _HALFWAY[0]
     content = f"{halfway} qid:a\x0bb 1:{halfway}#x\n{halfway} 1:2\n{halfway} qid:1 1:{halfway} x:1\n".encode()
     with pytest.raises(DatasetError) as caught:
@@ -170,7 +170,7 @@ def test_rows_left_to_python_may_hold_anything_else() -> None:
 
 @pytest.mark.parametrize("text", ["3.4028235677973366163753939545814e38", "1e39", "1e9999", "1" + "0" * 50])
 def test_values_beyond_float32_are_refused(text: str) -> None:
-    """What would round to infinity is an error, also when it is only just too large."""
+    """A number that would round to infinity is an error, even if it is only slightly too large."""
     with pytest.raises(DatasetError, match="within float32's range"):
         _read(text)
 

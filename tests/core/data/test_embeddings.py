@@ -43,15 +43,15 @@ def _refused(folder: Path, table: dict[str, Any], **options: Any) -> DatasetErro
 )
 @pytest.mark.parametrize("make", [lambda number: pa.list_(number, 3), pa.list_, pa.large_list])
 def test_a_list_is_as_many_features(tmp_path: Path, make: Any, number: Any) -> None:
-    """Whatever its numbers are; a null list and a null number in a list are missing values."""
+    """Lists may have any type of numbers; a null list and a null number in a list are missing values."""
     lists = pa.array([row and [None if one is None else float(one) for one in row] for row in LISTS])
     dataset = _read(tmp_path, {"emb": lists.cast(make(number))})
     assert dataset.feature_names == NAMES
     np.testing.assert_array_equal(dataset.matrix, MATRIX)
 
 
-def test_blocks_stand_where_their_columns_stood(tmp_path: Path) -> None:
-    """Among the other features, in the order of the table or of the columns that are named."""
+def test_blocks_keep_the_places_of_their_columns(tmp_path: Path) -> None:
+    """Blocks are among the other features, in the order of the table or of the named columns."""
     columns = {"bm25": [1.0, 2, 3, 4], "emb": pa.array(LISTS), "brand": list("xyxx"), "price": [5, 6, 7, 8]}
     whole = _read(tmp_path, columns, columns={"categorical_features": ["brand"]})
     assert whole.feature_names == ("bm25", *NAMES, "brand", "price")
@@ -70,7 +70,7 @@ def test_scattered_queries_keep_their_lists(tmp_path: Path) -> None:
 
 
 def test_blocks_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wide lists are read a few rows at a time, to the same values; the first may stand in a later batch."""
+    """Wide lists are read a few rows at a time, to the same values; the first may be in a later batch."""
     values = np.random.default_rng(0).normal(size=(1000, 8)).astype(np.float32)
     lists = [None] * 600 + values[600:].tolist()
     columns = {"label": np.zeros(1000), "query_id": np.arange(1000) // 10, "emb": pa.array(lists)}
@@ -82,7 +82,7 @@ def test_blocks_are_read_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_column_of_lists_can_be_ignored_and_renamed(tmp_path: Path) -> None:
-    """By its own name, as any column."""
+    """A column of lists is ignored or renamed by its name, as any column."""
     columns = {"bm25": [1.0, 2, 3, 4], "emb": pa.array(LISTS)}
     assert _read(tmp_path, columns, columns={"ignore": ["emb"]}).feature_names == ("bm25",)
     renamed = _read(tmp_path, columns, feature_names={"emb": "title"})
@@ -97,7 +97,7 @@ def test_usual_names_give_lists_no_role(tmp_path: Path) -> None:
 
 
 def test_a_list_of_another_length_is_named_by_row_and_column(tmp_path: Path) -> None:
-    """An empty one, too; the file may be read without the column."""
+    """An empty list is refused, too; the file may be read without the column."""
     error = _refused(tmp_path, {"emb": pa.array([[1.0, 2], [1], None, []]), "bm25": [1.0] * 4})
     assert [(problem.line, problem.column, problem.text) for problem in error.problems] == [
         (2, "emb", "a list of 1"),
@@ -112,7 +112,7 @@ def test_a_list_of_another_length_is_named_by_row_and_column(tmp_path: Path) -> 
 
 
 def test_a_number_beyond_float32_is_named_by_its_feature(tmp_path: Path) -> None:
-    """Infinity is itself, as in other columns."""
+    """An infinite number is kept, as in other columns."""
     error = _refused(tmp_path, {"emb": pa.array([[1.0, 2], None, [np.inf, -1e39], [0, 0]])})
     (problem,) = error.problems
     assert (problem.line, problem.column, problem.text) == (3, "emb", "-1e+39")
@@ -155,12 +155,12 @@ def test_a_number_beyond_float32_is_named_by_its_feature(tmp_path: Path) -> None
 def test_what_cannot_be_a_block_is_refused(
     tmp_path: Path, columns: dict[str, Any], options: dict[str, Any], expected: str
 ) -> None:
-    """With the name of the column."""
+    """The error names the column."""
     assert expected in str(_refused(tmp_path, columns, **options))
 
 
 def test_a_clash_goes_with_the_ignored_column(tmp_path: Path) -> None:
-    """And names that are given must all be different."""
+    """Names that are given must all be different; an ignored column causes no clash."""
     columns = {"emb": pa.array(LISTS), "emb.1": [1, 2, 3, 4]}
     assert _refused(tmp_path, columns).problems[0].column == "emb"
     assert _read(tmp_path, columns, columns={"ignore": ["emb.1"]}).feature_names == NAMES
@@ -169,7 +169,7 @@ def test_a_clash_goes_with_the_ignored_column(tmp_path: Path) -> None:
 
 
 def test_features_of_lists_are_counted(tmp_path: Path) -> None:
-    """Against the most features that there may be, which columns alone do not reach."""
+    """The features of lists count towards the largest allowed number of features."""
     file = _file(tmp_path, {**JUDGED, "emb": pa.array(LISTS), "x": pa.array(LISTS)})
     with pytest.raises(
         DatasetError, match="expected at most 5 features, but the columns and their lists hold 6"
@@ -189,7 +189,7 @@ def test_features_of_lists_are_counted(tmp_path: Path) -> None:
 def test_documents_to_rank_may_have_lists(
     tmp_path: Path, features: Sequence[str], expected: Sequence[str]
 ) -> None:
-    """Those of which the model has features; other lists are left out."""
+    """Only lists of which the model has features are read."""
     file = _file(tmp_path, {"query_id": JUDGED["query_id"], "emb": pa.array(LISTS), "other": pa.array(LISTS)})
     dataset = read_unjudged(file, features).dataset
     assert dataset.feature_names == tuple(expected)
@@ -197,7 +197,7 @@ def test_documents_to_rank_may_have_lists(
 
 
 def test_documents_to_rank_have_all_numbers_that_the_model_uses(tmp_path: Path) -> None:
-    """Else an embedding of another encoder would be ranked with missing values; more numbers are left out."""
+    """Short lists, which may be of another encoder, are refused; surplus numbers are left out."""
     file = _file(tmp_path, {"query_id": JUDGED["query_id"], "emb": pa.array(LISTS)})
     with pytest.raises(
         DatasetError, match="column emb: expected lists of at least 4 numbers, which the model"
@@ -218,6 +218,6 @@ def test_documents_to_rank_have_all_numbers_that_the_model_uses(tmp_path: Path) 
         (("a.0.0", "a.0.1"), {"a.0": range(2)}),
     ],
 )
-def test_blocks_are_told_by_their_names(names: Sequence[str], blocks: dict[str, range]) -> None:
-    """All numbers from 0, side by side in their order; a feature's own name is not a block's."""
+def test_blocks_are_found_by_their_names(names: Sequence[str], blocks: dict[str, range]) -> None:
+    """A block has all numbers from 0 side by side, in order; the name of a feature is not a block."""
     assert dict(feature_blocks(names)) == blocks

@@ -1,4 +1,4 @@
-"""Which features of a dataset a training uses."""
+"""Features of a dataset that a training uses."""
 
 import pytest
 
@@ -15,8 +15,8 @@ def test_both_ways_keep_the_order_of_the_dataset() -> None:
     assert FeatureChoice(leave_out=("pagerank",)).of(NAMES) == ("bm25", "clicks")
 
 
-def test_a_block_stands_for_its_features() -> None:
-    """By the name of the embedding column, beside features by their own names."""
+def test_a_block_name_selects_its_features() -> None:
+    """A block is chosen by the name of its column, beside features by their names."""
     names = ("bm25", "emb.0", "emb.1", "clicks", "emb.x")
     assert FeatureChoice(use=("emb", "clicks")).of(names) == ("emb.0", "emb.1", "clicks")
     assert FeatureChoice(leave_out=("emb",)).of(names) == ("bm25", "clicks", "emb.x")
@@ -26,14 +26,14 @@ def test_a_block_stands_for_its_features() -> None:
 
 
 def test_it_is_read_back_as_it_was_stored() -> None:
-    """To JSON and back."""
+    """A choice stays the same through JSON."""
     for choice in (FeatureChoice(use=("bm25",)), FeatureChoice(leave_out=("clicks", "bm25"))):
         assert read_entries(FeatureChoice, write_entries(choice)) == choice
 
 
 @pytest.mark.parametrize("given", [{}, {"use": ["a"], "leave_out": ["b"]}, {"use": None, "leave_out": []}])
-def test_it_is_one_of_the_two(given: dict[str, list[str]]) -> None:
-    """Neither and both are refused."""
+def test_a_choice_has_one_of_two_options(given: dict[str, list[str]]) -> None:
+    """Neither option and both options together are refused."""
     with pytest.raises(InvalidInput, match="must have exactly one of use and leave_out"):
         read_entries(FeatureChoice, given)
 
@@ -53,6 +53,6 @@ def test_it_is_one_of_the_two(given: dict[str, list[str]]) -> None:
     ],
 )
 def test_what_cannot_be_chosen_is_refused(choice: FeatureChoice, problem: str) -> None:
-    """With the list and the nearest name."""
+    """The error has the list and the nearest name."""
     with pytest.raises(InvalidInput, match=problem):
         choice.of(NAMES)

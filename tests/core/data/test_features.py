@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.data import features as matrices
 from core.data import synthetic_dataset
+from core.data.feature_alignment import align_features
 from core.data.features import (
     SelectedFeatures,
     new_matrix,
@@ -19,7 +20,6 @@ from core.data.features import (
     select_columns,
     select_rows,
 )
-from core.data.fitting import align_features
 from core.errors import StoreFull
 from core.types import Float32Array
 from tests.core.data.mapped import is_mapped
@@ -38,7 +38,7 @@ def copied(matrix: Float32Array, rows: list[int], columns: list[int], absent: fl
 
 @given(ROWS, COLUMNS, st.data())
 def test_a_selection_reads_as_a_copy_does(rows: list[int], columns: list[int], data: st.DataObject) -> None:
-    """By a row, rows, a slice, and rows and columns; from selections of selections, too."""
+    """A row, rows, a slice, or rows and columns are read, also from selections of selections."""
     found = select_columns(select_rows(MATRIX, np.array(rows)), np.array(columns), 0.0)
     expected = copied(MATRIX, rows, columns, 0.0)
     some_rows = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1))
@@ -59,7 +59,7 @@ def test_a_selection_reads_as_a_copy_does(rows: list[int], columns: list[int], d
 
 
 def test_absent_columns_have_one_value() -> None:
-    """A selection remembers one value for what is absent."""
+    """A selection keeps one value for all absent columns."""
     once = select_columns(MATRIX, np.array([0, -1]), 0.0)
     assert select_columns(once, np.array([1, -1]), 0.0)[0].tolist() == [0, 0]
     with pytest.raises(ValueError, match=r"absent columns are 0\.0, not nan"):
@@ -67,7 +67,7 @@ def test_absent_columns_have_one_value() -> None:
 
 
 def test_blocks_hold_all_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few at a time."""
+    """Each block has a few rows."""
     monkeypatch.setattr(matrices, "_BLOCK_CELLS", 2 * N_COLUMNS)
     blocks = list(row_blocks(MATRIX))
     assert [len(block) for _, block in blocks] == [2, 2, 2, 1]
@@ -75,7 +75,7 @@ def test_blocks_hold_all_rows_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_large_matrix_is_in_a_file_without_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It is not memory of the process, and leaves nothing behind."""
+    """The matrix is not memory of the process, and no file is left behind."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 4 * MATRIX.size - 1)
     matrix = new_matrix(*MATRIX.shape)
@@ -92,14 +92,14 @@ def test_a_large_matrix_is_in_a_file_without_a_name(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="Linux only: room on a disk is reserved")
 def test_a_matrix_beyond_the_disk_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Before anything is written to it, which would end the process."""
+    """The matrix is refused before a write to it, which would end the process."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(StoreFull, match=r"TMPDIR.*has no room for the 1,125,899,906,842,624 bytes"):
         new_matrix(2**28, 2**20)
 
 
 def test_parts_and_fitted_datasets_share_the_matrix() -> None:
-    """What is held out, and what is fitted to a model, is selected and not copied."""
+    """Held-out parts, and datasets that are fitted to a model, are selected and not copied."""
     dataset = synthetic_dataset(12, seed=1)
     part = dataset.select_queries([7, 2, 4])
     fitted = align_features(part, (dataset.feature_names[3], "unknown", dataset.feature_names[0]))

@@ -73,36 +73,36 @@ def root(tmp_path: Path, outside: Path) -> Path:
 def test_corpora_are_recognised_by_the_names_of_their_files(
     tmp_path: Path, files: list[str], folder: str, parts: Mapping[str, str]
 ) -> None:
-    """Each part is the file that its corpus calls so, in the order of training."""
+    """Each part is the file with the corpus's name for it, in the order of training."""
     _write(tmp_path, *files)
-    found = DataRoots([tmp_path]).look(folder)
+    found = DataRoots([tmp_path]).recognise(folder)
     assert (found.folder, dict(found.parts)) == (folder, parts)
     assert list(found.parts) == [part for part in ("train", "validation", "test") if part in parts]
     assert set(found.sizes.values()) == {len(ROW)}
 
 
 def test_folds_and_sets_are_listed(tmp_path: Path) -> None:
-    """A folder of folds has no parts, but its folders; so has one of two sets. Hidden names are left out."""
+    """A folder of folds or of two sets lists folders and no parts. Hidden names are left out."""
     _write(tmp_path, "web/Fold2/train.txt", "web/Fold1/train.txt", "web/.git/train.txt")
     _write(tmp_path, "yahoo/set1.train.txt", "yahoo/set2.train.txt")
     roots = DataRoots([tmp_path])
-    assert (roots.look("web").parts, roots.look("web").folders) == ({}, ("Fold1", "Fold2"))
-    assert (roots.look("yahoo").parts, roots.look("yahoo").folders) == ({}, ("set1", "set2"))
+    assert (roots.recognise("web").parts, roots.recognise("web").folders) == ({}, ("Fold1", "Fold2"))
+    assert (roots.recognise("yahoo").parts, roots.recognise("yahoo").folders) == ({}, ("set1", "set2"))
 
 
 def test_two_files_of_one_part_are_refused(tmp_path: Path) -> None:
-    """Which of them is meant nobody knows."""
+    """The part is ambiguous, and the error names both files."""
     _write(tmp_path, "train.txt", "train.csv")
     with pytest.raises(InvalidInput, match=r"two files match the part train: train\.csv and train\.txt"):
-        DataRoots([tmp_path]).look(".")
+        DataRoots([tmp_path]).recognise(".")
 
 
 @pytest.mark.parametrize("name", ["web/Fold1", "inner/Fold1", "./web//Fold1", "web/./Fold1"])
 def test_paths_within_the_root_are_read(root: Path, name: str) -> None:
-    """Also absolute ones, and symbolic links that stay within a root."""
+    """Absolute paths are read, too, and symbolic links that stay within a root."""
     roots = DataRoots([root])
     for folder in (name, str(root / name)):
-        found = roots.look(folder)
+        found = roots.recognise(folder)
         assert set(found.parts) == {"train", "validation", "test"}
         with roots.opened(found.folder, "train.txt") as file:
             assert (file.path.read_text(), file.size_bytes) == (ROW, len(ROW))
@@ -116,10 +116,10 @@ def test_paths_within_the_root_are_read(root: Path, name: str) -> None:
     ],
 )
 def test_nothing_outside_is_listed(root: Path, outside: Path, folder: str) -> None:
-    """What is outside and what does not exist have one answer, which tells nothing of the disk."""
+    """A path outside the roots has the same answer as one that does not exist, which hides the disk."""
     for path in (folder, str(outside), str(root / ".." / "outside")):
         with pytest.raises(InvalidInput) as caught:
-            DataRoots([root]).look(path)
+            DataRoots([root]).recognise(path)
         (problem,) = caught.value.problems
         assert problem.pointer == "/folder"
         assert str(outside) not in problem.detail
@@ -134,7 +134,7 @@ def test_nothing_outside_is_listed(root: Path, outside: Path, folder: str) -> No
     ],
 )
 def test_nothing_outside_is_opened(root: Path, folder: str, name: str) -> None:
-    """Neither by a link, nor by a name with a path, nor what is not a plain file."""
+    """No file is opened by a link out of the root, by a name with a path, or if it is not a plain file."""
     with (
         pytest.raises(DatasetError, match="a file below RANKERY_DATA_ROOTS that the worker may read"),
         DataRoots([root]).opened(folder, name),
@@ -145,11 +145,11 @@ def test_nothing_outside_is_opened(root: Path, folder: str, name: str) -> None:
 def test_a_part_that_leads_outside_is_refused_with_its_folder(root: Path) -> None:
     """The names of such files may be listed, but their sizes are those of files elsewhere."""
     with pytest.raises(InvalidInput):
-        DataRoots([root]).look("linked")
+        DataRoots([root]).recognise("linked")
 
 
-def test_a_path_that_is_exchanged_after_it_was_resolved_leads_nowhere(root: Path, outside: Path) -> None:
-    """Folders are opened one by one without following links, which somebody may have put there meanwhile."""
+def test_a_path_that_is_exchanged_after_it_was_resolved_is_refused(root: Path, outside: Path) -> None:
+    """Folders are opened one by one without following links, which may have replaced them meanwhile."""
 
     class Slow(DataRoots):
         def _resolve(self, relative: PurePosixPath) -> tuple[Path, Path]:
@@ -164,7 +164,7 @@ def test_a_path_that_is_exchanged_after_it_was_resolved_leads_nowhere(root: Path
 
 
 def test_an_open_file_stays_the_same_file(root: Path) -> None:
-    """Its path opens what was opened, also when its name is that of another file now; changes are seen."""
+    """The path of an open file opens the same file after its name was given to another; changes are seen."""
     roots = DataRoots([root])
     with roots.opened("web/Fold1", "train.txt") as file:
         (root / "web" / "Fold1" / "new").write_text(SECRET)
@@ -181,18 +181,18 @@ def test_of_several_roots_the_first_that_has_it_counts(tmp_path: Path) -> None:
     """An absolute path in a later root stays absolute where an earlier root has the same path."""
     _write(tmp_path, "a/web/train.txt", "b/web/test.txt", "b/more/test.txt")
     roots = DataRoots([tmp_path / "a", tmp_path / "b"])
-    assert set(roots.look("web").parts) == {"train"}
-    assert set(roots.look("more").parts) == {"test"}
-    second = roots.look(str(tmp_path / "b" / "web"))
+    assert set(roots.recognise("web").parts) == {"train"}
+    assert set(roots.recognise("more").parts) == {"test"}
+    second = roots.recognise(str(tmp_path / "b" / "web"))
     assert (set(second.parts), second.folder) == ({"test"}, str(tmp_path / "b" / "web"))
-    assert set(roots.look(second.folder).parts) == {"test"}
-    assert roots.look(str(tmp_path / "b" / "more")).folder == "more"
+    assert set(roots.recognise(second.folder).parts) == {"test"}
+    assert roots.recognise(str(tmp_path / "b" / "more")).folder == "more"
 
 
 def test_without_roots_nothing_is_read(tmp_path: Path) -> None:
     """The answer names the setting."""
     with pytest.raises(InvalidInput, match="RANKERY_DATA_ROOTS is not set"):
-        DataRoots([]).look(str(tmp_path))
+        DataRoots([]).recognise(str(tmp_path))
 
 
 _NAMES = st.sampled_from(
@@ -205,11 +205,11 @@ _NAMES = st.sampled_from(
     names=st.lists(_NAMES, max_size=7), absolute=st.booleans(), file=st.sampled_from(["train.txt", "Fold1"])
 )
 def test_no_path_leads_out_of_the_root(root: Path, names: list[str], absolute: bool, file: str) -> None:
-    """Whatever is put together of folders, links and dots: what is listed or opened is below the root."""
+    """Any combination of folders, links and dots lists and opens only files below the root."""
     roots = DataRoots([root])
     folder = "/".join(([str(root)] if absolute else []) + names)
     try:
-        found = roots.look(folder)
+        found = roots.recognise(folder)
     except InvalidInput:
         pass
     else:
@@ -226,5 +226,5 @@ def test_no_path_leads_out_of_the_root(root: Path, names: list[str], absolute: b
     [("MSLR-WEB30K/Fold3", 3), ("fold5", 5), ("Fold 2", 2), ("Fold10", 10), ("web", None), ("Fold0", None)],
 )
 def test_the_fold_is_in_the_name_of_the_folder(folder: str, fold: int | None) -> None:
-    """As the corpora call their folders."""
+    """The number is read from the corpora's names of folders."""
     assert fold_of(folder) == fold

@@ -18,7 +18,7 @@ from core.data.trec.run import Run
 from core.errors import DatasetError
 from rankery.client.frames.runs import run_of_frame, run_of_mapping
 from rankery.errors import DataUnusable, InvalidArgument
-from rankery.identifiers import spell
+from rankery.identifiers import normalise_ids
 from rankery.query_groups import group_by_ids
 
 BARCODE = 4006381333931
@@ -80,7 +80,7 @@ def _read(folder: Path) -> tuple[tuple[str, ...], list[str]]:
 def test_whole_numbers_are_spelled_as_integers(
     tmp_path: Path, write: Write, numbers: list[int], kind: str
 ) -> None:
-    """In a column of integers, of floating-point numbers, of texts; as written by each library."""
+    """Columns of integers, floats and texts have the same spelling, as each library writes them."""
     documents = pd.Series([str(number) for number in numbers] if kind == "object" else numbers, dtype=kind)
     queries = pd.Series([numbers[0]] * 2 + [numbers[1]] * 2, dtype="float64")
     write(_frame(queries, documents), tmp_path / "x")
@@ -92,7 +92,7 @@ def test_whole_numbers_are_spelled_as_integers(
 
 @WAYS
 def test_a_query_without_an_id_is_refused_with_its_row(tmp_path: Path, write: Write) -> None:
-    """NaN joins no rows: it is as missing as null is."""
+    """NaN is a missing id, as null is, and does not join rows."""
     write(_frame([1.0, 1.0, np.nan, 2.0], ["a", "b", "c", "d"]), tmp_path / "x")
     with pytest.raises(DatasetError, match="query id, but found an empty cell") as caught:
         _read(tmp_path)
@@ -102,12 +102,12 @@ def test_a_query_without_an_id_is_refused_with_its_row(tmp_path: Path, write: Wr
 @pytest.mark.parametrize(
     ("kind", "number"), [(np.float64, 2.0**53), (np.float32, 2.0**24), (np.float64, np.inf)]
 )
-def test_numbers_that_a_type_no_longer_tells_apart_are_no_ids(
+def test_numbers_beyond_the_exact_range_of_their_type_are_no_ids(
     tmp_path: Path, kind: type, number: float
 ) -> None:
-    """The whole number beside it may have become the same one."""
+    """A neighbouring whole number may have become the same number."""
     _pandas(_frame(["a", "a", "b", "b"], np.array([1, 2, 3, number], kind)), tmp_path / "x")
-    with pytest.raises(DatasetError, match="holds exactly"):
+    with pytest.raises(DatasetError, match="represents exactly"):
         _read(tmp_path)
     with pytest.raises(InvalidArgument, match="document 3, counted from 0"):
         group_by_ids(np.array([1, 2, 3, number], kind), 4)
@@ -125,12 +125,12 @@ def test_numbers_that_a_type_no_longer_tells_apart_are_no_ids(
     ],
 )
 def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> None:
-    """A text that is a whole number with a point is that number, whatever stands beside it."""
-    found = spell(given)
+    """A text that is a whole number with a point is that number, whatever the other ids are."""
+    found = normalise_ids(given)
     assert found.texts.to_pylist() == spelled
     assert not len(found.unfit)
     for value, text in zip(given, spelled, strict=True):
-        assert spell([value]).texts.to_pylist() == [text]
+        assert normalise_ids([value]).texts.to_pylist() == [text]
 
 
 @pytest.mark.parametrize(
@@ -148,16 +148,16 @@ def test_each_id_is_spelled_by_itself(given: Any, spelled: list[str | None]) -> 
     ],
 )
 def test_what_is_neither_a_text_nor_a_whole_number_is_no_id(value: Any) -> None:
-    """Among objects of Python and as a column of its own type; 1.10 would be the same as 1.1."""
-    assert spell([value]).unfit.tolist() == [0]
-    assert spell(["a", value, None]).unfit.tolist() == [1]
-    assert spell(np.array([value])).unfit.tolist() == [0]
+    """Such a value is refused among Python objects and as a typed column; 1.10 would be the same as 1.1."""
+    assert normalise_ids([value]).unfit.tolist() == [0]
+    assert normalise_ids(["a", value, None]).unfit.tolist() == [1]
+    assert normalise_ids(np.array([value])).unfit.tolist() == [0]
     with pytest.raises(InvalidArgument, match="document 1, counted from 0, has"):
         group_by_ids(["a", value], 2)
 
 
 def test_texts_that_are_no_ids_have_a_place(tmp_path: Path) -> None:
-    """In LETOR text and in TREC's files, which have no types."""
+    """The error has a place in LETOR text and in TREC's files, which have no types."""
     path = tmp_path / "x.txt"
     path.write_text("1 qid:1 1:1\n1 qid:nan 1:1\n")
     with pytest.raises(DatasetError, match="line 2, column 7: expected a query id, but found 'nan'"):
@@ -171,7 +171,7 @@ def test_texts_that_are_no_ids_have_a_place(tmp_path: Path) -> None:
 
 
 def test_runs_join_datasets_of_earlier_releases() -> None:
-    """Which stored the points of whole numbers in texts."""
+    """Earlier releases stored the points of whole numbers in texts."""
     dataset = RankingDataset.from_arrays(
         np.empty((2, 0)), [1.0, 0.0], [0, 2], query_ids=["1.0"], document_ids=["7.0", "8.0"]
     )
@@ -180,19 +180,19 @@ def test_runs_join_datasets_of_earlier_releases() -> None:
 
 
 def test_a_run_has_the_ids_of_the_judgments() -> None:
-    """As a frame whose documents are floating-point numbers, and as a mapping by them."""
+    """The run is a frame whose documents are floating-point numbers, or a mapping with such keys."""
     frame = pd.DataFrame({"query_id": [1.0, 1.0], "document_id": [float(BARCODE), 2.0], "score": [2.0, 1.0]})
     run = run_of_frame(frame)
     assert run.column("query").to_pylist() == ["1", "1"]
     assert run.column("document").to_pylist() == [str(BARCODE), "2"]
     (line, *_) = run_of_mapping({1.0: {float(BARCODE): 2.0}, b"q": {b"d": 1.0}})
     assert line.split()[:3] == ["1", "Q0", str(BARCODE)]
-    with pytest.raises(DataUnusable, match=r"row 0, column 'document_id': expected an id, .* holds exactly"):
+    with pytest.raises(DataUnusable, match=r"row 0, column 'document_id': expected an id, .* exactly"):
         run_of_frame(frame.assign(document_id=2.0**60))
 
 
 @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
 def test_missing_query_ids_of_arrays_are_named(missing: object) -> None:
-    """Whatever a library writes for them."""
+    """Each library's value for a missing id is found."""
     with pytest.raises(InvalidArgument, match="no query for document 1, counted from 0"):
         group_by_ids(np.array(["a", missing, "b"], object), 3)

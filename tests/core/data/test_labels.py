@@ -30,8 +30,8 @@ def _labels(*labels: float) -> Any:
         ([NAN, NAN], LabelRange(None, None, 2, True)),
     ],
 )
-def test_the_range_says_what_a_job_must_know(labels: list[float], expected: LabelRange) -> None:
-    """Ends as people write them, how many are missing, and whether all are whole."""
+def test_the_range_has_what_a_job_must_know(labels: list[float], expected: LabelRange) -> None:
+    """The range has its ends as people write them, the count of missing labels, and whether all are whole."""
     assert LabelRange.of(_labels(*labels)) == expected
 
 
@@ -53,7 +53,7 @@ def test_the_range_says_what_a_job_must_know(labels: list[float], expected: Labe
 def test_labels_that_nothing_can_use_are_refused_with_the_way_out(
     labels: list[float], details: list[str]
 ) -> None:
-    """Each fault at once, at the map that mends it."""
+    """All faults are reported together, each at the map that mends it."""
     with pytest.raises(InvalidInput) as caught:
         LabelRange.of(_labels(*labels)).check()
     assert [(p.pointer, p.detail) for p in caught.value.problems] == [("/label_map", d) for d in details]
@@ -61,7 +61,7 @@ def test_labels_that_nothing_can_use_are_refused_with_the_way_out(
 
 @pytest.mark.parametrize("labels", [[0, 1], [0.5], [1e30], []])
 def test_labels_from_0_are_accepted(labels: list[float]) -> None:
-    """Fractions, large ones, and none at all."""
+    """Fractions, large labels, and an empty list are accepted."""
     LabelRange.of(_labels(*labels)).check()
 
 
@@ -89,7 +89,7 @@ def test_labels_are_written_alike_if_and_only_if_they_are_equal(left: float, rig
 
 
 def test_a_map_may_name_labels_in_any_spelling() -> None:
-    """It is kept in one."""
+    """The map keeps one spelling of each label."""
     assert label_map({"-1.0": 0, "NaN": 1, "1e0": 2.5, "-0": 3}) == {
         "-1": 0.0,
         "nan": 1.0,
@@ -116,7 +116,7 @@ def test_a_map_may_name_labels_in_any_spelling() -> None:
     ],
 )
 def test_a_map_that_makes_no_sense_is_refused(values: dict[str, Any], pointer: str, detail: str) -> None:
-    """At the entry, with what it should be."""
+    """The error points at the entry and describes valid values."""
     with pytest.raises(InvalidInput) as caught:
         label_map(values)
     (problem,) = caught.value.problems
@@ -124,8 +124,8 @@ def test_a_map_that_makes_no_sense_is_refused(values: dict[str, Any], pointer: s
     assert detail in problem.detail
 
 
-def test_labels_are_mapped_all_at_once() -> None:
-    """Exchanged, not one after the other; what is not named stays, and so does the dataset given."""
+def test_all_labels_are_mapped_at_the_same_time() -> None:
+    """Labels can be exchanged; labels that are not named stay, and the given dataset does not change."""
     dataset = RankingDataset.from_arrays(np.zeros((6, 1)), [0, 1, NAN, -1, 0.1, 2], [0, 6])
     mapped = map_labels(dataset, label_map({"0": 1, "1": 0, "nan": 3, "-1": 0, "0.1": 5}))
     assert mapped.labels.tolist() == [1, 0, 3, 0, 5, 2]
@@ -140,18 +140,18 @@ def test_labels_are_mapped_all_at_once() -> None:
         st.sampled_from(["nan", "-1", "0", "1", "2.5", "31", "7"]), st.sampled_from([0.0, 0.5, 40.0])
     ),
 )
-def test_the_range_of_mapped_labels_is_told_without_them(
+def test_the_range_of_mapped_labels_is_computed_without_them(
     labels: list[float], mapped: dict[str, float]
 ) -> None:
-    """Exactly, where all different labels are known."""
+    """The range is exact if all different labels are known."""
     dataset = RankingDataset.from_arrays(np.zeros((len(labels), 1)), labels, [0, len(labels)])
     known = {float(label_text(label)) for label in labels if not np.isnan(label)}
-    told = map_range(LabelRange.of(dataset.labels), known, mapped)
-    assert told == LabelRange.of(map_labels(dataset, mapped).labels)
+    computed = map_range(LabelRange.of(dataset.labels), known, mapped)
+    assert computed == LabelRange.of(map_labels(dataset, mapped).labels)
 
 
 def test_unknown_labels_have_the_benefit_of_the_doubt() -> None:
-    """Of what a map leaves, only known labels and the ends are sure."""
+    """Of the labels that a map leaves, only known labels and the ends are certain."""
     wide = LabelRange(-1.0, 500.0, 0, False)
     assert map_range(wide, [2.0], {}) == wide
     assert map_range(wide, [2.0], {"-1": 0.0}) == LabelRange(0.0, 500.0, 0, True)
@@ -167,6 +167,6 @@ def test_unknown_labels_have_the_benefit_of_the_doubt() -> None:
         (LabelRange(None, None, 3, True), []),
     ],
 )
-def test_a_few_labels_stand_for_all(label_range: LabelRange, labels: list[float]) -> None:
-    """The ends, and one that is not whole where there is one."""
+def test_a_few_labels_represent_all(label_range: LabelRange, labels: list[float]) -> None:
+    """The representatives are the ends, and one fraction if there may be fractions."""
     assert label_range.representatives().tolist() == labels

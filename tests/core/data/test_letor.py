@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 
 from core.data import RankingDataset, options, read_dataset, write_letor
-from core.data.fitting import align_features
+from core.data.feature_alignment import align_features
 from core.data.letor import read_letor
 from core.data.options import Limits, ReadingOptions
 from core.data.result import Reading
@@ -170,7 +170,7 @@ _MALFORMED = [
 
 
 @pytest.mark.parametrize(("text", "line", "column", "found", "detail"), _MALFORMED)
-def test_malformed_rows_are_told_by_place(text: str, line: int, column: int, found: str, detail: str) -> None:
+def test_malformed_rows_are_located(text: str, line: int, column: int, found: str, detail: str) -> None:
     """The first error has line, column, what was found (cut to 40 characters) and what was expected."""
     with pytest.raises(DatasetError, match=detail) as caught:
         _read(text)
@@ -181,7 +181,7 @@ def test_malformed_rows_are_told_by_place(text: str, line: int, column: int, fou
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 2**22])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_every_wrong_line_is_told_in_file_order(
+def test_every_wrong_line_is_reported_in_file_order(
     monkeypatch: pytest.MonkeyPatch, chunk: int, threads: int
 ) -> None:
     """One problem a line, wherever chunks are cut and however many threads there are."""
@@ -194,8 +194,8 @@ def test_every_wrong_line_is_told_in_file_order(
     assert not caught.value.more
 
 
-def test_a_hundred_problems_are_told_and_that_there_are_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of another kind does not flood its owner."""
+def test_a_hundred_problems_are_listed_and_more_are_indicated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of another kind does not produce an endless list."""
     monkeypatch.setattr("core.data.rows.CHUNK_BYTES", 50)
     with pytest.raises(DatasetError, match="and at least 99 more") as caught:
         _read("x qid:1 1:1\n" * 1000)
@@ -204,7 +204,7 @@ def test_a_hundred_problems_are_told_and_that_there_are_more(monkeypatch: pytest
 
 
 def test_labels_stay_as_they_were_judged() -> None:
-    """Negative labels and NaN are for the job to map or refuse."""
+    """Negative labels and NaN are read unchanged; the job maps or refuses them."""
     np.testing.assert_array_equal(_read("-1 qid:1 1:1\nnan qid:1 1:1").labels, [-1, np.nan])
 
 
@@ -214,7 +214,7 @@ def test_infinite_features_are_kept() -> None:
 
 
 def test_a_query_id_may_hold_a_number_sign() -> None:
-    """What follows a # inside the query id is neither a comment nor lost."""
+    """Text after a # inside the query id is neither a comment nor lost."""
     dataset = _read("1 qid:a#1 1:5 3:6\n")
     assert (dataset.query_ids, dataset.matrix.tolist()) == (("a#1",), [[5, 0, 6]])
 
@@ -241,7 +241,7 @@ def test_pairs_in_comments_become_document_columns() -> None:
     st.booleans(),
 )
 def test_pairs_in_comments_are_found_as_by_a_regular_expression(comments: list[str], named: bool) -> None:
-    """Whatever a comment holds: a key begins with a letter, a value is a word, the last one counts."""
+    """A key begins with a letter, a value is a word, the last one counts, and other text is ignored."""
     start = "#docid = D " if named else "# "
     text = "".join(f"1 qid:1 1:2 {start}{comment}\n" for comment in comments)
     expected: dict[str, list[str]] = {}
@@ -255,7 +255,7 @@ def test_pairs_in_comments_are_found_as_by_a_regular_expression(comments: list[s
 
 
 def test_keys_that_come_late_become_columns() -> None:
-    """Keys are looked for in the first rows; one behind them is found all the same."""
+    """A key that first appears after the first rows is found, too."""
     rows = [f"1 qid:{row // 10} 1:2 #docid = D{row} a = {row}" for row in range(3_000)]
     rows[2_500] += " late = yes"
     columns = _read("\n".join(rows)).document_columns
@@ -264,7 +264,7 @@ def test_keys_that_come_late_become_columns() -> None:
 
 
 def test_no_more_than_32_keys_become_columns() -> None:
-    """Those that the file has first."""
+    """The first 32 keys of the file become columns."""
     comment = " ".join(f"k{number} = {number}" for number in range(40))
     columns = _read(f"1 qid:1 1:2 #docid = X {comment}\n").document_columns
     assert {name: list(column) for name, column in columns.items()} == {
@@ -273,7 +273,7 @@ def test_no_more_than_32_keys_become_columns() -> None:
 
 
 def test_numbers_in_comments_make_no_features() -> None:
-    """A colon behind the # says nothing about the width of the matrix."""
+    """A colon in a comment does not change the width of the matrix."""
     assert _read("1 qid:1 1:5 # 99:1\n# 77:1\n").n_features == 1
 
 
@@ -285,7 +285,7 @@ def test_repeated_features_can_be_refused() -> None:
 
 
 def test_scattered_queries_are_counted_or_refused() -> None:
-    """The reading says which queries were gathered; with `error` each is told where it comes back."""
+    """The reading names scattered queries; with `error`, each is reported where its rows continue."""
     text = b"0 qid:a 1:1\n0 qid:b 1:1\n0 qid:a 1:1\n0 qid:b 1:1\n0 qid:a 1:1\n0 qid:c 1:1\n"
     reading = _reading(text)
     assert (reading.scattered_queries, reading.scattered_examples) == (2, ("a", "b"))
@@ -310,7 +310,7 @@ def test_chunks_do_not_show(monkeypatch: pytest.MonkeyPatch, chunk: int) -> None
 
 
 def test_features_take_the_names_given() -> None:
-    """Names go by feature id; those of features that are not there are refused."""
+    """Names belong to feature ids; names of absent features are refused."""
     names = _reading(b"1 qid:1 1:1 3:1\n", feature_names={"1": "bm25"}).dataset.feature_names
     assert names == ("bm25", "f2", "f3")
     for wrong in ({"4": "x"}, {"1": "f2"}):
@@ -318,8 +318,8 @@ def test_features_take_the_names_given() -> None:
             _reading(b"1 qid:1 1:1 3:1\n", feature_names=wrong)
 
 
-def test_progress_is_told_and_may_stop_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bytes rise to the total; what the listener raises ends the reading."""
+def test_progress_is_reported_and_may_stop_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes rise to the total; an exception of the listener ends the reading."""
     monkeypatch.setattr("core.data.rows.CHUNK_BYTES", 100)
     text = np.frombuffer(_OK.encode() * 1000, np.uint8)
     seen: list[tuple[int, int]] = []
@@ -336,7 +336,7 @@ def test_progress_is_told_and_may_stop_the_reading(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_matrix_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Documents times features beyond the limit are refused at the feature that makes it so wide."""
+    """A matrix beyond the limit is refused at the feature that makes it too wide."""
     text = np.frombuffer(b"0 qid:1 1:1\n0 qid:1 9:1 3:1\n", np.uint8)
     monkeypatch.setattr(options, "FREE_TABLE_BYTES", 200)
     assert read_letor(text, "x", limits=Limits(unpacked_ratio=1)).dataset.features.shape == (2, 9)
@@ -356,7 +356,7 @@ def test_the_matrix_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_text_without_documents_or_features_is_refused(content: bytes, detail: str) -> None:
-    """There is nothing to learn from; the message says what a line looks like."""
+    """A model could learn nothing from such text; the message describes a valid line."""
     with pytest.raises(DatasetError, match=detail):
         _reading(content)
 

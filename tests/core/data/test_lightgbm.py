@@ -52,14 +52,14 @@ def test_sizes_must_add_up_to_the_rows() -> None:
         (b"0\n0", "found none"),
     ],
 )
-def test_sizes_that_are_none_are_told(content: bytes, message: str) -> None:
+def test_sizes_that_are_no_numbers_are_reported(content: bytes, message: str) -> None:
     """Each line that is not a whole number has its place in the message."""
     with pytest.raises(DatasetError, match=message):
         read_query_sizes(_bytes(content), "q")
 
 
-def test_a_row_with_a_query_is_told() -> None:
-    """LETOR text sent as LightGBM's own: the query token is not a feature."""
+def test_a_row_with_a_query_is_refused() -> None:
+    """The query token of LETOR text that is sent as LightGBM's format is not a feature."""
     with pytest.raises(
         DatasetError, match="line 1, column 3: expected <feature id>:<value>, but found 'qid:1'"
     ):

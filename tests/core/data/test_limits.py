@@ -35,7 +35,7 @@ def _zstd(content: bytes) -> bytes:
 
 @pytest.mark.parametrize(("pack", "name"), [(gzip.compress, "gzip"), (_zstd, "Zstandard")])
 def test_a_bomb_is_refused_by_its_ratio(tmp_path: Path, pack: Callable[[bytes], bytes], name: str) -> None:
-    """A file that unpacks to a thousand times its size is nobody's data, far below the absolute bound."""
+    """A file that unpacks to a thousand times its size is refused, far below the absolute bound."""
     bomb = pack(bytes(FREE_BYTES + 2 * MEBIBYTE))
     assert len(bomb) * 200 < FREE_BYTES
     expected = (
@@ -53,7 +53,7 @@ def test_what_unpacks_to_little_is_not_measured_by_its_ratio(tmp_path: Path) -> 
 
 
 def test_the_ratio_is_a_bound_beside_the_absolute_one() -> None:
-    """Whichever is less; and the first 64 MiB are free, unless even they are too many."""
+    """The smaller bound holds; the first 64 MiB are free, unless the absolute bound is smaller."""
     limits = Limits(unpacked_bytes=2**30, unpacked_ratio=10)
     sizes = [limits.unpacked(packed) for packed in (1, 2**20, 2**23, 2**40)]
     assert sizes == [FREE_BYTES, FREE_BYTES, 10 * 2**23, 2**30]
@@ -71,7 +71,7 @@ def _parquet(rows: int) -> bytes:
 
 @pytest.mark.parametrize("form", ["letor", "csv", "qrels", "parquet"])
 def test_documents_are_bounded_in_every_format(tmp_path: Path, form: str) -> None:
-    """Before memory is taken for them."""
+    """Too many documents are refused before memory is allocated for them."""
     content = {
         "letor": ROW * 11,
         "csv": b"label,query,bm25\n" + b"1,q,1\n" * 11,
@@ -98,7 +98,7 @@ def test_lines_of_a_run_are_bounded(tmp_path: Path) -> None:
     ],
 )
 def test_features_are_bounded(tmp_path: Path, content: bytes, found: str) -> None:
-    """The largest id of sparse text, and the columns of a table."""
+    """The largest id of sparse text and the columns of a table are bounded."""
     with pytest.raises(DatasetError, match=found):
         _read(tmp_path, content, Limits(features=11))
 
@@ -115,7 +115,7 @@ def test_a_huge_feature_id_takes_no_memory(tmp_path: Path, id: int) -> None:
 
 
 def test_a_table_of_many_rows_in_few_bytes(tmp_path: Path) -> None:
-    """Thirty kilobytes of Parquet can hold millions of equal rows, which count as what they are."""
+    """Thirty kilobytes of Parquet can hold millions of equal rows; each of them counts."""
     content = _parquet(2_000_000)
     assert len(content) < 50_000
     with pytest.raises(DatasetError, match="expected at most 1,000,000 documents, but found 2,000,000"):
@@ -185,7 +185,7 @@ def _sparse_letor() -> bytes:
     ],
 )
 def test_a_bomb_of_any_format_is_refused(tmp_path: Path, make: Callable[[], bytes], expected: str) -> None:
-    """What few bytes of repeated values expand to is compared with the file's size before it is made."""
+    """The expanded size of repeated values is compared with the file's size before memory is allocated."""
     content = make()
     assert len(content) < 2 * MEBIBYTE
     tracemalloc.start()
@@ -201,7 +201,7 @@ def test_a_bomb_of_any_format_is_refused(tmp_path: Path, make: Callable[[], byte
 
 @contextmanager
 def _counted_memory() -> Iterator[pa.MemoryPool]:
-    """Count what Arrow takes in the block."""
+    """Count the memory that Arrow takes in the block."""
     usual = pa.default_memory_pool()
     counted = pa.proxy_memory_pool(usual)
     pa.set_memory_pool(counted)
@@ -212,7 +212,7 @@ def _counted_memory() -> Iterator[pa.MemoryPool]:
 
 
 def test_the_memory_of_a_dataset_is_bounded_by_the_size_of_its_file() -> None:
-    """Beyond 1 GiB, which any file may take, documents of 4 bytes a feature and 64 more, times the ratio."""
+    """4 bytes a feature and 64 a document take at most 1 GiB, or the file's size times the ratio if more."""
     limits = Limits(unpacked_ratio=10)
     assert [limits.in_memory(size) for size in (1, 2**27)] == [2**30, 10 * 2**27]
     assert limits.oversize(2**22, 48, 1) is None
@@ -221,7 +221,7 @@ def test_the_memory_of_a_dataset_is_bounded_by_the_size_of_its_file() -> None:
 
 
 def test_data_that_compress_well_are_read(tmp_path: Path) -> None:
-    """A hundred columns of mostly zeros, in a three-hundredth of their size in memory."""
+    """A file with a hundred columns of mostly zeros has a three-hundredth of their size in memory."""
     rows, columns = 100_000, 100
     marks = np.random.default_rng(1).random((columns, rows)) < 0.0005
     features = {f"f{i}": pa.array(column.astype(np.float32)) for i, column in enumerate(marks)}
@@ -240,7 +240,7 @@ def test_data_that_compress_well_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_an_endless_line_of_a_table(tmp_path: Path, start: bytes, expected: str) -> None:
-    """A table is not read into memory whole because it has no line ends."""
+    """A table without line ends is not read into memory whole."""
     content = start + b"1," * (16 * MEBIBYTE)
     tracemalloc.start()
     with pytest.raises(DatasetError, match=expected):
@@ -259,7 +259,7 @@ def test_a_long_first_row_and_a_long_name(tmp_path: Path) -> None:
 
 
 def test_a_long_line_is_shown_shortened(tmp_path: Path) -> None:
-    """What is wrong with a line of megabytes is told in a few words."""
+    """The message about a line of megabytes is short."""
     with pytest.raises(DatasetError) as caught:
         _read(tmp_path, b"q 0 d 1\n" * 30 + b"q 0 d " + b"1 " * 8 * MEBIBYTE + b"\n")
     assert len(str(caught.value)) < 500
@@ -267,7 +267,7 @@ def test_a_long_line_is_shown_shortened(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("archive", ["zip", "tar"])
 def test_archives_are_no_format(tmp_path: Path, archive: str) -> None:
-    """What lies in an archive is never unpacked, so that none of its paths matters."""
+    """The files in an archive are never unpacked, so that none of their paths matters."""
     sink = io.BytesIO()
     if archive == "zip":
         with zipfile.ZipFile(sink, "w") as file:

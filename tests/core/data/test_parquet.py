@@ -31,7 +31,7 @@ def _written(dataset: RankingDataset) -> bytes:
 
 @st.composite
 def _full_datasets(draw: Any) -> RankingDataset:
-    """Datasets with all that a file may say: labels of any kind, infinities, weights, query columns."""
+    """Datasets with all that a file may hold: labels of any kind, infinities, weights, query columns."""
     dataset: RankingDataset = draw(st.one_of(datasets(), datasets(weighted=True)))
     features, labels = dataset.matrix.copy(), dataset.labels.copy()
     features[0, 0] = draw(st.sampled_from([np.inf, -np.inf, np.nan, -0.0]))
@@ -62,7 +62,7 @@ def test_a_dataset_reads_back_to_the_same_bits(dataset: RankingDataset) -> None:
 
 
 def test_a_file_of_the_first_version_is_read(tmp_path: Path) -> None:
-    """What was stored before documents had weights and queries had columns stays readable."""
+    """A file that was stored before documents had weights and queries had columns stays readable."""
     path = tmp_path / "data.parquet"
     columns: dict[str, Any] = {
         "query_id": pa.array(["a", "a", "é"]).dictionary_encode(),
@@ -104,7 +104,7 @@ def test_rows_are_read_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_rows_leave_the_rest_of_the_file_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Damage elsewhere does not keep anyone from looking at a query: other pages are not read."""
+    """Damage in other pages does not prevent the reading of a query."""
     monkeypatch.setattr("core.data.parquet._ROW_GROUP_ROWS", (1, 10))
     dataset = synthetic_dataset(5, seed=1, documents_per_query=10, n_features=3)
     content = bytearray(_written(dataset))
@@ -119,8 +119,8 @@ def test_rows_leave_the_rest_of_the_file_alone(tmp_path: Path, monkeypatch: pyte
         read_rows(io.BytesIO(bytes(content)), 0, 10)
 
 
-def test_progress_is_told_and_may_end_the_writing() -> None:
-    """The documents written so far come with those in all, up to the last one."""
+def test_progress_is_reported_and_may_end_the_writing() -> None:
+    """Progress has the number of documents written so far and of all documents, up to the last one."""
     seen: list[tuple[int, int]] = []
     write_parquet(
         synthetic_dataset(2, seed=1, documents_per_query=5), io.BytesIO(), lambda *done: seen.append(done)
@@ -234,7 +234,7 @@ def test_damaged_pages_are_refused() -> None:
 
 
 def test_a_missing_file_is_the_system_s_own_error(tmp_path: Path) -> None:
-    """Absence is not damage."""
+    """Absence is not reported as damage."""
     with pytest.raises(FileNotFoundError):
         read_parquet(tmp_path / "absent")
 

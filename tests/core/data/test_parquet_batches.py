@@ -24,7 +24,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_one_row_group_is_in_memory_at_a_time(path: Path) -> None:
-    """What has been read of earlier row groups of an opened file is given back."""
+    """Memory of earlier row groups of an opened file is returned."""
     group_bytes = path.stat().st_size / _GROUPS
     seen = 0
     with path.open("rb") as file, pq.ParquetFile(file) as parquet:

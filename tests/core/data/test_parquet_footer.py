@@ -56,7 +56,7 @@ def test_it_is_the_file_that_would_be_written(dataset: RankingDataset, tmp_path:
 
 @pytest.mark.long
 def test_any_range_is_that_of_the_whole(dataset: RankingDataset) -> None:
-    """Before, behind and across the place where the footer begins."""
+    """Ranges may be before, behind and across the beginning of the footer."""
     file = written(dataset)
     named = named_file(file)
     assert named is not None
@@ -76,7 +76,7 @@ def test_any_range_is_that_of_the_whole(dataset: RankingDataset) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("end", [b"PAR", b"PAR1PAR1", b"PAR1\xff\xff\xff\x7fPAR1", b"\x00\x00\x00\x00PARE"])
 def test_a_file_without_footer_is_refused(end: bytes) -> None:
-    """With an error of ours, wherever the length leads."""
+    """The error is a `DatasetError`, whatever length the end declares."""
     with pytest.raises(DatasetError, match="no footer"):
         read_footer(io.BytesIO(end))
 
@@ -84,7 +84,7 @@ def test_a_file_without_footer_is_refused(end: bytes) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("damage", ["cut", "unknown type"])
 def test_damaged_metadata_are_refused(dataset: RankingDataset, damage: str) -> None:
-    """With an error of ours."""
+    """The error is a `DatasetError`."""
     _, metadata = read_footer(written(dataset))
     damaged = metadata[:-20] if damage == "cut" else b"\x1f" + metadata[1:]
     with pytest.raises(DatasetError, match="damaged"):
@@ -103,7 +103,7 @@ def test_damaged_metadata_are_refused(dataset: RankingDataset, damage: str) -> N
     ids=["a long list", "deep lists", "deep structs", "a long text"],
 )
 def test_crafted_metadata_cost_no_more_than_their_bytes(dataset: RankingDataset, crafted: bytes) -> None:
-    """They are refused at once, whatever lengths and depths they tell."""
+    """Crafted metadata are refused immediately, whatever lengths and depths they declare."""
     _, metadata = read_footer(written(dataset))
     with pytest.raises(DatasetError, match="damaged"):
         renamed_footer(crafted, metadata, ["a"])

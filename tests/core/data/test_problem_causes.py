@@ -61,19 +61,19 @@ CASES: dict[str, tuple[str, dict[str, Any], list[tuple[str, str | None, int, boo
 
 @pytest.mark.parametrize("case", CASES)
 def test_mistakes_are_counted_by_cause_and_column(tmp_path: Path, case: str) -> None:
-    """The most frequent first; each says whether the file may be read without its column."""
+    """The most frequent cause is first; each has whether the file may be read without its column."""
     text, options, expected = CASES[case]
     path = tmp_path / "t.csv"
     path.write_text(text)
     found = causes_in(path, **options)
-    told = [(cause.cause, cause.column, cause.count, cause.can_ignore) for cause in found]
-    assert [count for _, _, count, _ in told] == [count for _, _, count, _ in expected]
-    assert set(told) == set(expected)
+    listed = [(cause.cause, cause.column, cause.count, cause.can_ignore) for cause in found]
+    assert [count for _, _, count, _ in listed] == [count for _, _, count, _ in expected]
+    assert set(listed) == set(expected)
     assert all(cause.title == CAUSES[cause.cause] and not cause.at_least for cause in found)
 
 
 def test_columns_that_hold_something_else_can_be_ignored(tmp_path: Path) -> None:
-    """Of Parquet; each is named."""
+    """Columns of Parquet are named, too."""
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"label": [1], "qid": ["q"], "x": [1.0], "a": [["t"]], "b": [{"c": 1}]}), path)
     found = causes_in(path)
@@ -85,7 +85,7 @@ def test_columns_that_hold_something_else_can_be_ignored(tmp_path: Path) -> None
 
 
 def test_a_bad_column_hides_no_other(tmp_path: Path) -> None:
-    """All rows are looked at, however many mistakes the first ones have."""
+    """All rows are read, however many mistakes the first ones have."""
     path = tmp_path / "t.csv"
     rows = ["1,q,1,1"] * 2000 + ["1,q,x,1"] * 1500 + ["1,q,1,y"]
     path.write_text("\n".join(["label,qid,a,b", *rows]))
@@ -97,7 +97,7 @@ def test_a_bad_column_hides_no_other(tmp_path: Path) -> None:
 
 
 def test_reading_stops_where_rows_have_other_cells(tmp_path: Path) -> None:
-    """Then there may be more of every cause."""
+    """If reading stops, the count of every cause is a lower bound."""
     path = tmp_path / "t.csv"
     path.write_text("label,qid,x\n" + "1,q\n" * 200)
     (cause,) = causes_in(path)

@@ -4,6 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -32,8 +33,8 @@ def _zstd(content: bytes) -> bytes:
     ],
     ids=["gzip", "gzip in members", "zstd", "zstd in frames"],
 )
-def test_packing_is_told_by_content(tmp_path: Path, packed: bytes) -> None:
-    """A packed file reads as its plain form, whatever it is called."""
+def test_packing_is_recognised_by_content(tmp_path: Path, packed: bytes) -> None:
+    """A packed file reads as its plain form, whatever its name is."""
     plain, other = tmp_path / "a.gz", tmp_path / "b.parquet"
     plain.write_bytes(LETOR)
     other.write_bytes(packed)
@@ -48,7 +49,7 @@ def test_unknown_choices_are_refused(tmp_path: Path, arguments: dict[str, str]) 
 
 
 def test_delimited_rows_with_a_query_file_are_lightgbms(tmp_path: Path) -> None:
-    """The label stands first; a header names the features, and without one they are numbered."""
+    """The label is the first column; a header names the features, and without one they are numbered."""
     for text, names in (
         ("1,2,3\n0,4,5\n", ("f1", "f2")),
         ("y\tage\tbm25\n1\t2\t3\n0\t4\t5\n", ("age", "bm25")),
@@ -63,7 +64,7 @@ def test_delimited_rows_with_a_query_file_are_lightgbms(tmp_path: Path) -> None:
 
 
 def test_scattered_rows_of_a_table_are_gathered(tmp_path: Path) -> None:
-    """Rows, ids and columns of queries follow their query; the reading says how many were scattered."""
+    """Rows, ids and columns of queries follow their query; the reading counts the scattered queries."""
     path = tmp_path / "t.csv"
     path.write_text("label,qid,docid,x,market\n0,a,1,10,de\n1,b,2,20,fr\n2,a,3,30,de\n")
     reading = read_file(JudgedFile(path, "t.csv"))
@@ -87,7 +88,7 @@ def test_columns_are_chosen_and_named(tmp_path: Path) -> None:
     assert dataset.query_columns == {"fold": ("7",)}
 
 
-def test_texts_to_show_are_told_by_their_names(tmp_path: Path) -> None:
+def test_texts_to_show_are_recognised_by_their_names(tmp_path: Path) -> None:
     """Text of queries, titles and addresses of documents are not features; a title of numbers is one."""
     path = tmp_path / "t.csv"
     path.write_text(
@@ -112,16 +113,16 @@ def test_texts_to_show_are_told_by_their_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
 def test_texts_to_show_are_named(tmp_path: Path, format: str) -> None:
-    """Whatever the columns are called, of text files and Parquet; the text may be the id, too."""
+    """Columns of text files and Parquet may have any names; the text may be the id, too."""
     rows = [
         {"grade": 1, "search": "red shoes", "name": "Shoe", "link": "https://x/1", "bm25": 2.0},
         {"grade": 0, "search": "red shoes", "name": "Boot", "link": None, "bm25": 3.0},
     ]
-    table = pa.Table.from_pylist([{**row, "said": row["search"]} for row in rows])
+    table = pa.Table.from_pylist([{**row, "words": row["search"]} for row in rows])
     path = tmp_path / "t"
     pa_csv.write_csv(table, path) if format == "csv" else pq.write_table(table, path)
     columns = Columns(
-        label="grade", query="search", query_text="said", document_title="name", document_url="link"
+        label="grade", query="search", query_text="words", document_title="name", document_url="link"
     )
     dataset = read_dataset(path, columns=columns)
     assert dataset.query_columns == {"query_text": ("red shoes",)}
@@ -132,21 +133,30 @@ def test_texts_to_show_are_named(tmp_path: Path, format: str) -> None:
     assert dataset.feature_names == ("bm25",)
 
 
+def test_a_signalling_nan_is_a_missing_feature(tmp_path: Path) -> None:
+    """NaN of any bits is read without a warning."""
+    values = np.array([1.0, np.nan])
+    values.view(np.uint64)[1] = 0x7FF0_0000_0000_0001
+    columns = {"query_id": ["a", "a"], "document_id": ["x", "y"], "label": [0, 1], "bm25": values}
+    pq.write_table(pa.table(columns), tmp_path / "judged.parquet")
+    np.testing.assert_array_equal(read_dataset(tmp_path / "judged.parquet").matrix, [[1.0], [np.nan]])
+
+
 def test_progress_of_delimited_text_rises(tmp_path: Path) -> None:
-    """It counts the rows of each block, not the bytes that are read ahead."""
+    """Progress counts the rows of each block, not the bytes that are read ahead."""
     path = tmp_path / "t.csv"
     path.write_text("label,qid,a\n" + f"1,q,{'0' * 100}\n" * 250_000)
-    told: list[tuple[int, int]] = []
-    read_file(JudgedFile(path, "t.csv"), on_progress=lambda done, total: told.append((done, total)))
-    assert {total for _, total in told} == {250_000}
-    rows = [done for done, _ in told]
+    calls: list[tuple[int, int]] = []
+    read_file(JudgedFile(path, "t.csv"), on_progress=lambda done, total: calls.append((done, total)))
+    assert {total for _, total in calls} == {250_000}
+    rows = [done for done, _ in calls]
     assert rows == sorted(set(rows))
     assert len(rows) > 2
     assert rows[-1] == 250_000
 
 
 def test_progress_may_stop_a_reading(tmp_path: Path) -> None:
-    """What the listener raises ends the reading of a table, too."""
+    """An exception of the listener ends the reading of a table, too."""
     path = tmp_path / "t.csv"
     path.write_text("label,qid,x\n" + "1,1,2\n" * 10)
 

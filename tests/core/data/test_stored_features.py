@@ -102,7 +102,7 @@ def test_it_is_read_as_the_matrix_is(key: Any, path: Path, matrix: Float32Array)
 
 
 def test_chosen_rows_and_columns(path: Path, matrix: Float32Array) -> None:
-    """Rows in any order and twice, columns in any order, and those that the file lacks."""
+    """Rows may be in any order and twice, columns in any order, and some absent from the file."""
     rows = np.random.default_rng(2).integers(0, DOCUMENTS, 500)
     columns = np.array([6, -1, 0, 3, -1, 3])
     found = StoredFeatures(path.as_uri(), rows, columns, absent=-7.0)
@@ -128,7 +128,7 @@ def test_rising_rows_are_read_once(
     read_groups: list[tuple[int, str]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """By slices across the ends of row groups, of the wanted columns alone, however many at a time."""
+    """Slices cross the ends of row groups and read only the wanted columns, however many rows at a time."""
     monkeypatch.setattr(stored_features, "_BATCH_CELLS", cells)
     rows = np.flatnonzero(np.arange(DOCUMENTS) % 300 < 150)
     features = StoredFeatures(path.as_uri(), rows, np.array([2, 4, 5]))
@@ -139,14 +139,14 @@ def test_rising_rows_are_read_once(
 
 
 def test_what_reads_blocks_of_features_reads_them(path: Path, matrix: Float32Array) -> None:
-    """They stand where features of a dataset do."""
+    """Stored features are accepted in place of the features of a dataset."""
     features: Any = _all(path)
     _same(np.concatenate([block for _, block in row_blocks(features)]), matrix)
 
 
 @pytest.mark.long
 def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the size of the file, a row group and a block are in memory, and little of Arrow's."""
+    """A row group and a block are in memory, and little more of Arrow's, whatever the size of the file."""
     n_rows, n_features, n_groups = 20_000, 64, 8
     features = np.random.default_rng(3).normal(size=(n_rows * n_groups, n_features)).astype(np.float32)
     dataset = RankingDataset.from_arrays(
@@ -171,8 +171,8 @@ def test_memory_is_that_of_a_row_group(tmp_path: Path, monkeypatch: pytest.Monke
     assert peak < 1.2 * group_bytes
 
 
-def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
-    """A rank on another machine lacks the folder: the message names the file and the ways out."""
+def test_the_error_of_a_missing_file_has_solutions(tmp_path: Path) -> None:
+    """A rank on another machine lacks the folder: the message names the file and the solutions."""
     url = (tmp_path / "gone.parquet").as_uri()
     with pytest.raises(DatasetError, match=r"mount the artifact folder .* object storage") as raised:
         StoredFeatures(url, np.arange(1), np.arange(1))
@@ -180,7 +180,7 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_what_is_no_stored_dataset_is_refused(tmp_path: Path) -> None:
-    """Neither what is not Parquet, nor another program's."""
+    """Files that are not Parquet, and Parquet files of other programs, are refused."""
     file = tmp_path / "data.parquet"
     file.write_bytes(b"PAR1" * 10)
     with pytest.raises(DatasetError, match="cannot be read here"):
@@ -192,7 +192,7 @@ def test_what_is_no_stored_dataset_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_row_group_is_reported(path: Path, tmp_path: Path) -> None:
-    """Found when it is read, not before, with the file."""
+    """The damage is found when the row group is read, and the error names the file."""
     file = tmp_path / "data.parquet"
     content = bytearray(path.read_bytes())
     content[4:20_000] = bytes(19_996)
@@ -207,8 +207,8 @@ class _Storage(ThreadingHTTPServer):
     """Answers as S3 does to presigned URLs: ranges to GET alone, and only for the very text of the URL.
 
     Attributes:
-        content: What it serves.
-        failures: Answers that are 503 before others come.
+        content: Bytes of the file.
+        failures: Number of 503 answers before others.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -248,12 +248,12 @@ class _Answer(BaseHTTPRequestHandler):
         self.wfile.write(storage.content[begin:end])
 
     def log_message(self, format: str, *values: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def storage(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Storage]:
-    """An object storage that holds the file, of which little is asked at once."""
+    """An object storage that holds the file, of which few bytes are requested at a time."""
     monkeypatch.setattr(stored_features, "_AHEAD_BYTES", 1_000)
     with _Storage(path.read_bytes()) as storage:
         thread = Thread(target=storage.serve_forever, daemon=True)
@@ -264,7 +264,7 @@ def storage(path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Storage]:
 
 
 def test_a_signed_url_is_read(storage: _Storage, matrix: Float32Array) -> None:
-    """Of an object storage, which takes a signature as it is and refuses HEAD."""
+    """The object storage accepts only the exact signature, and refuses HEAD."""
     features = StoredFeatures(storage.url, np.arange(DOCUMENTS), np.arange(FEATURES))
     _same(np.concatenate([features[first : first + 70] for first in range(0, DOCUMENTS, 70)]), matrix)
 
@@ -281,7 +281,7 @@ def test_a_storage_that_fails_is_asked_again(
 
 
 def test_no_message_holds_the_signature(storage: _Storage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever reads the job's problem could read the data else."""
+    """A reader of the job's problem could otherwise read the data."""
     monkeypatch.setattr(stored_features, "_PAUSES_SECONDS", (0.01,))
     features = StoredFeatures(storage.url, np.arange(DOCUMENTS), np.arange(FEATURES))
     with pytest.raises(DatasetError) as refused:

@@ -66,7 +66,7 @@ def _mean_label_top_10(train: RankingDataset, test: RankingDataset) -> float:
 
 @pytest.mark.long
 def test_seeds_share_the_polynomial_of_their_polynomial_seed() -> None:
-    """What is learnt on one seed holds on another of the same polynomial, and not of another polynomial."""
+    """A model of one seed works for another seed of the same polynomial, and not for another polynomial."""
     train = synthetic_dataset(400, seed=1)
     same, other = synthetic_dataset(200, seed=2), synthetic_dataset(200, seed=2, polynomial_seed=1)
     chance = float(np.dot(range(5), LABEL_SHARES))

@@ -40,14 +40,14 @@ def test_qrels_are_a_dataset_without_features(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("query", ["<q>", "#7", "{1}", "[", "qid:1", "PAR"])
 def test_a_query_may_be_called_anything(tmp_path: Path, query: str) -> None:
-    """Qrels are told by their four words before markup, comments or LETOR are looked for."""
+    """Qrels are recognised by their four words, before markup, comments or LETOR."""
     dataset = read_dataset(_file(tmp_path, f"{query} 0 #d 1\n".encode()))
     assert (dataset.query_ids, list(dataset.document_ids)) == ((query,), ["#d"])
 
 
 @pytest.mark.parametrize("asked", ["auto", "trec-qrels"])
 def test_comments_of_qrels_are_left_out(tmp_path: Path, asked: str) -> None:
-    """Wherever they are, though they hold four words; what is wrong keeps the number of its line."""
+    """Comments may be anywhere and hold four words; an error has the number of its line."""
     content = b"# pooled in 2026\n#note\nq2 0 a 2\n \t# q1 0 z 1\n#7 0 b 1\n# q\nq1 1 c 0\n#"
     dataset = read_dataset(_file(tmp_path, content), asked)
     assert dataset.query_ids == ("q2", "#7", "q1")
@@ -60,7 +60,7 @@ def test_comments_of_qrels_are_left_out(tmp_path: Path, asked: str) -> None:
 
 
 def test_words_after_the_tag_of_a_run_are_left_out(tmp_path: Path) -> None:
-    """As trec_eval reads them: a tag may be followed by remarks."""
+    """A tag may be followed by remarks, as in trec_eval."""
     words = [b"", b" of Monday", b" k1=0.9 b=0.4 rm3"]
     lines = [b"q1 Q0 d%d 1 %d.5 me%s\n" % (place, place, more) for place, more in enumerate(words)]
     run = read_run(_file(tmp_path, b"".join(lines)))
@@ -69,14 +69,14 @@ def test_words_after_the_tag_of_a_run_are_left_out(tmp_path: Path) -> None:
 
 
 def test_a_table_of_four_columns_is_no_qrels(tmp_path: Path) -> None:
-    """Its first line names the columns, though all others could be judgments."""
+    """The first line names the columns, although all other lines could be judgments."""
     dataset = read_dataset(_file(tmp_path, b"qid\tx\tdocid\tlabel\n1\t0\t7\t2\n1\t1\t8\t0\n"))
     assert dataset.feature_names == ("x",)
     assert dataset.labels.tolist() == [2, 0]
 
 
 def test_a_run_is_ordered_by_its_scores_alone(tmp_path: Path) -> None:
-    """The ranks that it gives are not looked at."""
+    """The ranks in the run are ignored."""
     run = read_run(_file(tmp_path, RUN))
     assert run.query_ids == ("q1", "q9", "q2")
     assert list(run.document_ids) == ["c", "x", "c", "b"]
@@ -84,8 +84,8 @@ def test_a_run_is_ordered_by_its_scores_alone(tmp_path: Path) -> None:
     assert run.query_boundaries.tolist() == [0, 2, 3, 4]
 
 
-def test_what_was_judged_and_what_was_retrieved_stand_together(tmp_path: Path) -> None:
-    """Judged documents first; unjudged ones have no label, those not retrieved no score."""
+def test_judged_and_retrieved_documents_are_joined(tmp_path: Path) -> None:
+    """Judged documents are first; unjudged ones have no label, and those not retrieved have no score."""
     joined = join_run(read_dataset(_file(tmp_path, QRELS)), read_run(_file(tmp_path, RUN, "run")))
     assert joined.query_ids == ("q2", "q1")
     assert list(joined.document_ids) == ["a", "b", "d", "c", "x"]
@@ -108,7 +108,7 @@ def test_a_join_needs_a_common_query_and_ids_that_tell_documents_apart() -> None
 
 
 def test_a_run_without_a_judged_document_is_refused_with_both_spellings(tmp_path: Path) -> None:
-    """Every metric would be 0, as if it ranked badly."""
+    """Every metric would be 0, as if the run ranked badly."""
     dataset = read_dataset(_file(tmp_path, b"q 0 4006381333931 1\nq 0 7 0\nr 0 8 1\n"))
     run = Run.from_columns(["q", "q", "r"], ["4.006e+12", "07", "08"], [3.0, 2.0, 1.0])
     with pytest.raises(InvalidInput, match="0 of 3 retrieved documents are judged") as caught:
@@ -146,15 +146,15 @@ def test_ids_with_blanks_are_joined(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_run_is_refused_with_its_place(tmp_path: Path, content: bytes, message: str) -> None:
-    """The line, the column and what was expected there."""
+    """The error has the line, the column and what was expected there."""
     with pytest.raises(DatasetError) as caught:
         read_run(_file(tmp_path, content), "my.run")
     assert str(caught.value).startswith("file my.run")
     assert message in str(caught.value)
 
 
-def test_of_many_mistakes_a_hundred_are_told(tmp_path: Path) -> None:
-    """And that there are more."""
+def test_of_many_mistakes_a_hundred_are_listed(tmp_path: Path) -> None:
+    """The error indicates that there are more."""
     with pytest.raises(DatasetError) as caught:
         read_run(_file(tmp_path, b"q Q0 d\n" * 150))
     assert (len(caught.value.problems), caught.value.more) == (100, True)

@@ -18,7 +18,7 @@ from sklearn.datasets import dump_svmlight_file
 from core.data import read_dataset
 from core.data.trec.run import read_run
 from core.errors import DatasetError
-from rankery.client.frames.incoming import as_arrays, as_table, written
+from rankery.client.frames.incoming import as_table, table_of_arrays, temporary_parquet
 from rankery.client.frames.judged import checked_columns
 from rankery.client.frames.runs import run_of_frame, run_of_mapping, run_of_table
 from rankery.errors import DataUnusable, InvalidArgument
@@ -215,7 +215,7 @@ def _dictionaries_of_arrow(drawn: Drawn, path: Path) -> Outcome:
 def _of_frame(frame: Any) -> Outcome:
     table = as_table(frame)
     checked_columns(frame, table, None)
-    with written(table) as file:
+    with temporary_parquet(table) as file:
         return _of_file(file)
 
 
@@ -232,13 +232,13 @@ def _arrow(drawn: Drawn, _: Path) -> Outcome:
 
 
 def _arrays(drawn: Drawn, _: Path) -> Outcome:
-    table = as_arrays(
+    table = table_of_arrays(
         drawn.features.to_numpy(),
         labels=drawn.labels.to_numpy(),
         query_ids=drawn.queries.column.to_numpy(),
         document_ids=drawn.documents.column.to_numpy(),
     )
-    with written(table) as file:
+    with temporary_parquet(table) as file:
         return _of_file(file)
 
 
@@ -296,12 +296,12 @@ REFUSALS = (DatasetError, DataUnusable, InvalidArgument)
 
 
 def _is_possible(way: Way, drawn: Drawn) -> bool:
-    """Tell whether a form can hold a table at all."""
+    """Return whether a form can hold a table."""
     if way is _svmlight:
         return pd.api.types.is_integer_dtype(drawn.queries.column) and drawn.queries.is_fit
     if way is _lightgbm:
         return len(_starts(drawn)) == len(set(drawn.queries.texts))
-    if way in (_polars, _polars_parquet):  # to which pandas cannot hand over these
+    if way in (_polars, _polars_parquet):  # which cannot take decimals from pandas
         return not any(ids.column.map(type).isin([Decimal]).any() for ids in (drawn.queries, drawn.documents))
     return True
 

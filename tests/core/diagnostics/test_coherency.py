@@ -9,7 +9,7 @@ from core.losses import make_loss
 def test_the_papers_figure_1a_is_incoherent_and_1b_is_not() -> None:
     """Figure 1(a): the missed document right below the cut is pushed less than the one above it.
 
-    In 1(b) the same document stands last, where its larger swap makes the gradient coherent.
+    In 1(b) the same document is last, where its larger swap makes the gradient coherent.
     """
     scores = np.tile([0.04, 0.03, 0.02, 0.01, 0.00], 2)
     labels = np.array([1, 2, 0, 0, 0, 1, 0, 0, 0, 2], float)
@@ -20,7 +20,7 @@ def test_the_papers_figure_1a_is_incoherent_and_1b_is_not() -> None:
 
 
 def test_definition_31_by_all_pairs() -> None:
-    """On random queries, the definition word for word; tied pushes are coherent."""
+    """Random queries follow the definition word for word; tied pushes are coherent."""
     generator = np.random.default_rng(5)
     for _ in range(300):
         n = int(generator.integers(1, 9))
@@ -36,7 +36,7 @@ def test_definition_31_by_all_pairs() -> None:
 
 
 def test_the_stricter_form_asks_for_a_false_and_a_missed_document() -> None:
-    """False and missed are told by how often a label is in the present and in the ideal top k."""
+    """False and missed documents are found by the counts of labels in the present and the ideal top k."""
     scores = np.array([4.0, 3.0, 2.0, 1.0])
     boundaries = np.array([0, 4])
 

@@ -27,12 +27,12 @@ def _only(train: RankingDataset, other: RankingDataset, role: str = "test") -> F
 
 
 def test_datasets_that_fit_together_have_no_findings() -> None:
-    """In either role."""
+    """There are no findings in either role."""
     assert compare(sound(), _other(), "validation") == compare(sound(), _other(), "test") == ()
 
 
 def test_shared_query_ids_are_a_warning() -> None:
-    """With the ids."""
+    """The finding has the ids."""
     ids = [f"other{number}" for number in range(QUERIES - 2)]
     finding = _only(sound(), _other(query_ids=[*ids, "q7", "q3"]), "validation")
     assert (finding.code, finding.severity, finding.examples) == ("shared-queries", "warning", ("q7", "q3"))
@@ -50,7 +50,7 @@ def test_numbers_from_one_are_no_ids_worth_a_warning(gap: int) -> None:
 
 @pytest.mark.parametrize("factor", [3, 15])
 def test_sparse_numbers_are_ids(factor: int) -> None:
-    """They were given to queries by somebody."""
+    """Numbers with large gaps count as assigned ids."""
     sparse = [str(1 + factor * number) for number in range(QUERIES)]
     assert _only(sound(query_ids=sparse), _other(query_ids=sparse)).severity == "warning"
 
@@ -62,7 +62,7 @@ def _sharing(rows: int) -> Any:
 
 
 def test_shared_documents_are_counted_by_their_features() -> None:
-    """All, and how many are different."""
+    """The finding counts all shared documents, and the different ones."""
     finding = _only(sound(), _other(features=_sharing(12)))
     assert (finding.code, finding.severity) == ("shared-documents", "warning")
     assert finding.title == (
@@ -74,12 +74,12 @@ def test_shared_documents_are_counted_by_their_features() -> None:
 
 
 def test_few_shared_documents_are_information() -> None:
-    """Pages exist twice."""
+    """A few pages are always duplicates."""
     assert _only(sound(), _other(features=_sharing(9))).severity == "info"
 
 
 def test_documents_that_queries_share_anyhow_are_information() -> None:
-    """With coarse features the training queries share as many with each other, and that is said."""
+    """With coarse features, training queries share as many documents with each other; the title has this."""
     coarse = np.round(sound().features)
     finding = _only(sound(features=coarse), _other(features=np.round(_other().features)))
     assert (finding.code, finding.severity) == ("shared-documents", "info")
@@ -87,14 +87,14 @@ def test_documents_that_queries_share_anyhow_are_information() -> None:
 
 
 def test_documents_without_features_are_not_shared() -> None:
-    """They are alike everywhere and say nothing."""
+    """Documents without features are alike everywhere, and are not compared."""
     train, other = sound().matrix.copy(), _other().matrix.copy()
     train[:50], other[:50] = 0.0, np.nan
     assert compare(sound(features=train), _other(features=other), "test") == ()
 
 
 def test_documents_are_compared_by_the_names_of_their_features() -> None:
-    """Columns may stand in another order, or be fewer."""
+    """Columns may be in another order, or fewer."""
     order = [3, 1, 0]
     names = [sound().feature_names[column] for column in order]
     other = _other(features=sound().features[:, order], feature_names=names)
@@ -106,7 +106,7 @@ def test_documents_are_compared_by_the_names_of_their_features() -> None:
 
 
 def test_features_that_training_lacks_are_a_warning() -> None:
-    """And no document is shared where no feature is."""
+    """No document is shared if no feature is."""
     finding, added = compare(sound(), _other(feature_names=["a", "b", "c", "d"]), "validation")
     assert (finding.code, finding.count) == ("features-absent", 4)
     assert (added.code, added.severity, added.examples) == ("features-added", "warning", ("a", "b", "c", "d"))
@@ -123,7 +123,7 @@ def test_features_that_training_lacks_are_a_warning() -> None:
     ids=["from 1", "0 and 1", "halves"],
 )
 def test_another_scale_of_labels_is_a_warning(judged: Any, count: int) -> None:
-    """New labels, or none of those that must be expected; counted are the documents of new labels."""
+    """Labels may be new, or expected labels absent; the finding counts the documents of new labels."""
     finding = _only(sound(), _other(labels=judged(sound().labels)))
     assert (finding.code, finding.severity, finding.count) == ("label-scale", "warning", count)
     assert "the labels of the training data are 0, 1, 2, 3" in finding.title

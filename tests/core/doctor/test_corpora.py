@@ -37,7 +37,7 @@ def fold(
 
 
 @pytest.mark.parametrize("printed", PRINTED_COUNTS, ids=lambda printed: printed.name)
-def test_each_part_is_told_by_its_counts(printed: PrintedCounts) -> None:
+def test_each_part_is_recognised_by_its_counts(printed: PrintedCounts) -> None:
     """Each printed part is found by its own counts, with any number of features that its files have."""
     for features in printed.features:
         counts = Counts(printed.queries, printed.documents, features, printed.largest_label)
@@ -90,10 +90,10 @@ def test_the_parts_of_the_first_fold_are_as_printed() -> None:
         ((18_919, 6_306, 6_306), None, None),
     ],
 )
-def test_other_folds_are_told_by_their_queries_and_folder(
+def test_other_folds_are_recognised_by_their_queries_and_folder(
     queries: tuple[int, ...], folder: str | None, expected: int | None
 ) -> None:
-    """Their documents are not printed by part, but together; folds 4 and 5 have the same queries."""
+    """Papers print their documents together, not by part; folds 4 and 5 have the same queries."""
     found = recognise(fold(queries, (2_300_000, 700_000, 771_125)), folder)
     assert (found.corpus, found.fold, found.as_printed) == ("MSLR-WEB30K", expected, True)
     assert "its parts together have the printed counts (Marcuzzi et al. 2023, table 3)" in found.sentence
@@ -109,13 +109,13 @@ def test_other_folds_are_told_by_their_queries_and_folder(
     ],
 )
 def test_a_split_of_ones_own_is_no_fold(queries: tuple[int, ...], folder: str) -> None:
-    """All of the corpus, but split otherwise: printed numbers are for orientation only."""
+    """Printed numbers are for orientation only if all of the corpus is there, but split otherwise."""
     found = recognise(fold(queries, (2_300_000, 700_000, 771_125)), folder)
     assert (found.corpus, found.fold, found.as_printed) == ("MSLR-WEB30K", None, False)
     assert "none of its folds. Printed numbers are for orientation only." in found.sentence
 
 
-def test_folds_of_ohsumed_are_told_together() -> None:
+def test_folds_of_ohsumed_are_recognised_together() -> None:
     """LETOR 3.0 prints the whole; its labels are 0 to 2."""
     queries, documents = (63, 21, 22), (9_219, 3_400, 3_521)
     found = recognise(fold(queries, documents, features=45, label=2.0), "OHSUMED/Fold2")
@@ -145,7 +145,7 @@ def test_a_part_as_printed_is_named_with_its_source() -> None:
     ],
 )
 def test_other_counts_are_for_orientation_only(features: int, label: float, corpora: str) -> None:
-    """Data shaped like a corpus, but of another size, are not taken for it; the report says so."""
+    """Data shaped like a corpus, but of another size, are not taken for it; the report has the reason."""
     dataset = of_size(5, 40, features, label)
     found = [finding for finding in examine(dataset).findings if finding.code in CODES]
     assert [finding.code for finding in found] == ["corpus-not-as-printed"]
@@ -155,7 +155,7 @@ def test_other_counts_are_for_orientation_only(features: int, label: float, corp
 
 
 def test_other_data_are_no_corpus() -> None:
-    """Neither other features nor labels above the corpus's are taken for it."""
+    """Data with other features, or with labels above the corpus's, are not taken for it."""
     for dataset in (of_size(5, 40, 50), of_size(5, 40, 136, 5.0), of_size(5, 40, 46, 4.0)):
         assert CODES.isdisjoint(finding.code for finding in examine(dataset).findings)
     assert "match no corpus of the papers" in recognise({"train": Counts(5, 40, 50, 4.0)}).sentence

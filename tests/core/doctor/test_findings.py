@@ -16,7 +16,7 @@ QUERY_OF_ROW = np.repeat(np.arange(QUERIES), DOCUMENTS)
 
 
 def test_sound_data_has_no_findings() -> None:
-    """The doctor is silent where nothing is wrong."""
+    """The report is empty where nothing is wrong."""
     assert examine(sound()).findings == ()
 
 
@@ -45,7 +45,7 @@ def _cells(column: int, rows: list[int], value: float) -> Any:
 
 @dataclass
 class Case:
-    """A sound dataset with some parts changed, and what the doctor must say of it."""
+    """A sound dataset with some parts changed, and the finding that the doctor must report."""
 
     code: str
     parts: dict[str, Any]
@@ -380,7 +380,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_finding(case: Case) -> None:
-    """Its severity, its sentence, its numbers and its examples, with advice."""
+    """A finding has its severity, sentence, numbers, examples and advice."""
     found = [
         finding
         for finding in examine(sound(**case.parts), **case.arguments).findings
@@ -406,13 +406,13 @@ def test_finding(case: Case) -> None:
     ],
     ids=["all of label 0", "no labels", "a query a document"],
 )
-def test_one_cause_is_said_once(parts: dict[str, Any], codes: set[str]) -> None:
-    """What follows from a finding already made is not another finding."""
+def test_one_cause_is_reported_once(parts: dict[str, Any], codes: set[str]) -> None:
+    """The consequences of a finding are not another finding."""
     assert {finding.code for finding in examine(sound(**parts)).findings} == codes
 
 
 def test_very_long_queries_are_information() -> None:
-    """Beyond 10,000 documents, where LightGBM ends; at 10,000 there is nothing to say."""
+    """Queries of more than 10,000 documents, LightGBM's limit, have a finding; 10,000 documents have none."""
     generator = np.random.default_rng(0)
     values, labels = generator.normal(size=(20_001, 2)), generator.integers(0, 2, 20_001)
     dataset = RankingDataset.from_arrays(values, labels, [0, 10_000, 20_001])
@@ -422,7 +422,7 @@ def test_very_long_queries_are_information() -> None:
 
 
 def test_the_gravest_come_first() -> None:
-    """Errors, then warnings, then information, whatever is looked at first."""
+    """Errors are first, then warnings, then information, in whatever order they are found."""
     report = examine(sound(labels=np.ones(ROWS), features=_cells(0, [1], np.inf) * [1, 1, 0, 1]))
     assert [finding.severity for finding in report.findings] == ["error", "warning", "info"]
 
@@ -433,8 +433,8 @@ def test_negative_labels_come_with_the_map_that_mends_them() -> None:
     assert 'label_map {"-2": 0, "-1": 0}' in finding.advice
 
 
-def test_documents_without_a_label_contradict_nobody() -> None:
-    """Not judged is not a judgment."""
+def test_documents_without_a_label_contradict_no_judgment() -> None:
+    """A missing label is not a judgment."""
     copied, judged = _rows({9: 0}), labels({9: np.nan})
     codes = {finding.code for finding in examine(sound(features=copied, labels=judged)).findings}
     assert codes == {"identical-documents", "missing-labels"}

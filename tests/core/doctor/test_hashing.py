@@ -47,19 +47,19 @@ def test_small_whole_numbers_do_not_collide() -> None:
 
 
 def test_columns_hash_in_the_order_asked_for() -> None:
-    """So that two datasets whose columns stand in different orders can be compared."""
+    """Two datasets whose columns are in different orders can be compared."""
     left, right = np.array([[1, 2, 3]], np.float32), np.array([[3, 9, 1]], np.float32)
     assert hash_rows(left, np.array([0, 2]))[0] == hash_rows(right, np.array([2, 0]))[0]
 
 
-def test_documents_without_a_value_are_told() -> None:
-    """Zeros and missing values are none; an infinite value is one."""
+def test_documents_without_a_value_are_marked() -> None:
+    """Zeros and missing values do not count as values; an infinite value does."""
     features = np.array([[0, np.nan], [-0.0, 0], [np.inf, 0], [0, 1e-45]], np.float32)
     assert hash_rows(features, np.arange(2))[1].tolist() == [False, False, True, True]
 
 
 def test_texts_hash_by_their_bytes() -> None:
-    """Equal texts alike, others differently; also in a part of a longer array."""
+    """Equal texts have equal hashes, others different ones; also in a part of a longer array."""
     hashes = hash_texts(Texts.of(["x", "", "ab", "ba", "é", "ab"])[1:]).tolist()
     assert hashes[1] == hashes[4]
     assert len(set(hashes)) == 4

@@ -107,7 +107,7 @@ def _rounded(profile: FeatureProfile) -> tuple[object, ...]:
 @pytest.mark.long
 @given(small_datasets(), st.randoms(use_true_random=False))
 def test_the_order_of_queries_changes_no_count(dataset: RankingDataset, random: Random) -> None:
-    """Nor does it change what is said of the features."""
+    """The profiles of features do not change either."""
     order = list(range(dataset.n_queries))
     random.shuffle(order)
     report, other = examine(dataset), examine(dataset.select_queries(order))
@@ -117,7 +117,7 @@ def test_the_order_of_queries_changes_no_count(dataset: RankingDataset, random: 
 
 @pytest.mark.parametrize("threads", [2, 3])
 def test_any_number_of_threads_gives_the_same_report(threads: int) -> None:
-    """To the last bit, on data of several blocks."""
+    """Reports on data of several blocks are the same to the last bit."""
     dataset = synthetic_dataset(700, seed=2, n_features=7)
     assert examine(dataset, threads=threads) == examine(dataset, threads=1)
 

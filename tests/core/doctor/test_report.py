@@ -13,7 +13,7 @@ from tests.core.doctor.judged import features, sound
 
 
 def test_each_feature_has_a_profile() -> None:
-    """Counted by hand, on 200 documents of which 20 miss the value and 10 are infinite."""
+    """The expected numbers are of 200 documents, of which 20 miss the value and 10 are infinite."""
     values = np.resize([2.0, 0.0, -1.0, 5.0], 200)
     values[:20], values[20:30] = np.nan, np.inf
     profile = examine(sound(features=features(pagerank=values, freshness=7, clicks=np.nan))).features
@@ -37,20 +37,20 @@ def test_each_feature_has_a_profile() -> None:
     assert (profile[3].minimum, profile[3].mean, profile[3].missing) == (None, None, 200)
 
 
-def test_profiles_say_how_well_a_feature_ranks_and_which_way() -> None:
-    """NDCG@10 in the better direction."""
+def test_profiles_have_the_quality_and_direction_of_a_feature() -> None:
+    """The quality is NDCG@10 in the better direction."""
     down = examine(sound(features=features(clicks=-sound().labels))).features[3]
     assert down.ndcg_at_10 == pytest.approx(1.0)
     assert down.direction == "ascending"
 
 
-def test_no_query_that_can_tell_leaves_it_open() -> None:
-    """Without two labels in a query there is no NDCG."""
+def test_without_two_labels_a_profile_has_no_ndcg() -> None:
+    """NDCG needs a query with two labels."""
     assert examine(sound(labels=np.ones(200))).features[0].ndcg_at_10 is None
 
 
 def test_findings_and_profiles_are_json() -> None:
-    """Without NaN and infinity, which JSON does not have, whatever the data hold."""
+    """JSON has no NaN and no infinity, whatever the data hold."""
     report = examine(sound(features=features(bm25=np.nan, clicks=np.inf), labels=np.full(200, np.nan)))
     written = json.loads(json.dumps([asdict(finding) for finding in report.findings], allow_nan=False))
     assert [finding["code"] for finding in written] == [finding.code for finding in report.findings]
@@ -61,7 +61,7 @@ def test_findings_and_profiles_are_json() -> None:
 
 
 def test_examples_are_ten_at_most() -> None:
-    """However many queries are concerned."""
+    """The limit does not depend on the number of queries."""
     ids = ["same"] * 200
     (finding,) = examine(sound(document_ids=ids)).findings
     assert finding.count == 180
@@ -69,7 +69,7 @@ def test_examples_are_ten_at_most() -> None:
 
 
 def test_synthetic_data_are_sound() -> None:
-    """What the demo trains on needs no doctor."""
+    """The data that the demo trains on have no findings."""
     assert examine(synthetic_dataset(100, seed=1)).findings == ()
 
 

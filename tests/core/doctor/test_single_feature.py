@@ -64,14 +64,14 @@ def test_equal_values_share_their_ranks(rows: list[tuple[float, float]], ahead: 
 
 @pytest.mark.parametrize("judged", [[3, 2, 1, 0, 0, 0], [0, 0, 0, 1, 2, 3]], ids=["best first", "best last"])
 def test_a_constant_feature_is_no_better_than_chance(judged: list[float]) -> None:
-    """However the input is sorted: 0 of the way from chance to the ideal."""
+    """The lift from chance to the ideal is 0, however the input is sorted."""
     single = _single([7.0] * 6, judged)
     assert single.lift[0] == pytest.approx(0.0, abs=1e-12)
     assert single.descending[0] == single.ascending[0] == pytest.approx(single.by_chance, abs=1e-12)
 
 
 def test_chance_is_the_mean_of_random_orders() -> None:
-    """On a query longer than the cutoff, by simulation."""
+    """The value for a query longer than the cutoff is checked by simulation."""
     generator = np.random.default_rng(0)
     judged = generator.integers(0, 4, 30).astype(float).tolist()
     simulated = [_ndcg_at_10(generator.permutation(judged).tolist()) for _ in range(4000)]
@@ -79,7 +79,7 @@ def test_chance_is_the_mean_of_random_orders() -> None:
 
 
 def test_the_label_and_its_negative_go_all_the_way() -> None:
-    """A lift of 1 in the direction that serves."""
+    """The lift is 1 in the better direction."""
     judged = labels({})
     values = np.stack([judged, -judged], axis=1)
     single = rank_by_single_features(sound(features=values, feature_names=["up", "down"]), 0)
@@ -113,8 +113,8 @@ def test_without_ties_it_is_the_metric_itself(seed: int) -> None:
             assert found[column] == pytest.approx(np.nanmean(values), abs=1e-12)
 
 
-def test_only_queries_that_can_tell_are_tried() -> None:
-    """Where all gain the same, labels below 0 and missing ones gaining nothing, no order is better."""
+def test_only_queries_of_different_gains_are_used() -> None:
+    """Queries whose documents have equal gains are left out; labels below 0 and missing ones gain nothing."""
     judged = [1, 1, 0, -1, NAN, 0, 2, 0]
     dataset = RankingDataset.from_arrays(np.arange(8.0)[:, None], judged, [0, 2, 4, 6, 8])
     single = rank_by_single_features(dataset, 0)

@@ -26,7 +26,7 @@ def drifted(before: QuerySample, after: QuerySample, thresholds: Thresholds, see
 
 @pytest.mark.long
 def test_resampled_data_raise_few_alarms() -> None:
-    """In 100 reports on equal populations at most five have one, and p alone holds its level of 5%."""
+    """Of 100 reports on equal populations at most five have an alarm, and p alone holds its level of 5%."""
     found = [
         compare(draw(2 * trial, 60), draw(2 * trial + 1, 40), COLUMNS, DEFAULT, trial, permutations=199)
         for trial in range(TRIALS)
@@ -38,7 +38,7 @@ def test_resampled_data_raise_few_alarms() -> None:
 
 @pytest.mark.long
 def test_documents_taken_for_independent_would_raise_many() -> None:
-    """The same samples with every document as a query of its own: what the permutation of queries is for."""
+    """Each document as a separate query raises alarms, which the permutation of whole queries prevents."""
 
     def apart(sample: QuerySample) -> QuerySample:
         return replace(sample, query_boundaries=np.arange(sample.n_documents + 1))
@@ -50,7 +50,7 @@ def test_documents_taken_for_independent_would_raise_many() -> None:
 
 @pytest.mark.long
 def test_shifted_data_are_found() -> None:
-    """By a standard deviation of the documents, in nine of ten reports; no other column is blamed."""
+    """A shift by a standard deviation is found in nine of ten reports, and in no other column."""
     shift = math.sqrt(2.0)
     found = [
         drifted(draw(2 * trial, 120), draw(2 * trial + 1, 80, shift), DEFAULT, trial) for trial in range(20)
@@ -60,25 +60,25 @@ def test_shifted_data_are_found() -> None:
 
 
 def test_missing_values_are_found() -> None:
-    """Where a feature is no longer sent, although the values that are sent stay as they were."""
+    """A feature that is no longer sent is found, although the values that are sent stay as they were."""
     assert drifted(draw(1, 100), draw(2, 100, missing=0.6), DEFAULT) == ["often missing"]
 
 
 def test_many_queries_make_a_small_difference_a_shift() -> None:
-    """It is sure, and too little to count."""
+    """The difference is significant, and too small for the verdict of the report."""
     found = compare(draw(1, 2_000), draw(2, 2_000, 0.3), COLUMNS, DEFAULT, 1)
     assert found.verdict == "none"
     assert found.columns[0].verdict == "shift"
 
 
 def test_few_queries_tell_nothing() -> None:
-    """However many documents they have."""
+    """The verdict does not depend on the number of documents."""
     found = compare(draw(1, 29), draw(2, 500, 9.0), COLUMNS, DEFAULT, 1)
     assert (found.verdict, found.columns) == ("too_few", ())
 
 
 def test_a_constant_and_an_absent_column_do_not_differ() -> None:
-    """Neither is divided by zero; a constant that changes differs."""
+    """Neither column is divided by zero; a constant that changes differs."""
     values = np.tile(np.array([[7.0, np.nan, 1.0]], np.float32), (80, 1))
     boundaries = np.arange(81)
     changed = values.copy()
@@ -100,7 +100,7 @@ def test_infinite_values_have_finite_edges() -> None:
 
 
 def test_a_distance_is_that_of_distribution_functions() -> None:
-    """Of categories it is half the sum of the differences of shares."""
+    """The distance of categories is half the sum of the differences of shares."""
     counts = np.array([[2, 0, 2], [0, 3, 1]], np.float32)
     later = np.array([[0, 1]], np.float32)
     shares = (np.array([2, 0, 2]) / 4, np.array([0, 3, 1]) / 4)
@@ -110,7 +110,7 @@ def test_a_distance_is_that_of_distribution_functions() -> None:
 
 
 def test_a_membership_keeps_the_sizes() -> None:
-    """The first is how the samples are."""
+    """The first membership is that of the samples."""
     found = memberships(3, 5, 20, seed=1)
     assert found[0].tolist() == [0] * 3 + [1] * 5
     assert set(found.sum(axis=1)) == {5.0}
@@ -118,7 +118,7 @@ def test_a_membership_keeps_the_sizes() -> None:
 
 
 def test_a_p_value_counts_the_largest_of_all_columns() -> None:
-    """With the samples as they are among the permutations, so that none is 0."""
+    """The permutations include the samples as they are, so that no p-value is 0."""
     quiet = np.array([1.0, 1.0, 2.0, 0.0])
     loud = np.array([9.0, 0.0, 0.0, 0.0])
     first, second = adjusted_p_values([loud, quiet])
@@ -127,7 +127,7 @@ def test_a_p_value_counts_the_largest_of_all_columns() -> None:
 
 
 def test_a_feature_of_few_values_has_a_bin_a_value() -> None:
-    """What is below or above all of them has one, too; missing values come first."""
+    """Values below or above all values of a feature have a bin, too; missing values have the first one."""
     edges = quantile_edges(np.array([0.0] * 90 + [1.0] * 10), 100)
     assert edges[1:].tolist() == [0.0, 1.0]
     assert bin_numbers(np.array([np.nan, -1.0, 0.0, 0.5, 1.0, 9.0]), edges).tolist() == [0, 1, 2, 3, 3, 4]

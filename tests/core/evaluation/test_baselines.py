@@ -50,7 +50,7 @@ def test_input_order_holds_under_every_way_to_break_ties() -> None:
 
 
 def test_a_random_order_is_that_of_its_seed_and_of_what_was_retrieved() -> None:
-    """The same seed gives the same scores; what has none gets none."""
+    """The same seed gives the same scores; documents without a score get none."""
     scores = np.array([1.0, np.nan, 2.0])
     first, again, other = (random_order(scores, seed).scores for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
@@ -59,7 +59,7 @@ def test_a_random_order_is_that_of_its_seed_and_of_what_was_retrieved() -> None:
 
 
 def test_without_a_telling_query_no_feature_is_best() -> None:
-    """Where all documents are alike in label, every order is."""
+    """If all documents have the same label, all orders are equally good."""
     dataset = RankingDataset.from_arrays([[1.0], [2.0]], [1, 1], [0, 2])
     assert [baseline.name for baseline in baselines(dataset, seed=0)] == ["input order", "random"]
 
@@ -91,7 +91,7 @@ def test_worse_and_unproven_baselines_are_named_with_the_numbers(sign: float) ->
 
 @pytest.mark.parametrize(("queries", "code"), [(6, ["too-few-queries"]), (7, [])])
 def test_too_few_queries_are_no_judgement(queries: int, code: list[str]) -> None:
-    """A lead on all of 6 queries over three baselines has p = 3 * 2 / 2^6 > 0.05, on 7 less."""
+    """A better value on all of 6 queries over three baselines has p = 3 * 2 / 2^6 > 0.05, on 7 less."""
     three = [(_named(name), VALUES[:queries] - 0.1) for name in "abc"]
     found = baseline_findings("web:3", "map", VALUES[:queries], three)
     assert [one.code for one in found] == code
@@ -106,7 +106,7 @@ def test_a_metric_that_tells_no_orders_apart_is_no_judgement() -> None:
 
 
 def test_what_the_labels_ordered_and_undefined_values_do_not_count() -> None:
-    """An input order that is the answer is not a baseline, and nothing measured is nothing to report."""
+    """An input order by the labels is no baseline, and undefined values give no finding."""
     better = VALUES + 0.1
     answer = _named("input order", by_labels=True), np.ones(N)
     assert baseline_findings("web:3", "map", better, [answer, (_named("random"), VALUES)]) == []

@@ -13,7 +13,7 @@ N = 400
 def _compare(
     *offsets: float, spread: float = 0.1, higher_is_better: bool = True, n_queries: int = N
 ) -> Comparison:
-    """Systems that differ from a common level by these offsets and noise of their own."""
+    """Compare systems that differ from a common level by these offsets and independent noise."""
     generator = np.random.default_rng(2)
     level = generator.uniform(0.3, 0.6, (n_queries, 1))
     values = level + np.array(offsets) + spread * generator.standard_normal((n_queries, len(offsets)))
@@ -23,7 +23,7 @@ def _compare(
     )
 
 
-def test_a_clear_difference_is_told_with_its_size() -> None:
+def test_a_clear_difference_is_reported_with_its_size() -> None:
     """The sentence has the verdict, the means, the interval, and how many queries there were."""
     comparison = _compare(0.0, 0.1)
     (pair,) = comparison.pairs
@@ -45,8 +45,8 @@ def test_of_a_cost_less_is_better() -> None:
     assert all(changed.b < changed.a for changed in pair.most_improved)
 
 
-def test_no_evidence_tells_how_many_queries_would_do() -> None:
-    """A difference that may be luck is not called one."""
+def test_no_evidence_reports_the_number_of_queries_needed() -> None:
+    """A difference that may be chance is not reported as one."""
     (pair,) = _compare(0.0, 0.001).pairs
     found = pair.metrics["ndcg@10"]
     assert found is not None
@@ -56,7 +56,7 @@ def test_no_evidence_tells_how_many_queries_would_do() -> None:
 
 
 def test_too_few_queries_for_any_verdict_are_named() -> None:
-    """Where no p-value can be below 0.05, the sentence says so."""
+    """If no p-value can be below 0.05, the sentence has the reason."""
     (pair,) = _compare(0.0, 0.3, n_queries=5).pairs
     assert pair.verdict == "no evidence"
     assert "Only 5 queries differ; no difference can be significant with fewer than 6." in pair.sentence
@@ -91,7 +91,7 @@ def test_p_values_are_adjusted_over_all_pairs_and_metrics() -> None:
 
 
 def test_of_several_systems_the_best_is_named() -> None:
-    """Where one beats all others; else those that nothing beats are."""
+    """The sentence names a system that beats all others, or else the systems that no other beats."""
     assert _compare(0.0, 0.1, 0.3).sentence == "s2 is better than every other system by ndcg@10."
     assert _compare(0.0, 0.2, 0.2).sentence == (
         "No system is better than s1 or s2 by ndcg@10, and there is no evidence that these systems differ;"
@@ -101,7 +101,7 @@ def test_of_several_systems_the_best_is_named() -> None:
 
 
 def test_the_same_ranking_twice_and_queries_without_a_value() -> None:
-    """Equal systems are called the same; a metric that no query defines says nothing."""
+    """Equal systems are called the same; a metric that no query defines has no result."""
     same = np.full((5, 2), 0.5)
     (pair,) = compare_systems(["a", "b"], {"map": same}, {"map": True}).pairs
     assert pair.sentence == "a and b have the same map on each of 5 queries."
@@ -109,8 +109,8 @@ def test_the_same_ranking_twice_and_queries_without_a_value() -> None:
     assert (pair.metrics["map"], pair.verdict, pair.most_improved) == (None, "no evidence", [])
 
 
-def test_another_answer_of_another_metric_is_told() -> None:
-    """The first metric decides; the sentence names those that say otherwise."""
+def test_a_different_result_of_another_metric_is_reported() -> None:
+    """The first metric decides; the sentence names the metrics with another result."""
     generator = np.random.default_rng(1)
     a, b = generator.random(N), generator.random(N)
     values = {"ndcg@10": np.column_stack((a, a + 0.1)), "mrr": np.column_stack((b, b - 0.1))}
@@ -149,8 +149,8 @@ def test_a_reference_is_compared_with_each_other_system_alone() -> None:
     assert [(pair.a, pair.b) for pair in _against(2).pairs] == [(2, 0), (2, 1), (2, 3)]
 
 
-def test_without_correction_each_p_value_stands_for_itself() -> None:
-    """What is held against 0.05 is the p-value of the test."""
+def test_without_correction_each_p_value_is_used_unchanged() -> None:
+    """The p-value of the test is compared with 0.05."""
     for pair in _against(0, "none").pairs:
         found = pair.metrics["map"]
         assert found is not None

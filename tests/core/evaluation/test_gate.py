@@ -21,7 +21,7 @@ BASE = np.linspace(0.2, 0.6, QUERIES)
 def judge(
     champion: Float64Array, challenger: Float64Array, parts: tuple[Slice, ...] = (), **changed: Any
 ) -> GateDecision:
-    """Decide by a rule; directions go up unless told otherwise."""
+    """Decide by a rule; higher values are better by default."""
     higher = changed.pop("higher_is_better", True)
     rule = GateRule("ndcg@10", **changed)
     return decide(rule, NAMES, (champion, challenger), parts, higher_is_better=higher, permutations=1000)
@@ -47,7 +47,7 @@ def part(name: str, queries: range) -> Slice:
 def test_a_shown_difference_decides(
     gain: float, require: str, admitted: bool, words: str, higher_is_better: bool
 ) -> None:
-    """Whichever way the metric goes."""
+    """The difference decides in either direction of the metric."""
     challenger = BASE + (gain if higher_is_better else -gain)
     found = judge(BASE, challenger, require=require, higher_is_better=higher_is_better)
     assert (found.admitted, found.sentence.startswith(words)) == (admitted, True), found.sentence
@@ -65,14 +65,14 @@ def test_the_p_value_asked_for_decides_what_is_shown() -> None:
 
 
 def test_a_slice_that_falls_too_far_is_refused_and_named() -> None:
-    """Though the whole gains; slices of too few queries are not held against it."""
+    """The gain of the whole does not matter; slices of too few queries do not count."""
     challenger = BASE + 0.1
     challenger[:20] = BASE[:20] - 0.05
     parts = (part("de", range(20)), part("fr", range(20, 60)))
     found = judge(BASE, challenger, parts, max_slice_drop=0.02, min_slice_queries=20)
     assert not found.admitted
     assert found.sentence.startswith("web:4 is better than web:3 by ndcg@10: ")
-    assert found.sentence.endswith("; the slice 'market: de' falls by 0.0500, more than 0.02")
+    assert found.sentence.endswith("; the segment 'market: de' falls by 0.0500, more than 0.02")
     assert [(change.value, change.queries, change.refused) for change in found.slices] == [
         ("de", 20, True),
         ("fr", 40, False),
@@ -88,9 +88,9 @@ def test_many_fallen_slices_are_counted() -> None:
     parts = tuple(part(str(i), range(i, i + 1)) for i in range(5))
     challenger[:5] = BASE[:5] - np.arange(1, 6) / 10
     found = judge(BASE, challenger, parts, max_slice_drop=0.0, min_slice_queries=1)
-    assert found.sentence.count("the slice") == 3
+    assert found.sentence.count("the segment") == 3
     assert "'market: 4' falls by 0.5000" in found.sentence
-    assert found.sentence.endswith("2 more slices exceed the limit")
+    assert found.sentence.endswith("2 more segments exceed the limit")
 
 
 def test_nothing_to_compare_is_no_admission() -> None:
@@ -102,7 +102,7 @@ def test_nothing_to_compare_is_no_admission() -> None:
 
 
 def test_queries_that_one_of_them_leaves_undefined_do_not_count() -> None:
-    """Neither in the whole nor in a slice."""
+    """Such queries count neither in the whole nor in a slice."""
     challenger = BASE + 0.1
     challenger[:10] = np.nan
     found = judge(BASE, challenger, (part("de", range(20)),), min_slice_queries=10)
@@ -117,7 +117,7 @@ values = arrays.arrays(np.float64, 12, elements=st.one_of(st.floats(0, 1), st.ju
 @pytest.mark.long
 @given(values, values, st.floats(0.0, 0.5))
 def test_a_gate_is_consistent(champion: Float64Array, challenger: Float64Array, drop: float) -> None:
-    """Who passes as better passes as not worse; a bound on slices lets nobody in; and it is all JSON."""
+    """`better` implies `not_worse`, a bound on slices never admits more, and a decision has its fields."""
     parts = (part("a", range(6)), part("b", range(6, 12)))
     passes = {
         (require, bound): judge(

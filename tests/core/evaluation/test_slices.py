@@ -19,7 +19,7 @@ def _dataset(lengths: list[int], relevant: list[int], **columns: list[str]) -> R
 
 
 def test_every_query_is_in_one_slice_of_each_kind() -> None:
-    """By documents, by relevant documents, and by the columns of the dataset."""
+    """Slices are by documents, by relevant documents, and by the columns of the dataset."""
     dataset = _dataset([1, 3, 12, 15], [0, 1, 1, 6], market=["de", "fr", "de", "it"])
     parts = slices(dataset, dataset, least_queries=1)
     found = [(part.by, part.value, part.queries.tolist()) for part in parts]
@@ -37,7 +37,7 @@ def test_every_query_is_in_one_slice_of_each_kind() -> None:
 
 
 def test_rare_values_of_a_column_are_one_slice() -> None:
-    """The twenty most frequent values stand alone."""
+    """The twenty most frequent values have a slice each."""
     names = [f"v{i:02d}" for i in range(20) for _ in range(2)] + ["rare", "rarer", "rarest"]
     dataset = _dataset([2] * 43, [1] * 43, market=names)
     found = slices(dataset, dataset, least_queries=2)
@@ -46,7 +46,7 @@ def test_rare_values_of_a_column_are_one_slice() -> None:
 
 
 def test_slices_of_too_few_queries_are_left_out() -> None:
-    """Rare values count together where they are enough; a mean over four queries says nothing."""
+    """Rare values count together if they are enough queries; a mean over four queries is too uncertain."""
     dataset = _dataset([2] * 16, [1] * 12 + [0] * 4, market=["de"] * 7 + ["fr"] * 4 + ["it"] * 5)
     found = [(part.by, part.value, len(part.queries)) for part in slices(dataset, dataset)]
     assert found == [("relevant documents", "1", 12), ("market", "de", 7), ("market", "it", 5)]
@@ -56,7 +56,7 @@ def test_slices_of_too_few_queries_are_left_out() -> None:
 
 
 def test_texts_of_queries_are_no_slices() -> None:
-    """What users searched for does not divide the queries."""
+    """The search texts of users do not divide the queries."""
     dataset = RankingDataset.from_arrays(
         np.zeros((12, 1)),
         [0, 1] * 6,
@@ -67,7 +67,7 @@ def test_texts_of_queries_are_no_slices() -> None:
 
 
 def test_what_all_queries_share_is_no_slice() -> None:
-    """It would say what the mean over all says."""
+    """The mean of such a slice would be the mean over all queries."""
     dataset = _dataset([3, 4], [1, 1], market=["de", "de"])
     assert slices(dataset, dataset) == []
 

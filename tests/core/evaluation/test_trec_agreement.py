@@ -127,7 +127,7 @@ def test_every_query_agrees_with_trec_eval(level: int, depth: int | None, preset
 @pytest.mark.long
 @pytest.mark.parametrize("preset", ["default", "trec_eval"])
 def test_judged_only_is_trec_evals_option(preset: str) -> None:
-    """-J, by our spellings and as a convention of its own; at both levels of relevance.
+    """-J agrees by our spellings and as a convention, at both levels of relevance.
 
     Its average over eleven points is NaN where no judged document was retrieved, and 0 here.
     """
@@ -160,7 +160,7 @@ def _judged(spelling: str) -> str:
 
 
 def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
-    """Also where sums of rounded quotients leave -5.55e-17."""
+    """Values are exactly 0, too, where sums of rounded quotients leave -5.55e-17."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     ours = measure(joined.scores, joined, ["bpref"], PRESETS["trec_eval"])["bpref"]
@@ -172,7 +172,7 @@ def test_preferences_are_exactly_zero_where_trec_evals_are() -> None:
 
 
 def test_the_geometric_mean_agrees_with_trec_eval() -> None:
-    """Over all judged queries (-c) the mean of logarithms, at least log 1e-5; the interval holds the mean."""
+    """The mean is of logarithms of at least log 1e-5 over all judged queries (-c); the interval holds it."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     evaluation = evaluate(joined.scores, joined, ["gm_map", "gm-map", "map"], PRESETS["trec_eval"])
@@ -190,7 +190,7 @@ def test_the_geometric_mean_agrees_with_trec_eval() -> None:
 
 
 def test_the_judged_share_of_the_first_is_that_of_ir_measures() -> None:
-    """Where no scores are tied, which it orders the other way; a shorter ranking is divided by its length."""
+    """No scores are tied, since ir_measures orders ties otherwise; short rankings divide by their length."""
     qrels, run = _drawn()
     for scores in run.values():
         scores.update(
@@ -207,7 +207,7 @@ def test_the_judged_share_of_the_first_is_that_of_ir_measures() -> None:
 
 @pytest.mark.long
 def test_ir_measures_names_give_its_numbers_under_trec_evals_contract() -> None:
-    """Query by query, to 1e-9, as ir_measures computes them by trec_eval."""
+    """Values by query agree to 1e-9 with those that ir_measures computes by trec_eval."""
     qrels, run = _drawn()
     joined = _joined(qrels, run)
     names = ["nDCG@10", "AP@10", "RR", "P@5", "R@20", "Success@5", "IPrec@0.1", "Bpref", "Judged"]

@@ -106,7 +106,7 @@ def test_alike(shift: float, noise: float, verdict: str) -> None:
 
 
 def test_numbers_without_values_by_query_have_no_p() -> None:
-    """Times and shares are judged by themselves, and the sentence says so."""
+    """Times and shares are judged without a significance test, which the sentence reports."""
     found = judged(Larger(((A, B),)), {A: CellValue(3.0), B: CellValue(2.0)})
     assert (found.verdict, found.p, found.effect) == ("held", None, 1.0)
     assert "no significance test" in found.sentence
@@ -123,7 +123,7 @@ def test_tests_made_together_are_those_made_alone() -> None:
     """Marks and claims have the p-values that `compare` computes for the pair alone."""
     together, alone = PairedTests(2_000), PairedTests(2_000)
     other = BASE + NOISE
-    together.make([(other, BASE), (BASE, other)])
+    together.run_all([(other, BASE), (BASE, other)])
     assert together(other, BASE) == alone(other, BASE)
 
 

@@ -47,7 +47,7 @@ def found(planned: Plan) -> Report:
 
 
 def test_a_difference_is_of_the_same_data(found: Report, planned: Plan) -> None:
-    """Numbers of drawn data stand beside printed ones, and are not held against them."""
+    """Numbers of drawn data are shown beside printed ones, without a difference."""
     place = ("LambdaMART-eX random", "NDCG@5")
     drawn = found.tables[0].cells[place]
     assert drawn.printed is not None
@@ -62,7 +62,7 @@ def test_a_difference_is_of_the_same_data(found: Report, planned: Plan) -> None:
     assert "| printed | difference |" in reported.to_markdown()
 
 
-def test_a_number_stands_beside_the_printed_one(found: Report) -> None:
+def test_a_number_is_shown_beside_the_printed_one(found: Report) -> None:
     """Both are in the table's unit, with the mark of the paper's test."""
     cell = found.tables[0].cells["LambdaMART-eX random", "NDCG@5"]
     assert cell.ours == pytest.approx(100.0 * BASE.mean() + 2.0, abs=0.3)
@@ -91,7 +91,7 @@ def test_times_are_medians_of_an_iteration(found: Report) -> None:
     assert cells["LambdaMART τ=k", "tree"].ours == 5.0
 
 
-def test_deviations_stand_beside_the_number(found: Report) -> None:
+def test_deviations_are_listed_beside_the_number(found: Report) -> None:
     """The LambdaLoss columns of 2023 name the shifted δ, those of LambdaMART do not."""
     table = found.tables[0]
     (place,) = (i for i, text in enumerate(table.deviations, start=1) if "off by one" in text)
@@ -111,7 +111,7 @@ def test_drawn_data_is_no_corpus(found: Report) -> None:
 
 
 def test_a_report_can_be_partial(planned: Plan) -> None:
-    """Missing numbers say why, and nothing is judged by them."""
+    """Missing numbers have a reason, and no claim is judged by them."""
     one = next(iter(planned.runs))
     failed = {digest: RunResult(failure="out of memory") for digest in planned.runs if digest != one}
     partial = report(planned, {one: result(planned.runs[one]), **failed}, permutations=1_000)

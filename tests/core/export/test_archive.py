@@ -1,4 +1,4 @@
-"""Archives: what they hold, and that what they tell users to do works."""
+"""Content of archives, and the commands of their READMEs."""
 
 import io
 import json
@@ -47,7 +47,7 @@ def matrix(golden: list[dict[str, Any]]) -> Any:
 
 @pytest.mark.parametrize("format", TREE_FORMATS)
 def test_an_archive_holds_the_file_and_its_proof(format: str) -> None:
-    """With the same bytes each time."""
+    """The archive has the same bytes each time."""
     export, packed = made(format)
     target = export.target
     needed = {"README.md", target.filename, "parity.json", "golden.jsonl"}
@@ -64,7 +64,7 @@ def test_an_archive_holds_the_file_and_its_proof(format: str) -> None:
 @pytest.mark.parametrize("with_data", [True, False])
 @pytest.mark.parametrize("format", TREE_FORMATS)
 def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_data: bool) -> None:
-    """As engines of our own find them, to the bit: rows of data, with missing values, and at thresholds."""
+    """Our engines find the same scores to the bit: for rows of data, missing values, and thresholds."""
     options = {"never_missing": True} if format == "ranklib" else {}
     export, packed = made(format, with_data=with_data, **options)
     golden = lines(packed)
@@ -89,7 +89,7 @@ def test_golden_vectors_are_the_engines_scores_and_lightgbms(format: str, with_d
 @pytest.mark.usefixtures("cc")
 @pytest.mark.parametrize("format", ["lightgbm", "onnx", "c", "python"])
 def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> None:
-    """Its commands are run as they stand."""
+    """The commands of the README run unchanged."""
     _, packed = made(format)
     packed.extractall(tmp_path)
     blocks = re.findall(r"```(sh|python)\n(.*?)```", packed.read("README.md").decode(), re.DOTALL)
@@ -105,7 +105,7 @@ def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {"lightgbm", "onnx", "c", "python"}))
 def test_the_readme_names_what_the_engine_needs(format: str) -> None:
-    """The model by its name, and the address where it is sent to."""
+    """The README has the name of the model, and the address to send it to."""
     _, packed = made(format, model_name="Best.One")
     readme = packed.read("README.md").decode()
     assert "Best.One" in readme
@@ -128,7 +128,7 @@ def test_solr_gets_features_to_start_from() -> None:
 
 
 def test_a_model_too_large_for_zookeeper_gets_a_wrapper() -> None:
-    """The report says so as well."""
+    """The report notes the wrapper."""
     trees = ModelText.read(COMPLETE).trees
     large = ModelText(NAMES, trees * 80).write()
     export = export_model(large, "solr", NAMES, "web-3")

@@ -95,7 +95,7 @@ VARIANTS = {
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "solr"])
 def test_an_engine_finds_the_leaves_of_lightgbm(format: str, variant: str) -> None:
-    """Of trained models: at every threshold, right beside it, and where values are missing."""
+    """Leaves of trained models are the same at every threshold, right beside it, and for missing values."""
     check(_named(trained(**VARIANTS[variant])), format, seed=1)
 
 
@@ -148,7 +148,7 @@ def test_the_c_source_compiles_and_scores_as_lightgbm(seed: int, tmp_path: Path)
 @pytest.mark.long
 @given(seed=st.integers(0, 2**32 - 1))
 def test_onnx_runtime_finds_the_leaves_of_lightgbm(seed: int) -> None:
-    """Leaves are told by their sums: powers of two of which each sum comes about in one way."""
+    """The leaf values are powers of two, so that each sum identifies its leaves."""
     text = ModelText.read(special(seed))
     for place, tree in enumerate(text.trees):
         tree.leaf_values[:] = np.arange(len(tree.leaf_values)) * 8.0**place
@@ -186,7 +186,7 @@ def test_old_solr_takes_a_missing_feature_for_0() -> None:
 
 @pytest.mark.parametrize("format", ["solr", "opensearch-xgboost", "ranklib", "elastic-learning-to-rank"])
 def test_shifted_scores_are_never_below_0(format: str) -> None:
-    """Not by a bit: the document with the least leaf of each tree has exactly 0, in the engine's own sums."""
+    """The document with the least leaf of each tree has exactly 0, in the engine's own sums."""
     text = _named(trained())
     export = export_trees(text, format, options=ExportOptions(score_shift=True))
     shift = export.source.shift

@@ -1,4 +1,4 @@
-"""The registry of formats, and what becomes of a model that is none."""
+"""The registry of formats, and the refusal of texts that are no model."""
 
 import lightgbm
 import numpy as np
@@ -23,7 +23,7 @@ def test_the_lightgbm_export_scores_the_same_in_lightgbm() -> None:
 
 
 def test_unknown_formats_and_broken_models_are_refused() -> None:
-    """The error says what is known."""
+    """The error lists the known formats."""
     with pytest.raises(InvalidInput, match="known are lightgbm, vespa, solr"):
         export_model("tree", "pmml")
     for name in TREE_FORMATS:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.data import RankingDataset, read_dataset, synthetic_dataset
-from core.data.fitting import align_features
+from core.data.feature_alignment import align_features
 from core.errors import ModelError
 from core.export import TREE_FORMATS, Export, ExportOptions, export_model, parity
 from core.export.ranking import ndcg_at_10
@@ -52,7 +52,7 @@ def tampered(export: Export, change: Callable[[dict[str, Any]], None]) -> Export
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("format", TREE_FORMATS)
 def test_no_decision_differs(format: str, missing: bool) -> None:
-    """Neither over documents nor over neighbours of thresholds; only Solr's residue is left, and counted."""
+    """No document and no neighbour of a threshold differs; only Solr's residue is left, and counted."""
     options = ExportOptions(never_missing=missing and format == "ranklib")
     export = export_model(trained(missing=missing), format, NAMES, options=options)
     report = parity(export, judged(missing=missing and format != "ranklib"))
@@ -69,8 +69,8 @@ def test_no_decision_differs(format: str, missing: bool) -> None:
     assert report.exact == (format != "solr")
 
 
-def test_thresholds_that_solr_cannot_be_brought_to_are_told() -> None:
-    """How many, and how long the longest range of values is that goes astray."""
+def test_thresholds_that_solr_cannot_express_are_reported() -> None:
+    """The report has their number, and the width of the longest range of values with a wrong decision."""
     report = parity(export_model(trained(), "solr", NAMES))
     (engine,) = report.engines
     assert engine.slack_residue is not None
@@ -101,7 +101,7 @@ def test_a_copied_default_direction_is_found() -> None:
 
 
 def test_a_threshold_that_is_only_nearest_is_found() -> None:
-    """Over data it would hardly ever show; over neighbours it does."""
+    """Documents would hardly ever show the difference; neighbours of thresholds do."""
 
     def nearest(node: dict[str, Any]) -> None:
         below = np.nextafter(np.float32(node["threshold"]), np.float32(-np.inf))
@@ -146,7 +146,7 @@ def test_scores_that_become_equal_are_counted() -> None:
 
 
 def test_trees_of_another_shape_are_no_export() -> None:
-    """They cannot be held against the model at all."""
+    """Such trees cannot be compared with the model at all."""
 
     def mirrored(node: dict[str, Any]) -> None:
         node["left_child"], node["right_child"] = node["right_child"], node["left_child"]
@@ -157,7 +157,7 @@ def test_trees_of_another_shape_are_no_export() -> None:
 
 
 def test_a_shift_is_no_difference() -> None:
-    """It is told, and what is compared are the raised scores."""
+    """The shift is reported, and the raised scores are compared."""
     export = export_model(trained(), "elasticsearch-xgboost", NAMES, options=ExportOptions(score_shift=True))
     report = parity(export, judged())
     assert report.score_shift == export.source.shift
@@ -172,7 +172,7 @@ def test_a_shift_is_no_difference() -> None:
 @pytest.mark.parametrize("format", [name for name in INTERPRETED if name != "python"])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: int) -> None:
-    """Whatever the thresholds, where they are not met and where values are infinite, too."""
+    """The thresholds may be any; scores are the same beside thresholds and for infinite values, too."""
     text = special(seed)
     options = ExportOptions(never_missing=format == "ranklib")
     export = export_trees(text, format, options=options)
@@ -185,8 +185,8 @@ def test_the_evaluator_scores_as_the_engine_and_as_lightgbm(format: str, seed: i
 
 
 @pytest.mark.parametrize("format", ["vespa", "opensearch-xgboost", "elastic-learning-to-rank"])
-def test_infinite_thresholds_in_json_are_told(format: str) -> None:
-    """They part missing values from all others; what is infinite then goes with the missing ones."""
+def test_infinite_thresholds_in_json_are_reported(format: str) -> None:
+    """Such a threshold separates missing values from all others; infinite values go with the missing ones."""
     text = ModelText.read(trained(missing=True))
     (tree, *_) = text.trees
     tree.thresholds[0], tree.decisions[0] = np.inf, 8
@@ -201,7 +201,7 @@ def test_infinite_thresholds_in_json_are_told(format: str) -> None:
 
 
 def test_ndcg_is_that_of_the_metrics() -> None:
-    """With ties, queries without a relevant document, and documents that nobody judged."""
+    """The rows include ties, queries without a relevant document, and documents that were not judged."""
     random = np.random.default_rng(0)
     boundaries = np.cumsum([0, *random.integers(1, 30, size=200)])
     labels = random.integers(-1, 5, size=boundaries[-1]).astype(np.float32)

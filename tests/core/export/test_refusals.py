@@ -37,7 +37,7 @@ def chain(n_splits: int, leaf: float = 1.0) -> str:
 
 @pytest.mark.parametrize("format", sorted(set(TREE_FORMATS) - {*ALL_AS_LIGHTGBM}))
 def test_zeros_that_go_astray_are_refused(format: str) -> None:
-    """A split that sends zeros elsewhere than values around 0 is told by its feature and threshold."""
+    """The error has the feature and threshold of a split that sends zeros elsewhere than values around 0."""
     text = trained(zero_as_missing=True, missing=True)
     with pytest.raises(ModelError, match=r"cannot express \d+ of the \d+ splits \('f\d' <= .* in tree \d"):
         export_model(text, format, NAMES)
@@ -62,7 +62,7 @@ def test_zeros_that_go_astray_are_refused(format: str) -> None:
 def test_missing_values_that_would_go_astray_are_refused(
     format: str, version: str | None, words: str
 ) -> None:
-    """With the way out; whoever has no missing values may say so, and the report repeats it."""
+    """The error has alternatives; a user may declare `never_missing`, which the report repeats."""
     with pytest.raises(ModelError, match=words):
         export_model(MISSING, format, NAMES, options=ExportOptions(target_version=version))
     options = ExportOptions(target_version=version, never_missing=True)
@@ -84,7 +84,7 @@ def test_missing_values_that_would_go_astray_are_refused(
     ],
 )
 def test_versions_that_follow_the_split_take_any_missing_value(format: str, version: str) -> None:
-    """From the first on."""
+    """The first such version accepts missing values, and so do later ones."""
     export_model(MISSING, format, NAMES, options=ExportOptions(target_version=version))
 
 
@@ -98,7 +98,7 @@ def test_0_for_missing_is_exact_where_the_model_says_the_same(version: str) -> N
 
 
 def test_elasticsearch_before_8_15_wants_input_fields() -> None:
-    """Before 8.12 it had no learning to rank."""
+    """Versions before 8.12, which had no learning to rank, are refused."""
     body = export_model(
         COMPLETE, "elastic-learning-to-rank", NAMES, options=ExportOptions(target_version="8.14")
     ).content
@@ -168,7 +168,7 @@ def test_leaves_beyond_float32_are_refused() -> None:
     ],
 )
 def test_bad_options_are_pointed_at(format: str, options: dict[str, Any], pointer: str) -> None:
-    """An option that a format does not take is a mistake, not a wish."""
+    """An option that a format does not have is an error."""
     with pytest.raises(InvalidInput) as refused:
         export_model(COMPLETE, format, NAMES, options=ExportOptions(**options))
     assert [problem.pointer for problem in refused.value.problems] == [pointer]
@@ -178,7 +178,7 @@ def test_bad_options_are_pointed_at(format: str, options: dict[str, Any], pointe
     "name", ["attribute(tensor,x)", "fieldMatch(title).completeness", "bm25(title)", "myFunction", "now"]
 )
 def test_vespa_features_may_be_rank_features(name: str) -> None:
-    """Which LightGBM's own names cannot be."""
+    """LightGBM's own names cannot be rank features."""
     options = ExportOptions(feature_names={"f0": name})
     export = export_model(COMPLETE, "vespa", NAMES, options=options)
     assert f'"feature_names": ["{name}", "f1"'.encode() in export.content

@@ -32,7 +32,7 @@ def _found(text: ModelText, permutations: Permutations, threads: int = 1) -> dic
 
 
 def test_what_decides_counts_and_what_is_not_used_does_not() -> None:
-    """What makes the labels is worth much, noise next to nothing, an unused feature exactly nothing."""
+    """The feature behind the labels has a large importance, noise almost none, an unused one exactly none."""
     noise = stump(1, 0.5, 0.0, 1e-6)
     text = forest_of(*staircase(0, 4).trees, noise, n_features=4)
     found = _found(text, Permutations())
@@ -45,7 +45,7 @@ def test_what_decides_counts_and_what_is_not_used_does_not() -> None:
 
 
 def test_a_feature_of_the_query_shows_over_the_dataset_only() -> None:
-    """Within a query all documents have its value; over the dataset it is torn from what it goes with."""
+    """All documents of a query have its value; only a permutation over the dataset separates it from them."""
     root = stump(3, 0.5, 0.0, 0.0)
     asks_query_first = replace(  # where f3 is small it ranks by f0, else against it
         root,
@@ -126,7 +126,7 @@ def test_it_is_the_same_on_any_number_of_threads() -> None:
 
 
 def test_one_repeat_has_no_error() -> None:
-    """Nothing is said of what cannot be known."""
+    """The standard error of one repeat is unknown."""
     assert _found(staircase(0, 4), Permutations(repeats=1))[0].standard_error is None
 
 
@@ -140,7 +140,7 @@ def test_a_metric_that_no_query_defines_tells_nothing() -> None:
 
 
 def test_it_can_be_stopped() -> None:
-    """What the callback raises comes through at once."""
+    """An exception of the callback ends the computation immediately."""
 
     def stop(done: int, total: int) -> None:
         raise InterruptedError(f"{done} of {total}")

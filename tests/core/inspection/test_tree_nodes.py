@@ -38,7 +38,7 @@ def _side(node: Split, value: float) -> str:
 
 
 @given(st.integers(0, 10_000))
-def test_who_follows_the_nodes_comes_to_the_score(seed: int) -> None:
+def test_following_the_nodes_gives_the_score(seed: int) -> None:
     """Thresholds, categories and missing values lead every document to the leaf that the model gives it."""
     random = np.random.default_rng(seed)
     text = random_model_text(random, n_features=3, n_trees=1, max_leaves=12)
@@ -84,7 +84,7 @@ def _kept(node: dict[str, object]) -> object:
 
 
 def test_below_the_depth_only_the_leaves_are_counted() -> None:
-    """A split at the end of the depth has no children; one can begin anew at it."""
+    """A split at the depth limit has no children; another request can begin at it."""
     random = np.random.default_rng(3)
     text = ModelText.read(random_model_text(random, n_features=3, n_trees=1, max_leaves=40))
     names = ("a", "b", "c")
@@ -125,8 +125,8 @@ def test_what_a_stump_says() -> None:
         (0, 1, "/root: the tree has 1 split, counted from 0"),
     ],
 )
-def test_what_is_not_there_is_told(index: int, root: int, words: str) -> None:
-    """The error says how many there are."""
+def test_an_unknown_tree_or_split_is_refused(index: int, root: int, words: str) -> None:
+    """The error has the number of trees or splits."""
     text = forest_of(stump(0, 0.5, 0.0, 1.0), stump(0, 0.5, 0.0, 1.0), n_features=1)
     with pytest.raises(InvalidInput, match=words):
         tree_nodes(text, index, ("a",), root)

@@ -53,7 +53,7 @@ def test_the_winning_share_is_where_the_test_concludes(decided: int) -> None:
 
 
 def test_the_path_follows_the_units() -> None:
-    """In the order of their lists, one unit a user, up to all of them."""
+    """Units are in the order of their lists, one unit a user, up to all of them."""
     earned = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     (pair,) = verdict(["a", "b"], earned, ["late", "early", "early", "late", None], RULE).pairs
     assert [(look.decided, look.preferring_first) for look in pair.path] == [(1, 1), (2, 1), (3, 2)]
@@ -108,7 +108,7 @@ def test_error_under_a_look_after_each_unit(experiments: int) -> None:
     "experiments", [300, pytest.param(10_000, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 def test_sample_saved(experiments: int) -> None:
-    """At 1.5 and 2 times the smallest difference of interest it saves over 2/5 and 3/5 of a fixed test."""
+    """The test saves over 2/5 of a fixed test at 1.5 times the smallest difference, and 3/5 at 2 times."""
     rule = replace(RULE, difference=0.1)
     n = sample_size(rule)
     for factor, most in ((1.5, 0.6), (2.0, 0.4)):
@@ -161,7 +161,7 @@ def test_lists_without_users_are_units() -> None:
 
 
 def test_no_lists() -> None:
-    """Without clicks the verdict says so."""
+    """Without clicks the verdict is undecided, and the sentence has the reason."""
     found = _verdict([], [])
     assert (found.winner, found.pairs[0].delta) == (None, None)
     assert found.sentence == "Undecided between old and new: no user prefers either ranker yet."

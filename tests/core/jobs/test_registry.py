@@ -60,7 +60,7 @@ def test_every_kind_has_one_file_and_one_runner() -> None:
 
 
 def test_kinds_are_listed_in_two_places() -> None:
-    """In the registry and in the table of runners; no other file names them all, unless it is generated."""
+    """The registry and the table of runners list them; another file with all kinds must be generated."""
     names = [re.compile(rf"""\b{kind.name}\b|["']{kind.value}["']""") for kind in JobKind]
     listing = {
         path.relative_to(SOURCES).as_posix()
@@ -116,12 +116,12 @@ def test_every_kind_has_a_lane_and_a_label() -> None:
     ],
 )
 def test_a_title_names_what_a_job_makes_measures_or_moves(kind: str, title: str) -> None:
-    """Every kind has one."""
+    """Every kind has a title."""
     assert title_of(kind, CURRENT[kind]) == title
 
 
 def test_a_title_is_found_in_what_earlier_releases_stored() -> None:
-    """By a reference or an id where nothing else is there, and none where the specification names nothing."""
+    """The title is a reference or an id where nothing else is there; an empty specification has none."""
     assert title_of("evaluate", EARLIER["evaluate"]) == "web"
     assert title_of("evaluate", {"model_id": "mdl_1"}) == "mdl_1"
     assert title_of("compare", {"systems": [{"model": "web"}, {"ranking_id": "rnk_1"}]}) == "web, rnk_1"
@@ -153,7 +153,7 @@ def test_a_title_is_found_in_what_earlier_releases_stored() -> None:
 def test_the_main_metric_is_what_stops_early_else_the_first_asked_for(
     kind: str, spec: dict[str, Any], metrics: dict[str, Any] | None, found: MainMetric | None
 ) -> None:
-    """Of trainings on the validation data before the test data, which nobody should choose by."""
+    """A training uses the metrics of validation data before those of test data, which no choice may use."""
     assert main_metric_of(kind, spec, metrics) == found
 
 
@@ -173,7 +173,7 @@ def test_the_main_metric_is_what_stops_early_else_the_first_asked_for(
     ],
 )
 def test_a_job_names_the_artifacts_to_clean_up(kind: str, folders: list[str]) -> None:
-    """What was sent for it and what its claims may have written, even where it cannot be parsed."""
+    """Such artifacts are uploads and files of claims, even if the specification cannot be parsed."""
     assert orphaned_artifacts(Unfinished(kind, CURRENT[kind])) == folders
     assert set(orphaned_artifacts(Unfinished(kind))) <= set(folders)
 

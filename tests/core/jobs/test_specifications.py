@@ -11,7 +11,7 @@ import pytest
 from core.data.hold_out import HeldOutFraction
 from core.errors import InvalidInput
 from core.jobs import JobKind, JobLimits, JobSpec, System, parse
-from core.jobs.boosting import HeldOutDataset
+from core.jobs.base_training import HeldOutDataset
 from core.jobs.evaluate import EvaluateJob
 from core.jobs.ingest import IngestJob
 from core.jobs.rank import RankJob
@@ -30,7 +30,7 @@ def as_stored(spec: JobSpec) -> dict[str, Any]:
 
 
 def test_there_is_a_specification_of_every_kind() -> None:
-    """Those below are all."""
+    """The specifications below are all."""
     assert set(CURRENT) == set(JobKind)
 
 
@@ -54,7 +54,7 @@ def test_a_specification_is_read_back_as_it_was_stored(kind: JobKind, stored: di
 
 
 def test_what_the_first_release_stored_means_what_it_meant() -> None:
-    """What it did not store has the value that held then."""
+    """Values that the first release did not store have the defaults of that time."""
     spec = parse("train", EARLIER["train"])
     assert isinstance(spec, TrainJob)
     assert (spec.priority, spec.limits, spec.allow_absent_features, spec.label_map) == (
@@ -113,7 +113,7 @@ def test_limits_are_read_from_any_specification() -> None:
 
 @pytest.mark.parametrize("kind", CURRENT)
 def test_a_job_names_its_datasets(kind: str) -> None:
-    """Those that must stay while it is active."""
+    """A job's datasets must stay while it is active."""
     both = {each: {"ds_1", "ds_2"} for each in ("train", "auto-train", "trial", "conclude", "drift")}
     without = ("import-model", "report", "try-candidates", "ingest-clicks", "click-model")
     none = {each: set[str]() for each in without}
@@ -121,7 +121,7 @@ def test_a_job_names_its_datasets(kind: str) -> None:
     assert set(parse(kind, CURRENT[kind]).dataset_ids.values()) == held
 
 
-def test_parts_are_told_apart_from_datasets() -> None:
+def test_parts_are_distinguished_from_datasets() -> None:
     """Queries are drawn where a part of the dataset is held out, and not for a column or another dataset."""
     train, again = parse("train", CURRENT["train"]), parse("reproduce", CURRENT["reproduce"])
     assert isinstance(train, TrainJob)

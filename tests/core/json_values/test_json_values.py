@@ -79,7 +79,7 @@ def _bits(value: float) -> bytes:
 @settings(max_examples=examples(500))
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5))
 def test_numbers_are_read_as_python_reads_them(values: list[float]) -> None:
-    """Bit for bit, whatever the sign and the exponent."""
+    """Numbers are equal bit for bit, whatever the sign and the exponent."""
     found = read_arrays(json.dumps({"data": values}).encode(), "data")
     assert found is not None
     assert found.rest == b'{"data": null}'
@@ -88,7 +88,7 @@ def test_numbers_are_read_as_python_reads_them(values: list[float]) -> None:
 
 @given(st.integers(0, 10**19 - 1), st.integers(-60, 60))
 def test_decimals_of_19_digits_are_rounded_correctly(mantissa: int, exponent: int) -> None:
-    """Near the middle of two numbers, too, where a product of fewer bits would guess."""
+    """Numbers near the middle of two floats are right, too, where a product of fewer bits would guess."""
     text = f"{mantissa}e{exponent}"
     found = read_arrays(f'{{"data":[{text}]}}'.encode(), "data")
     assert found is not None
@@ -114,7 +114,7 @@ def test_unusual_spellings(spelling: str) -> None:
     ],
 )
 def test_digits_without_end_and_exponents_without_end_count_against_each_other(spelling: str) -> None:
-    """However long both are: as Python reads them, or left to a general parser."""
+    """Numbers of any length are read as Python reads them, or left to a general parser."""
     found = read_arrays(f'{{"data":[{spelling}]}}'.encode(), "data")
     if found is not None:
         assert _bits(found.arrays[0][0]) == _bits(float(spelling))
@@ -180,7 +180,7 @@ def test_anything_else_is_left_to_a_general_parser(value: str) -> None:
 
 
 def test_names_written_twice_count_as_the_last_time() -> None:
-    """As everywhere in Python."""
+    """The last one counts, as in Python's parser."""
     found = READER.read(b'{"features":{"b":1,"bm25":3,"b":null}}', 10**6)
     assert found is not None
     np.testing.assert_array_equal(found.rows[0], [3.0] + [np.nan] * (len(NAMES) - 1))
@@ -190,7 +190,7 @@ BLOCKS = FeatureReader("features", ["a", "emb.0", "emb.1", "emb.2", "b"], {"emb"
 
 
 def test_a_block_is_read_as_an_array() -> None:
-    """In any place among features, whole; without it its features are missing, or given by their names."""
+    """A whole block may be anywhere among features; otherwise its features are missing or given by name."""
     documents = [
         {"a": 1, "emb": [0.5, None, -2], "b": 3},
         {"emb": [7, 8, 9]},
@@ -213,7 +213,7 @@ def test_a_block_is_read_as_an_array() -> None:
 
 
 def test_a_block_written_twice_counts_as_the_last_time() -> None:
-    """As a feature does."""
+    """The last block counts, as for a feature."""
     found = BLOCKS.read(b'{"features":{"emb":[1,2,3],"a":0,"emb":[4,null,6]}}', 1)
     assert found is not None
     np.testing.assert_array_equal(found.rows[0], [0, 4, math.nan, 6, math.nan])
@@ -228,7 +228,7 @@ def test_a_block_written_twice_counts_as_the_last_time() -> None:
     ],
 )
 def test_what_is_no_whole_block_is_left_to_a_general_parser(value: str) -> None:
-    """Also a block beside a feature of it, of which that parser tells which one is given twice."""
+    """A block beside one of its features is left, too, because that parser names the duplicate."""
     assert BLOCKS.read(f'{{"features":{value}}}'.encode(), 10) is None
 
 
@@ -286,9 +286,9 @@ def _longest_run(slots: Int64Array) -> int:
 
 @pytest.mark.long
 def test_names_that_collide_elsewhere_do_not_collide_here() -> None:
-    """Who chooses the names of a model cannot know which of them share a place in the table."""
+    """The author of a model's names cannot know those that share a place in the table."""
     candidates = [f"f{number:06d}" for number in range(400_000)]
-    hashes = np.full(len(candidates), 0xCBF29CE484222325, np.uint64)  # FNV-1a, whose basis everybody knows
+    hashes = np.full(len(candidates), 0xCBF29CE484222325, np.uint64)  # FNV-1a, whose basis is public
     for column in np.array([[*name.encode(), ord('"')] for name in candidates], np.uint64).T:
         hashes = (hashes ^ column) * np.uint64(0x100000001B3)
     names = [candidates[number] for number in np.flatnonzero(hashes % np.uint64(1024) == 0)[:300]]
@@ -299,7 +299,7 @@ def test_names_that_collide_elsewhere_do_not_collide_here() -> None:
 
 
 def test_names_are_hashed_as_python_hashes_bytes() -> None:
-    """By SipHash-1-3: with a seed of 0 Python's key is 0."""
+    """The hash is SipHash-1-3: with a seed of 0 Python's key is 0."""
     texts = [bytes(range(1, size + 1)) for size in range(1, 40)] + [name.encode() for name in NAMES]
     command = f"print([hash(text) % 2**64 for text in {texts}])"
     environment = {**os.environ, "PYTHONHASHSEED": "0"}

@@ -313,7 +313,7 @@ def hessian_of(value: Value, scores: Float64Array, step: float = 1e-3) -> Float6
 
 
 def hinge_curvature(name: str, frozen: Float64Array, labels: Float64Array, options: Options) -> Float64Array:
-    """RankSVM's documented stand-in for its hessian: σ² w on both documents of an active pair."""
+    """RankSVM's documented substitute for its hessian: σ² w on both documents of an active pair."""
     sigma = options.get("sigma", 1.0)
     (selected,) = selected_documents(labels, ranks_of(frozen), options)
     curvature = np.zeros(len(labels))

@@ -143,7 +143,7 @@ def test_random_selections_are_among_those_the_paper_allows(name: str, strategy:
     assert seen == set(range(len(possible)))
 
 
-def test_xe_ndcg_draws_its_targets_anew_each_iteration() -> None:
+def test_xe_ndcg_draws_new_targets_each_iteration() -> None:
     """P ∝ 2^y − γ with γ from the counter-based generator keyed by seed, iteration, query and document."""
     scores, labels, boundaries = joined(random_queries(seed=5, count=6))
     loss = make_loss("xe-ndcg", seed=9)
@@ -215,7 +215,7 @@ def test_plackett_luce_rankings_are_drawn_by_successive_choices() -> None:
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_training_buffers_hold_the_same_numbers_in_float32(name: str) -> None:
-    """What LightGBM is given is the inspected gradient and hessian, weighted, rounded to float32."""
+    """LightGBM receives the inspected gradient and hessian, weighted, rounded to float32."""
     scores, labels, boundaries = joined(random_queries(seed=2, count=9))
     weights = np.linspace(0.5, 2.0, len(boundaries) - 1)
     objective = make_loss(name).prepare(labels, boundaries, weights)

@@ -11,7 +11,7 @@ from core.losses import LOSSES, Loss, make_loss
 from core.parameters import parameters_of, values_of
 from tests.core.losses.test_derivatives import joined, random_queries
 
-# A query whose first relevant document stands below every truncation level, with more than can be selected.
+# A query whose first relevant document is below every truncation level, with more than can be selected.
 _SPARSE = np.zeros(20)
 _SPARSE[[9, 12, 15, 17, 18]] = 1, 1, 1, 2, 1
 SCORES, LABELS, BOUNDARIES = joined(
@@ -43,7 +43,7 @@ def combinations() -> Iterator[tuple[str, dict[str, Any]]]:
         varied.pop("gain", None)
         varied.pop("discount", None)
         varied.pop("normalization", None)
-        # Each is changed beside all others; what others are beside them is looked at below.
+        # Each one is changed beside all others; the combinations of the others are below.
         varied.pop("missed_labels", None)
         varied.pop("ranking_model", None)
         if "noise" in declared:
@@ -69,7 +69,7 @@ def terms_of(loss: Loss) -> Any:
 
 
 def others(loss: Loss, name: str) -> Iterator[Loss]:
-    """The loss with each other value of a hyperparameter that stands beside the rest."""
+    """The loss with each other value of a hyperparameter, and the rest unchanged."""
     values = values_of(loss)
     (declared,) = (p for p in parameters_of(type(loss)) if p.name == name)
     choices = list(declared.choices) or NUMBERS[name]
@@ -83,7 +83,7 @@ def others(loss: Loss, name: str) -> Iterator[Loss]:
 @pytest.mark.long
 @pytest.mark.parametrize(("name", "options"), list(combinations()))
 def test_what_changes_nothing_is_named_and_nothing_else(name: str, options: dict[str, Any]) -> None:
-    """Change one hyperparameter: terms stay, rounding aside, exactly where the loss calls it idle."""
+    """Change one hyperparameter: terms stay, rounding aside, exactly where the loss calls it ineffective."""
     loss = make_loss(name, **options)
     plain = terms_of(loss)
     unchanged = {
@@ -92,5 +92,5 @@ def test_what_changes_nothing_is_named_and_nothing_else(name: str, options: dict
         if (changed := list(others(loss, p.name)))
         and all(np.allclose(terms_of(other), plain, rtol=1e-9, atol=1e-12) for other in changed)
     }
-    assert set(loss.idle_hyperparameters()) == unchanged
+    assert set(loss.ineffective_hyperparameters()) == unchanged
     assert loss.is_random == ("seed" in values_of(loss) and "seed" not in unchanged)

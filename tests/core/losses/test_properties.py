@@ -132,7 +132,7 @@ def test_listnet_on_a_query_without_relevant_documents(target: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PAIRWISE if not name.endswith(("ranksvm", "rankboost"))])
 @pytest.mark.parametrize("scale", [1e3, 1e30])
 def test_scores_far_apart_give_the_exact_limit(name: str, scale: float) -> None:
-    """Where every exponential vanishes a pair in order adds 0 and a pair out of order its full weight."""
+    """If every exponential vanishes, a pair in order adds 0 and a pair out of order its full weight."""
     labels = np.array([0.0, 1.0, 2.0, 0.0])
     scores = scale * np.array([1.0, 0.5, -0.5, -1.0])
     near = make_loss(name)(scores / scale * 250, labels, np.array([0, 4]))
@@ -163,7 +163,7 @@ def test_any_finite_scores_give_finite_terms(name: str, options: dict[str, objec
 @pytest.mark.parametrize("name", RANKED)
 @pytest.mark.parametrize("score", [np.nan, np.inf])
 def test_scores_that_have_no_rank_are_refused(name: str, score: float) -> None:
-    """LightGBM stops silently on a NaN gradient; here it can not come to that."""
+    """LightGBM stops silently on a NaN gradient; the objective refuses such scores before that."""
     objective = make_loss(name).prepare(np.array([0.0, 1.0]), np.array([0, 2]))
     with pytest.raises(InvalidInput, match="must be finite"):
         objective(np.array([score, 0.0]), 0)
@@ -258,7 +258,7 @@ def test_bins_hold_every_query_once_and_are_balanced() -> None:
 def test_labels_that_do_not_fit_the_gain_are_refused(
     name: str, hyperparameters: dict[str, object], labels: list[float], message: str
 ) -> None:
-    """Before training starts, with the way out."""
+    """The error has a solution, before training starts."""
     with pytest.raises(InvalidInput, match=message):
         make_loss(name, **hyperparameters).prepare(np.array(labels), np.array([0, 2]))
 

@@ -98,7 +98,7 @@ def test_binary_metrics_agree_with_scikit_learn(judged: _Judged) -> None:
 
 @pytest.mark.parametrize("metric", ["ndcg", "map"])
 def test_means_agree_with_lightgbm(judged: _Judged, metric: str) -> None:
-    """As its own evaluation reports them: queries without a relevant document count 1."""
+    """LightGBM's own evaluation is the reference: queries without a relevant document count 1."""
     data = lightgbm.Dataset(
         judged.scores.reshape(-1, 1), judged.labels, group=judged.lengths, init_score=judged.scores
     )
@@ -148,7 +148,7 @@ def test_means_agree_with_ir_measures(judged: _Judged, measure: "ir_measures.Mea
 @pytest.mark.parametrize("metric", ["ndcg", "map"])
 @pytest.mark.parametrize("cutoff", [1, 3, 5, 10])
 def test_means_agree_with_xgboost(judged: _Judged, metric: str, cutoff: int) -> None:
-    """As its own evaluation reports them; its MAP takes labels 0 and 1 alone."""
+    """XGBoost's own evaluation is the reference; its MAP takes labels 0 and 1 alone."""
     labels = np.minimum(judged.labels, 1.0) if metric == "map" else judged.labels
     data = xgboost.DMatrix(judged.scores.reshape(-1, 1), labels)
     data.set_group(judged.lengths)
@@ -187,7 +187,7 @@ def test_letor_wants_as_many_documents_as_the_cutoff() -> None:
     assert parse_metric("ndcg@3", "letor")(scores, labels, boundaries)[0] == pytest.approx(expected)
 
 
-def test_presets_are_told_and_may_be_changed() -> None:
+def test_presets_are_recognised_and_may_be_changed() -> None:
     """An object takes a preset and changes entries of it."""
     assert preset_of(conventions("lightgbm")) == "lightgbm"
     changed = conventions({"preset": "trec_eval", "gain": "exp2"})

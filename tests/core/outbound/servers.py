@@ -22,10 +22,10 @@ class Served:
     """A server and the requests that it got.
 
     Attributes:
-        port: Where it listens.
+        port: Port that it listens at.
         connections: Number of accepted connections.
         hosts: The `Host` headers of its requests.
-        redirects: Where each path redirects to.
+        redirects: Target of each path that redirects.
     """
 
     port: int = 0
@@ -86,7 +86,7 @@ def serving(address: str, port: int = 0, tls: ssl.SSLContext | None = None) -> I
 
 
 class Resolver:
-    """A resolver that answers from a table: each name's answers in turn, the last one again and again."""
+    """A resolver with a table: each name gets its answers one after another, the last one repeatedly."""
 
     def __init__(self, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
         self._answers = {name: list(each) for name, each in answers.items()}

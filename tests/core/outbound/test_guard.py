@@ -1,4 +1,4 @@
-"""Which addresses users may make the service connect to, with real servers that must not be reached."""
+"""Addresses that users may make the service connect to, with real servers that must not be reached."""
 
 import ssl
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ LITERALS = [
     ("[5f00::1]", "reserved"),
     ("[100::1]", "reserved"),
 ]
-# What a name may lead to.
+# Addresses of a name, with the reason of their refusal.
 ANSWERS = [
     (["127.0.0.1"], "loopback"),
     (["10.0.0.8"], "private"),
@@ -108,7 +108,7 @@ WAYS = pytest.mark.parametrize("way", ["sync", "async"])
 @WAYS
 @pytest.mark.parametrize(("host", "reason"), LITERALS)
 def test_addresses_that_are_not_public_are_refused(local: Served, host: str, reason: str, way: str) -> None:
-    """However it is spelt, an address that is not routed globally is not connected to."""
+    """An address that is not routed globally is not connected to, whatever its spelling."""
     with pytest.raises(AddressRefused, match=reason):
         _get(SsrfGuard(), f"http://{host}:{local.port}/", way)
     assert local.connections == 0
@@ -126,15 +126,15 @@ def test_what_httpx_takes_for_no_url_is_refused_as_well(host: str) -> None:
 def test_names_that_lead_inside_are_refused(
     local: Served, addresses: list[str], reason: str, way: str
 ) -> None:
-    """A name is judged by all of the addresses that it leads to."""
+    """A name is judged by all of its addresses."""
     guard = SsrfGuard(resolve=Resolver({"hooks.example": [addresses]}))
     with pytest.raises(AddressRefused, match=rf"hooks.example is refused: .*{reason}"):
         _get(guard, f"http://hooks.example:{local.port}/", way)
     assert local.connections == 0
 
 
-def test_where_a_name_leads_is_for_the_log_alone() -> None:
-    """Whoever asks learns nothing about names of the private network."""
+def test_the_address_of_a_refused_name_is_only_logged() -> None:
+    """The error does not expose names of the private network."""
     guard = SsrfGuard(resolve=Resolver({"hooks.example": [["10.1.2.3"]]}))
     with structlog.testing.capture_logs() as logged, pytest.raises(AddressRefused) as refused:
         guard.addresses_of("hooks.example", 443)
@@ -145,7 +145,7 @@ def test_where_a_name_leads_is_for_the_log_alone() -> None:
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_are_allowed(address: str) -> None:
-    """What the whole internet can reach may be connected to, through a translation of IPv4 as well."""
+    """Addresses that the whole internet can reach are allowed, through a translation of IPv4 as well."""
     guard = SsrfGuard(resolve=Resolver({"hooks.example": [[address]]}))
     assert guard.addresses_of("hooks.example", 443) == [address]
 
@@ -178,7 +178,7 @@ def test_redirects_are_checked(local: Served, target: str, way: str) -> None:
 
 @WAYS
 def test_a_name_is_resolved_once_a_connection(way: str) -> None:
-    """DNS rebinding: the connection goes to the address that was checked, whatever the name leads to next."""
+    """DNS rebinding: the connection goes to the address that was checked, whatever the next answer is."""
     with serving("127.0.0.1") as checked, serving("127.0.0.2", checked.port) as rebound:
         resolver = Resolver({"hooks.example": [["127.0.0.1"], ["127.0.0.2"]]})
         guard = SsrfGuard(["127.0.0.1"], resolver)
@@ -194,7 +194,7 @@ def test_a_name_is_resolved_once_a_connection(way: str) -> None:
 
 @WAYS
 def test_a_second_address_is_tried(way: str) -> None:
-    """Where one address of a host does not answer, the next one is connected to."""
+    """If one address of a host does not answer, the next one is connected to."""
     with serving("127.0.0.2") as served:
         guard = SsrfGuard(["127.0.0.0/8"], Resolver({"hooks.example": [["127.0.0.1", "127.0.0.2"]]}))
         assert _get(guard, f"http://hooks.example:{served.port}/", way).text == "ok"
@@ -259,7 +259,7 @@ def test_ipv6_is_connected_to(way: str) -> None:
 
 
 def test_metadata_is_allowed_by_its_own_address_alone() -> None:
-    """A network that contains it, or a name that leads to it, does not open the credentials of a machine."""
+    """A network that contains it, or a name that resolves to it, does not open a machine's credentials."""
     resolver = Resolver({"inside.example": [["169.254.169.254"]]})
     for allowed in ("169.254.0.0/16", "inside.example", "0.0.0.0/0"):
         with pytest.raises(AddressRefused, match="metadata"):
@@ -281,7 +281,7 @@ def test_metadata_is_allowed_by_its_own_address_alone() -> None:
     ],
 )
 def test_forms_of_urls(url: str, detail: str) -> None:
-    """Only HTTP and HTTPS, a host, and no credentials, which would stand in logs."""
+    """Only HTTP and HTTPS, a host, and no credentials, which would appear in logs."""
     with pytest.raises(InvalidInput, match=detail) as caught:
         checked_url(url, "/url")
     assert caught.value.problems[0].pointer == "/url"

@@ -37,7 +37,7 @@ def utc(*parts: int) -> datetime:
     ],
 )
 def test_a_bad_expression_is_refused_with_its_place_and_an_example(expression: str, place: str) -> None:
-    """Whoever mistypes a field learns which, and what a right expression looks like."""
+    """The error names the field and has an example of a valid expression."""
     with pytest.raises(InvalidInput) as refused:
         Cron.parse(expression)
     (problem,) = refused.value.problems
@@ -63,8 +63,8 @@ def test_a_time_of_day_follows_the_clocks_of_its_zone() -> None:
     assert autumn.upcoming(utc(2026, 10, 24, 12), 2) == [utc(2026, 10, 25, 0, 45), utc(2026, 10, 26, 1, 45)]
 
 
-def test_the_second_of_two_equal_hours_leads_to_no_time_before_it() -> None:
-    """At 02:31 for the second time, 02:45 has been; the library would continue from the first."""
+def test_the_second_of_two_equal_hours_has_no_due_time_before_it() -> None:
+    """At the second 02:31, the time 02:45 is over; the library would continue from the first one."""
     moment = utc(2026, 10, 25, 1, 31)
     assert Cron("45 2 * * *", ZURICH).next_after(moment) == utc(2026, 10, 26, 1, 45)
 
@@ -84,7 +84,7 @@ def test_quarters_of_an_hour_are_due_in_both_of_two_equal_hours() -> None:
     ],
 )
 def test_the_latest_due_time_is_the_last_that_has_come(now: datetime, latest: datetime) -> None:
-    """It counts from the very moment on."""
+    """A due time counts from its exact moment."""
     assert Cron("0 3 * * *").latest(utc(2026, 5, 1, 3), now) == latest
 
 

@@ -13,7 +13,7 @@ EPSILON = 1e-5
 
 
 def random_features(n_documents: int, n_features: int, seed: int = 0, missing: float = 0.05) -> Float32Array:
-    """Draw features on scales of their own, some of which are missing or infinite."""
+    """Draw features on different scales, some of which are missing or infinite."""
     random = np.random.default_rng(seed)
     scales = 10.0 ** (np.arange(n_features) % 5 - 2)
     features = (random.normal(size=(n_documents, n_features)) * scales).astype(np.float32)

@@ -12,7 +12,7 @@ from core.scorers.gradients import (
     IntegratedGradients,
     IntegrationPath,
     explanation_steps,
-    packed_back,
+    packed_transposed,
 )
 from core.scorers.kernels import BLOCK
 from core.types import Float64Array
@@ -25,7 +25,7 @@ def _way(network: Network, inputs: Float64Array) -> IntegrationPath:
     first = network.layers[0].weights
     slopes = np.zeros(network.packed.layout[0, 2])
     slopes[: first.shape[1]] = inputs @ first.astype(np.float64)
-    return IntegrationPath(network, packed_back(network), slopes)
+    return IntegrationPath(network, packed_transposed(network), slopes)
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -34,7 +34,7 @@ def _way(network: Network, inputs: Float64Array) -> IntegrationPath:
 def test_gradients_are_those_of_finite_differences(
     hidden: tuple[int, ...], layer_norm: bool, activation: str
 ) -> None:
-    """By the sums of the first layer, which a step of its bias moves: differences of the fourth order."""
+    """Gradients by the sums of the first layer are compared with differences of the fourth order."""
     network = random_network(6, hidden, activation=activation, layer_norm=layer_norm, seed=4)
     inputs = np.random.default_rng(1).normal(size=6)
     points = np.linspace(0.05, 0.95, BLOCK)
@@ -93,7 +93,7 @@ def _parameters(layer: Any) -> dict[str, Float64Array]:
 def test_base_and_contributions_add_up_to_the_score(
     hidden: tuple[int, ...], layer_norm: bool, activation: str, kind: str
 ) -> None:
-    """Within the tolerance of how far the score moves, also for documents far beyond the training data."""
+    """The tolerance follows how far the score moves, also for documents far beyond the training data."""
     network = random_network(
         8, hidden, activation=activation, layer_norm=layer_norm, kind=kind, missing_indicators=True
     )
@@ -130,7 +130,7 @@ def test_the_baseline_has_no_contributions() -> None:
 
 
 def test_an_explanation_does_not_depend_on_the_documents_beside_it() -> None:
-    """Bit for bit."""
+    """The contributions are equal bit for bit."""
     network = random_network(5, (20, 9), layer_norm=True)
     features = random_features(9, 5)
     explained = IntegratedGradients(network)
@@ -142,9 +142,9 @@ def test_an_explanation_does_not_depend_on_the_documents_beside_it() -> None:
 
 
 def test_steps_grow_with_the_network() -> None:
-    """They are what a request's bound is held against; a linear scorer takes next to none."""
+    """A request's limit is a number of steps; a linear scorer takes next to none."""
     linear, small, large = random_network(136), random_network(136, (10,)), random_network(136, (128, 128))
     assert explanation_steps(linear) < 10 < explanation_steps(small) < explanation_steps(large)
-    assert explanation_steps(large) * 200 < 2**31  # so many documents may be explained at once
+    assert explanation_steps(large) * 200 < 2**31  # so many documents may be in one request
     found = explainability_of(large)
     assert (found.problem, found.steps) == (None, explanation_steps(large))

@@ -21,7 +21,7 @@ KINDS = ("standard", "rank-gauss", "none")
 def test_scores_are_those_of_matrix_products(
     hidden: tuple[int, ...], layer_norm: bool, activation: str
 ) -> None:
-    """Whatever the widths: layers narrower than a tile, of several tiles, and of several chunks of inputs."""
+    """Layers may be narrower than a tile, of several tiles, and of several chunks of inputs."""
     network = random_network(9, hidden, activation=activation, layer_norm=layer_norm)
     features = random_features(71, 9, seed=1)
     np.testing.assert_allclose(
@@ -47,7 +47,7 @@ def test_scores_of_any_inputs(kind: str, log1p: bool, indicators: bool) -> None:
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("hidden", [(), (33, 20)])
 def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> None:
-    """What was trained is what is served: the layers of both are the same, except for rounding."""
+    """The layers of training and serving are the same, except for rounding."""
     jax = pytest.importorskip("jax", reason="JAX is not installed: make develop")
     from core.training.networks.differentiation import scores_of
 
@@ -73,14 +73,14 @@ def test_scores_are_those_of_jax(hidden: tuple[int, ...], activation: str) -> No
 def test_a_score_does_not_depend_on_the_documents_beside_it(
     n_features: int, hidden: list[int], activation: str, layer_norm: bool, rows: list[int]
 ) -> None:
-    """Bit for bit, alone or in any batch, in any place of it."""
+    """Scores are equal bit for bit, alone or in any batch, in any place of it."""
     network = random_network(n_features, tuple(hidden), activation=activation, layer_norm=layer_norm)
     features = random_features(150, n_features, seed=3)
     np.testing.assert_array_equal(network.score(features)[rows], network.score(features[rows]))
 
 
 def test_a_score_does_not_depend_on_threads() -> None:
-    """Bit for bit, in memory and selected from a file."""
+    """Scores are equal bit for bit, in memory and selected from a file."""
     network = random_network(5, (20, 10), layer_norm=True)
     features = random_features(3 * MIN_PARALLEL_DOCUMENTS + 17, 5)
     selected = SelectedFeatures(features, np.arange(len(features)), np.arange(5))
@@ -92,7 +92,7 @@ def test_a_score_does_not_depend_on_threads() -> None:
 
 
 def test_features_are_rounded_to_float32() -> None:
-    """As those of training data are: float64 features score as float32 ones, in any order of memory."""
+    """Features are rounded as training data are: float64 scores as float32, in any order of memory."""
     network = random_network(6, (12,))
     precise = np.random.default_rng(0).normal(size=(30, 6))
     precise[3, 2], precise[4, 1] = 1e300, np.nan

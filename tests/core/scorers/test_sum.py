@@ -68,7 +68,7 @@ def test_files_hold_everything(added: Sum) -> None:
 
 
 def test_members_without_weight_use_no_feature(added: Sum, network: Network) -> None:
-    """What does not change a score may be absent."""
+    """A feature that does not change a score may be absent."""
     silent = Sum.of([added.members[0], Member("net:1", write_network(network), ("d", "b"), 0.0)])
     assert set(added.used_features) == set(silent.used_features) | {3, 1}
     assert 3 not in silent.used_features
@@ -93,7 +93,7 @@ def test_sums_are_flat(added: Sum) -> None:
 
 
 def test_scores_are_explained_by_all_members(added: Sum) -> None:
-    """What a feature adds is the weighted sum of what it adds to each member; all add up to the score."""
+    """A feature's contribution is the weighted sum of the members' ones; all of them add up to the score."""
     features = np.random.default_rng(6).normal(size=(20, 4))
     explainability = explainability_of(added)
     assert (explainability.problem, explainability.steps) == (None, explainer_of(added).steps)

@@ -45,7 +45,7 @@ def test_a_text_that_is_no_model_is_refused(text: str) -> None:
 
 
 def test_the_wrong_number_of_features_is_refused(model_text: str) -> None:
-    """The message says how many the model needs."""
+    """The message has the number of features that the model needs."""
     with pytest.raises(ModelError, match="needs 50 features, but got 3"):
         Forest.parse(model_text).score(np.zeros((1, 3)))
 
@@ -82,7 +82,7 @@ def test_scores_are_those_of_lightgbm_to_the_bit(
     linear: bool,
     averages: bool,
 ) -> None:
-    """Over thresholds and their neighbours, NaN, infinities, denormals, categories, all missing values."""
+    """Rows include thresholds, neighbours, NaN, infinities, denormals, categories and all-missing values."""
     random = np.random.default_rng(seed)
     text = random_model_text(random, n_features, n_trees, max_leaves, linear=linear, averages=averages)
     with np.errstate(over="ignore"):  # what is beyond float32 is infinite
@@ -95,7 +95,7 @@ def test_scores_are_those_of_lightgbm_to_the_bit(
 def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
     bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody but the clock can tell."""
+    """The scores are exactly LightGBM's; only the time differs."""
     monkeypatch.setattr(flat_forest, "COLUMN_BITS", bits)
     monkeypatch.setattr(flat_forest, "MAX_SETS_PER_TREE", 10_000)
     random = np.random.default_rng(3)
@@ -109,7 +109,7 @@ def test_a_forest_beyond_the_bits_of_a_node_is_left_to_lightgbm(
 
 @pytest.mark.parametrize("sets", [flat_forest.MAX_SETS_PER_TREE, flat_forest.MAX_SETS_PER_TREE + 1])
 def test_a_forest_of_many_sets_of_categories_is_left_to_lightgbm(sets: int) -> None:
-    """Which asks for those alone that are on a document's way."""
+    """LightGBM evaluates only the sets on a document's way."""
     random, left = np.random.default_rng(5), np.arange(1, sets + 1)
     left[-1], counts = -1, np.ones(sets + 1, np.int64)
     words = tuple(random.integers(2**32, size=2).astype(np.uint32) for _ in range(sets))
@@ -169,7 +169,7 @@ def test_whatever_lightgbm_trains(parameters: dict[str, object]) -> None:
 
 @pytest.mark.long
 def test_several_threads_score_alike(model_text: str) -> None:
-    """Each document is one thread's, whichever."""
+    """Each document is scored by one thread, whichever it is."""
     forest = Forest.parse(model_text)
     features = np.random.default_rng(4).normal(size=(5000, forest.n_features))
     np.testing.assert_array_equal(forest.score(features, threads=2), forest.score(features))

@@ -1,4 +1,4 @@
-"""Models from elsewhere, tried out before anybody ranks with them."""
+"""Imported models, tried out before they rank."""
 
 import re
 
@@ -15,7 +15,7 @@ from tests.core.scoring.forests import chain_model_text, random_model_text
 
 @pytest.fixture(scope="module")
 def model_text() -> str:
-    """What LightGBM trains and saves by itself, with missing values and a category."""
+    """A model that LightGBM trains and saves by itself, with missing values and a category."""
     random = np.random.default_rng(1)
     features = random.normal(size=(500, 3))
     features[:, 1] = random.integers(12, size=500)
@@ -28,7 +28,7 @@ def model_text() -> str:
 
 
 def test_a_model_of_lightgbm_passes(model_text: str) -> None:
-    """Its names and trees are told."""
+    """The trial returns its names and trees."""
     found = try_out(model_text, max_features=3)
     assert (found.feature_names, found.n_trees) == (("bm25", "shop", "age"), 5)
     assert found.n_rows >= 32
@@ -51,7 +51,7 @@ def test_a_chain_passes_and_is_not_explained() -> None:
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_forests_of_any_shape_pass(seed: int, linear: bool) -> None:
-    """With categories and linear leaves, too."""
+    """Forests with categories and linear leaves pass, too."""
     text = random_model_text(np.random.default_rng(seed), 4, 6, 12, linear=linear)
     assert try_out(text, max_features=4).n_trees == 6
 
@@ -89,7 +89,7 @@ def test_what_lightgbm_scores_otherwise_is_refused(model_text: str) -> None:
     ],
 )
 def test_what_cannot_be_used_is_refused(model_text: str, pattern: str, becomes: str, words: str) -> None:
-    """In words, before LightGBM sees it where it would believe it."""
+    """The error has a description, even for texts that LightGBM would accept."""
     with pytest.raises(ModelError, match=words):
         try_out(re.sub(pattern, becomes, model_text, count=1), max_features=3)
 

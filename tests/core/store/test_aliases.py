@@ -43,7 +43,7 @@ def history(store: Store) -> list[Line]:
 
 
 def test_every_move_is_on_record(store: Store, web: list[Model]) -> None:
-    """From where, to where, by which key; what moves nothing leaves no line."""
+    """Each line has the versions before and after, and the key; a move to the same version leaves no line."""
     move(store, 1, 3, 3, 2)
     assert history(store) == [("moved", None, 1), ("moved", 1, 3), ("moved", 3, 2)]
     with store.read() as tx:
@@ -54,7 +54,7 @@ def test_every_move_is_on_record(store: Store, web: list[Model]) -> None:
 
 
 def test_rollbacks_go_back_and_not_to_and_fro(store: Store, web: list[Model]) -> None:
-    """Each undoes one more move, until none is left; a move after that can be undone in turn."""
+    """Each rollback undoes one more move, until none is left; a later move can be undone, too."""
     move(store, 1, 2, 3)
     assert [roll_back(store), roll_back(store)] == [2, 1]
     with pytest.raises(WrongState, match="alias web@champion is at version 1: it has no previous version"):
@@ -81,7 +81,7 @@ def test_an_alias_from_before_its_history_was_kept(store: Store, web: list[Model
 
 
 def test_a_removed_alias_leaves_its_history(store: Store, web: list[Model]) -> None:
-    """Set again, it starts anew: there is nothing to go back to."""
+    """An alias that is set again has no previous version."""
     move(store, 1, 2)
     with store.begin() as tx:
         tx.aliases.remove("web", "champion")
@@ -98,7 +98,7 @@ def test_a_removed_alias_leaves_its_history(store: Store, web: list[Model]) -> N
 
 
 def test_a_promotion_moves_from_what_was_compared_only(store: Store, web: list[Model], job: Job) -> None:
-    """It fails where the alias points elsewhere or nowhere; a refusal moves nothing and is never undone."""
+    """It fails if the alias has another version or none; a refusal moves nothing and is never undone."""
     move(store, 1, 2)
 
     def promotion(champion: int, challenger: int) -> Promotion:
@@ -144,8 +144,8 @@ def test_moves_at_the_same_time_come_one_after_the_other(store: Store, web: list
 def test_a_rollback_to_a_deleted_version_names_the_way_out(store: Store, web: list[Model]) -> None:
     """It is restored from the trash, and the rollback goes there."""
     move(store, 1, 2)
-    manner, nobody = DeletionMode(with_results=True, trash_days=7), Actor(is_audited=False)
-    delete_objects(store, KINDS["model"], [web[0].id], manner, nobody)
+    manner, unaudited = DeletionMode(with_results=True, trash_days=7), Actor(is_audited=False)
+    delete_objects(store, KINDS["model"], [web[0].id], manner, unaudited)
     with pytest.raises(
         WrongState, match="at version 2: its previous version, web:1, was deleted; restore it"
     ):

@@ -13,7 +13,7 @@ from core.store.repositories.api_keys import LAST_USE_INTERVAL, SCOPES
 
 
 def sha256(text: str) -> str:
-    """Hash as anybody would."""
+    """Hash a text with SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -30,7 +30,7 @@ def found(store: Store, secret: str) -> str | None:
         return None if key is None else key.id
 
 
-def test_a_key_is_found_by_its_secret_which_is_nowhere_on_record(store: Store) -> None:
+def test_a_key_is_found_by_its_secret_which_is_not_stored(store: Store) -> None:
     """The row has the SHA-256 of the whole secret and its first eight characters, nothing more of it."""
     key, secret = create(store, "write", "score")
     assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
@@ -52,7 +52,7 @@ def test_secrets_differ(store: Store) -> None:
     assert (found(store, one), found(store, other)) == (first.id, second.id)
 
 
-def test_an_unknown_secret_is_nobodys(store: Store) -> None:
+def test_an_unknown_secret_finds_no_key(store: Store) -> None:
     """A secret that differs in one character, or is the hash itself, finds nothing."""
     key, secret = create(store)
     other = secret[:-1] + ("A" if secret[-1] != "A" else "B")
@@ -72,14 +72,14 @@ def test_a_revoked_key_lets_in_no_more_and_stays_on_record(store: Store) -> None
         assert [row.id for row in tx.api_keys.page(None, 10).items] == [key.id]
 
 
-def test_revoking_what_is_not_there_says_so(store: Store) -> None:
-    """An id that no key has is an error, not a silence."""
+def test_revoking_an_unknown_key_is_an_error(store: Store) -> None:
+    """The id of no key raises `NotFound`."""
     with pytest.raises(NotFound), store.begin() as tx:
         tx.api_keys.revoke("key_1")
 
 
 def test_a_key_lets_in_until_it_expires(store: Store) -> None:
-    """At the moment itself it is over."""
+    """A key is refused from the moment of its expiry."""
     with store.begin() as tx:
         key, secret = tx.api_keys.create("ci", ["read"], expires_at=utc_now() + timedelta(hours=1))
     assert found(store, secret) == key.id
@@ -103,7 +103,7 @@ def _create_without_scopes(store: Store) -> None:
 
 
 def test_a_key_that_has_expired_already_is_refused(store: Store) -> None:
-    """It could only be a mistake."""
+    """Such a key can only be a mistake."""
     with pytest.raises(InvalidInput, match="/expires_at: must be in the future"), store.begin() as tx:
         tx.api_keys.create("ci", SCOPES, expires_at=utc_now())
 

@@ -76,7 +76,7 @@ def test_a_write_shows_when_complete(artifacts: Artifacts) -> None:
 
 
 def test_missing(artifacts: Artifacts) -> None:
-    """Reading what is not there says so."""
+    """Reading a missing key raises `NotFound`."""
     assert not artifacts.exists(KEY)
     for read in (artifacts.read_bytes, artifacts.size, artifacts.open):
         with pytest.raises(NotFound, match=KEY):
@@ -117,7 +117,7 @@ def test_keys_stay_inside(artifacts: Artifacts, key: str) -> None:
 
 
 def test_errors_of_the_body_pass_through(artifacts: Artifacts) -> None:
-    """What the block itself raises is not taken for a fault of the storage."""
+    """An exception of the block itself is not reported as a fault of the storage."""
     artifacts.write_bytes(KEY, b"x")
     with pytest.raises(FileNotFoundError), artifacts.local(KEY):
         raise FileNotFoundError
@@ -136,7 +136,7 @@ def test_local_copies_are_removed() -> None:
 
 
 def test_fault(artifacts: Artifacts) -> None:
-    """A storage that can be looked at answers."""
+    """A storage that can be reached has no fault."""
     assert artifacts.fault() is None
 
 

@@ -37,11 +37,11 @@ def test_entries_are_listed_newest_first_by_pages_and_by_key(store: Store) -> No
 
 
 def test_a_long_path_is_kept_to_its_thousandth_character(store: Store) -> None:
-    """What strangers ask for must not fill the database."""
+    """Requests of unknown callers must not fill the database."""
     assert add(store, path="/v1/" + "a" * 5_000).path == "/v1/" + "a" * 996
 
 
 def test_a_cursor_of_another_list_is_refused(store: Store) -> None:
-    """An id of a job says nothing about a place in the audit."""
+    """The id of a job is no place in the audit."""
     with store.read() as tx, pytest.raises(InvalidInput, match="/cursor"):
         tx.audit.page("job_00000000000000000000", 10)

@@ -35,16 +35,16 @@ def buckets(*roots: Path | str) -> Buckets:
 
 
 def test_objects_are_found_and_read(bucket: str) -> None:
-    """Those of the folder itself, in natural order, with their size."""
+    """Objects of the folder itself are found, in natural order, with their size."""
     found = buckets(bucket).find(f"{bucket}/a/", "part-*")
     assert found.folder == f"{bucket}/a"
     assert found.names == ("part-2", "part-10")
     assert found.size_bytes == len("a/part-2") + len("a/part-10")
     assert found.modified.endswith("+00:00")
-    told: list[tuple[int, int]] = []
-    with buckets(bucket).opened(found.folder, "part-10", lambda *done: told.append(done)) as file:
+    reported: list[tuple[int, int]] = []
+    with buckets(bucket).opened(found.folder, "part-10", lambda *done: reported.append(done)) as file:
         assert file.path.read_bytes() == b"a/part-10"
-    assert told == [(9, 9)]
+    assert reported == [(9, 9)]
     assert not file.path.exists()
 
 
@@ -59,14 +59,14 @@ def test_nothing_outside_the_roots_is_found(bucket: str, beside: str) -> None:
 
 @pytest.mark.parametrize("url", ["s3://other/a", "s3://", "s3://user:secret@rankery-1/a", "gs://bucket/a"])
 def test_other_buckets_are_refused(bucket: str, url: str) -> None:
-    """By default all are; a URL cannot bring credentials."""
+    """By default all buckets are refused; a URL cannot have credentials."""
     for roots in ((), (bucket,), (Path("/"), bucket)):
         with pytest.raises(InvalidInput, match="RANKERY_DATA_ROOTS"):
             DataFiles(roots, 0.5).find(url, "*")
 
 
 def test_an_object_that_changes_is_refused(bucket: str) -> None:
-    """While it is copied."""
+    """The object changes while it is copied."""
 
     def change(*_: int) -> None:
         fsspec.filesystem("s3", skip_instance_cache=True).pipe(f"{bucket}/a/part-2", b"other")
@@ -75,8 +75,8 @@ def test_an_object_that_changes_is_refused(bucket: str) -> None:
         buckets(bucket).opened(f"{bucket}/a", "part-2", change).__enter__()
 
 
-def test_a_storage_that_does_not_answer_is_told(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without its address; a job is then tried again."""
+def test_a_storage_that_does_not_answer_is_reported(bucket: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error does not contain its address; a job is then tried again."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{free_port()}")
     with pytest.raises(StoreUnavailable, match=r"^the bucket (refuses connections|fails)$"):
         buckets(bucket).find(f"{bucket}/a", "*")

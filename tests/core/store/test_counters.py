@@ -51,7 +51,7 @@ def test_what_is_undone_was_not_counted(store: Store) -> None:
 
 @pytest.mark.both_stores
 @pytest.mark.long
-def test_nothing_is_lost_between_processes_that_count_at_once(store: Store) -> None:
+def test_no_count_of_concurrent_writers_is_lost(store: Store) -> None:
     """Each addition happens in the database, not to a value read before."""
 
     def count() -> None:

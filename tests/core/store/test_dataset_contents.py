@@ -66,7 +66,7 @@ def test_another_digest_is_not_taken_over(store: Store) -> None:
     assert take_over(store) is None
 
 
-def test_whoever_is_ready_second_gives_way(store: Store) -> None:
+def test_the_second_ready_dataset_takes_the_content_of_the_first(store: Store) -> None:
     """Two that read the same content at the same time keep one copy of it."""
     first, second = make_ready(store, "a"), make_ready(store, "b")
     assert second.data_key == first.data_key == PARQUET.format("a")
@@ -88,8 +88,8 @@ def test_the_last_dataset_takes_the_content_along(store: Store, order: tuple[int
 
 @pytest.mark.long
 @pytest.mark.both_stores
-def test_datasets_deleted_at_once(store: Store) -> None:
-    """Of datasets that are deleted together exactly one takes the content along."""
+def test_datasets_deleted_at_the_same_time(store: Store) -> None:
+    """Of datasets that are deleted together, exactly one deletes the content."""
     for key in map(str, range(10)):
         datasets = [make_ready(store, key), take_over(store), take_over(store)]
         removed: list[str] = []
@@ -125,8 +125,8 @@ def test_a_take_over_during_a_deletion(store: Store) -> None:
 
 
 @pytest.mark.both_stores
-def test_contents_read_at_once(store: Store) -> None:
-    """However many read the same content at the same time, one copy is kept."""
+def test_contents_read_at_the_same_time(store: Store) -> None:
+    """However many read the same content, one copy is kept."""
     together(*(lambda key=key: make_ready(store, key) for key in "abcd"))
     with store.read() as tx:
         rows = tx.datasets.page(None, 10).items

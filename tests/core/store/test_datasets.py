@@ -25,7 +25,7 @@ def test_a_new_dataset_is_pending(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
-    """A dataset that was read is ready with what was found, and says what its file turned out to be."""
+    """A dataset that was read is ready with its statistics and findings, and has the format of its file."""
     dataset, job = ingest
     with store.begin() as tx:
         tx.datasets.mark_ready(
@@ -65,7 +65,7 @@ def test_invalid(store: Store, ingest: tuple[Dataset, Job]) -> None:
 
 
 def test_unknown(store: Store, job: Job) -> None:
-    """Every action on an unknown dataset says that there is none."""
+    """Every action on an unknown dataset raises `NotFound`."""
     with store.begin() as tx:
         acts: list[Callable[[Datasets], object]] = [
             lambda datasets: datasets.get("ds_none"),

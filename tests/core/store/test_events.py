@@ -39,7 +39,7 @@ def test_the_end_of_a_job(store: Store, claimed: Job, status: str) -> None:
                 elif status == "failed":
                     tx.jobs.fail(claimed.id, claimed.token, problem)
                 else:
-                    tx.jobs.cancelled(claimed.id, claimed.token)
+                    tx.jobs.end_cancelled(claimed.id, claimed.token)
         except LeaseLost:
             pass
     (event,) = _events(store)
@@ -59,7 +59,7 @@ def test_a_queued_job_that_is_cancelled(store: Store, job: Job) -> None:
 
 
 def test_a_dataset_that_is_ready(store: Store, ingest: tuple[Dataset, Job]) -> None:
-    """The end of its job is followed by the news of the dataset itself."""
+    """The event of the dataset follows the event of its job."""
     dataset, job = ingest
     with store.begin() as tx:
         claimed = tx.jobs.claim(job.id, "w1", 15)
@@ -115,7 +115,7 @@ def test_a_transaction_that_fails_reports_nothing(store: Store, job: Job) -> Non
 @pytest.mark.long
 @pytest.mark.both_stores
 def test_a_reader_misses_nothing(store: Store) -> None:
-    """Whoever has seen an id never meets a smaller one that is new, however many write at the same time."""
+    """A reader that has seen an id never finds a smaller new one, however many write at the same time."""
     writers, each = 6, 20
 
     def write(writer: int) -> None:
@@ -149,7 +149,7 @@ def test_ids_are_not_used_again(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_gaps_are_found(store: Store) -> None:
-    """A reader that comes back is told if events may have been removed since."""
+    """A reader that continues is notified if events may have been removed since."""
     with store.read() as tx:
         assert tx.events.gap(0) is None
         assert tx.events.gap(7) == Gap(7, None)

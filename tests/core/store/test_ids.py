@@ -20,7 +20,7 @@ def test_later_ids_are_greater() -> None:
 
 
 def test_threads_never_share_an_id() -> None:
-    """Ids made by several threads at once differ."""
+    """Ids that several threads make at the same time differ."""
     made: list[str] = []
     threads = [
         threading.Thread(target=lambda: made.extend([ids.new_id("job_") for _ in range(2_000)]))

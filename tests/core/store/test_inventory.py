@@ -1,4 +1,4 @@
-"""All stored bytes held against the rows."""
+"""All stored bytes compared with the rows."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ def write_long_ago(store: Store, key: str) -> None:
 
 
 def test_a_sound_store(store: Store, kept: dict[str, str]) -> None:
-    """Nothing is wrong with it."""
+    """The inventory has no problems."""
     assert take_inventory(store) == Inventory(artifacts=3)
 
 
@@ -72,7 +72,7 @@ def test_an_alteration_that_leaves_size_and_time_alone(store: Store, kept: dict[
 
 
 def test_what_has_no_checksum_yet(store: Store, kept: dict[str, str]) -> None:
-    """From a release that kept none: it is there, and that is all that can be said."""
+    """An artifact from a release that kept no checksums is present, and unverified."""
     with store.begin() as tx:
         tx.artifacts.forget("data/job_1-1")
     assert take_inventory(store) == Inventory(artifacts=2, unverified=[DATA_KEY])
@@ -80,7 +80,7 @@ def test_what_has_no_checksum_yet(store: Store, kept: dict[str, str]) -> None:
 
 @pytest.mark.embedded
 def test_orphaned_files(store: Store, kept: dict[str, str]) -> None:
-    """What nothing on record needs; not what is young, nor what belongs to a dataset or a job under way."""
+    """Old files without a row are orphaned, except those of a dataset or job in progress."""
     with store.begin() as tx:
         training = tx.jobs.add("train", {})
         pending = tx.datasets.add("e", {"kind": "upload"}, new_id("ds_"))

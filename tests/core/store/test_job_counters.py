@@ -27,7 +27,7 @@ def _jobs(store: Store) -> Counts:
 
 @pytest.mark.parametrize("ending", ["succeeded", "failed", "cancelled"])
 def test_each_ending_is_counted_once(store: Store, claimed: Job, ending: str) -> None:
-    """With the transaction that ends the job: a second worker that comes too late counts for nothing."""
+    """The transaction that ends the job counts it: a second worker that is too late counts for nothing."""
     for _ in range(2):
         try:
             with store.begin() as tx:
@@ -36,7 +36,7 @@ def test_each_ending_is_counted_once(store: Store, claimed: Job, ending: str) ->
                 elif ending == "failed":
                     tx.jobs.fail(claimed.id, claimed.token, {"title": "x", "detail": "y"})
                 else:
-                    tx.jobs.cancelled(claimed.id, claimed.token)
+                    tx.jobs.end_cancelled(claimed.id, claimed.token)
         except LeaseLost:
             pass
     assert _attempts(store) == {("train", ending): 1}
@@ -66,7 +66,7 @@ def test_lost_leases(store: Store, claimed: Job) -> None:
 
 
 def test_a_duration_reaches_back_to_the_first_start(store: Store, claimed: Job) -> None:
-    """Attempts that came to nothing are part of how long a job took."""
+    """Attempts without a result are part of a job's duration."""
     with store.begin() as tx:
         tx.jobs.release(claimed.id, claimed.token)
     with store.begin() as tx:

@@ -40,7 +40,7 @@ def _fail(tx: Transaction, job: Job) -> None:
 
 
 def _cancelled(tx: Transaction, job: Job) -> None:
-    tx.jobs.cancelled(job.id, job.token)
+    tx.jobs.end_cancelled(job.id, job.token)
 
 
 def _request_cancel(tx: Transaction, job: Job) -> None:
@@ -122,8 +122,8 @@ def test_every_change_from_every_status(
         assert (after.attempt, after.token, after.finished_at, after.result, after.problem) == before
 
 
-def test_refused_changes_say_so(store: Store) -> None:
-    """A worker whose job has ended is told that its lease is lost, a user that the state is wrong."""
+def test_refused_changes_raise_errors(store: Store) -> None:
+    """A worker of an ended job gets the error that its lease is lost, a user that the state is wrong."""
     for status in sorted(TERMINAL):
         with store.begin() as tx:
             job = _bring(tx, status)

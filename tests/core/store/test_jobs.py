@@ -30,7 +30,7 @@ def test_a_new_job(store: Store, job: Job) -> None:
 
 
 def test_unknown_job(store: Store) -> None:
-    """Reading, cancelling or listing the iterations of an unknown job says that there is none."""
+    """Reading, cancelling or listing the iterations of an unknown job raises `NotFound`."""
     with store.begin() as tx:
         for look in (tx.jobs.get, tx.jobs.request_cancel, tx.jobs.iterations):
             with pytest.raises(NotFound):
@@ -102,7 +102,7 @@ def test_fencing(store: Store, claimed: Job) -> None:
         lambda jobs: jobs.record(claimed.id, 1, progress={"phase": "train"}, iterations=[(1, {})]),
         lambda jobs: jobs.succeed(claimed.id, 1, {}),
         lambda jobs: jobs.fail(claimed.id, 1, {}),
-        lambda jobs: jobs.cancelled(claimed.id, 1),
+        lambda jobs: jobs.end_cancelled(claimed.id, 1),
     ]
     for write in writes:
         with pytest.raises(LeaseLost), store.begin() as tx:
@@ -114,7 +114,7 @@ def test_fencing(store: Store, claimed: Job) -> None:
 
 
 def test_renew(store: Store, claimed: Job) -> None:
-    """Renewing moves the lease forward and tells of a wish to cancel."""
+    """Renewing moves the lease forward and returns whether a cancellation was requested."""
     with store.begin() as tx:
         assert tx.jobs.renew(claimed.id, claimed.token, 60) is False
         renewed = tx.jobs.get(claimed.id)
@@ -168,7 +168,7 @@ def test_a_second_attempt_starts_from_nothing(store: Store, claimed: Job) -> Non
 
 
 def test_cancelling_a_queued_job(store: Store, job: Job) -> None:
-    """A queued job is cancelled at once and is nobody's to claim."""
+    """A queued job is cancelled immediately, and no worker can claim it."""
     with store.begin() as tx:
         cancelled = tx.jobs.request_cancel(job.id)
         assert tx.jobs.claim(job.id, "w1", 15) is None
@@ -185,13 +185,13 @@ def test_cancelling_a_running_job(store: Store, claimed: Job) -> None:
         assert tx.jobs.request_cancel(claimed.id).status == "running"
         assert tx.jobs.request_cancel(claimed.id).cancel_requested
         assert tx.jobs.record(claimed.id, claimed.token) is True
-        assert tx.jobs.cancelled(claimed.id, claimed.token).status == "cancelled"
+        assert tx.jobs.end_cancelled(claimed.id, claimed.token).status == "cancelled"
         with pytest.raises(WrongState):
             tx.jobs.request_cancel(claimed.id)
 
 
 def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
-    """A worker that was silent when the jobs were read, and was heard of before they are taken back."""
+    """A worker keeps its job if its heartbeat is received before the job is taken back."""
     with store.begin() as tx:
         tx.jobs.renew(claimed.id, claimed.token, 15)
     with store.begin() as tx:
@@ -199,8 +199,8 @@ def test_a_job_renewed_meanwhile_is_left_alone(store: Store, claimed: Job) -> No
         assert tx.jobs.get(claimed.id).status == "running"
 
 
-def test_a_job_claimed_anew_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
-    """Of two sweepers that saw the same silence, the second does not undo the next claim."""
+def test_a_job_claimed_again_meanwhile_is_left_alone(store: Store, claimed: Job) -> None:
+    """Of two sweepers that found the same lost worker, the second does not undo the next claim."""
     with store.begin() as tx:
         tx.jobs.take_back([claimed], 3)
         assert tx.jobs.claim(claimed.id, "w2", 15) is not None
@@ -220,7 +220,7 @@ def test_a_lost_job_is_queued_again(store: Store, claimed: Job) -> None:
 
 
 def test_the_last_attempt_fails(store: Store, claimed: Job) -> None:
-    """A job lost as often as allowed has failed, and says why."""
+    """A job lost as often as allowed has failed, with the reason."""
     with store.begin() as tx:
         settled = tx.jobs.take_back(tx.jobs.running_on(""), 1)
         lost = tx.jobs.get(claimed.id)
@@ -290,7 +290,7 @@ def test_pages_by_status_and_kind(store: Store, claimed: Job) -> None:
 
 @pytest.mark.both_stores
 def test_jobs_are_found_by_name_and_dataset(store: Store) -> None:
-    """By any part of what people call them, whatever its case, taken literally; or by id; or by dataset."""
+    """A part of the shown name in any case is taken literally; an id and a dataset are found, too."""
     with store.begin() as tx:
         dataset = tx.datasets.add("d", {})
         web = tx.jobs.add("train", {"model_name": "web-0.1"}, [dataset.id])
@@ -359,14 +359,14 @@ class TestIngestJobsThatEndEarly:
         )
 
     def test_cancelled_while_running(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
-        """So does a worker that stops because it was asked to."""
+        """A worker that stops on request makes the dataset invalid, too."""
         dataset, job = ingest
         with store.begin() as tx:
             tx.jobs.claim(job.id, "w1", 15)
             tx.jobs.request_cancel(job.id)
         assert self._problem(store, dataset) == ("pending", None)
         with store.begin() as tx:
-            tx.jobs.cancelled(job.id, 1)
+            tx.jobs.end_cancelled(job.id, 1)
         assert self._problem(store, dataset)[0] == "invalid"
 
     def test_worker_lost(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
@@ -385,7 +385,7 @@ class TestIngestJobsThatEndEarly:
         )
 
     def test_a_report_already_there_stays(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
-        """What the worker found wrong with the data is not written over by the job's own problem."""
+        """The worker's problem with the data is not replaced by the job's own problem."""
         dataset, job = ingest
         with store.begin() as tx:
             tx.jobs.claim(job.id, "w1", 15)
@@ -394,7 +394,7 @@ class TestIngestJobsThatEndEarly:
         assert self._problem(store, dataset) == ("invalid", {"title": "Bad file", "line": 3})
 
     def test_other_kinds_leave_datasets_alone(self, store: Store, ingest: tuple[Dataset, Job]) -> None:
-        """A training that fails says nothing about the dataset it used."""
+        """A training that fails does not change the dataset that it used."""
         dataset, _ = ingest
         with store.begin() as tx:
             training = tx.jobs.add("train", {}, [dataset.id])
@@ -439,7 +439,7 @@ def test_priority_goes_before_age(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_keys_take_turns(store: Store) -> None:
-    """A key that queued many jobs before anyone else does not keep the others waiting for all of them."""
+    """A key that queued many jobs first does not keep other keys waiting for all of them."""
     with store.begin() as tx:
         many = [tx.jobs.add("train", {}, key_id="key_a").id for _ in range(4)]
         other = [tx.jobs.add("train", {}, key_id="key_b").id for _ in range(2)]
@@ -448,7 +448,7 @@ def test_keys_take_turns(store: Store) -> None:
 
 
 def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
-    """What another lane carries out stays."""
+    """A job of another lane stays in the queue."""
     with store.begin() as tx:
         training, reading = tx.jobs.add("train", {}).id, tx.jobs.add("ingest", {}).id
     assert turns(store, LANES["quick"]) == [reading]
@@ -464,7 +464,7 @@ def test_a_worker_takes_the_kinds_of_its_lane(store: Store) -> None:
 
 
 def test_every_claim_is_remembered(store: Store, claimed: Job) -> None:
-    """Who had the job, when, and how it ended, whether its worker said so or not."""
+    """Each attempt has its worker, its times and its ending, even if the worker was lost."""
     with store.begin() as tx:
         tx.jobs.take_back(tx.jobs.running_on(""), 3)
         again = tx.jobs.claim(claimed.id, "w2", 15)
@@ -491,7 +491,7 @@ def test_running_jobs_by_the_name_of_their_worker(store: Store, claimed: Job) ->
 
 
 def test_a_later_attempt_goes_on_from_the_checkpoint(store: Store, claimed: Job) -> None:
-    """What was recorded after the checkpoint is dropped, what was before it stays."""
+    """Records after the checkpoint are dropped, and records before it stay."""
     checkpoint = {"key": "checkpoints/a/1-2.npz", "sha256": "0", "iteration": 2, "total": 9}
     curve = [(number, {"train": {"ndcg@5": number / 10}}) for number in range(1, 5)]
     with store.begin() as tx:
@@ -512,7 +512,7 @@ def test_a_later_attempt_goes_on_from_the_checkpoint(store: Store, claimed: Job)
 
 
 def test_asking_whether_to_stop(store: Store, claimed: Job) -> None:
-    """A look at the row tells of a cancel, and of a lease that is lost."""
+    """The row has a requested cancellation, and whether the lease is lost."""
     with store.begin() as tx:
         assert not tx.jobs.stop_requested(claimed.id, claimed.token)
         tx.jobs.request_cancel(claimed.id)

@@ -14,7 +14,7 @@ CLOCKS = pytest.mark.parametrize("set_by", [0, -HOUR, HOUR], ids=["right", "set 
 
 
 class Sweeps:
-    """Sweeps of one sweeper, a second apart by a clock that nobody sets."""
+    """Sweeps of one sweeper, a second apart by a clock that is never set."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -84,7 +84,7 @@ def test_sweepers_that_started_at_different_times(store: Store, claimed: Job) ->
 
 
 def test_a_new_claim_begins_a_new_silence(store: Store, claimed: Job) -> None:
-    """What was measured of an earlier worker does not count against the next."""
+    """The silence of an earlier worker does not count against the next one."""
     sweeps = Sweeps(store)
     assert sweeps.seconds_until_lost() < 60
     with store.begin() as tx:

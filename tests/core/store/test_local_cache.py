@@ -56,7 +56,7 @@ print(hits)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the cache is; it makes the folder itself."""
+    """Folder of the cache, which creates it."""
     return tmp_path / "cache" / "arrays"
 
 
@@ -67,7 +67,7 @@ def add(cache: LocalCache, key: str, size_bytes: int = KIB) -> None:
 
 
 def kept(cache: LocalCache, keys: str) -> str:
-    """Say which keys have entries, without using any."""
+    """Return the keys that have entries, without using any."""
     return "".join(key for key in keys if cache._entry(key).exists())
 
 
@@ -77,7 +77,7 @@ def hidden(folder: Path) -> list[Path]:
 
 
 def test_an_entry_is_found_by_its_key(folder: Path) -> None:
-    """What was added is there, for another cache on the same folder too; another key is not."""
+    """An added entry is found by another cache on the same folder, too; another key is not."""
     cache = LocalCache(folder, 10 * KIB)
     assert cache.find("a") is None
     add(cache, "a")
@@ -101,7 +101,7 @@ def test_the_least_recently_used_entries_go(folder: Path) -> None:
 
 
 def test_the_bound_holds(folder: Path) -> None:
-    """Whatever is added, all entries together never take more."""
+    """All entries together never take more than the bound."""
     generator, cache = random.Random(1), LocalCache(folder, 10 * KIB)
     for number in range(60):
         add(cache, str(number), generator.randrange(4 * KIB))
@@ -110,7 +110,7 @@ def test_the_bound_holds(folder: Path) -> None:
 
 
 def test_what_is_too_large_by_itself_is_not_kept(folder: Path) -> None:
-    """And does not drive out the others."""
+    """An entry above the bound does not evict the others."""
     cache = LocalCache(folder, 3 * KIB)
     add(cache, "a", 3 * KIB)
     add(cache, "b", 3 * KIB + 1)
@@ -142,7 +142,7 @@ def test_a_failure_while_writing_leaves_nothing(folder: Path) -> None:
 
 @pytest.mark.long
 def test_a_process_killed_while_writing_leaves_nothing_for_long(folder: Path) -> None:
-    """What it had written is never seen, and the next writer sweeps it away."""
+    """Its partial entry is never seen, and the next writer deletes it."""
     killed = subprocess.run(
         [sys.executable, "-c", DIE_WHILE_WRITING, str(folder)], env=ENVIRONMENT, check=False
     )
@@ -188,7 +188,7 @@ def test_what_is_open_stays_readable(folder: Path) -> None:
 
 
 def test_a_damaged_entry_can_be_discarded(folder: Path) -> None:
-    """And added again."""
+    """A discarded entry can be added again."""
     cache = LocalCache(folder, 10 * KIB)
     add(cache, "a", 1)
     cache.discard("a")

@@ -327,7 +327,7 @@ def test_an_imported_model_survives_a_way_back(database: Database) -> None:
 
 
 def test_trainings_are_listed_by_their_validation_data(database: Database) -> None:
-    """Those that measured none keep what they had, as do other jobs; a step back lists by the test data."""
+    """Trainings without validation and other jobs keep their values; a step back lists by the test data."""
     database.upgrade("0017")
     shared = {
         "status": "succeeded",
@@ -396,7 +396,7 @@ def _by_id(database: Database) -> list[Row]:
 def test_rows_from_the_first_release_can_be_shown(
     unmigrated_settings: StoreSettings,
 ) -> None:
-    """What was written before any migration is read as rows of today."""
+    """Rows from before any migration are read as current rows."""
     engine = open_engine(unmigrated_settings.database_url)
     with for_writing(engine).begin() as connection:
         database = Database(connection)

@@ -56,7 +56,7 @@ def test_migrating_again_changes_nothing(store: Store) -> None:
 @pytest.mark.both_stores
 @pytest.mark.long
 def test_processes_that_start_together(unmigrated_settings: StoreSettings) -> None:
-    """Two processes that migrate a new database at once all find it ready."""
+    """Two processes that migrate a new database at the same time both find it ready."""
     environment = os.environ | {
         "PYTHONPATH": str(Path(core.__file__).parents[1]),
         "RANKERY_DATA_DIR": str(unmigrated_settings.data_dir),
@@ -103,7 +103,7 @@ def test_a_failed_migration_leaves_nothing(unmigrated_settings: StoreSettings) -
     """Migrations run in one transaction: a database is as before or wholly migrated."""
     engine = open_engine(unmigrated_settings.database_url)
     with for_writing(engine).begin() as other:
-        # The migration stumbles over it near its end.
+        # The migration fails at it near its end.
         other.exec_driver_sql("CREATE TABLE rankings (id TEXT)")
     with pytest.raises(DBAPIError, match="rankings"):
         upgrade(engine)

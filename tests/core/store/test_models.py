@@ -132,8 +132,8 @@ def test_listing(store: Store, add_model: AddModel) -> None:
         assert [row.id for row in tx.models.page(None, 10, name="web").items] == [third.id, first.id]
 
 
-def test_what_is_said_of_a_model(store: Store, add_model: AddModel) -> None:
-    """A description in the place of the last one; tags that are set, replaced and taken away one by one."""
+def test_description_and_tags_of_a_model(store: Store, add_model: AddModel) -> None:
+    """A description replaces the last one; tags are set, replaced and removed one by one."""
     model = add_model("web")
     with store.begin() as tx:
         tx.models.describe(model.id, description="The spring model")
@@ -149,7 +149,7 @@ def test_what_is_said_of_a_model(store: Store, add_model: AddModel) -> None:
 
 @pytest.mark.both_stores
 def test_models_are_found_by_their_tags(store: Store, add_model: AddModel) -> None:
-    """By the tag alone or with its value; of several a model must have all."""
+    """A filter has the tag alone or with its value; a model must have all tags of several."""
     first, second, _ = (add_model("web") for _ in range(3))
     with store.begin() as tx:
         tx.models.tag(first.id, {"team": "search", "a.b/c": ""})

@@ -66,7 +66,7 @@ def enqueue(store: Store, dataset_id: str, model_name: str = "web", **labels: An
 
 
 def test_a_job_takes_the_project_of_its_dataset(store: Store) -> None:
-    """Its model, evaluation and ranking are of it as well."""
+    """Its model, evaluation and ranking belong to the project as well."""
     job = enqueue(store, ready(store, "search"))
     model = finish(store, job)
     with store.read() as tx:
@@ -76,12 +76,12 @@ def test_a_job_takes_the_project_of_its_dataset(store: Store) -> None:
 
 
 def test_a_given_project_is_before_that_of_the_dataset(store: Store) -> None:
-    """For a name of models that has no version yet."""
+    """A given project applies to a name of models that has no version yet."""
     assert enqueue(store, ready(store, "search"), project="ads").project == "ads"
 
 
 def test_a_training_takes_the_project_of_its_name(store: Store) -> None:
-    """Whatever the dataset's is; and another one is refused, with the way out."""
+    """The dataset's project does not matter; another project is refused, with a solution."""
     finish(store, enqueue(store, ready(store, None), project="search"))
     other = ready(store, "ads")
     assert enqueue(store, other).project == "search"
@@ -91,7 +91,7 @@ def test_a_training_takes_the_project_of_its_name(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_a_name_is_reserved_by_the_first_that_trains_it(store: Store) -> None:
-    """Until its training ends without a model, when the next one may have it."""
+    """The reservation ends with a training that makes no model; the next training may have the name."""
     first = enqueue(store, ready(store, "search"))
     with pytest.raises(InvalidInput, match="belong to the project search"):
         enqueue(store, ready(store, "ads"), project="ads")
@@ -102,7 +102,7 @@ def test_a_name_is_reserved_by_the_first_that_trains_it(store: Store) -> None:
 
 
 def test_a_limited_context_cannot_take_a_name_of_others(store: Store) -> None:
-    """Nor learns to whom it belongs."""
+    """The error does not name the other project."""
     finish(store, enqueue(store, ready(store, "search")))
     dataset_id = ready(store, "ads")
     with limited_to(("ads",)), pytest.raises(InvalidInput) as refused:
@@ -112,7 +112,7 @@ def test_a_limited_context_cannot_take_a_name_of_others(store: Store) -> None:
 
 
 def test_new_rows_go_to_the_only_project_of_a_limited_context(store: Store) -> None:
-    """To the one that is named where it has several; never to another one, nor to none."""
+    """With several projects, rows go to the one that is named; never to another one, nor to none."""
     with limited_to(("ads",)):
         assert ready_project(store, None) == "ads"
     with limited_to(("ads", "search")):
@@ -130,7 +130,7 @@ def ready_project(store: Store, project: str | None) -> str | None:
 
 
 def test_a_row_cannot_be_written_into_another_project(store: Store) -> None:
-    """Whatever sets it: the flush refuses it."""
+    """The flush refuses another project, whatever sets it."""
     dataset_id = ready(store, "ads")
     with (
         limited_to(("ads",)),
@@ -154,7 +154,7 @@ def test_what_a_limited_context_finds(store: Store) -> None:
     for mine, other in (("ads", "search"), ("search", "ads")) * 2:
         with limited_to((mine,)), store.read() as tx:
             assert [job.id for job in tx.jobs.page(None, 10).items] == [jobs[mine].id]
-            assert tx.statistics.kept()["models"] == tx.statistics.kept()["datasets"] == 1
+            assert tx.statistics.object_counts()["models"] == tx.statistics.object_counts()["datasets"] == 1
             assert {hit.project for hit in tx.search.find("a", 10)} <= {mine}
             assert tx.models.resolve(f"{mine}@champion").name == mine
             assert [row.name for row in tx.aliases.everywhere("champion", 9)] == [mine]
@@ -190,7 +190,7 @@ def test_writes_of_a_limited_context_find_no_foreign_rows(store: Store) -> None:
 
 
 def test_narrowing_never_widens(store: Store) -> None:
-    """A project that the context has not is none of its rows, not all."""
+    """A project outside the context selects no rows, not all rows."""
     ready(store, "search")
     with limited_to(("ads",)), narrowed_to("search"), store.read() as tx:
         assert tx.datasets.page(None, 10).items == []
@@ -208,7 +208,7 @@ def test_narrowing_never_widens(store: Store) -> None:
 
 
 def test_results_move_with_their_job(store: Store) -> None:
-    """To the project of the job; the model stays with its name, and moves with all versions of it."""
+    """Results go to the project of the job; the model stays with its name, whose versions move together."""
     job = enqueue(store, ready(store, None))
     model, second = finish(store, job), finish(store, enqueue(store, ready(store, None)))
     with store.begin() as tx:
@@ -225,10 +225,10 @@ def test_results_move_with_their_job(store: Store) -> None:
 
 
 def test_a_dataset_moves_with_the_job_that_reads_it(store: Store, ingest: tuple[Any, Job]) -> None:
-    """Whichever of the two is moved."""
+    """The dataset and the job move together, whichever of them is moved."""
     dataset, job = ingest
     with store.begin() as tx:
-        tx.projects.move_made(tx.datasets.get(dataset.id), "ads")
+        tx.projects.move_data(tx.datasets.get(dataset.id), "ads")
     with store.begin() as tx:
         assert tx.jobs.get(job.id).project == "ads"
         tx.jobs.label(job.id, {"project": "search"}, {})
@@ -254,7 +254,7 @@ def test_labels_of_a_job(store: Store) -> None:
 
 
 def test_the_quota_counts_jobs_that_were_moved_away(store: Store) -> None:
-    """A bound key gains nothing by jobs that somebody moved out of its projects."""
+    """A bound key gains nothing by jobs that were moved out of its projects."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("bound", ["write"], projects=["ads"], max_active_jobs=1)
         tx.jobs.add("train", {}, key_id=key.id, labels=Labels(project="search"))
@@ -271,7 +271,7 @@ def test_the_quota_counts_jobs_that_were_moved_away(store: Store) -> None:
     ],
 )
 def test_keys_that_cannot_be_bound(store: Store, scopes: list[str], names: list[str], place: str) -> None:
-    """An administrator, to nothing, and to what is not a name of a project."""
+    """Keys of administrators, an empty list, and texts that are no names of projects are refused."""
     with pytest.raises(InvalidInput) as refused, store.begin() as tx:
         tx.api_keys.create("bad", scopes, projects=names)
     assert [problem.pointer for problem in refused.value.problems] == [place]

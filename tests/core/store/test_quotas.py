@@ -38,7 +38,7 @@ def test_keys_are_counted_apart(store: Store) -> None:
             tx.quotas.allow_bytes(key.id, 20, 11)
 
 
-def test_a_key_has_bounds_of_its_own(store: Store) -> None:
+def test_a_key_has_separate_bounds(store: Store) -> None:
     """They come before those of the settings, larger or smaller; 0 is a bound, too."""
     with store.begin() as tx:
         key, _ = tx.api_keys.create("a", ["write"], max_active_jobs=2, max_stored_bytes=0)
@@ -50,7 +50,7 @@ def test_a_key_has_bounds_of_its_own(store: Store) -> None:
 
 
 def test_no_bound_on_bytes(store: Store) -> None:
-    """Where neither the key nor the settings say anything, any number is stored."""
+    """If neither the key nor the settings have a bound, any number of bytes is stored."""
     with store.begin() as tx:
         tx.datasets.add("d", {"kind": "upload"}, size_bytes=2**60)
         tx.quotas.allow_bytes(None, None, 2**60)

@@ -40,7 +40,7 @@ def _read(url: str, matrix: Float32Array) -> Float32Array:
 
 
 def test_a_local_artifact_is_read_by_its_path(tmp_path: Path) -> None:
-    """Whatever characters the folder has."""
+    """The folder may have any characters."""
     artifacts = Artifacts(f"file://{tmp_path}/größe 100%25 #1/artifacts")
     matrix = _store(artifacts)
     url = artifacts.readable_url(KEY, seconds=60)
@@ -49,7 +49,7 @@ def test_a_local_artifact_is_read_by_its_path(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_has_no_url(tmp_path: Path) -> None:
-    """Neither a missing artifact nor a folder of them."""
+    """A missing artifact has no URL, and neither has a folder of them."""
     artifacts = Artifacts(str(tmp_path))
     _store(artifacts)
     for key in ("datasets/dst_2/data.parquet", "datasets/dst_1"):
@@ -58,7 +58,7 @@ def test_what_is_not_there_has_no_url(tmp_path: Path) -> None:
 
 
 def test_a_storage_that_signs_nothing_is_named(tmp_path: Path) -> None:
-    """At once, with the way out."""
+    """The error is raised immediately, with alternatives."""
     artifacts = Artifacts(f"memory://{uuid.uuid4().hex}", patience_seconds=60.0)
     artifacts.write_bytes(KEY, b"content")
     with pytest.raises(StoreUnavailable, match="store artifacts in a folder or on S3"):
@@ -69,7 +69,7 @@ def test_a_storage_that_signs_nothing_is_named(tmp_path: Path) -> None:
 def test_an_artifact_on_s3_is_read_without_credentials(
     on_s3: Artifacts, s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a signature for reading this one object, as long as is asked for."""
+    """A signature allows to read this one object, for the requested time."""
     matrix = _store(on_s3)
     url = on_s3.readable_url(KEY, seconds=77)
     for name in [name for name in os.environ if name.startswith("AWS_")]:
@@ -86,6 +86,6 @@ def test_an_artifact_on_s3_is_read_without_credentials(
 
 @pytest.mark.long
 def test_what_is_not_on_s3_has_no_url(on_s3: Artifacts) -> None:
-    """Though a signature could be made for it."""
+    """A signature could be made, but the object is missing."""
     with pytest.raises(NotFound):
         on_s3.readable_url(KEY, seconds=60)

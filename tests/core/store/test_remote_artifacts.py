@@ -25,7 +25,7 @@ KEY = "models/mdl_1/model.txt"
 
 @pytest.fixture
 def proxy(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[TcpProxy]:
-    """What stands between the artifacts and the object store."""
+    """A TCP proxy between the artifacts and the object store."""
     proxy = TcpProxy(s3.port)
     for name, value in s3.environment_through(f"http://127.0.0.1:{proxy.port}").items():
         monkeypatch.setenv(name, value)
@@ -35,13 +35,13 @@ def proxy(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[TcpProxy]:
 
 @pytest.fixture
 def storage_url(s3: S3Server) -> str:
-    """A folder in a bucket of its own."""
+    """A folder in a new bucket."""
     return s3.new_bucket()[0]
 
 
 @pytest.fixture
 def open_artifacts(proxy: TcpProxy, storage_url: str) -> Callable[..., Artifacts]:
-    """Open the same artifacts, in a bucket of their own."""
+    """A function that opens the same artifacts, in a separate bucket."""
     return lambda patience_seconds=10.0: Artifacts(storage_url, patience_seconds)
 
 
@@ -103,7 +103,7 @@ def test_a_large_object_that_was_cut_short_is_sent_again(
 
 
 def test_parts_cover_a_file_of_any_size() -> None:
-    """Within the number that S3 takes, and each of the last byte."""
+    """The number of parts is within S3's limit, and the last part ends with the file."""
     for size_bytes in (2 * PART_BYTES, 2 * PART_BYTES + 1, MAX_PARTS * PART_BYTES + 1, 5 * 2**40):
         parts = list(ranges(size_bytes))
         assert len(parts) <= MAX_PARTS
@@ -125,10 +125,10 @@ def test_a_page_of_a_large_table_is_read_by_itself(
     assert proxy.passed_bytes - before < artifacts.size(KEY) / 5
 
 
-def test_what_another_process_wrote_or_removed_is_seen_at_once(
+def test_changes_of_another_process_are_seen_immediately(
     open_artifacts: Callable[..., Artifacts],
 ) -> None:
-    """Nothing that was once listed or found missing is remembered."""
+    """Neither a listing nor a missing key is remembered."""
     one, other = open_artifacts(), open_artifacts()
     assert not one.exists(KEY)
     assert not one.exists("models")
@@ -164,7 +164,7 @@ def _written_and_read(artifacts: Artifacts, key: str) -> int:
 
 
 def test_a_short_outage_is_survived(artifacts: Artifacts, proxy: TcpProxy) -> None:
-    """What is asked of a store that refuses connections for a while is done when it takes them again."""
+    """Requests to a store that refuses connections for a while succeed when it accepts them again."""
     artifacts.write_bytes(KEY, b"first")
     with artifacts.open(KEY) as file:
         proxy.shut()
@@ -181,7 +181,7 @@ def test_a_short_outage_is_survived(artifacts: Artifacts, proxy: TcpProxy) -> No
 
 
 def test_a_long_outage_is_reported(open_artifacts: Callable[..., Artifacts], proxy: TcpProxy) -> None:
-    """When patience ends, each action says that the store is away, and not where it is."""
+    """When patience ends, each action reports that the store is unreachable, without its address."""
     artifacts = open_artifacts(patience_seconds=0.5)
     artifacts.write_bytes(KEY, b"x")
     with artifacts.open(KEY) as file:
@@ -206,7 +206,7 @@ def test_a_long_outage_is_reported(open_artifacts: Callable[..., Artifacts], pro
 
 
 def test_a_store_that_hangs_is_noticed(artifacts: Artifacts, proxy: TcpProxy) -> None:
-    """Whether it answers is known within seconds, even when connections are taken and nothing comes back."""
+    """The store's state is known within seconds, even if it accepts connections and sends nothing."""
     artifacts.write_bytes(KEY, b"x")
     proxy.block()
     began = time.monotonic()
@@ -217,7 +217,7 @@ def test_a_store_that_hangs_is_noticed(artifacts: Artifacts, proxy: TcpProxy) ->
 
 
 def test_a_bucket_that_is_not_there(proxy: TcpProxy) -> None:
-    """It is the storage that is missing, not the artifact."""
+    """The error is about the storage, not about the artifact."""
     artifacts = Artifacts("s3://no-such-bucket/artifacts", 5.0)
     assert artifacts.fault() == "does not exist"
     with pytest.raises(StoreUnavailable, match="does not exist"):

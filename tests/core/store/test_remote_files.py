@@ -9,7 +9,7 @@ CONTENT = random.Random(1).randbytes(40 * BUFFER_BYTES + 17)
 
 
 class Storage:
-    """Notes what it is asked for."""
+    """Records the lengths of the requested ranges."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []
@@ -21,7 +21,7 @@ class Storage:
 
 
 def test_what_is_read_on_and_on_comes_in_ever_larger_pieces() -> None:
-    """So that few answers are waited for; what was read is what is there."""
+    """Larger pieces need fewer requests; the content is the same."""
     storage, found = Storage(), io.BytesIO()
     with open_ranges(len(CONTENT), storage.fetch) as file:
         while block := file.read(10_000):
@@ -38,7 +38,7 @@ def test_what_is_read_on_and_on_comes_in_ever_larger_pieces() -> None:
 
 
 def test_what_is_read_here_and_there_comes_in_small_pieces() -> None:
-    """A page of a large table does not bring half of the table along."""
+    """A page of a large table does not need half of the table."""
     storage, places = Storage(), [30, 3, 17, 38, 9, 24]
     with open_ranges(len(CONTENT), storage.fetch) as file:
         for place in places:
@@ -47,8 +47,8 @@ def test_what_is_read_here_and_there_comes_in_small_pieces() -> None:
     assert storage.asked == [BUFFER_BYTES] * len(places)
 
 
-def test_a_large_piece_is_asked_for_at_once() -> None:
-    """And what follows it is read on."""
+def test_a_large_piece_needs_few_requests() -> None:
+    """Sequential reading continues after a large piece."""
     storage = Storage()
     with open_ranges(len(CONTENT), storage.fetch) as file:
         assert file.read(20 * BUFFER_BYTES) == CONTENT[: 20 * BUFFER_BYTES]

@@ -28,7 +28,7 @@ def test_the_name_stays_while_nothing_changes(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_every_change_gives_a_new_name(store: Store, settings: StoreSettings) -> None:
-    """Whoever makes it: this store, another thread's connection of it, or another process's store."""
+    """The change may be by this store, by another thread's connection, or by another process's store."""
     other = Store.open(settings)
 
     def add(to: Store) -> None:
@@ -49,7 +49,7 @@ def test_every_change_gives_a_new_name(store: Store, settings: StoreSettings) ->
 
 
 def test_a_change_shows_once_it_is_committed(store: Store) -> None:
-    """A name that was asked for during a transaction does not stand for what it commits."""
+    """A name that was read during a transaction does not represent what it commits."""
     with store.begin() as tx:
         tx.jobs.add("train", {})
         during = store.revision()
@@ -78,7 +78,7 @@ def test_a_fork_inherits_no_connection(store: Store) -> None:
 
 @pytest.mark.embedded
 def test_a_file_that_is_no_database(settings: StoreSettings) -> None:
-    """What is wrong is said as everywhere else."""
+    """The error is `StoreUnavailable`, as for other actions."""
     store = Store.open(settings)
     (settings.data_dir / "rankery.db").write_bytes(b"no database" * 100)
     with pytest.raises(StoreUnavailable, match="not a database"):

@@ -12,7 +12,7 @@ HOUR = timedelta(hours=1)
 
 
 def sha256(text: str) -> str:
-    """Hash as anybody would."""
+    """Hash a text with SHA-256."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -36,8 +36,8 @@ def found(store: Store, token: str) -> str | None:
         return None if key is None else key.id
 
 
-def test_a_session_stands_for_its_key(store: Store, key: ApiKey) -> None:
-    """Each browser has a token of its own, of 256 random bits, and none of them is on record."""
+def test_a_session_has_the_access_of_its_key(store: Store, key: ApiKey) -> None:
+    """Each browser has a separate token of 256 random bits, and none of them is on record."""
     one, other = begin(store, key), begin(store, key)
     assert one != other
     assert len(one) == 43
@@ -77,7 +77,7 @@ def test_a_session_ends_with_its_key(store: Store, key: ApiKey) -> None:
 
 
 def test_a_session_lasts_as_long_as_it_was_given(store: Store, key: ApiKey) -> None:
-    """An expired one is nobody's, and is forgotten when the next one begins."""
+    """An expired session finds no key, and is deleted when the next one begins."""
     token = begin(store, key, timedelta(0))
     assert found(store, token) is None
     kept = begin(store, key)

@@ -8,7 +8,7 @@ from core.store import StoreSettings
 
 
 def test_embedded_by_default(tmp_path: Path) -> None:
-    """Unless told otherwise, database and artifacts live in the data folder the broker on this machine."""
+    """By default, database and artifacts are in the data folder and the broker is on this machine."""
     settings = StoreSettings(data_dir=tmp_path)
     assert settings.database_url == f"sqlite:///{tmp_path}/rankery.db"
     assert settings.storage_url == f"file://{tmp_path}/artifacts"

@@ -144,7 +144,7 @@ def test_models_by_a_metric(filled: Store) -> None:
 
 
 def test_only_the_latest_versions(filled: Store) -> None:
-    """Of each name one, whatever it is sorted by."""
+    """The list has one version of each name, whatever it is sorted by."""
     with filled.read() as tx:
         rows = tx.models.page(None, 10, latest=True, sort="name").items
     assert [row.reference for row in rows] == ["a:1", "b:2", "c:1", "d:1"]
@@ -152,7 +152,7 @@ def test_only_the_latest_versions(filled: Store) -> None:
 
 @pytest.mark.both_stores
 def test_rows_are_found_by_the_beginning_of_a_name_or_id(filled: Store) -> None:
-    """Whatever its case; what stands for any character in SQL stands for itself."""
+    """Case does not matter, and the wildcards of SQL are ordinary characters."""
     with filled.read() as tx:
         assert [row.name for row in tx.datasets.page(None, 9, prefix="B").items] == ["b", "b"]
         assert [row.reference for row in tx.models.page(None, 9, prefix="B:2").items] == ["b:2"]
@@ -168,7 +168,7 @@ def test_rows_are_found_by_the_beginning_of_a_name_or_id(filled: Store) -> None:
 
 
 def test_a_sorted_walk_from_a_row_that_is_gone(filled: Store) -> None:
-    """It is refused, for nobody knows where the row stood."""
+    """The cursor is refused, because the place of the removed row is unknown."""
     with filled.begin() as tx:
         cursor = tx.datasets.page(None, 1, sort="size").next_cursor
         assert cursor is not None

@@ -40,7 +40,7 @@ def test_the_wait_for_a_turn_counts(settings: StoreSettings) -> None:
 
 
 @pytest.mark.long
-def test_whoever_queued_leaves_others_time(store: Store) -> None:
+def test_queued_writers_leave_a_pause_for_others(store: Store) -> None:
     """Between two writers of a crowd there is a pause; one that comes alone does not wait."""
     ends: list[float] = []
     begins: list[float] = []

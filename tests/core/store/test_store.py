@@ -65,7 +65,7 @@ def test_reading_refuses_to_write(store: Store) -> None:
 
 @pytest.mark.both_stores
 def test_a_reader_sees_one_moment(store: Store) -> None:
-    """What is committed during a reading block shows in the next only, and does not stop a writer."""
+    """A commit during a reading block shows only in the next block, which does not stop a writer."""
     with store.read() as reading:
         assert reading.jobs.page(None, 10).items == []
         with store.begin() as tx:
@@ -132,7 +132,7 @@ def test_stores_of_one_process_compile_a_statement_once(tmp_path: Path) -> None:
 @pytest.mark.both_stores
 @pytest.mark.long
 def test_many_threads(store: Store) -> None:
-    """Forty threads that write and read at once, as many as serve requests, all get through."""
+    """Forty threads that write and read at the same time, as many as serve requests, all succeed."""
     failures: list[BaseException] = []
 
     def work() -> None:
@@ -296,7 +296,7 @@ def test_a_lock_that_is_held_ends_writes_and_nothing_else(settings: StoreSetting
 
 @pytest.mark.servers
 def test_a_table_that_is_locked_ends_writes(settings: StoreSettings) -> None:
-    """PostgreSQL: the same, where somebody alters a table and does not come to an end."""
+    """PostgreSQL: writes end, too, where another session alters a table and keeps its lock."""
     store = Store.open(settings, lock_seconds=1)
     engine = open_engine(settings.database_url)
     try:

@@ -1,4 +1,4 @@
-"""Bytes compared with their checksums before anybody uses them."""
+"""Bytes compared with their checksums before use."""
 
 import hashlib
 import json
@@ -63,7 +63,7 @@ def damaged(store: Store) -> list[str]:
 
 @READS
 def test_good_bytes_are_given(written: Store, read: Read) -> None:
-    """And nothing is said of them."""
+    """Reading good bytes records no damage."""
     assert read(written) == CONTENT
     assert damaged(written) == []
 
@@ -71,7 +71,7 @@ def test_good_bytes_are_given(written: Store, read: Read) -> None:
 @READS
 @pytest.mark.parametrize("place", range(0, len(CONTENT), 97))
 def test_any_byte_counts(written: Store, read: Read, place: int) -> None:
-    """Whether the result can be read or not."""
+    """The change is found, whether the result can be read or not."""
     altered = CONTENT[:place] + bytes([CONTENT[place] ^ 1]) + CONTENT[place + 1 :]
     written.artifacts.write_bytes(KEY, altered)
     with pytest.raises(ArtifactDamaged) as raised:
@@ -83,7 +83,7 @@ def test_any_byte_counts(written: Store, read: Read, place: int) -> None:
 @pytest.mark.both_stores
 @READS
 def test_what_is_gone_is_damaged_where_it_is_on_record(written: Store, read: Read) -> None:
-    """The rows say that it was there."""
+    """The rows show that the artifact existed."""
     written.artifacts.delete(KEY)
     with pytest.raises(ArtifactDamaged, match="it is missing"):
         read(written)
@@ -91,7 +91,7 @@ def test_what_is_gone_is_damaged_where_it_is_on_record(written: Store, read: Rea
 
 @OF_OWN
 def test_what_never_was_is_not_found(store: Store, read: Read) -> None:
-    """Nothing is on record of it, then or later."""
+    """Neither then nor later is there a record of it."""
     with pytest.raises(NotFound):
         read(store)
     assert damaged(store) == []
@@ -100,7 +100,7 @@ def test_what_never_was_is_not_found(store: Store, read: Read) -> None:
 @pytest.mark.both_stores
 @READS
 def test_good_bytes_in_their_place_end_the_damage(written: Store, read: Read) -> None:
-    """Whoever puts them there."""
+    """Any writer of the right bytes ends the damage."""
     written.artifacts.write_bytes(KEY, b"{}")
     with pytest.raises(ArtifactDamaged):
         read(written)
@@ -111,7 +111,7 @@ def test_good_bytes_in_their_place_end_the_damage(written: Store, read: Read) ->
 
 @OF_OWN
 def test_an_artifact_without_a_checksum_gets_its_own(store: Store, read: Read) -> None:
-    """When it could be read; from then on it is compared."""
+    """A successful read records it, and later reads compare it."""
     store.artifacts.write_bytes(KEY, CONTENT)
     assert read(store) == CONTENT
     with store.read() as tx:
@@ -125,7 +125,7 @@ def test_an_artifact_without_a_checksum_gets_its_own(store: Store, read: Read) -
 
 @OF_OWN
 def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: Read) -> None:
-    """It is damaged, and what it has is not taken for good by the next reader."""
+    """The artifact is damaged, and the next reader does not take its bytes for good."""
     store.artifacts.write_bytes(KEY, CONTENT[:-1])
     for _ in range(2):
         with pytest.raises(ArtifactDamaged, match="cannot be read"):
@@ -135,7 +135,7 @@ def test_an_artifact_without_a_checksum_that_cannot_be_read(store: Store, read: 
 
 @OF_OWN
 def test_a_mistake_of_the_reader_is_no_damage(written: Store, read: Read) -> None:
-    """Good bytes that a reader stumbles over are its own affair."""
+    """An error of the reader over good bytes is not recorded."""
     reader = written.verified.local if read is read_local else written.verified.open
     with pytest.raises(ValueError, match="my mistake"), reader(KEY):
         raise ValueError("my mistake")

@@ -43,7 +43,7 @@ def test_a_message_names_the_task_and_the_job(broker: str) -> None:
 
 
 def test_no_broker(caplog: pytest.LogCaptureFixture) -> None:
-    """Without a broker a wake-up is given up at once with a warning that names the job."""
+    """Without a broker, a wake-up is given up immediately, with a warning that names the job."""
     wakeups = WakeUps(f"redis://127.0.0.1:{free_port()}/0")
     began = time.monotonic()
     with caplog.at_level(logging.WARNING):

@@ -96,7 +96,7 @@ def test_many_events(store: Store, webhook: Webhook, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.both_stores
 def test_a_claim_is_of_one_process(store: Store, webhook: Webhook) -> None:
-    """What one process sends, another does not; after the lease it may, and the first one records nothing."""
+    """A second process may claim a delivery after the lease; then the first one records nothing."""
     _happen(store, "a")
     _dispatch(store)
     (first,) = _claim(store, lease_seconds=-1)
@@ -135,7 +135,7 @@ def test_next_due(store: Store, webhook: Webhook) -> None:
     _dispatch(store)
     with store.read() as tx:
         assert (tx.webhooks.next_due() or utc_now()) <= utc_now()
-        assert tx.webhooks.next_due(but=[webhook.id]) is None
+        assert tx.webhooks.next_due(ignored=[webhook.id]) is None
     (first,) = _claim(store, lease_seconds=60)
     with store.read() as tx:
         due = tx.webhooks.next_due()
@@ -182,7 +182,7 @@ def test_failing_and_disabled(store: Store, webhook: Webhook) -> None:
 
 
 def test_a_receiver_that_is_gone(store: Store, webhook: Webhook) -> None:
-    """The attempt that finds it so disables the webhook and says why."""
+    """The attempt that finds this disables the webhook and records the reason."""
     _happen(store, "a")
     _dispatch(store)
     (claimed,) = _claim(store)

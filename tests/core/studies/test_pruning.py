@@ -7,8 +7,8 @@ from core.studies.pruning import (
     MEDIAN_STARTUP_TRIALS,
     MEDIAN_WARMUP_ITERATIONS,
     estimate,
-    is_below_median,
     is_worse_than_best,
+    is_worse_than_median,
 )
 
 # Medians of the best so far: at 10 iterations 0.3, at 20 iterations 0.5.
@@ -21,17 +21,17 @@ CURVES = [{5: 0.05, 10: 0.1 * k, 20: 0.1 * k + 0.2} for k in range(1, MEDIAN_STA
 )
 def test_the_median_is_that_of_the_best_so_far(iteration: int, best: float, expected: bool) -> None:
     """Of each earlier curve up to the same iteration."""
-    assert is_below_median(CURVES, iteration, best, higher_is_better=True) is expected
+    assert is_worse_than_median(CURVES, iteration, best, higher_is_better=True) is expected
     flipped = [{step: -value for step, value in curve.items()} for curve in CURVES]
-    assert is_below_median(flipped, iteration, -best, higher_is_better=False) is expected
+    assert is_worse_than_median(flipped, iteration, -best, higher_is_better=False) is expected
 
 
 def test_few_trials_and_early_iterations_prune_nothing() -> None:
     """The first trials have nothing to be compared with, and learning rates differ most at the start."""
-    assert not is_below_median(CURVES[1:], 20, 0.0, higher_is_better=True)
-    assert not is_below_median(CURVES, MEDIAN_WARMUP_ITERATIONS - 1, 0.0, higher_is_better=True)
+    assert not is_worse_than_median(CURVES[1:], 20, 0.0, higher_is_better=True)
+    assert not is_worse_than_median(CURVES, MEDIAN_WARMUP_ITERATIONS - 1, 0.0, higher_is_better=True)
     late = [{30: 0.5} for _ in CURVES]
-    assert not is_below_median(late, 20, 0.0, higher_is_better=True)
+    assert not is_worse_than_median(late, 20, 0.0, higher_is_better=True)
 
 
 def test_wilcoxon_looks_at_shared_queries() -> None:

@@ -19,7 +19,7 @@ SIZES = st.builds(
 
 @given(SIZES)
 def test_every_choice_is_within_the_declared_bounds(size: DatasetSize) -> None:
-    """Whatever the size, the values make hyperparameters that a training accepts."""
+    """The values for a dataset of any size are hyperparameters that a training accepts."""
     values = sizes_for(size)
     assert set(values) == {"num_leaves", "min_data_in_leaf", "learning_rate", "num_iterations"}
     Hyperparameters(**values)  # type: ignore[arg-type] # of the declared types
@@ -40,7 +40,7 @@ def test_one_feature_has_few_leaves() -> None:
 
 
 def test_given_values_are_not_chosen() -> None:
-    """What the request gives stays; the rest is chosen, and the choice survives storing."""
+    """Values of the request stay; the rest is chosen, and the choice survives storing."""
     size = DatasetSize(45, 782, 5)
     choice = AutomaticChoice.of(size, {"num_leaves": 9, "lambda_l2": 1.0})
     assert set(choice.chosen) == set(sizes_for(size)) - {"num_leaves"}

@@ -10,7 +10,7 @@ from core.data.features import Features, select_columns, select_rows
 from core.training import bin_edges
 from core.training.bin_edges import FeatureBlocks
 from core.training.hyperparameters import Hyperparameters
-from core.training.measure import present_scores
+from core.training.measure import current_scores
 from core.types import Float32Array
 
 N = 3_000
@@ -49,7 +49,7 @@ def grown(data: lightgbm.Dataset, features: Float32Array) -> str:
 
 
 def parameters(sample: int = 200_000) -> dict[str, object]:
-    """Return those of a training."""
+    """Return the parameters of a training."""
     return Hyperparameters(num_leaves=31).lightgbm(1, 2) | {"bin_construct_sample_cnt": sample}
 
 
@@ -70,14 +70,14 @@ def binned(features: Features, sample: int = 200_000) -> lightgbm.Dataset:
 
 @pytest.mark.parametrize("sample", [200_000, 700])
 def test_models_are_those_of_lightgbms_own_bins(sample: int) -> None:
-    """To the byte, of a sample and of all documents."""
+    """Models are equal to the byte, with the bins of a sample and of all documents."""
     features = matrix()
     names = [f"f{column}" for column in range(40)]
     own = lightgbm.Dataset(features, feature_name=names, params=parameters(sample)).construct()
     assert grown(binned(features, sample), features) == grown(own, features)
 
 
-def test_categories_stand_in_any_block_of_columns() -> None:
+def test_categories_may_be_in_any_block_of_columns() -> None:
     """Their bins are values, in LightGBM's own dataset as in ours."""
     features, categorical = matrix(), [3, 38]
     own = lightgbm.Dataset(features, categorical_feature=categorical, params=parameters()).construct()
@@ -107,18 +107,18 @@ def test_validation_data_are_put_into_the_bins_of_the_training_data() -> None:
     other = lightgbm.Dataset(FeatureBlocks(others), reference=data, params=parameters()).construct()
     booster = lightgbm.Booster(parameters(), data).add_valid(other, "validation")
     booster.update(fobj=lambda *_: (-features[:, 0], np.ones(N, np.float32)))
-    scores = present_scores(booster, "validation")
+    scores = current_scores(booster, "validation")
     np.testing.assert_array_equal(scores, booster.predict(others, raw_score=True))
 
 
-def test_progress_is_told_and_may_stop_the_binning() -> None:
-    """By documents, up to all of them."""
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported_and_may_stop_the_binning() -> None:
+    """Progress counts documents, up to all of them."""
+    progress: list[tuple[int, int]] = []
     features = matrix()
-    blocks = FeatureBlocks(features, lambda done, total: told.append((done, total)))
+    blocks = FeatureBlocks(features, lambda done, total: progress.append((done, total)))
     edges = edges_of(features)
     lightgbm.Dataset(blocks, reference=edges, params=parameters()).construct()
-    assert told == [(done, N) for done in range(100, N + 1, 100)]
+    assert progress == [(done, N) for done in range(100, N + 1, 100)]
 
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt

@@ -80,7 +80,7 @@ def test_bins_serve_other_labels_and_losses(datasets: Datasets, cache: LocalCach
 
 @pytest.mark.parametrize("change", [{"max_bin": 16}, {"min_data_in_bin": 10}])
 def test_other_bins_are_not_mixed_up(datasets: Datasets, cache: LocalCache, change: dict[str, Any]) -> None:
-    """What decides bins names them."""
+    """The options that decide bins are part of their key in the cache."""
     first = model_text(datasets, cache)
     assert model_text(datasets, cache, hyperparameters=change) == model_text(datasets, hyperparameters=change)
     assert len(entries(cache)) == 4
@@ -134,14 +134,14 @@ def test_nothing_else_decides_bins(datasets: Datasets, tmp_path: Path) -> None:
 
 
 def test_the_sample_that_decides_bins_is_the_same_for_every_seed(tmp_path: Path) -> None:
-    """Of more documents than LightGBM looks at it draws the same ones."""
+    """LightGBM draws the same documents where there are more than it looks at."""
     features = np.random.default_rng(0).normal(size=(210_000, 1))
     dataset = RankingDataset.from_arrays(features, np.zeros(210_000), [0, 210_000])
     first, second = (bins_of(dataset, Hyperparameters(), seed, tmp_path / "bins") for seed in (1, 2))
     assert first == second
 
 
-def test_damaged_bins_are_made_anew(datasets: Datasets, cache: LocalCache) -> None:
+def test_damaged_bins_are_made_again(datasets: Datasets, cache: LocalCache) -> None:
     """A cut file costs the time to make it again, once."""
     expected = model_text(datasets, cache)
     files = sorted(cache._folder.rglob("bins"))
@@ -152,7 +152,7 @@ def test_damaged_bins_are_made_anew(datasets: Datasets, cache: LocalCache) -> No
     assert [file.stat().st_size for file in files] == sizes
 
 
-def test_bins_of_another_length_are_made_anew(datasets: Datasets, cache: LocalCache) -> None:
+def test_bins_of_another_length_are_made_again(datasets: Datasets, cache: LocalCache) -> None:
     """Bins that cannot be those of the data are not trained on."""
     training, validation = datasets
     model_text((validation, training), cache)

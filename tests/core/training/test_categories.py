@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from core.data import RankingDataset, split_queries, synthetic_dataset
-from core.data.fitting import align_features, unseen_values, with_categories
+from core.data.feature_alignment import align_features, unseen_values, with_categories
 from core.errors import InvalidInput, ModelError
 from core.scoring import Forest
 from core.scoring.model_text import ModelText
@@ -77,7 +77,7 @@ def test_the_trees_are_those_of_lightgbm(datasets: tuple[RankingDataset, Ranking
     booster = lightgbm.Booster(parameters, lightgbm.Dataset(frame, training.labels, params=dict(parameters)))
     objective = spec.loss.prepare(training.labels, training.query_boundaries, None, None)
     for iteration in range(5):
-        booster.update(fobj=lambda scores, _: objective(scores, iteration))  # noqa: B023 - called at once
+        booster.update(fobj=lambda scores, _: objective(scores, iteration))  # noqa: B023 - called immediately
     theirs = ModelText.read(booster.model_to_string())
     np.testing.assert_array_equal(
         Forest(ModelText.read(ours)).score(training.matrix), Forest(theirs).score(training.matrix)
@@ -107,7 +107,7 @@ def test_the_text_holds_the_categories(datasets: tuple[RankingDataset, RankingDa
 
 
 def test_the_engine_scores_as_lightgbm_does(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """Bit for bit, also codes that training did not see, negative ones, fractions and missing values."""
+    """Scores are equal bit for bit, also for unknown and negative codes, fractions and missing values."""
     text = train(spec_of(num_iterations=40), *datasets).model_text
     assert asked_sets(text) > 20
     rows = np.concatenate([part.features for part in datasets]).astype(np.float64)
@@ -144,7 +144,7 @@ def test_a_training_on_categories_resumes_to_the_same_bytes(
 
 
 def test_bins_of_categories_are_other_bins(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """The same matrix with and without categories has bins of its own in the cache."""
+    """The same matrix with and without categories has separate bins in the cache."""
     spec, keys = spec_of(), set()
     for columns in ((), (1,), (1, 3)):
         parameters = {"categorical_column": list(columns)} if columns else {}
@@ -223,7 +223,7 @@ def test_numbered_categories_that_are_absent_are_missing() -> None:
     ],
 )
 def test_what_cannot_be_a_category_is_refused(values: list[float], name: str, detail: str) -> None:
-    """With the place in the request."""
+    """The error has the place in the request."""
     dataset = RankingDataset.from_arrays(np.array([values]).T, [1, 0], [0, 2], feature_names=["x"])
     with pytest.raises(InvalidInput, match=detail):
         with_categories(dataset, [name])
@@ -245,12 +245,12 @@ def test_what_cannot_be_a_category_is_refused(values: list[float], name: str, de
 def test_models_of_dataframes_bring_their_categories(
     frame: dict[str, Any], expected: dict[int, tuple[str, ...]]
 ) -> None:
-    """What `lightgbm.train` wrote from pandas is read by column; codes given as such have no texts."""
+    """Categories that `lightgbm.train` wrote from pandas are read by column; given codes have no texts."""
     data = lightgbm.Dataset(pd.DataFrame(frame), np.arange(100) % 7, params={"verbosity": -1})
     text = lightgbm.train({"verbosity": -1, "num_leaves": 3, "min_data_in_bin": 1}, data, 2).model_to_string()
     found = {column: each.values for column, each in ModelText.read(text).categories.items()}
     assert found == expected
-    without = text.replace("[categorical_feature:", "[unknown:")  # told by the values in the head then
+    without = text.replace("[categorical_feature:", "[unknown:")  # then the values in the head decide
     assert {column: each.values for column, each in ModelText.read(without).categories.items()} == expected
 
 

@@ -67,7 +67,7 @@ def test_median_iteration(best: list[int], median: int) -> None:
 
 
 def test_a_checkpoint_holds_the_folds_and_the_training_under_way() -> None:
-    """What is read equals what was written; folds of other queries are refused."""
+    """A checkpoint is read as it was written; folds of other queries are refused."""
     report = IterationReport(1, 2, {"validation": {"ndcg@5": 0.3}}, 1)
     values = {"ndcg@5": np.array([0.2, 0.4])}
     written = CrossValidation.begun(ASSIGNMENT, list(METRICS)).with_fold(10, 20, values, METRICS, [report])

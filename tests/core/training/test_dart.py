@@ -19,7 +19,7 @@ __all__ = ["datasets"]
 
 @pytest.mark.parametrize("options", DART.values(), ids=DART.keys())
 def test_any_number_of_threads_gives_the_same_bytes(options: dict[str, Any], datasets: Datasets) -> None:
-    """And so does another attempt, which starts again from the first tree."""
+    """Another attempt, which starts again from the first tree, gives the same bytes, too."""
     spec = spec_of(boosting="dart", **options)
     whole = train(spec, *datasets)
     assert same(train(spec, *datasets, threads=3), whole)
@@ -36,7 +36,7 @@ def test_any_number_of_threads_gives_the_same_bytes(options: dict[str, Any], dat
 
 @pytest.mark.parametrize("options", DART.values(), ids=DART.keys())
 def test_metrics_are_those_of_the_model(options: dict[str, Any], datasets: Datasets) -> None:
-    """Of all trees, none of them dropped: on the training data, too, and at every iteration."""
+    """Metrics are of all trees, none of them dropped: on the training data, too, and at every iteration."""
     spec = spec_of(boosting="dart", **options)
     ranker = train(spec, *datasets)
     shorter = train(spec_of(boosting="dart", num_iterations=7, **options), *datasets)
@@ -58,7 +58,7 @@ def mean_ndcg(forest: Forest, dataset: RankingDataset) -> float | None:
 
 
 def test_the_loss_is_followed_at_the_scores_without_dropped_trees(datasets: Datasets) -> None:
-    """Whether the loss is measured in between or not, the trees are the same."""
+    """The trees are the same, whether the loss is measured in between or not."""
     every = spec_of(boosting="dart", drop_rate=0.5, skip_drop=0.0)
     seldom = replace(every, metric_interval=5)
     assert train(every, *datasets).model_text == train(seldom, *datasets).model_text
@@ -79,7 +79,7 @@ def test_a_tree_without_a_split_leaves_no_tree_dropped(datasets: Datasets) -> No
 
 
 def test_without_any_split_there_is_one_tree_of_one_leaf(datasets: Datasets) -> None:
-    """As with other boosting."""
+    """Other boosting gives such a tree, too."""
     for boosting in ("gbdt", "dart"):
         ranker = train(spec_of(boosting=boosting, min_gain_to_split=1e9), *datasets)
         assert ranker.growth is not None
@@ -97,8 +97,8 @@ def test_early_stopping_is_refused() -> None:
         training_spec(asked)
 
 
-def test_it_is_said_that_an_attempt_starts_again() -> None:
-    """For dart alone."""
+def test_a_finding_reports_that_an_attempt_starts_again() -> None:
+    """Only dart has this finding."""
     assert not list(resumption_findings(spec_of()))
     (finding,) = resumption_findings(spec_of(boosting="dart"))
     assert "starts again from the first tree" in finding.title

@@ -22,7 +22,7 @@ def gradient() -> np.ndarray[Any, np.dtype[np.float32]]:
 
 @pytest.mark.parametrize("steps", [1, 2, 4, 63])
 def test_rounding_at_random_keeps_the_mean(gradient: Any, steps: int) -> None:
-    """To the multiple below or above, the largest magnitude to itself, and on average to the value."""
+    """A value becomes the multiple below or above; the largest stays, and the average is the value."""
     largest = np.abs(gradient).max()
     step = float(largest) / steps
     draws = np.array([rounded_at_random(gradient, steps, np.uint64(key)) for key in range(200)])
@@ -44,7 +44,7 @@ def test_nothing_rounds_to_nothing() -> None:
 
 
 def test_sums_on_the_common_grid_do_not_depend_on_the_order(gradient: Any) -> None:
-    """In float64, whatever is added to whatever; and hardly anything is lost."""
+    """Sums in float64 are the same in any order, and the grid changes values hardly at all."""
     rounded = on_common_grid(gradient)
     generator = np.random.default_rng(1)
     sums = {float(np.cumsum(rounded[generator.permutation(N)], dtype=np.float64)[-1]) for _ in range(20)}
@@ -53,7 +53,7 @@ def test_sums_on_the_common_grid_do_not_depend_on_the_order(gradient: Any) -> No
 
 
 def test_the_largest_are_kept_and_others_drawn_in_their_place(gradient: Any) -> None:
-    """Exactly the shares asked for; those drawn weigh so much that sums are kept on average."""
+    """The shares are exactly those of the options; drawn documents weigh more, to keep sums on average."""
     sizes = np.abs(gradient)
     factors = sampled_documents(sizes, 0.2, 0.1, 7)
     kept, drawn = factors == 1.0, factors > 1.0
@@ -66,7 +66,7 @@ def test_the_largest_are_kept_and_others_drawn_in_their_place(gradient: Any) -> 
 
 
 def test_goss_begins_when_the_first_trees_are_grown(gradient: Any) -> None:
-    """As in LightGBM, after 1 / learning_rate iterations; each iteration draws anew."""
+    """GOSS begins after 1 / learning_rate iterations, as in LightGBM; each iteration draws again."""
     asked = Hyperparameters(data_sample_strategy="goss", learning_rate=0.25)
     derivatives = TreeDerivatives(asked, BOUNDARIES, 1)
     hessian = np.ones_like(gradient)
@@ -76,7 +76,7 @@ def test_goss_begins_when_the_first_trees_are_grown(gradient: Any) -> None:
     assert drawn[0] == drawn[2] != drawn[1]
 
 
-def test_whole_queries_are_drawn_anew_for_each_tree(gradient: Any) -> None:
+def test_whole_queries_are_drawn_again_for_each_tree(gradient: Any) -> None:
     """A query keeps all of its derivatives or none; an iteration that is run again draws the same."""
     derivatives = TreeDerivatives(Hyperparameters(query_fraction=0.25), BOUNDARIES, 1)
     drawn = []

@@ -8,7 +8,13 @@ from core.errors import InvalidInput
 from core.losses import LOSSES
 from core.stored import read_entries, write_entries
 from core.training import TrainingSpec, training_spec
-from core.training.distribution import MAX_RANKS, Distribution, Ranks, check_distribution, undistributable
+from core.training.distribution import (
+    MAX_RANKS,
+    Distribution,
+    Ranks,
+    check_distribution,
+    distribution_problems,
+)
 
 LAMBDARANK = {"loss": {"name": "lambdarank"}}
 
@@ -20,7 +26,7 @@ def spec(**values: Any) -> TrainingSpec:
 
 def refused(training: TrainingSpec, *, has_folds: bool = False) -> list[str]:
     """Return the places that are refused."""
-    return [problem.pointer for problem in undistributable(training, has_folds=has_folds)]
+    return [problem.pointer for problem in distribution_problems(training, has_folds=has_folds)]
 
 
 def test_a_distribution_has_defaults() -> None:
@@ -65,7 +71,7 @@ def test_numbers_out_of_bounds_are_refused(values: Any, pointers: list[str]) -> 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_can_be_distributed(loss: str) -> None:
     """A loss is computed a query at a time."""
-    assert not undistributable(training_spec({"loss": {"name": loss}}), has_folds=False)
+    assert not distribution_problems(training_spec({"loss": {"name": loss}}), has_folds=False)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +105,7 @@ def test_what_does_not_depend_on_a_rank_can_be_distributed(hyperparameters: dict
 )
 def test_what_depends_on_a_rank_is_refused_with_the_reason(hyperparameters: dict[str, Any]) -> None:
     """The place is that of the first hyperparameter."""
-    (problem,) = undistributable(spec(hyperparameters=hyperparameters), has_folds=False)
+    (problem,) = distribution_problems(spec(hyperparameters=hyperparameters), has_folds=False)
     assert problem.pointer == f"/hyperparameters/{next(iter(hyperparameters))}"
     assert problem.detail.startswith("cannot be distributed: ")
 
@@ -107,7 +113,7 @@ def test_what_depends_on_a_rank_is_refused_with_the_reason(hyperparameters: dict
 @pytest.mark.parametrize("kind", ["mlp", "linear"])
 def test_networks_are_refused(kind: str) -> None:
     """Only trees have ranks."""
-    (problem,) = undistributable(spec(scorer={"kind": kind}), has_folds=False)
+    (problem,) = distribution_problems(spec(scorer={"kind": kind}), has_folds=False)
     assert problem.pointer == "/distribution"
     assert problem.detail == f"applies to trees only; a {kind} is trained by one process"
 

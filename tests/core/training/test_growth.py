@@ -1,4 +1,4 @@
-"""Trainings that hardly grow anything say why."""
+"""Findings about trainings that grow hardly any trees."""
 
 import dataclasses
 from typing import Any
@@ -40,7 +40,7 @@ def test_a_bound_from_another_loss_is_named(dataset: RankingDataset) -> None:
         np.zeros(dataset.n_documents), dataset.labels, dataset.query_boundaries
     ).hessian
     assert growth is not None
-    assert growth.ended == "min_sum_hessian_in_leaf = 50 allows no split"
+    assert growth.end_reason == "min_sum_hessian_in_leaf = 50 allows no split"
     assert (growth.trees, growth.single_leaf_trees, growth.iterations, growth.queries) == (1, 1, 12, 40)
     assert growth.mean_hessian_sum == pytest.approx(hessian.sum() / 40, rel=1e-6)
     finding = growth_finding(growth)
@@ -60,7 +60,7 @@ def test_other_bounds_are_named(dataset: RankingDataset, bound: dict[str, float]
     growth = trained(dataset, hyperparameters=bound).growth
     assert growth is not None
     ((name, value),) = bound.items()
-    assert growth.ended == f"{name} = {value:g} allows no split"
+    assert growth.end_reason == f"{name} = {value:g} allows no split"
 
 
 def test_the_trial_leaves_the_model_as_it_was(dataset: RankingDataset) -> None:
@@ -75,12 +75,12 @@ def test_nothing_to_learn_is_named(dataset: RankingDataset) -> None:
     """Labels that are all the same leave no pair."""
     growth = trained(dataset.with_labels(np.zeros_like(dataset.labels))).growth
     assert growth is not None
-    assert growth.ended == "the loss is at its minimum: the gradient is 0 for every document"
+    assert growth.end_reason == "the loss is at its minimum: the gradient is 0 for every document"
     assert growth.mean_hessian_sum == 0.0
 
 
 def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
-    """Where validation stops a training before 5 iterations of improvement, and only there."""
+    """The finding needs a validation that stops the training before 5 iterations of improvement."""
     training, validation = split_queries(dataset, 0.3, seed=1)
     backwards = validation.with_labels(validation.labels.max() - validation.labels)
     stopping = {
@@ -90,7 +90,7 @@ def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
     ranker = trained(training, backwards, **stopping)
     assert ranker.growth is not None
     assert ranker.growth.trees == ranker.best_iteration < 5
-    assert ranker.growth.ended == f"ndcg@5 on the validation data was best after {ranker.best_iteration}"
+    assert ranker.growth.end_reason == f"ndcg@5 on the validation data was best after {ranker.best_iteration}"
     assert growth_finding(ranker.growth).code == "early-end"
     assert trained(training).growth is None
     few = trained(training, backwards, hyperparameters={"num_iterations": 4})
@@ -99,7 +99,7 @@ def test_an_early_end_is_reported(dataset: RankingDataset) -> None:
 
 
 def test_titles_count() -> None:
-    """In the singular and the plural."""
+    """Titles have the singular and the plural."""
     growth = Growth(3, 0, 100, "ndcg@5 on the validation data was best after 3", 0.25, 8)
     assert growth_finding(growth).title == (
         "Only 3 of 100 iterations improved the model: ndcg@5 on the validation data was best after 3"

@@ -13,7 +13,7 @@ NAMES = [parameter.name for parameter in parameters_of(Hyperparameters)]
 
 
 def refusal(values: dict[str, object]) -> str:
-    """Return what is said of one wrong hyperparameter."""
+    """Return the message about one wrong hyperparameter."""
     with pytest.raises(InvalidInput) as refused:
         build(Hyperparameters, values, "/hyperparameters")
     (problem,) = refused.value.problems
@@ -49,7 +49,7 @@ def test_a_wrong_name_gets_a_suggestion(wrong: str, meant: str) -> None:
     assert refusal({wrong: 1}) == f"unknown; did you mean {meant}?"
 
 
-def test_what_belongs_elsewhere_is_said_to() -> None:
+def test_a_name_that_belongs_elsewhere_is_answered_with_the_place() -> None:
     """Names of LightGBM that a job sets outside its hyperparameters are answered with the place."""
     assert refusal({"objective": "lambdarank"}) == "unknown; set loss of the job instead"
     assert refusal({"random_state": 3}) == "unknown; set seed of the job instead"

@@ -59,7 +59,7 @@ def _statistics(*labels: float) -> dict[str, Any]:
 def test_labels_that_a_loss_has_no_gain_for_are_refused(
     labels: list[float], name: str, hyperparameters: dict[str, Any], pointer: str, detail: str
 ) -> None:
-    """At the hyperparameter that asks for the gain, as binding the loss to the data would."""
+    """The error points at the hyperparameter of the gain, as binding the loss to the data would."""
     loss = make_loss(name, **hyperparameters)
     found = _refusals(check_labels, _range(*labels), loss, [])
     assert list(found) == [pointer]
@@ -109,7 +109,7 @@ def test_losses_without_the_exponential_gain_take_any_label(
 
 
 def test_metrics_whose_gain_overflows_are_refused_each() -> None:
-    """Beyond what float64 holds; metrics of relevance alone are not concerned."""
+    """Gains beyond float64 are refused; metrics of relevance alone are not concerned."""
     check_labels(_range(0, 1000), None, ["ndcg", "dcg@5"])
     found = _refusals(check_labels, _range(0, 1001), None, ["ndcg@10", "map", "dcg"])
     assert list(found) == ["/metrics/0", "/metrics/2"]
@@ -117,13 +117,13 @@ def test_metrics_whose_gain_overflows_are_refused_each() -> None:
 
 
 def test_loss_and_metrics_are_refused_together() -> None:
-    """All that is wrong, at once."""
+    """One error has all problems of the loss and the metrics."""
     found = _refusals(check_labels, _range(0, 2000), make_loss("lambdarank"), ["ndcg"])
     assert list(found) == ["/loss/gain", "/metrics/0"]
 
 
 def test_statistics_suffice_to_check_a_job() -> None:
-    """With its label map, before any data are loaded."""
+    """A job with its label map is checked before any data are loaded."""
     statistics = _statistics(NAN, -1, 0, 1, 99)
     loss = make_loss("lambdarank")
     assert list(_refusals(check_job_labels, statistics, {}, loss, ["ndcg"])) == ["/label_map"]

@@ -17,7 +17,7 @@ from core.training.memory import memory_need
 
 @contextmanager
 def watching() -> Iterator[list[int]]:
-    """Note the memory that the block takes at most, from time to time."""
+    """Record the most memory that the block takes, from time to time."""
     before, most = process_memory_bytes() or 0, [0]
 
     def look() -> None:
@@ -40,7 +40,7 @@ def judged(n_queries: int, n_features: int) -> RankingDataset:
 @pytest.mark.long
 @pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With parts held out whose features are in a file."""
+    """The training has held-out parts, whose features are in a file."""
     monkeypatch.setattr(matrices, "IN_MEMORY_BYTES", 0)
     dataset = judged(8_000, 30)
     spec = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"num_iterations": 2}})
@@ -55,16 +55,16 @@ def test_a_training_takes_no_more_than_estimated(monkeypatch: pytest.MonkeyPatch
     assert 0 < most[0] <= need.total
 
 
-def test_the_estimate_says_what_for() -> None:
-    """The parts, in MiB, and two bytes a bin where one does not do."""
+def test_the_estimate_lists_its_parts() -> None:
+    """Parts are in MiB; a bin takes two bytes where one is too few."""
     dataset = judged(2_000, 20)
     spec = training_spec({"loss": {"name": "lambdarank"}})
     wide = training_spec({"loss": {"name": "lambdarank"}, "hyperparameters": {"max_bin": 1_000}})
     bins = [memory_need(each, dataset).parts["features in bins"] for each in (spec, wide)]
     assert bins == [100_000 * 20, 2 * 100_000 * 20]
-    told = str(memory_need(spec, dataset))
-    assert "2 for features in bins" in told
-    assert "features of linear leaves" not in told
+    text = str(memory_need(spec, dataset))
+    assert "2 for features in bins" in text
+    assert "features of linear leaves" not in text
 
 
 def test_features_in_memory_are_not_counted_again() -> None:
@@ -89,7 +89,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
 @pytest.mark.skipif(process_memory_bytes() is None, reason="memory is known on Linux only")
 @pytest.mark.parametrize("kind", NETWORKS)
 def test_a_network_takes_no_more_than_estimated(kind: str) -> None:
-    """With what JAX takes for itself and for compiling."""
+    """The estimate includes the memory of JAX and of compiling."""
     from core.training.networks import train_network
 
     dataset = judged(600, 60)
@@ -111,7 +111,7 @@ def test_inputs_in_temporary_files_are_no_memory(monkeypatch: pytest.MonkeyPatch
     assert memory_need(spec, dataset, dataset).parts["inputs"] == 0
 
 
-def test_a_large_query_is_a_batch_of_its_own() -> None:
+def test_a_large_query_is_a_separate_batch() -> None:
     """It is filled up to a power of two."""
     features = np.random.default_rng(0).normal(size=(1_100, 3))
     dataset = RankingDataset.from_arrays(features, np.zeros(1_100), [0, 1_050, 1_075, 1_100])

@@ -74,7 +74,7 @@ def until(
 
 
 def same(one: TrainedRanker, other: TrainedRanker) -> bool:
-    """Whether nothing tells two rankers apart."""
+    """Return whether two rankers are equal."""
     return (one.model_text, one.best_iteration, one.history) == (
         other.model_text,
         other.best_iteration,
@@ -93,7 +93,7 @@ def same(one: TrainedRanker, other: TrainedRanker) -> bool:
 def test_resumed_at_any_iteration(
     sampling: str, iterations: Iterable[int], datasets: tuple[RankingDataset, RankingDataset]
 ) -> None:
-    """Whatever is drawn at random: model text, best iteration and history are those of one piece."""
+    """Random draws do not matter: model text, best iteration and history are those of one piece."""
     spec = spec_of(**SAMPLING[sampling])
     whole = train(spec, *datasets)
     for iteration in iterations:
@@ -101,8 +101,8 @@ def test_resumed_at_any_iteration(
         assert same(resumed, whole), iteration
 
 
-def test_sampling_draws_anew() -> None:
-    """Each tree has documents of its own, which are as many as asked for."""
+def test_sampling_draws_again_for_each_tree() -> None:
+    """Each tree has other documents, as many as requested."""
     dataset = synthetic_dataset(160, seed=1)
     spec = spec_of(bagging_fraction=0.5, bagging_freq=1, num_leaves=2)
     texts = train(spec, dataset).model_text.split("Tree=")[1:]
@@ -113,7 +113,7 @@ def test_sampling_draws_anew() -> None:
 
 
 def test_resumed_many_times_on_other_threads(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """A training that is cut again and again comes to the same end."""
+    """A training that is cut again and again has the same result."""
     spec = spec_of("xe-ndcg", **SAMPLING["all"])
     checkpoint = None
     for iteration in (2, 3, 7, 11):
@@ -146,7 +146,7 @@ def test_early_stopping_goes_on_counting(datasets: tuple[RankingDataset, Ranking
 
 @pytest.mark.long
 def test_diagnostics_look_at_the_same_iterations(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """What is followed of the loss is the same before and after the cut."""
+    """Diagnostics of the loss are the same before and after the cut."""
     spec = training_spec(
         {
             "loss": {"name": "ndcg-loss2++"},
@@ -161,7 +161,7 @@ def test_diagnostics_look_at_the_same_iterations(datasets: tuple[RankingDataset,
     assert [report.iteration for report in resumed.history if "diagnostics" in report.values] == [1, 3, 5, 7]
 
 
-def test_a_damaged_checkpoint_is_told(datasets: tuple[RankingDataset, RankingDataset]) -> None:
+def test_a_damaged_checkpoint_is_refused(datasets: tuple[RankingDataset, RankingDataset]) -> None:
     """Cut, altered or foreign bytes are refused; nothing is ever unpickled."""
     content = until(2, spec_of(), *datasets).to_bytes()
     other_version = content.replace(b'"format": 1', b'"format": 9')

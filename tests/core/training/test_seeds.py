@@ -63,8 +63,8 @@ def test_the_seed_of_the_loss_wins(dataset: RankingDataset) -> None:
 @pytest.mark.parametrize(
     "loss", [*RANDOM, *DETERMINISTIC], ids=lambda loss: "-".join(map(str, loss.values()))
 )
-def test_a_loss_says_whether_it_is_random(dataset: RankingDataset, loss: dict[str, Any]) -> None:
-    """Exactly the random ones give other gradients by another seed."""
+def test_a_loss_declares_whether_it_is_random(dataset: RankingDataset, loss: dict[str, Any]) -> None:
+    """Exactly the random losses have other gradients by another seed."""
     scores = np.random.default_rng(0).normal(size=dataset.n_documents)
 
     def gradients(seed: int) -> Any:
@@ -89,7 +89,7 @@ def test_a_loss_says_whether_it_is_random(dataset: RankingDataset, loss: dict[st
     ],
 )
 def test_sampling_gives_the_seed_an_effect(dataset: RankingDataset, drawn: dict[str, Any]) -> None:
-    """Then, and only then, another seed gives other trees, and nothing is reported."""
+    """Another seed gives other trees with such sampling, and no finding is reported."""
     loss = {"name": "lambdarank"}
     hyperparameters = QUICK | drawn
     assert trees(dataset, loss=loss, hyperparameters=hyperparameters, seed=1) != trees(
@@ -114,7 +114,7 @@ def test_a_seed_without_effect_is_reported(
 
 
 def test_drawn_queries_are_a_share_that_changes_with_iteration_and_seed() -> None:
-    """Exactly the share, at least one; each query is drawn as often as others over many trees."""
+    """The share is exact, at least one query; each query is drawn as often as others over many trees."""
     draws = np.array([drawn_queries(0.3, 50, 1, iteration) for iteration in range(2_000)])
     assert set(draws.sum(axis=1)) == {15}
     np.testing.assert_allclose(draws.mean(axis=0), 0.3, atol=0.05)

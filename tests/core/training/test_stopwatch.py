@@ -25,7 +25,7 @@ def test_inner_parts_do_not_count_for_outer_ones() -> None:
 
 
 def test_an_error_ends_its_part() -> None:
-    """What comes after it is not counted."""
+    """Time after the error is not counted."""
     stopwatch, created = Stopwatch(), time.perf_counter()
     with pytest.raises(KeyError), stopwatch.timing("tree"):
         raise KeyError

@@ -76,7 +76,7 @@ def test_history_reports_what_the_stored_model_scores(
 
 
 def test_infinite_and_missing_features_are_ranked_as_they_were_learnt() -> None:
-    """What a file says as inf, -inf or nan means the same to training and to scoring."""
+    """The values inf, -inf and nan of a file mean the same to training and to scoring."""
     dataset = synthetic_dataset(60, seed=1, n_features=8)
     generator = np.random.default_rng(0)
     features = dataset.matrix.copy()
@@ -106,7 +106,7 @@ def test_without_validation_every_iteration_is_kept(datasets: tuple[RankingDatas
 
 
 def test_a_callback_can_stop_the_training(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """What the callback raises ends the training at once: that is how a job is cancelled."""
+    """An exception of the callback ends the training immediately: that is how a job is cancelled."""
     seen = []
 
     def stop_at_three(report: IterationReport, _: Snapshot) -> None:
@@ -140,7 +140,7 @@ def test_early_stopping_without_validation_is_refused(
         train(spec, datasets[0])
 
 
-def test_a_specification_names_everything_that_is_wrong_at_once() -> None:
+def test_the_error_of_a_specification_lists_all_problems() -> None:
     """Each problem has its own JSON pointer."""
     with pytest.raises(InvalidInput) as caught:
         training_spec(
@@ -220,7 +220,7 @@ def test_following_the_loss_changes_nothing(
 def test_diagnostics_are_followed_and_change_nothing(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """At the first iteration, every fifth behind it and the last; the model is the same, byte for byte."""
+    """Diagnostics are at the first iteration, every fifth after it and the last; the model is the same."""
     watched = train(small_spec(diagnostics={"interval": 5, "cutoff": 3}, metric_interval=4), *datasets)
     seen = {report.iteration for report in watched.history if "diagnostics" in report.values}
     assert seen == {1, 6, 11, 12}
@@ -233,7 +233,7 @@ def test_diagnostics_are_followed_and_change_nothing(
 def test_diagnostics_see_the_gradient_that_the_tree_follows(
     datasets: tuple[RankingDataset, RankingDataset],
 ) -> None:
-    """At the second iteration: that at the scores of the first tree."""
+    """The diagnostics of the second iteration are those at the scores of the first tree."""
     training, _ = datasets
     ranker = train(small_spec(diagnostics={"interval": 1, "cutoff": 3}), training)
     spec = small_spec(hyperparameters={"num_iterations": 1, "num_leaves": 7, "min_data_in_leaf": 5})
@@ -245,7 +245,7 @@ def test_diagnostics_see_the_gradient_that_the_tree_follows(
 
 
 def test_metrics_follow_the_contract(datasets: tuple[RankingDataset, RankingDataset]) -> None:
-    """What is reported while training is what an evaluation under the same contract finds."""
+    """Metrics that a training reports equal those of an evaluation under the same contract."""
     training, held_out = datasets
     ranker = train(small_spec(contract="letor"), training, held_out)
     scores = Forest.parse(ranker.model_text).score(held_out.features)

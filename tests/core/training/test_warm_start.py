@@ -42,7 +42,7 @@ def going_on(spec: TrainingSpec, base: TrainedRanker, datasets: Datasets, thread
 
 
 def test_the_trees_of_the_model_come_first(base: TrainedRanker, datasets: Datasets) -> None:
-    """Byte for byte, and the new ones follow what is left of the loss."""
+    """The first trees are equal byte for byte, and the new ones follow what is left of the loss."""
     ranker = going_on(spec_of(), base, datasets)
     assert trees_of(ranker.model_text)[:BASE_TREES] == trees_of(base.model_text)
     assert (ranker.base_trees, ranker.kept_iterations) == (BASE_TREES, BASE_TREES + ranker.best_iteration)
@@ -66,7 +66,7 @@ def test_it_is_what_a_longer_training_does(datasets: Datasets) -> None:
 def test_any_cut_and_any_threads_give_the_same_bytes(
     base: TrainedRanker, datasets: Datasets, sampling: dict[str, Any]
 ) -> None:
-    """A checkpoint of such a training knows which trees are the model's."""
+    """A checkpoint of such a training has the number of the model's trees."""
     spec = spec_of(**sampling)
     whole = going_on(spec, base, datasets)
     assert same(going_on(spec, base, datasets, threads=3), whole)
@@ -81,7 +81,7 @@ def test_any_cut_and_any_threads_give_the_same_bytes(
 def test_metrics_and_scores_are_those_of_the_whole_model(
     base: TrainedRanker, datasets: Datasets, boosting: str
 ) -> None:
-    """In LightGBM, too."""
+    """LightGBM has the same scores for the model text."""
     ranker = going_on(spec_of("mse", boosting=boosting), base, datasets)
     scores = Forest.parse(ranker.model_text).score(datasets[0].matrix)
     theirs = lightgbm.Booster(model_str=ranker.model_text).predict(datasets[0].matrix, raw_score=True)

@@ -39,7 +39,7 @@ class Gain(NamedTuple):
 
 
 def _gain(shares: Sequence[float], n_queries: int, seed: int) -> Gain:
-    """Draw members that have noise of their own and noise in common, each on a scale of its own."""
+    """Draw members that have separate noise and noise in common, each on its own scale."""
     random = np.random.default_rng(seed)
     n = (n_queries + TEST_QUERIES) * DOCUMENTS
     labels = random.choice(5, n, p=[0.55, 0.2, 0.13, 0.08, 0.04])
@@ -73,7 +73,7 @@ def test_members_that_are_alike_get_equal_weights() -> None:
 
 @pytest.mark.long
 def test_noise_is_left_out() -> None:
-    """Where the members differ, equal weights lose."""
+    """If the members differ, equal weights lose."""
     gains = [_gain(HALF_NOISE, 30, seed) for seed in range(4)]
     assert min(gain.of_fitted for gain in gains) > 0.03
 
@@ -81,7 +81,7 @@ def test_noise_is_left_out() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_queries", "draws"), [(10, 100), (30, 100), (100, 40), (300, 16), (1_000, 6)])
 def test_weights_of_many_draws(n_queries: int, draws: int) -> None:
-    """On the mean of many draws fitted weights lose nothing where members are alike, and gain where not."""
+    """On the mean of many draws fitted weights lose nothing for similar members, and gain for others."""
     for shares in (ALIKE, SPREAD, HALF_NOISE):
         gains = np.array([_gain(shares, n_queries, seed) for seed in range(draws)])
         mean = Gain(*gains.mean(axis=0))
@@ -92,7 +92,7 @@ def test_weights_of_many_draws(n_queries: int, draws: int) -> None:
 
 
 def test_two_half_truths_are_worth_more_together(dataset: RankingDataset) -> None:
-    """Scores of different scales with errors of their own: the sum is better than each."""
+    """Two scores with separate errors on different scales: the sum is better than each."""
     random = np.random.default_rng(4)
     labels = dataset.labels.astype(np.float64)
     scores = [labels + random.normal(size=len(labels)), 1e3 * (labels + random.normal(size=len(labels)))]
@@ -106,7 +106,7 @@ def test_two_half_truths_are_worth_more_together(dataset: RankingDataset) -> Non
 
 @pytest.mark.parametrize("metric", [METRIC, "arp"])
 def test_the_best_weights_are_no_worse_than_the_best_model(dataset: RankingDataset, metric: str) -> None:
-    """On this data, whichever way the metric goes."""
+    """On this data, the best weights are no worse in either direction of the metric."""
     random = np.random.default_rng(5)
     labels = dataset.labels.astype(np.float64)
     scores = [random.normal(size=len(labels)), labels + 0.1 * random.normal(size=len(labels)), -labels]
@@ -120,7 +120,7 @@ def test_the_best_weights_are_no_worse_than_the_best_model(dataset: RankingDatas
 
 
 def test_a_metric_of_a_geometric_mean(dataset: RankingDataset) -> None:
-    """What is better of it is better of its logarithms."""
+    """The better member by the metric gets most of the weight."""
     labels = dataset.labels.astype(np.float64)
     noise = np.random.default_rng(6).normal(size=len(labels))
     assert fit_weights([noise, labels], dataset, "gm-map", DEFAULT).weights[1] > 0.8

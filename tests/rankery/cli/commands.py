@@ -1,4 +1,4 @@
-"""Commands as tests call them: inside this process, or as separate processes."""
+"""Functions that run commands in this process or in separate processes."""
 
 import json
 import os
@@ -34,39 +34,39 @@ class Done:
 
     @property
     def document(self) -> Any:
-        """What it printed, which is JSON and nothing else."""
+        """The standard output, parsed as JSON."""
         return json.loads(self.output)
 
     @property
     def sentence(self) -> str:
-        """Its last words, which are one sentence and no traceback."""
+        """The last line of standard error without its prefix; fails on a traceback."""
         assert "Traceback" not in self.errors
         return self.errors.splitlines()[-1].removeprefix("rankery: ")
 
 
 def run(*arguments: str | Path, stdin: str | None = None, **environment: str) -> Done:
     """Run a command in this process."""
-    # Else typer builds all commands again for each, which takes longer than most of them.
+    # Without this, typer builds all commands again for each run, which takes longer than most commands.
     with patch("typer.testing._get_command", lambda _: _COMMAND):
         result = CliRunner(env=environment).invoke(app, [str(one) for one in arguments], input=stdin)
     return Done(result.exit_code, result.stdout, result.stderr)
 
 
 def started(*arguments: str | Path, **environment: str) -> "subprocess.Popen[str]":
-    """Start a command as a process of its own."""
+    """Start a command in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-m", "rankery", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
-        # Where the tests run in the background, their children would not hear Ctrl-C.
+        # Child processes of a shell's background jobs ignore Ctrl-C.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
 def all_commands() -> Iterator[tuple[str, ...]]:
-    """Name every command, without the groups that hold them."""
+    """Yield the words of every command, without command groups."""
     yield from _below((), _COMMAND)
 
 

@@ -1,4 +1,4 @@
-"""Every command that talks to a service, with a real one that they share."""
+"""All commands that talk to a service, with one real service for all tests."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def trained(stack: EmbeddedStack, folder: Path) -> dict[str, Any]:
-    """What `rankery train --json` printed."""
+    """The output of `rankery train --json`."""
     data = (folder / "train.txt", "--test", folder / "test.txt", "--name", "web")
     done = rankery(stack, "train", *data, *QUICK, "--json")
     assert done.code == 0, done.errors
@@ -55,7 +55,7 @@ def rankery(stack: EmbeddedStack, *arguments: str | Path, **options: Any) -> Don
 
 
 def test_training_does_the_whole_job(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Upload, wait, train, measure: job, model and evaluation come out, and the data are named."""
+    """The command uploads, waits, trains and evaluates, and prints job, model, evaluation and datasets."""
     assert trained["job"]["status"] == "succeeded"
     assert trained["job"]["spec"]["loss"]["name"] == "ndcg-loss2++"
     assert trained["job"]["spec"]["validation"] == {"fraction": 0.2}
@@ -68,12 +68,12 @@ def test_training_does_the_whole_job(trained: dict[str, Any], stack: EmbeddedSta
 def test_training_prints_numbers_and_the_next_commands(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path
 ) -> None:
-    """A file that was uploaded before is not uploaded again; standard error tells what continues."""
+    """A file is not uploaded twice; standard error names the service, the datasets and the job."""
     done = rankery(
-        stack, "train", folder / "train.txt", "--test", folder / "test.txt", "--name", "told", *QUICK
+        stack, "train", folder / "train.txt", "--test", folder / "test.txt", "--name", "text", *QUICK
     )
     assert done.code == 0, done.errors
-    found, result = done.output.split("told:1: ")
+    found, result = done.output.split("text:1: ")
     train, test_data = (trained["job"]["spec"][name] for name in ("dataset_id", "test_dataset_id"))
     assert found.startswith("train.txt:\nwarning")
     assert "1 of 3 features ranks documents almost in the order of their labels" in found
@@ -85,18 +85,18 @@ def test_training_prints_numbers_and_the_next_commands(
     assert examined == {train: {"warning", "info"}, test_data: {"warning", "info"}}
     assert "mean over queries with its 95% interval" in done.output
     assert (
-        f"rankery export told:1 --format lightgbm -o told-1.model.txt --data-dir {stack.data_dir}"
+        f"rankery export text:1 --format lightgbm -o text-1.model.txt --data-dir {stack.data_dir}"
         in done.output
     )
     using, train, test, submitted = done.errors.splitlines()
     assert using == f"rankery: using the service of {stack.data_dir} at {stack.url}"
     assert train == f"rankery: train.txt was uploaded before, as {trained['job']['spec']['dataset_id']}"
     assert test.startswith("rankery: test.txt was uploaded before")
-    assert submitted.endswith(", ndcg-loss2++ for told")
+    assert submitted.endswith(", ndcg-loss2++ for text")
 
 
 def test_folds_are_printed_one_by_one(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Each fold has a row, then all queries together; folds and another validation exclude each other."""
+    """The table has a row per fold, then all queries; folds and another validation exclude each other."""
     done = rankery(stack, "train", "train.txt", "--name", "folds", *QUICK, "--folds", "3")
     assert done.code == 0, done.errors
     rows = [line.split() for line in done.output.splitlines()]
@@ -122,7 +122,7 @@ def test_folds_are_printed_one_by_one(trained: dict[str, Any], stack: EmbeddedSt
 def test_training_goes_on_from_a_model_with_some_of_its_features(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
-    """Features are named one by one, either those to use or those to leave out; trees are added to trees."""
+    """Options name the features to use or to leave out, and a training can add trees to a model."""
     fewer = rankery(
         stack, "train", "train.txt", "--name", "fewer", *QUICK, "--leave-out-feature", "f2", "--json"
     )
@@ -142,7 +142,7 @@ def test_training_goes_on_from_a_model_with_some_of_its_features(
 
 
 def test_a_grid_submits_many(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """A training a combination, side by side; datasets go by name."""
+    """Each combination becomes a training, one table has the results, and datasets can be given by name."""
     grid = ("--grid", "num_leaves=3,7", "--grid", "loss=lambdarank,mse")
     done = rankery(stack, "train", "train.txt", "--name", "grid", *QUICK, *grid)
     assert done.code == 0, done.errors
@@ -163,8 +163,23 @@ def test_a_grid_submits_many(trained: dict[str, Any], stack: EmbeddedStack) -> N
     assert f"rankery models promote {best[0]}" in done.output
 
 
+def test_findings_of_a_grid_name_their_trainings(
+    trained: dict[str, Any], stack: EmbeddedStack, folder: Path
+) -> None:
+    """A finding of several trainings is shown once, below the names of their models."""
+    test = ("--test", folder / "test.txt")
+    grid = rankery(stack, "train", "train.txt", *test, "--name", "found", *QUICK, "--grid", "num_leaves=3,7")
+    shown = " ".join(grid.output.split())
+    assert shown.count("of the test data have exactly the same features as a training document") == 1
+    assert "trainings found:1, found:2: warning 82 of 100 documents of the test data" in shown
+    assert "training found:1: warning found is not significantly better" in shown
+    assert "training found:2: warning found is not significantly better" in shown
+    alone = rankery(stack, "train", "train.txt", *test, "--name", "found", *QUICK)
+    assert "training found:3: warning" in " ".join(alone.output.split())
+
+
 def test_a_grid_goes_through_seeds(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """The best is marked for programs, too; none is where nothing picks it."""
+    """JSON marks the best training, too; without validation data, no training is the best."""
     grid = ("--grid", "seed=1,2", "--grid", "loss.mu=1,5", "--json")
     done = rankery(stack, "train", "train.txt", "--name", "seeds", *QUICK, *grid).document
     assert [(one["job"]["spec"]["seed"], one["job"]["spec"]["loss"]["mu"]) for one in done] == [
@@ -181,7 +196,7 @@ def test_a_grid_goes_through_seeds(trained: dict[str, Any], stack: EmbeddedStack
 
 
 def test_sizes_are_chosen_unless_they_are_given(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """--set overrides one value, --no-auto all of them."""
+    """--set overrides one automatic value, and --no-auto overrides all."""
     chosen = rankery(stack, "train", "train.txt", "--name", "sized", *SMALL, "--json").document["job"]["spec"]
     assert set(chosen["automatic"]["chosen"]) == {"num_leaves", "learning_rate"}
     assert (chosen["hyperparameters"]["num_iterations"], chosen["hyperparameters"]["min_data_in_leaf"]) == (
@@ -196,7 +211,7 @@ def test_sizes_are_chosen_unless_they_are_given(trained: dict[str, Any], stack: 
 def test_declared_options_are_options_of_the_command_and_of_the_client(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
-    """`core/training/options.py` declares them; one that is left out has its default."""
+    """`core/training/options.py` declares the options; an omitted option has its default."""
     options = ("--name", "options", *QUICK, "--bootstrap", "--metric-interval", "2", "--no-watch", "--json")
     submitted = rankery(stack, "train", trained["job"]["spec"]["dataset_id"], *options).document["job"][
         "spec"
@@ -211,7 +226,7 @@ def test_declared_options_are_options_of_the_command_and_of_the_client(
 
 
 def test_repeats_show_the_spread(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Of bootstrap samples, by one seed after the other; the best of them is not named."""
+    """Repeats draw bootstrap samples with consecutive seeds, and no repeat is marked as the best."""
     done = rankery(stack, "train", "train.txt", "--name", "again", *QUICK, "--repeats", "2", "--seed", "5")
     assert done.code == 0, done.errors
     assert "standard deviation" in done.output
@@ -224,7 +239,7 @@ def test_repeats_show_the_spread(trained: dict[str, Any], stack: EmbeddedStack) 
 def test_the_best_model_is_found(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its leaderboard and the sentence are printed, as JSON and as a table."""
+    """The leaderboard and the conclusion are printed as JSON and as a table."""
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be wrapped
     candidates = ("--candidate", "linear by lambdarank", "--candidate", "stumps by lambdarank")
     asked = ("--best", "--budget", "2h", "--metric", "ndcg@5", *candidates, "--name", "best")
@@ -253,14 +268,14 @@ def test_the_best_model_is_found(
     ],
 )
 def test_options_that_do_not_go_with_best_are_refused(options: tuple[str, ...], sentence: str) -> None:
-    """Before anything is uploaded; the exit code is that of wrong usage."""
+    """The command refuses the options before an upload, with the exit code of wrong usage."""
     done = run("train", "no-such-file.txt", *options, "--url", "http://127.0.0.1:1")
     assert done.code == 2
     assert sentence in done.errors
 
 
 def test_ranks_are_asked_for(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """On the command line and by the client; for networks and folds they are refused before an upload."""
+    """The command line and the client accept ranks, but refuse them for networks and folds."""
     data = trained["job"]["spec"]["dataset_id"]
     options = (
         "--name",
@@ -289,7 +304,7 @@ def test_ranks_are_asked_for(trained: dict[str, Any], stack: EmbeddedStack) -> N
 
 
 def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """All its points are checked before the first is queued."""
+    """The service checks all points of a grid before it queues the first."""
     with Client(stack.url) as client:
         before = [job.id for job in client.jobs()]
         done = rankery(stack, "train", "train.txt", "--name", "half", *QUICK, "--grid", "num_leaves=7,1")
@@ -301,7 +316,7 @@ def test_a_grid_with_one_mistake_starts_nothing(trained: dict[str, Any], stack: 
 def test_a_job_can_be_given_whole_and_left_alone(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
 ) -> None:
-    """--from-json and --no-watch; `jobs wait` waits, and fails where a job did."""
+    """--from-json and --no-watch work; `jobs wait` waits, and fails if a job failed."""
     body = {key: trained["job"]["spec"][key] for key in ("dataset_id", "loss", "hyperparameters")}
     path = tmp_path / "job.json"
     path.write_text(json.dumps({"kind": "train", "model_name": "whole", **body}))
@@ -320,8 +335,10 @@ def test_a_job_can_be_given_whole_and_left_alone(
     assert rankery(stack, "jobs", "history", job).output.splitlines()[-1].startswith("best iteration: ")
 
 
-def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """The exit code is 130, and both commands that the sentence names work."""
+def test_ctrl_c_leaves_the_job_and_prints_how_to_continue(
+    trained: dict[str, Any], stack: EmbeddedStack
+) -> None:
+    """The exit code is 130, and both commands that the message names work."""
     slow = ("--set", "num_iterations=100000", "--set", "min_data_in_leaf=2", "--validation", "none")
     process = started("train", "train.txt", "--name", "slow", *slow, "--data-dir", stack.data_dir)
     assert process.stderr is not None
@@ -347,7 +364,7 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(trained: dict[str, Any], st
 
 
 def test_interleavings_are_created_shown_and_deleted(stack: EmbeddedStack) -> None:
-    """By their rankers; the verdict is a sentence."""
+    """An interleaving is created from its rankers, and its verdict is a sentence."""
     rankers = ("--ranking", "bm25", "--ranking", "dense")
     made = rankery(stack, "interleavings", "create", "engines", *rankers, "--json").document
     assert made["rankers"] == ["bm25", "dense"]
@@ -361,7 +378,7 @@ def test_interleavings_are_created_shown_and_deleted(stack: EmbeddedStack) -> No
 
 
 def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_path: Path) -> None:
-    """Their counts, the clicks by rank and what the doctor found; a wrong cell by its place."""
+    """The log has counts, clicks by rank and findings; an invalid cell is refused with its place."""
     path = tmp_path / "clicks.csv"
     path.write_text("terms,document,rank,click\nshoes,a,1,0\nshoes,b,2,1\nshoes,b,1,1\nshoes,a,2,0\n")
     columns = ("--columns", '{"query": "terms"}', "--rank-base", "1")
@@ -381,7 +398,7 @@ def test_click_logs_are_uploaded_shown_and_deleted(stack: EmbeddedStack, tmp_pat
 def test_clicks_are_simulated_and_their_propensities_estimated(
     trained: dict[str, Any], stack: EmbeddedStack
 ) -> None:
-    """The log is shown with its clicks by rank, propensities with their intervals; a training takes both."""
+    """The log shows clicks by rank, propensities have intervals, and a training uses both."""
     simulate = ("click-logs", "simulate", trained["job"]["spec"]["dataset_id"], "--name", "simulated")
     done = rankery(stack, *simulate, "--model", "web", "--lists", "20000", "--swaps", "shuffle", "--json")
     assert done.code == 0, done.errors
@@ -402,7 +419,7 @@ def test_clicks_are_simulated_and_their_propensities_estimated(
 
 
 def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: Path, tmp_path: Path) -> None:
-    """By id or by name; a name of different contents is refused with the candidates."""
+    """Datasets are given by id or by name; an ambiguous name is refused with the candidates."""
     path = tmp_path / "judged.csv"
     path.write_text("grade,search,bm25,price\n2,shoes,1.5,7\n0,shoes,2,7\n")
     columns = ("--columns", '{"label": "grade", "query": "search"}')
@@ -431,24 +448,26 @@ def test_datasets_are_uploaded_shown_and_deleted(stack: EmbeddedStack, folder: P
     assert rankery(stack, "datasets", "show", first["id"]).sentence == f"there is no dataset {first['id']!r}"
 
 
-def test_a_table_is_told_by_its_columns(trained: dict[str, Any], stack: EmbeddedStack, folder: Path) -> None:
-    """Wherever a file is taken, in the same words; what was uploaded so before is not uploaded again."""
-    told = ("--columns", '{"label": "grade", "query": "search"}', "--json")
+def test_columns_of_a_table_can_be_declared(
+    trained: dict[str, Any], stack: EmbeddedStack, folder: Path
+) -> None:
+    """All commands that take a file accept --columns, and do not upload the same file again."""
+    columns = ("--columns", '{"label": "grade", "query": "search"}', "--json")
     table = folder / "unknown.csv"
-    document = rankery(stack, "train", table, *told, "--name", "table", *QUICK).document
+    document = rankery(stack, "train", table, *columns, "--name", "table", *QUICK).document
     dataset = document["job"]["spec"]["dataset_id"]
     with Client(stack.url) as client:
         statistics = client.dataset(dataset).statistics
     assert statistics is not None
     assert statistics["queries"] == 40
-    measured = rankery(stack, "evaluate", "web:1", "--dataset", table, *told, "--metric", "ndcg@5")
+    measured = rankery(stack, "evaluate", "web:1", "--dataset", table, *columns, "--metric", "ndcg@5")
     assert f"unknown.csv was uploaded before, as {dataset}" in measured.errors
-    compared = rankery(stack, "compare", "web:1", "table:1", "--dataset", table, *told).document
+    compared = rankery(stack, "compare", "web:1", "table:1", "--dataset", table, *columns).document
     assert (measured.document["dataset_id"], compared["dataset_id"]) == (dataset, dataset)
-    ranked = rankery(stack, "rank", "web:1", table, *told).document
+    ranked = rankery(stack, "rank", "web:1", table, *columns).document
     judged = rankery(stack, "rank", "web:1", folder / "train.txt", "--json").document
     assert ranked == judged
-    idle = rankery(stack, "evaluate", "web:1", "--dataset", "train.txt", *told)
+    idle = rankery(stack, "evaluate", "web:1", "--dataset", "train.txt", *columns)
     assert (idle.code, idle.output) == (2, "")
     assert "--columns applies only to files" in idle.errors
 
@@ -456,7 +475,7 @@ def test_a_table_is_told_by_its_columns(trained: dict[str, Any], stack: Embedded
 def test_models_are_promoted_and_taken_back(
     trained: dict[str, Any], stack: EmbeddedStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a gate at once; with one, its verdict is printed, and a refusal has an exit code of its own."""
+    """Without a gate the alias moves immediately; a gate prints its verdict, and a refusal exits with 3."""
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be wrapped
     moved = rankery(stack, "models", "promote", "web:1", "--json")
     assert (moved.document["model"]["aliases"], moved.sentence) == (["champion"], "web@champion is web:1")
@@ -488,7 +507,7 @@ def test_models_are_promoted_and_taken_back(
 def test_a_model_is_ranked_with_measured_compared_and_exported(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, tmp_path: Path
 ) -> None:
-    """The same documents from LETOR, CSV and JSON have the same scores; a run goes back in."""
+    """A model gives equal scores for documents from LETOR, CSV and JSON, and a run can be uploaded again."""
     judged = rankery(stack, "rank", "web:1", folder / "test.txt", "--json").document
     first = judged["queries"][0]
     assert [document["rank"] for document in first["ranking"]] == [1, 2, 3, 4, 5]
@@ -571,7 +590,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
             ("train", "train.txt", "--loss-option", "mo=1"),
             "there is no option of ndcg-loss2++ 'mo'; did you mean 'mu'?",
         ),
-        (("train", "train.txt", "--init-model", "nobody"), "there is no model 'nobody'"),
+        (("train", "train.txt", "--init-model", "absent"), "there is no model 'absent'"),
         (("train", "train.txt", "--leave-out-feature", "f9"), "the dataset has no feature 'f9'"),
         (("train", "train.txt", "--loss-option", "mu=-1"), "/loss/mu: must be greater than or equal to 0"),
         (
@@ -590,8 +609,8 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
             for words in (("rank", "web"), ("train",), ("evaluate", "web", "--dataset"))
         ),
         (("rank", "web", "none.csv"), "none.csv cannot be read: No such file or directory"),
-        (("models", "show", "nobody"), "there is no model 'nobody'"),
-        (("evaluate", "web@nobody", "--dataset", "train.txt"), "there is no model 'web@nobody'"),
+        (("models", "show", "absent"), "there is no model 'absent'"),
+        (("evaluate", "web@absent", "--dataset", "train.txt"), "there is no model 'web@absent'"),
         (
             ("evaluate", "web", "--dataset", "train.txt", "--metric", "ndgc"),
             "/metrics/0: unknown metric 'ndgc'",
@@ -610,7 +629,7 @@ def test_a_model_is_ranked_with_measured_compared_and_exported(
 def test_what_is_refused_is_one_sentence(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
-    """With the place and the way out; nothing is on standard output."""
+    """The error has the place and a remedy, and standard output is empty."""
     done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments))
     assert (done.code, done.output) == (1, "")
     assert sentence in done.sentence
@@ -644,7 +663,7 @@ def test_what_is_refused_is_one_sentence(
 def test_values_that_are_not_understood_end_with_2(
     trained: dict[str, Any], stack: EmbeddedStack, folder: Path, arguments: tuple[str, ...], sentence: str
 ) -> None:
-    """As an unknown option does, whichever part of the command line reads them."""
+    """Invalid values and unknown options have the same exit code, wherever they are parsed."""
     done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments))
     assert (done.code, done.output) == (2, "")
     assert sentence in done.errors
@@ -658,14 +677,14 @@ def test_values_that_are_not_understood_end_with_2(
         (("rank", "web", "none.csv"), {"detail": "none.csv cannot be read: No such file or directory"}),
     ],
 )
-def test_programs_are_told_the_problem(
+def test_programs_get_the_problem_as_json(
     trained: dict[str, Any],
     stack: EmbeddedStack,
     folder: Path,
     arguments: tuple[str, ...],
     problem: dict[str, Any],
 ) -> None:
-    """One line of JSON on standard output, beside the sentence on standard error."""
+    """Standard output has one line of JSON with the problem, and standard error has the sentence."""
     done = rankery(stack, *(one.replace("FOLDER", str(folder)) for one in arguments), "--json")
     assert done.code == 1
     (line,) = done.output.splitlines()
@@ -676,7 +695,7 @@ def test_programs_are_told_the_problem(
 
 
 def test_a_service_that_is_not_there_is_one_sentence() -> None:
-    """The address is named; it is that of RANKERY_URL or of --url."""
+    """The error names the address from RANKERY_URL or --url."""
     done = run("jobs", "list", RANKERY_URL="http://127.0.0.1:9")
     assert done.code == 1
     assert done.sentence.startswith("no service answers at http://127.0.0.1:9 (")
@@ -685,8 +704,8 @@ def test_a_service_that_is_not_there_is_one_sentence() -> None:
     )
 
 
-def test_the_shell_is_told_what_the_service_has(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Names and ids of models, datasets and jobs."""
+def test_the_shell_completes_names_and_ids(trained: dict[str, Any], stack: EmbeddedStack) -> None:
+    """Shell completion offers names and ids of models, datasets and jobs."""
     offered = {}
     for words, incomplete in (("models show", "web"), ("datasets show", "tr"), ("jobs show", "job_")):
         done = run(

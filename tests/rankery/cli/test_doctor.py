@@ -13,7 +13,7 @@ NOTHING_TO_LEARN = "".join(f"0 qid:{query} 1:{document}\n" for query in (1, 2) f
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files of judged documents: to learn from, to test on, and of one label."""
+    """Files of judged documents: training data, test data, and data with one label."""
     for name, content in (
         ("train.txt", JUDGED),
         ("test.txt", "".join(JUDGED.splitlines(keepends=True)[:100])),
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_findings_come_with_what_to_do(folder: Path) -> None:
-    """Print sizes, then each finding with its severity, advice and examples; warnings are not a failure."""
+    """The output has sizes, then each finding with severity, advice and examples; warnings exit with 0."""
     done = run("doctor", folder / "train.txt", "--test", folder / "test.txt", NO_COLOR="1")
     assert done.code == 0
     first, *_ = done.output.splitlines()
@@ -36,7 +36,7 @@ def test_findings_come_with_what_to_do(folder: Path) -> None:
 
 
 def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
-    """Under the name that LightGBM looks for, or as told; a column that is the query needs none."""
+    """The query file has LightGBM's default name or is given; a table with a query column needs none."""
     path = tmp_path / "rank.train"
     path.write_text("1 1:0.5\n0 1:0.25\n1 1:2\n")
     alone = run("doctor", path)
@@ -44,8 +44,8 @@ def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
     assert "or a query file with the number of documents of each query" in alone.sentence
     sizes = tmp_path / "sizes"
     sizes.write_text("3\n")
-    (told,) = run("doctor", path, "--query-sizes", sizes, "--json").document["files"]
-    assert (told["statistics"]["queries"], told["query_sizes"]) == (1, "sizes")
+    (given,) = run("doctor", path, "--query-sizes", sizes, "--json").document["files"]
+    assert (given["statistics"]["queries"], given["query_sizes"]) == (1, "sizes")
     (tmp_path / "rank.train.query").write_text("2\n1\n")
     done = run("doctor", path, NO_COLOR="1")
     first, *_ = done.output.splitlines()
@@ -57,7 +57,7 @@ def test_a_query_file_is_found_beside_its_data(tmp_path: Path) -> None:
 
 
 def test_an_error_is_a_failure(folder: Path) -> None:
-    """A script stops before it trains on data that teach nothing."""
+    """Errors exit with 1, so that a script stops before it trains on unusable data."""
     done = run("doctor", folder / "flat.txt", "--json")
     assert done.code == 1
     (file,) = done.document["files"]
@@ -66,7 +66,7 @@ def test_an_error_is_a_failure(folder: Path) -> None:
 
 
 def test_several_files_are_held_against_each_other(folder: Path) -> None:
-    """Without --test every pair is looked at, each once."""
+    """Without --test, every pair of files is compared once."""
     done = run("doctor", folder / "train.txt", folder / "test.txt", folder / "flat.txt", "--json")
     pairs = [(Path(pair["train"]).stem, Path(pair["test"]).stem) for pair in done.document["pairs"]]
     assert pairs == [("train", "test"), ("train", "flat"), ("test", "flat")]
@@ -89,7 +89,7 @@ def test_several_files_are_held_against_each_other(folder: Path) -> None:
 def test_what_cannot_be_read_is_one_sentence(
     tmp_path: Path, content: str, options: tuple[str, ...], code: int, sentence: str
 ) -> None:
-    """With the file, the line and the column."""
+    """The error names the file, the line and the column."""
     path = tmp_path / "bad.txt"
     path.write_text(content)
     done = run("doctor", path, *options)
@@ -99,7 +99,7 @@ def test_what_cannot_be_read_is_one_sentence(
 
 
 def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
-    """Damaged artifacts are named and end the command with 1; good bytes in their place make it 0 again."""
+    """Damaged artifacts are named, and the command exits with 1 until the files are restored."""
     data_dir = tmp_path / "data"
     with open_store(data_dir) as store, store.begin() as tx:
         dataset = tx.datasets.add("d", {"kind": "upload"})
@@ -121,7 +121,7 @@ def test_the_storage_of_a_data_folder(tmp_path: Path) -> None:
 
 
 def test_files_or_the_storage(folder: Path) -> None:
-    """One of the two is looked at."""
+    """The command examines either files or the storage."""
     for given in ((), (folder / "train.txt", "--storage")):
         done = run("doctor", *given)
         assert done.code == 2
@@ -129,7 +129,7 @@ def test_files_or_the_storage(folder: Path) -> None:
 
 
 def test_a_folder_is_examined_by_its_parts(tmp_path: Path) -> None:
-    """The training file beside the others, and which corpus they are; two folders at once are refused."""
+    """The training file is compared with the others, the corpus is named, and two folders are refused."""
     fold = tmp_path / "Fold1"
     fold.mkdir()
     for name in ("train.txt", "vali.txt", "test.txt"):

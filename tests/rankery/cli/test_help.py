@@ -1,4 +1,4 @@
-"""Help with an example, JSON and completion of every command."""
+"""Help, examples, JSON output and completion of every command."""
 
 import os
 import re
@@ -13,20 +13,22 @@ from core import data, jobs
 from core.export import FORMAT_NAMES
 from core.losses import LOSSES
 from core.metrics import METRICS, PRESETS
+from core.store.trash.kinds import KINDS
 from rankery.cli import names
 from rankery.cli.commands import PANELS, ImportedCommands
 from rankery.cli.job_names import JobKind, JobStatus
+from rankery.cli.lifecycle import TrashKind
 from rankery.cli.options import DataFormat
 from tests.rankery.cli.commands import all_commands, run
 
-# They run until they are stopped, or have nothing to tell a program.
+# They run until they are stopped, or have no data for a program.
 _PROBES = {("warm-up",), ("health", "api"), ("health", "worker")}
 _WITHOUT_DATA = {("serve",), ("api",), ("worker",), ("rank-worker",), ("demo",), *_PROBES}
 
 
 @pytest.mark.parametrize("command", list(all_commands()), ids=" ".join)
 def test_every_command_has_help_with_an_example_and_json(command: tuple[str, ...]) -> None:
-    """The example is of the command itself; every option says what it does."""
+    """The example calls the command itself, and every option has a description."""
     done = run(*command, "--help", COLUMNS="300", NO_COLOR="1")
     assert done.code == 0
     examples = re.findall(r"Example: (.*)", done.output)
@@ -38,21 +40,21 @@ def test_every_command_has_help_with_an_example_and_json(command: tuple[str, ...
 
 
 def test_the_help_tells_the_exit_codes() -> None:
-    """A script can rely on them."""
+    """The help lists the exit codes for scripts."""
     done = run("--help", COLUMNS="200")
     assert "0 done; 1 refused or failed" in done.output
     assert "3 the gate of an alias refused a version; 130 interrupted" in done.output
 
 
 def test_the_listed_verbs_are_those_of_the_imported_commands() -> None:
-    """The help lists them without an import of the commands, in the same order."""
+    """The help lists all commands in their order, without an import of their modules."""
     commands = ImportedCommands()
     listed = {word: one.verbs for words in PANELS.values() for word, one in words.items()}
     assert listed == {word: tuple(getattr(one, "commands", ())) for word, one in commands.items()}
 
 
 def test_the_help_imports_no_command() -> None:
-    """A shell would wait for all of them."""
+    """Help does not import the commands, so that it is fast."""
     program = "import sys\nfrom rankery.cli import app\ntry: app(['--help'])\nfinally: print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     modules = {f"rankery.cli.{one.module}" for words in PANELS.values() for one in words.values()}
@@ -60,7 +62,7 @@ def test_the_help_imports_no_command() -> None:
 
 
 def test_what_is_not_understood_ends_with_2() -> None:
-    """As other commands do; with the command whose help to read."""
+    """Unknown commands and options exit with 2 and name the command whose help to read."""
     for arguments in (("train",), ("evaluate", "web"), ("compare", "web", "--dataset", "d"), ("jobs", "lst")):
         done = run(*arguments)
         assert done.code == 2
@@ -69,7 +71,7 @@ def test_what_is_not_understood_ends_with_2() -> None:
 
 
 def test_the_names_that_are_completed_are_those_that_there_are() -> None:
-    """They stand written out, because to import them takes too long for a shell."""
+    """The lists of names equal the registries, which take too long to import for completion."""
     assert tuple(LOSSES) == names.LOSSES
     assert tuple(METRICS) == names.METRICS
     assert tuple(PRESETS) == names.PRESETS
@@ -77,10 +79,11 @@ def test_the_names_that_are_completed_are_those_that_there_are() -> None:
     assert get_args(DataFormat) == data.FORMATS
     assert get_args(JobKind) == tuple(kind.value for kind in jobs.JobKind)
     assert get_args(JobStatus) == tuple(status.value for status in jobs.JobStatus)
+    assert set(get_args(TrashKind)) == set(KINDS)
 
 
 def test_bash_completes(tmp_path: Path) -> None:
-    """The script that `--show-completion` prints works in a real bash, and is silent without a service."""
+    """The script that `--show-completion` prints works in bash, and prints nothing without a service."""
     script = """
         eval "$(rankery --show-completion bash)"
         completed() {

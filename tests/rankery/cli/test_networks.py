@@ -1,4 +1,4 @@
-"""Networks on the command line: options of trainings and studies, and what is printed."""
+"""Networks on the command line: options of trainings and studies, and output."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -10,9 +10,9 @@ from rankery.cli import names
 from rankery.cli.endings import WrongUsage
 from rankery.cli.texts import NotUnderstood, grid
 from rankery.cli.training_options import ScorerChoice
-from rankery.cli.tune import searched
+from rankery.cli.tune import search_dimension
 from rankery.client import Client, Scorer, ScorerKind
-from rankery.client.arguments import spelled_space
+from rankery.client.arguments import search_space_field
 from rankery.embedded.stack import EmbeddedStack
 from rankery.grids import points
 from tests.rankery.cli.commands import JUDGED, Done, run
@@ -34,7 +34,7 @@ def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
 
 
 def test_the_kinds_are_those_of_the_service() -> None:
-    """Types have the kinds of the service; completion offers those that are trained from a file alone."""
+    """The client's types have the service's kinds; completion offers kinds that train from a file alone."""
     assert set(get_args(ScorerKind)) == set(SCORERS)
     assert set(names.SCORERS) == set(SCORERS) - {"sum"}
 
@@ -52,7 +52,7 @@ def test_the_kinds_are_those_of_the_service() -> None:
 def test_options_choose_the_scorer(
     options: tuple[Any, ...], scorer: dict[str, Any] | None, hyperparameters: dict[str, Any]
 ) -> None:
-    """Units alone mean a network; what is set belongs to what is trained."""
+    """--hidden alone selects a network, and settings belong to the selected scorer."""
     assert ScorerChoice.of(*options) == ScorerChoice(scorer, hyperparameters)
 
 
@@ -60,20 +60,20 @@ def test_options_choose_the_scorer(
     "idle", [("trees", "8", None, {}), (None, None, 5, {}), (None, None, None, {"scorer.x": 1})]
 )
 def test_trees_have_no_options_of_networks(idle: tuple[Any, ...]) -> None:
-    """What could only be ignored is refused, and named."""
+    """Options without effect are refused and named."""
     with pytest.raises(WrongUsage, match="the scorer is trees"):
         ScorerChoice.of(*idle)
 
 
 @pytest.mark.parametrize("options", [("forest", None, None, {}), ("mlp", "wide", None, {})])
 def test_mistakes_are_named(options: tuple[Any, ...]) -> None:
-    """A kind that there is not, and units that are not numbers, are refused before anything is uploaded."""
+    """Unknown kinds and units that are not numbers are refused before an upload."""
     with pytest.raises(NotUnderstood, match=r"--scorer|--hidden"):
         ScorerChoice.of(*options)
 
 
 def test_a_grid_varies_the_scorer_and_its_options() -> None:
-    """Names without a part are the network's where one is trained; a kind starts from its defaults."""
+    """Names without a prefix belong to the network if one is trained; each kind starts with its defaults."""
     net: dict[str, Any] = {"loss": {"name": "mse"}, "scorer": {"kind": "mlp"}, "hyperparameters": {}}
     values = grid(["hidden=[64],[128,64]", "scorer.dropout=0.1"], "--grid")
     assert [job["scorer"] for job in points(net, values)] == [
@@ -89,16 +89,16 @@ def test_a_grid_varies_the_scorer_and_its_options() -> None:
 
 
 def test_a_search_goes_over_the_scorer() -> None:
-    """Layers in brackets are choices; names of a network's search lead to the scorer, in the client too."""
+    """Layers in brackets are choices; names of a network's settings belong to the scorer."""
     layers = {"type": "choice", "choices": [[64], [128, 64]]}
-    assert searched("scorer.hidden=[64],[128,64]") == ("/scorer/hidden", layers)
-    assert searched("hidden=[64],[128,64]", is_network=True) == ("/scorer/hidden", layers)
-    found = spelled_space({"dropout": (0.0, 0.5), "/loss/sigma": (1, 2)}, is_network=True)
+    assert search_dimension("scorer.hidden=[64],[128,64]") == ("/scorer/hidden", layers)
+    assert search_dimension("hidden=[64],[128,64]", is_network=True) == ("/scorer/hidden", layers)
+    found = search_space_field({"dropout": (0.0, 0.5), "/loss/sigma": (1, 2)}, is_network=True)
     assert list(found) == ["/scorer/dropout", "/loss/sigma"]
 
 
 def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> None:
-    """The job has what was typed; epochs, kind and settings are printed."""
+    """The job has the options as typed, and epochs, kind and settings are printed."""
     done = rankery(stack, "train", data, "--name", "net", *NET, "--set", "scorer.dropout=0.1")
     assert done.code == 0, done.errors
     assert "net:1: " in done.output
@@ -133,8 +133,8 @@ def test_a_network_is_trained_and_shown(stack: EmbeddedStack, data: Path) -> Non
     assert [row[1] for row in map(str.split, listed.splitlines()) if row[:1] == ["line:1"]] == ["linear"]
 
 
-def test_trees_and_networks_stand_in_one_grid(stack: EmbeddedStack, data: Path) -> None:
-    """The kinds are tags and columns of the grid, and iterations are trees or epochs."""
+def test_trees_and_networks_are_in_one_grid(stack: EmbeddedStack, data: Path) -> None:
+    """Kinds are tags and columns of the grid, and iterations are labelled as trees or epochs."""
     short = ("--metric", "ndcg@5", "--name", "both")
     done = rankery(stack, "train", data, *short, "--grid", "scorer=trees,linear")
     assert done.code == 0, done.errors
@@ -146,7 +146,7 @@ def test_trees_and_networks_stand_in_one_grid(stack: EmbeddedStack, data: Path) 
 
 @pytest.mark.slow
 def test_a_network_is_exported_with_its_proof(stack: EmbeddedStack, data: Path, tmp_path: Path) -> None:
-    """The proof is about scores; formats are listed by the kind of model; a sum is exported or distilled."""
+    """The proof compares scores, formats depend on the kind of model, and a sum is exported or distilled."""
     assert rankery(stack, "train", data, "--name", "shop-net", *NET).code == 0
     exported = rankery(stack, "export", "shop-net", "--format", "c", "-o", tmp_path / "shop.c")
     assert exported.code == 0, exported.errors

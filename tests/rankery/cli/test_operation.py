@@ -1,4 +1,4 @@
-"""Commands that keep a service in order, with a real one that they share."""
+"""Commands for the operation of a service, with one real service for all tests."""
 
 import http.server
 import json
@@ -26,12 +26,12 @@ def trained(stack: EmbeddedStack, tmp_path_factory: pytest.TempPathFactory) -> d
 
 
 def rankery(stack: EmbeddedStack, *arguments: str | Path) -> Done:
-    """Run a command on the service of the data folder, in a terminal that folds no addresses."""
+    """Run a command on the shared service, in a terminal that does not wrap addresses."""
     return run(*arguments, "--data-dir", stack.data_dir, NO_COLOR="1", COLUMNS="160")
 
 
 def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """By the name of the alias; a name without one is not an alias."""
+    """Gates are given by alias, and a name without an alias is refused."""
     assert rankery(stack, "models", "promote", "ops:1", "--json").document["promoted"] is True
     made = rankery(
         stack, "gates", "set", "ops@champion", "--dataset", "orders.txt", "--require", "better", "--json"
@@ -54,7 +54,7 @@ def test_gates_are_set_listed_and_deleted(trained: dict[str, Any], stack: Embedd
 
 
 def test_a_gate_estimates_from_clicks(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Without judgments: its log and its estimator are shown, and deletion of the log names the gate."""
+    """A gate without judgments shows its click log and estimator, and holds the log."""
     dataset_id = trained["job"]["spec"]["dataset_id"]
     simulate = ("click-logs", "simulate", dataset_id, "--name", "seen", "--model", "ops", "--lists", "300")
     log_id = rankery(stack, *simulate, "--json").document["id"]
@@ -72,7 +72,7 @@ def test_a_gate_estimates_from_clicks(trained: dict[str, Any], stack: EmbeddedSt
 
 
 def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Of a model, a job and a dataset; an empty text removes one."""
+    """Labels are set on a model, a job and a dataset, and an empty text removes one."""
     job, dataset = trained["job"]["id"], trained["job"]["spec"]["dataset_id"]
     for change in (("--set", "team=search", "--set", "stage=draft"), ("--remove", "stage")):
         assert rankery(stack, "models", "label", "ops:1", *change, "--json").document["changed"] == 1
@@ -119,7 +119,7 @@ def test_labels_are_set_and_shown(trained: dict[str, Any], stack: EmbeddedStack)
 
 
 def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Nothing goes where nobody was asked; what is needed stays; the trash gives back."""
+    """Deletion requires confirmation, objects in use stay, and the trash restores objects."""
     for name in ("gone", "kept"):
         assert rankery(stack, "train", trained["file"], "--name", name, *QUICK, "-q").code == 0
     rankery(stack, "models", "promote", "kept:1")
@@ -156,7 +156,7 @@ def test_deleting_asks_first_and_names_what_holds(trained: dict[str, Any], stack
 
 
 def test_storage_and_audit_are_listed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """The bytes by kind add up; the latest request comes first."""
+    """Storage by kind adds up to the total, and the audit log begins with the latest request."""
     found = rankery(stack, "storage", "show", "--refresh", "--json").document
     assert found["total_bytes"] == sum(one["size_bytes"] + one["trash_bytes"] for one in found["kinds"])
     rankery(stack, "models", "label", "ops:1", "--set", "audited=yes")
@@ -167,7 +167,7 @@ def test_storage_and_audit_are_listed(trained: dict[str, Any], stack: EmbeddedSt
 def test_results_are_listed_shown_downloaded_and_deleted(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
 ) -> None:
-    """Each kind of result is a noun with the same verbs."""
+    """All kinds of results have the same verbs."""
     dataset = trained["job"]["spec"]["dataset_id"]
     judged = ("--dataset", "orders.txt", "--metric", "ndcg@3")
     assert rankery(stack, "evaluate", "ops:1", *judged).code == 0
@@ -198,7 +198,7 @@ def test_results_are_listed_shown_downloaded_and_deleted(
 
 
 def test_importance_and_inspections_are_shown(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """The first is of the trees, the second is measured."""
+    """Importance is computed from the trees, and inspections are measured on data."""
     gains = rankery(stack, "models", "inspect", "ops:1", "--json").document
     assert {one["feature"] for one in gains["features"]} == {"f1", "f2", "f3"}
     measured = rankery(
@@ -214,7 +214,7 @@ def test_importance_and_inspections_are_shown(trained: dict[str, Any], stack: Em
 
 
 def test_events_are_listed_and_followed(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """Followed, each is a line of JSON as soon as it happens."""
+    """With --follow, each event is printed as a line of JSON as soon as it happens."""
     ended = rankery(stack, "events", "list", "--kind", "job.ended", "--limit", "200", "--json").document
     assert trained["job"]["id"] in {one["object"]["id"] for one in ended}
     assert "job.ended" in rankery(stack, "events", "list").output
@@ -230,7 +230,7 @@ def test_events_are_listed_and_followed(trained: dict[str, Any], stack: Embedded
 
 
 def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """By their names; a training takes datasets by name."""
+    """Schedules are given by name, and their trainings can name datasets."""
     made = (
         "schedules",
         "create",
@@ -270,7 +270,7 @@ def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stac
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
-    """Takes every delivery."""
+    """A receiver that accepts every delivery."""
 
     def do_POST(self) -> None:
         """Answer 200."""
@@ -279,11 +279,11 @@ class Receiver(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def test_webhooks_are_made_tested_and_deleted(stack: EmbeddedStack) -> None:
-    """With a receiver that is real; the secret is shown when it is made."""
+    """A webhook sends to a real receiver, and its secret is shown on creation."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
@@ -304,7 +304,7 @@ def test_webhooks_are_made_tested_and_deleted(stack: EmbeddedStack) -> None:
 
 
 def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None:
-    """A report says what it found, be it too little to say anything."""
+    """The report has its conclusion, or the error has the reason for no report."""
     assert rankery(stack, "rank", "ops:1", trained["file"], "-q").code == 0
     report = rankery(stack, "drift", "check", "ops:1", "--json")
     assert report.code in (0, 1), report.errors
@@ -319,7 +319,7 @@ def test_drift_is_checked(trained: dict[str, Any], stack: EmbeddedStack) -> None
 def test_a_dataset_is_downloaded_and_an_address_needs_leave(
     trained: dict[str, Any], stack: EmbeddedStack, tmp_path: Path
 ) -> None:
-    """The file is that of the dataset; no address is read unless the service says which."""
+    """The downloaded file has the dataset's rows; an address is refused unless RANKERY_SOURCES allows it."""
     target = tmp_path / "again.letor"
     done = rankery(stack, "datasets", "download", "orders.txt", target, "--format", "letor", "--json")
     assert done.document["path"] == str(target)
@@ -333,7 +333,7 @@ def test_a_dataset_is_downloaded_and_an_address_needs_leave(
 def test_misspelt_settings_are_refused_before_anything_is_uploaded(
     stack: EmbeddedStack, tmp_path: Path
 ) -> None:
-    """With the name that was meant; what was uploaded with columns is found again without them."""
+    """The error suggests the right name; a dataset uploaded with columns is reused without them."""
     (tmp_path / "other.txt").write_text(JUDGED.replace("1:", "9:"))
     for words in (("train", "--set", "num_leavs=3"), ("tune", "--set", "learing_rate=0.2")):
         done = rankery(stack, words[0], tmp_path / "other.txt", *words[1:])

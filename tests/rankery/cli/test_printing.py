@@ -15,8 +15,8 @@ import rankery.cli
 from rankery.cli.printing import facts, json_text, plain, say, show, show_text, table, titled
 from rankery.control_characters import visible
 
-# C0, DEL, C1 (0x9b begins a control sequence as ESC [ does), directions of writing, characters without width,
-# and half of a pair.
+# C0, DEL, C1 (0x9b begins a control sequence as ESC [ does), directional formatting, zero-width characters,
+# and half of a surrogate pair.
 STEERING = (
     "\x00\x07\b\r\x1b\x7f\x85\x9b\u061c\u200b\u200d\u200f\u202e\u2060\u2066\u2069\ufeff\ud800\U000e0041"
 )
@@ -27,7 +27,7 @@ WRITTEN_OUT = (
 
 
 def test_a_pipe_gets_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
-    """No blanks at their ends, and none is parted where only some programs see an end."""
+    """Lines have no trailing spaces, and no line is split at a separator that only some programs know."""
     show()
     assert capsys.readouterr().out == ""
     show(facts([("name", "one\u2028line"), ("longer", "than the other one")]), "a sentence", "")
@@ -37,7 +37,7 @@ def test_a_pipe_gets_lines_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
 def test_control_characters_are_written_out_wherever_they_are_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In sentences, in cells and headings, in what goes to standard error; other letters stay."""
+    """Control characters are escaped in sentences, cells, headings and standard error."""
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest-xdist sets it, and cells would be cut
     text = f"Zürich {STEERING} 東京"
     cells = table(text, "count", right=("count",))
@@ -53,13 +53,13 @@ def test_control_characters_are_written_out_wherever_they_are_printed(
 
 
 def test_what_people_call_things_is_neither_markup_nor_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nor more than one line."""
+    """Names are one line, and neither markup nor emoji."""
     show(plain("[red]:bus:[/red]\n\tsecond line"))
     assert capsys.readouterr().out == "[red]:bus:[/red]\\u000a\\u0009second line\n"
 
 
 def test_json_is_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its escapes are JSON's own."""
+    """JSON output escapes control characters as JSON does."""
     document = {f"name {STEERING}": [f"Zürich {STEERING}\n\t"]}
     text = json_text(document)
     assert json.loads(text) == document
@@ -68,13 +68,13 @@ def test_json_is_the_same_document(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_runs_are_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
-    """A pipe gets identifiers as they are."""
+    """A pipe gets identifiers unchanged."""
     show_text("q\x1b Q0 d 1 0.5 web\n")
     assert capsys.readouterr().out == "q\x1b Q0 d 1 0.5 web\n"
 
 
 def test_data_cannot_steer_a_terminal(tmp_path: Path) -> None:
-    """What the doctor quotes from a file comes out as letters; colours are the command's own."""
+    """The doctor prints quoted data as plain characters, and only its own colours."""
     path = tmp_path / "judged.csv"
     query = "\x1b[2Jred\u202e"
     path.write_text("label,query_id,f1\n" + f"1,{query},1\n0,{query},1\n" * 3)
@@ -90,7 +90,7 @@ def test_data_cannot_steer_a_terminal(tmp_path: Path) -> None:
         try:
             while chunk := os.read(terminal, 4096):
                 printed += chunk
-        except OSError:  # how a terminal says that nobody writes to it any more
+        except OSError:  # the terminal's other end is closed
             pass
     os.close(terminal)
     text = printed.decode()
@@ -102,7 +102,7 @@ def test_data_cannot_steer_a_terminal(tmp_path: Path) -> None:
 
 
 def test_everything_is_printed_in_one_place() -> None:
-    """A command that printed by itself would print control characters."""
+    """All commands print through one module, which escapes control characters."""
     modules = [path for path in Path(rankery.cli.__file__).parent.glob("*.py") if path.name != "printing.py"]
     assert len(modules) > 20
     printing = re.compile(r"\b(?:typer\.echo|print|sys\.std(?:out|err)|Console)\(")

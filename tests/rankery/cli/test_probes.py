@@ -15,13 +15,13 @@ from tests.rankery.cli.commands import run, started
 
 
 def write(data_dir: Path, **healths: WorkerHealth) -> None:
-    """Write what workers of these lanes say."""
+    """Write the health files of workers of these lanes."""
     for lane, health in healths.items():
         WorkerHealthFile(data_dir, lane).write(health)
 
 
 def test_a_worker_is_healthy_when_all_its_lanes_are(tmp_path: Path) -> None:
-    """One that was started for a lane is asked for this one."""
+    """A worker with one lane is checked for this lane."""
     write(tmp_path, training=WorkerHealth(READY))
     asked = ("health", "worker", "--data-dir", tmp_path)
     done = run(*asked)
@@ -36,7 +36,7 @@ def test_a_worker_is_healthy_when_all_its_lanes_are(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_compiles_is_alive_and_not_ready(tmp_path: Path) -> None:
-    """A liveness probe must not end it, a readiness probe says how far it is."""
+    """The liveness probe succeeds during compilation, and the readiness probe reports its progress."""
     compiling = WorkerHealth(COMPILING, compiled=12, parts=20)
     write(tmp_path, training=compiling, quick=compiling)
     done = run("health", "worker", "--data-dir", tmp_path)
@@ -50,7 +50,7 @@ def test_a_worker_that_compiles_is_alive_and_not_ready(tmp_path: Path) -> None:
 
 
 def test_a_worker_that_hangs_is_not_alive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its file was written over a minute ago."""
+    """A worker hangs if its file is older than a minute."""
     write(tmp_path, training=WorkerHealth(READY))
     monkeypatch.setattr("core.worker_health.STALE_SECONDS", 0.0)
     done = run("health", "worker", "--data-dir", tmp_path, "--lane", "training", "--live")
@@ -61,7 +61,7 @@ def test_a_worker_that_hangs_is_not_alive(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_an_api_is_asked_for_what_it_is_there_for(served: tuple[str, int]) -> None:
-    """By default for scoring, which needs no worker and no broker."""
+    """The default probe checks scoring, which needs no worker and no broker."""
     host, port = served
     asked = ("health", "api", "--host", host, "--port", str(port))
     assert run(*asked).output == "rankery: the API is ready for scoring\n"
@@ -75,7 +75,7 @@ def test_an_api_is_asked_for_what_it_is_there_for(served: tuple[str, int]) -> No
 
 
 def test_no_api_is_one_sentence() -> None:
-    """With the address that was asked."""
+    """The error names the address."""
     port = free_port("127.0.0.1")
     done = run("health", "api", "--port", str(port))
     assert done.code == 1
@@ -84,8 +84,8 @@ def test_no_api_is_one_sentence() -> None:
     )
 
 
-def test_warming_up_twice_says_where_the_kernels_are() -> None:
-    """Nothing is left to compile in the environment of the tests."""
+def test_a_second_warm_up_prints_the_folder_of_the_kernels() -> None:
+    """The test environment has all kernels compiled."""
     done = run("warm-up")
     assert done.code == 0, done.errors
     assert done.output.startswith("rankery: all kernels are compiled in /")
@@ -94,7 +94,7 @@ def test_warming_up_twice_says_where_the_kernels_are() -> None:
 
 @pytest.mark.long
 def test_kernels_that_cannot_be_kept_are_an_error_of_warming_up(tmp_path: Path) -> None:
-    """The whole point is to keep them."""
+    """Warm-up fails if it cannot save the kernels."""
     (tmp_path / "file").touch()
     folder = tmp_path / "file" / "kernels"
     done = started("warm-up", NUMBA_CACHE_DIR=str(folder), XDG_CACHE_HOME=str(folder))
@@ -104,7 +104,7 @@ def test_kernels_that_cannot_be_kept_are_an_error_of_warming_up(tmp_path: Path) 
 
 
 def test_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    """And one at the end; none where nothing is compiled."""
+    """Progress has a line now and then and one at the end, and none if nothing is compiled."""
     with compilation_progress() as report:
         for compiled in (0, 1, 2, 2):
             report(compiled, 2)
@@ -116,14 +116,14 @@ def test_progress_is_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_progress_is_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawn on standard error, so that what a command prints stays its own."""
+    """The bar is on standard error, so that standard output has only results."""
     ours, terminal = pty.openpty()
     with os.fdopen(terminal, "w") as stream, monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", stream)
         with compilation_progress() as report:
             report(1, 2)
     drawn = b""
-    with suppress(OSError):  # what Linux says at the end
+    with suppress(OSError):  # Linux raises it at the end
         while part := os.read(ours, 65_536):
             drawn += part
     os.close(ours)

@@ -1,4 +1,4 @@
-"""Old spellings of commands."""
+"""Old names of commands."""
 
 import pytest
 from typer.main import get_command
@@ -13,9 +13,9 @@ COMMANDS = {name: tuple(getattr(one, "commands", ())) for name, one in ROOT.comm
 
 @pytest.mark.parametrize("old", SPELLINGS)
 def test_an_old_spelling_runs_the_new_command(old: str) -> None:
-    """Its help is that of the new command, and one line on standard error has the new spelling."""
+    """An old name has the help of the new command, and prints the new name on standard error."""
     done = run(*old.replace("*", "1").split(), "--help", COLUMNS="300", NO_COLOR="1")
-    if old in COMMANDS:  # its help is that of the noun
+    if old in COMMANDS:  # its help is that of the command group
         done = run(old, "--json", "--url", "nonsense")
         assert done.sentence.startswith("'nonsense' is not the URL of a service")
     else:
@@ -25,7 +25,7 @@ def test_an_old_spelling_runs_the_new_command(old: str) -> None:
 
 
 def test_new_spellings_are_commands() -> None:
-    """Each is in the help, and no old one is."""
+    """The help lists each new name and no old one."""
     commands = set(all_commands())
     assert {tuple(new.split()) for new in SPELLINGS.values()} <= commands
     assert not {tuple(old.split()) for old in SPELLINGS} & commands
@@ -48,7 +48,7 @@ def test_new_spellings_are_commands() -> None:
     ],
 )
 def test_arguments_stay(old: str, new: str) -> None:
-    """Words that decide are removed wherever they are; ids stay."""
+    """Words of the old name are removed at any position, and ids stay."""
     assert renamed(old.split(), COMMANDS)[0] == new.split()
 
 
@@ -56,19 +56,19 @@ def test_arguments_stay(old: str, new: str) -> None:
     "line", ["", "--help", "events list", "events --help", "models show history", "rank tags x"]
 )
 def test_other_spellings_are_left_alone(line: str) -> None:
-    """Also where a name is spelled like an old command."""
+    """Other commands are unchanged, also if a name equals an old command."""
     assert renamed(line.split(), COMMANDS) == (line.split(), None)
 
 
 def test_a_family_that_is_gone_is_an_error_with_the_new_spellings() -> None:
-    """As any command line that is not understood."""
+    """A removed command group exits as an invalid command line does."""
     done = run("delete", "--help", COLUMNS="300")
     assert done.code == 2
     assert "`rankery delete` is now `rankery jobs delete`, `rankery models delete`" in done.errors
 
 
 def test_no_old_spelling_is_offered() -> None:
-    """Completion and the help name present commands only."""
+    """Completion and help list only current commands."""
     done = run(_RANKERY_COMPLETE="complete_bash", COMP_WORDS="rankery d", COMP_CWORD="1")
     assert done.output.split() == ["demo", "doctor", "datasets", "drift"]
     done = run("--help", COLUMNS="80", NO_COLOR="1")

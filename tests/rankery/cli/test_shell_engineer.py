@@ -1,4 +1,4 @@
-"""A search engineer with a shell: from a judged table to a nightly retraining, as the guide's page says."""
+"""A search engineer in a shell: from a judged table to a nightly retraining, as on the guide's page."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.guide.conftest import ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "command-line.md"
 COLUMNS = """'{"label": "grade", "query": "search", "document": "doc"}'"""
-# What the engineer types, step by step; each must end well, and say nothing that was not to be expected.
+# The engineer's commands, by step; each must succeed without unexpected output.
 STEPS = {
     "doctor": f"rankery doctor judged.csv --test test.csv --columns {COLUMNS}",
     "train and watch": f"rankery train judged.csv --test test.csv --name web --columns {COLUMNS} --watch",
@@ -70,14 +70,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedStack]:
-    """`rankery serve` of the engineer's machine."""
+    """`rankery serve` on the engineer's machine."""
     with EmbeddedStack(tmp_path_factory.mktemp("rankery-data")) as stack:
         yield stack
 
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The engineer's folder: judged tables, and the present system's run, which ranks by one feature."""
+    """The engineer's folder: judged tables, and a run of the present system, which ranks by one feature."""
     folder = tmp_path_factory.mktemp("desk")
     (folder / "replay.py").write_text("import sys\nsys.path.insert(0, '.')\n" + REPLAY)
     (script,) = (block.text for block in blocks(PAGE) if block.title == "nightly.sh")
@@ -102,7 +102,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def done(stack: EmbeddedStack, desk: Path) -> dict[str, str]:
-    """What each step printed, once all have ended well."""
+    """The output of each step, after all have succeeded."""
     printed = {}
     for step, commands in STEPS.items():
         begun = time.monotonic()
@@ -129,7 +129,7 @@ def done(stack: EmbeddedStack, desk: Path) -> dict[str, str]:
 
 
 def test_every_step_ends_well(done: dict[str, str]) -> None:
-    """And prints what the engineer looks for."""
+    """Each step prints the result that the engineer needs."""
     assert "web:1" in done["train and watch"]
     assert "is the best by validation" in done["grid"]
     assert "web:1 is better than present.run" in done["compare with the run"]
@@ -142,7 +142,7 @@ def test_every_step_ends_well(done: dict[str, str]) -> None:
 
 
 def test_the_nightly_script_writes_one_line_of_json(done: dict[str, str]) -> None:
-    """Whether it promoted, and why not; a training that fails ends it with another exit code than 0."""
+    """The line has the decision and its reason; a failed training has a non-zero exit code."""
     (line,) = done["nightly"].splitlines()
     outcome = json.loads(line)
     assert set(outcome) == {"promoted", "model", "sentence"}
@@ -153,7 +153,7 @@ def test_the_nightly_script_writes_one_line_of_json(done: dict[str, str]) -> Non
 
 
 def test_quiet_leaves_nothing_but_the_result(stack: EmbeddedStack, done: dict[str, str]) -> None:
-    """So that cron sends no mail."""
+    """--quiet prints nothing else, so that cron sends no mail."""
     shell = subprocess.run(
         [
             sys.executable,

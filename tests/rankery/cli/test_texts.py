@@ -1,4 +1,4 @@
-"""Values as they are written on the command line."""
+"""Values of options on the command line."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from rankery.grids import points
 
 
 def test_settings_are_json_where_they_can_be() -> None:
-    """Numbers, lists and words, without quotes."""
+    """Numbers, lists and words are parsed without quotes."""
     texts = ["mu=5", "pair_selection=random", "gain=[0, 1, 3]", "extra_trees=true", "path=a=b"]
     assert settings(texts, "--set") == {
         "mu": 5,
@@ -24,13 +24,13 @@ def test_settings_are_json_where_they_can_be() -> None:
 
 @pytest.mark.parametrize("texts", [["mu"], ["=5"], ["mu="], ["mu=5", "mu=6"]])
 def test_what_is_no_setting_is_refused(texts: list[str]) -> None:
-    """The option is named."""
+    """The error names the option."""
     with pytest.raises(NotUnderstood, match=r"^--set "):
         settings(texts, "--set")
 
 
 def test_a_grid_goes_through_every_combination() -> None:
-    """Hyperparameters, the loss, and options of the loss; what is not varied stays."""
+    """A grid varies hyperparameters, the loss and its options, and keeps all other values."""
     job: dict[str, Any] = {"loss": {"name": "mse"}, "hyperparameters": {"seed": 1}}
     values = grid(["num_leaves=31,63", "loss=lambdarank,ndcg-loss2++", "loss.sigma=2"], "--grid")
     found = [(one["hyperparameters"], one["loss"]) for one in points(job, values)]
@@ -43,7 +43,7 @@ def test_a_grid_goes_through_every_combination() -> None:
 
 
 def test_a_grid_goes_through_seeds_and_lists() -> None:
-    """The seed is that of the job; commas within brackets and quotes belong to a value."""
+    """A seed is that of the job; commas in brackets and quotes belong to a value."""
     texts = ["seed=1,2", "loss.gain=[0,1,3],[0, 1, 7]", 'loss.name="a,b",c']
     values = grid(texts, "--grid")
     assert values == {"seed": [1, 2], "loss.gain": [[0, 1, 3], [0, 1, 7]], "loss.name": ["a,b", "c"]}
@@ -66,7 +66,7 @@ def test_a_grid_goes_through_seeds_and_lists() -> None:
     ],
 )
 def test_what_is_no_grid_is_refused(text: str, sentence: str) -> None:
-    """With what is wrong with it."""
+    """The error has the reason."""
     with pytest.raises(NotUnderstood, match=sentence):
         grid([text], "--grid")
 
@@ -76,12 +76,12 @@ def test_what_is_no_grid_is_refused(text: str, sentence: str) -> None:
     [("data/MSLR Fold1.txt.gz", "mslr-fold1"), ("ds_01k9", "ds_01k9"), ("_.csv", "model"), ("ä", "model")],
 )
 def test_a_model_is_called_after_its_data(data: str, name: str) -> None:
-    """In the letters that names of models have."""
+    """The default name of a model has only allowed characters."""
     assert model_name_of(data) == name
 
 
 def test_the_values_of_a_grid_are_tags() -> None:
-    """Beside those that the job has; a job by itself gets none."""
+    """The values are added to the job's tags; a single job gets none."""
     job = {"tags": {"team": "search"}, "loss": {"name": "lambdarank"}, "hyperparameters": {}}
     grid: dict[str, list[Any]] = {"loss": ["listnet"], "loss.gain": [[0, 1, 3]], "num_leaves": [31]}
     (found,) = points(job, grid)

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from rankery.cli.texts import NotUnderstood
-from rankery.cli.tune import searched
-from rankery.client.arguments import spelled_space
+from rankery.cli.tune import search_dimension
+from rankery.client.arguments import search_space_field
 from rankery.errors import InvalidArgument
 
 
@@ -19,35 +19,35 @@ from rankery.errors import InvalidArgument
     ],
 )
 def test_a_range_has_the_type_of_its_ends(text: str, pointer: str, parameter: tuple[Any, ...]) -> None:
-    """Whole ends make whole numbers, and `:log` draws by the logarithm."""
+    """Whole bounds give whole numbers, and `:log` draws on a logarithmic scale."""
     expected = dict(zip(("type", "low", "high", "log"), parameter, strict=True))
-    assert searched(text) == (pointer, expected)
+    assert search_dimension(text) == (pointer, expected)
 
 
 def test_choices_are_numbers_texts_or_losses() -> None:
-    """A list without a range is of choices; losses are whole ones."""
-    assert searched("max_depth=3,5") == (
+    """A list without a range is a list of choices, and losses are objects."""
+    assert search_dimension("max_depth=3,5") == (
         "/hyperparameters/max_depth",
         {"type": "choice", "choices": [3, 5]},
     )
     losses = [{"name": "lambdarank"}, {"name": "ranknet"}]
-    assert searched("loss=lambdarank,ranknet") == ("/loss", {"type": "choice", "choices": losses})
+    assert search_dimension("loss=lambdarank,ranknet") == ("/loss", {"type": "choice", "choices": losses})
 
 
 @pytest.mark.parametrize("text", ["num_leaves", "=4..5", "num_leaves=", "num_leaves=4..x"])
 def test_other_texts_are_refused(text: str) -> None:
-    """A mistake is named before anything is uploaded."""
+    """The error comes before an upload."""
     with pytest.raises(NotUnderstood, match="--space"):
-        searched(text)
+        search_dimension(text)
 
 
 def test_the_client_takes_short_forms() -> None:
-    """Pairs are ranges, lists are choices, and objects stay as they are."""
+    """Pairs are ranges, lists are choices, and objects are unchanged."""
     space = {"num_leaves": (4, 64, "log"), "/loss/sigma": (0.5, 2), "max_depth": [3, 5]}
-    assert spelled_space(space) == {
+    assert search_space_field(space) == {
         "/hyperparameters/num_leaves": {"type": "int", "low": 4, "high": 64, "log": True},
         "/loss/sigma": {"type": "float", "low": 0.5, "high": 2, "log": False},
         "/hyperparameters/max_depth": {"type": "choice", "choices": [3, 5]},
     }
     with pytest.raises(InvalidArgument, match="num_leaves"):
-        spelled_space({"num_leaves": 5})
+        search_space_field({"num_leaves": 5})

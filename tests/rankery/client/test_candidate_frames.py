@@ -6,7 +6,7 @@ import pandas
 import pyarrow as pa
 import pytest
 
-from rankery.client.frames.candidates import cuts, prepared
+from rankery.client.frames.candidates import prepare_candidates, split_into_requests
 from rankery.client.frames.runs import run_of_frame, run_of_mapping, run_of_table, scores_of_rows
 from rankery.errors import DataUnusable, DataWarning
 
@@ -17,24 +17,24 @@ FEATURES = ["bm25", "age"]
 
 
 def test_rows_are_gathered_and_answered_in_their_place() -> None:
-    """The table that is sent has whole queries; the answer speaks of the rows that were given."""
-    candidates = prepared(FRAME, FEATURES, None, "web:1", allow_absent_features=False)
+    """The request has whole queries, and the scores have the order of the given rows."""
+    candidates = prepare_candidates(FRAME, FEATURES, None, "web:1", allow_absent_features=False)
     assert candidates.table.column("query_id").to_pylist() == ["a", "a", "b"]
     assert candidates.table.column("document_id").to_pylist() == ["x", "z", "y"]
     answer = pa.table({"row": [1, 0, 2], "rank": [1, 2, 1]})
-    assert candidates.answered(answer, "rank").column("row").to_pylist() == [2, 0, 1]
-    by_row = candidates.answered(answer, "rows")
+    assert candidates.with_frame_rows(answer, "rank").column("row").to_pylist() == [2, 0, 1]
+    by_row = candidates.with_frame_rows(answer, "rows")
     assert (by_row.column("row").to_pylist(), by_row.column("rank").to_pylist()) == ([0, 1, 2], [2, 1, 1])
 
 
 def test_other_columns_are_left_out_with_one_warning() -> None:
-    """None where they are named."""
+    """Undeclared columns raise one warning, and ignored columns raise none."""
     frame = FRAME.assign(label=1, market="de")
     with pytest.warns(DataWarning, match=r"left out the columns \['label', 'market'\]") as warned:
-        candidates = prepared(frame, FEATURES, None, "web:1", allow_absent_features=False)
+        candidates = prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
     assert len(warned) == 1
     assert candidates.table.column_names == ["query_id", "document_id", *FEATURES]
-    prepared(frame, FEATURES, {"ignore": ["label", "market"]}, "web:1", allow_absent_features=False)
+    prepare_candidates(frame, FEATURES, {"ignore": ["label", "market"]}, "web:1", allow_absent_features=False)
 
 
 @pytest.mark.parametrize(
@@ -47,30 +47,32 @@ def test_other_columns_are_left_out_with_one_warning() -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_is_named(frame: pandas.DataFrame, sentence: str) -> None:
-    """By row and column."""
+    """The error has row and column."""
     with pytest.raises(DataUnusable, match=sentence):
-        prepared(frame, FEATURES, None, "web:1", allow_absent_features=False)
+        prepare_candidates(frame, FEATURES, None, "web:1", allow_absent_features=False)
 
 
 @pytest.mark.parametrize("empty", [[None] * 3, pandas.array([None] * 3, dtype="Int64")])
 def test_a_feature_without_any_value_is_missing(empty: object) -> None:
-    """Also where the column has no type, as with None alone; the service refuses columns without one."""
-    candidates = prepared(FRAME.assign(age=empty), FEATURES, None, "web:1", allow_absent_features=False)
+    """A column of None alone has no type and is sent as missing, since the service refuses it untyped."""
+    candidates = prepare_candidates(
+        FRAME.assign(age=empty), FEATURES, None, "web:1", allow_absent_features=False
+    )
     column = candidates.table.column("age")
     assert column.null_count == 3
     assert pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
 
 
 def test_a_long_frame_is_cut_between_queries() -> None:
-    """Into parts of at most so many rows; a longer query stays whole."""
+    """Parts have a maximum number of rows, and a longer query stays whole."""
     table = pa.table({"query_id": ["a", "a", "b", "c", "c", "c", "d"], "bm25": [0.0] * 7})
-    assert cuts(table, 3, 2**20) == [(0, 3), (3, 6), (6, 7)]
-    assert cuts(table, 2, 2**20) == [(0, 2), (2, 3), (3, 6), (6, 7)]
-    assert cuts(table, 7, 2**20) == [(0, 7)]
+    assert split_into_requests(table, 3, 2**20) == [(0, 3), (3, 6), (6, 7)]
+    assert split_into_requests(table, 2, 2**20) == [(0, 2), (2, 3), (3, 6), (6, 7)]
+    assert split_into_requests(table, 7, 2**20) == [(0, 7)]
 
 
 def test_scores_become_runs() -> None:
-    """From frames and dictionaries; what has no score is not retrieved, and blanks are encoded."""
+    """Frames and dictionaries become runs; rows without a score are omitted, and blanks are encoded."""
     frame = FRAME.assign(query=["red shoes", "b", "red shoes"], score=[0.5, float("nan"), 1.5])
     expected = "red%20shoes Q0 x 1 0.5 rankery\nred%20shoes Q0 z 1 1.5 rankery\n"
     assert "".join(run_of_table(run_of_frame(frame))) == expected
@@ -78,7 +80,7 @@ def test_scores_become_runs() -> None:
 
 
 def test_scores_without_documents_are_matched_within_queries() -> None:
-    """By their order there, whatever the order of queries; another number of rows is refused."""
+    """Scores are matched by order within each query; another number of rows is refused."""
     run = run_of_frame(pandas.DataFrame({"query": ["b", "a", "a"], "score": [3.0, 1.0, 2.0]}))
     assert scores_of_rows(run, ["a", "a", "b"]).tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(DataUnusable, match="query 'a' has 2 scores, but 1 documents"):
@@ -97,7 +99,7 @@ def test_scores_without_documents_are_matched_within_queries() -> None:
     ],
 )
 def test_scores_are_not_guessed(frame: pandas.DataFrame, columns: Any, sentence: str) -> None:
-    """The old system's scores beside the new one's would be measured in their place."""
+    """An ambiguous score column is refused, since another system's scores could be evaluated."""
     with pytest.raises(DataUnusable, match=sentence):
         run_of_frame(frame, columns)
     assert run_of_frame(frame, {"score": "bm25"})["score"].to_pylist() == [1.0, 2.0, 3.0]

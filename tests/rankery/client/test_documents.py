@@ -1,21 +1,21 @@
-"""Candidates given as dictionaries."""
+"""Candidates as dictionaries."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from rankery.client.documents import spelled_queries, with_places
+from rankery.client.documents import scoring_queries, with_locations
 from rankery.errors import DataUnusable, RankeryApiError, WrongType
 
 
 def test_documents_become_queries() -> None:
-    """Queries stay; documents are one query, or several where they name theirs, in order."""
+    """Queries are unchanged; documents become one query, or several by their query ids, in order."""
     whole = {"id": "q", "documents": [{"id": "d", "features": {"bm25": np.float32(1.5), "age": None}}]}
     expected = [{"id": "q", "documents": [{"id": "d", "features": {"bm25": 1.5, "age": None}}]}]
-    assert spelled_queries(whole) == spelled_queries([whole]) == expected
+    assert scoring_queries(whole) == scoring_queries([whole]) == expected
     rows = [{"query": "b", "id": 7, "bm25": 1}, {"query": "a", "bm25": 2}, {"query": "b", "bm25": True}]
-    assert spelled_queries(rows) == [
+    assert scoring_queries(rows) == [
         {
             "id": "b",
             "documents": [{"id": "7", "features": {"bm25": 1}}, {"id": "2", "features": {"bm25": 1}}],
@@ -34,9 +34,9 @@ def test_documents_become_queries() -> None:
     ],
 )
 def test_a_value_that_cannot_be_sent_is_named(features: dict[str, Any], sentence: str) -> None:
-    """JSON has no NaN: the document and the feature are named instead."""
+    """JSON has no NaN, so the error names the document and the feature."""
     with pytest.raises(DataUnusable, match=sentence):
-        spelled_queries([{"id": "q", "documents": [{"id": "d", "features": features}]}])
+        scoring_queries([{"id": "q", "documents": [{"id": "d", "features": features}]}])
 
 
 @pytest.mark.parametrize(
@@ -50,24 +50,24 @@ def test_a_value_that_cannot_be_sent_is_named(features: dict[str, Any], sentence
     ],
 )
 def test_a_wrong_type_raises_a_sentence(candidates: Any, sentence: str) -> None:
-    """It says what is accepted and what came; it is a TypeError, too."""
+    """The error has the accepted and the given type, and is a TypeError."""
     with pytest.raises(WrongType, match=sentence) as raised:
-        spelled_queries(candidates)
+        scoring_queries(candidates)
     assert isinstance(raised.value, TypeError)
 
 
 def test_a_refusal_names_the_document() -> None:
-    """By its names in the place of pointers; refusals of another place stay as they are."""
-    queries = spelled_queries({"id": "q", "documents": [{"id": "d", "features": {"bm_25": 1.0, "a/b": "x"}}]})
+    """The error has names instead of pointers, and refusals of other fields are unchanged."""
+    queries = scoring_queries({"id": "q", "documents": [{"id": "d", "features": {"bm_25": 1.0, "a/b": "x"}}]})
     pointer = "/queries/0/documents/0/features/"
     errors = [
         {"pointer": f"{pointer}bm_25", "detail": "not a feature of this model"},
         {"pointer": f"{pointer}a~1b", "detail": "must be a number"},
     ]
-    found = with_places(RankeryApiError(422, {"errors": errors}), queries, ["bm25", "a/b"])
+    found = with_locations(RankeryApiError(422, {"errors": errors}), queries, ["bm25", "a/b"])
     assert str(found) == (
         "document 'd' of query 'q', feature 'bm_25': not a feature of this model; did you mean 'bm25'?;"
         " document 'd' of query 'q', feature 'a/b': must be a number, not 'x'"
     )
     other = RankeryApiError(422, {"errors": [{"pointer": "/top_k", "detail": "too many"}]})
-    assert with_places(other, queries, []) is other
+    assert with_locations(other, queries, []) is other

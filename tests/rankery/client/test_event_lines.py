@@ -4,7 +4,7 @@ from rankery.client.event_lines import EventStreamParser
 
 
 def test_events_are_read_from_their_lines() -> None:
-    """Comments and fields of others are left out; the last id is kept, also of events without a new one."""
+    """Comments and unknown fields are ignored; an event without an id has the id before it."""
     lines = EventStreamParser()
     text = "retry: 2000\n\n: \n\nid: 4\nevent: ready\ndata: {}\n\n"
     text += 'id:5\nevent: job.ended\ndata: {"a":\ndata: 1}\n\n'
@@ -14,7 +14,7 @@ def test_events_are_read_from_their_lines() -> None:
 
 
 def test_half_an_event_is_forgotten() -> None:
-    """Its id does not count: the stream is resumed behind the last whole one."""
+    """The id of an incomplete event does not count, so the stream resumes after the last complete event."""
     lines = EventStreamParser("5")
     lines.take("id: 6")
     lines.take("event: job.ended")

@@ -10,7 +10,7 @@ import pytest
 
 from core.data.tables.roles import USUAL_NAMES as OF_THE_SERVICE
 from rankery.client.arguments import Columns
-from rankery.client.frames.incoming import as_arrays, as_table, grouped, is_frame
+from rankery.client.frames.incoming import as_table, is_frame, sizes_or_ids, table_of_arrays
 from rankery.client.frames.judged import USUAL_NAMES, checked_columns
 from rankery.errors import DataUnusable, DataWarning, InvalidArgument
 
@@ -31,7 +31,7 @@ def _checked(frame: Any, columns: Columns | None = None) -> Columns:
 
 
 def test_usual_names_are_those_of_the_service() -> None:
-    """Else a frame would be checked by another column than the one that is read."""
+    """The client checks the same column that the service reads."""
     for role, names in USUAL_NAMES.items():
         assert names == OF_THE_SERVICE[role]
 
@@ -50,13 +50,13 @@ def test_usual_names_are_those_of_the_service() -> None:
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_by_its_cell(changes: dict[str, Any], columns: Any, sentence: str) -> None:
-    """Row by position and index, column, and what to do."""
+    """The error has the row's position and index, the column, and a remedy."""
     with pytest.raises(DataUnusable, match=sentence):
         _checked(FRAME.assign(**changes), columns)
 
 
 def test_a_column_that_is_missing_is_asked_for() -> None:
-    """With the nearest name that the frame has."""
+    """The error suggests the frame's most similar column name."""
     with pytest.raises(DataUnusable, match=r"no label column was found: .*did you mean 'lable'"):
         _checked(FRAME.rename(columns={"label": "lable"}))
 
@@ -73,14 +73,14 @@ def test_a_column_that_is_missing_is_asked_for() -> None:
     ],
 )
 def test_what_may_be_meant_is_a_warning(frame: pandas.DataFrame, sentence: str) -> None:
-    """Unjudged documents, scattered rows and single queries are read; the warning points at the caller."""
+    """Unjudged documents, scattered rows and single queries raise a warning that points at the caller."""
     with pytest.warns(DataWarning, match=sentence) as warned:
         _checked(frame.drop(columns="brand"))
     assert [one.filename for one in warned] == [__file__]
 
 
 def test_types_declare_categories() -> None:
-    """Where they differ within a query; what is constant there describes the query."""
+    """Categorical types declare a feature if it varies within a query; a constant describes the query."""
     frame = FRAME.astype({"brand": "category", "market": "category"})
     polar = polars.from_pandas(FRAME).with_columns(polars.col("brand", "market").cast(polars.Categorical))
     with warnings.catch_warnings():
@@ -91,7 +91,7 @@ def test_types_declare_categories() -> None:
 
 
 def test_numbers_declared_as_categories_stay_categories() -> None:
-    """Also where a query has one alone: numbers are features anyway, and their order means nothing."""
+    """A number declared as a category is a feature, even if it is constant within each query."""
     shop = FRAME.assign(shop=[30, 30, 30, 7, 7])
     polar = polars.from_pandas(shop)
     assert _checked(shop.astype({"shop": "category"}), {"ignore": ["brand"]})["categorical_features"] == [
@@ -100,8 +100,8 @@ def test_numbers_declared_as_categories_stay_categories() -> None:
     assert "categorical_features" not in _checked(polar, {"ignore": ["brand"]})
 
 
-def test_a_missing_category_is_a_value_of_its_own() -> None:
-    """A query with one market and a gap has two; nothing warns of casts."""
+def test_a_missing_category_is_a_separate_value() -> None:
+    """A query with one market and a missing value has two categories, and no cast raises a warning."""
     gaps = FRAME.assign(market=["de", None, "de", "at", "at"], shop=[3, None, 3, 4, 4])
     frame = gaps.astype({"market": "category", "brand": "category"})
     with warnings.catch_warnings():
@@ -110,17 +110,17 @@ def test_a_missing_category_is_a_value_of_its_own() -> None:
 
 
 def test_a_group_is_sizes_or_queries() -> None:
-    """As LightGBM takes it, or one a document; what could be both is not guessed."""
-    assert grouped([2, 3], 5)["query_sizes"].tolist() == [2, 3]
-    assert grouped(["a", "a", "b"], 3)["query_ids"].tolist() == ["a", "a", "b"]
+    """The group is sizes, as in LightGBM, or a query per document; an ambiguous group is refused."""
+    assert sizes_or_ids([2, 3], 5)["query_sizes"].tolist() == [2, 3]
+    assert sizes_or_ids(["a", "a", "b"], 3)["query_ids"].tolist() == ["a", "a", "b"]
     with pytest.raises(InvalidArgument, match="could be sizes or ids"):
-        grouped([1, 1, 1], 3)
+        sizes_or_ids([1, 1, 1], 3)
     with pytest.raises(InvalidArgument, match="which add up to 5"):
-        grouped([2, 2], 5)
+        sizes_or_ids([2, 2], 5)
 
 
 def test_columns_are_no_frames() -> None:
-    """A Series speaks Arrow's interface as frames do."""
+    """A Series is refused, although it has Arrow's interface as frames do."""
     assert all(map(is_frame, (FRAME, as_table(FRAME), polars.from_pandas(FRAME))))
     series = FRAME.loc[:, "bm25"]
     for column in (series, polars.Series([1.0]), as_table(FRAME.copy()).column(0), [1.0], None):
@@ -128,7 +128,7 @@ def test_columns_are_no_frames() -> None:
 
 
 def test_sparse_features_are_dense_in_a_dataset() -> None:
-    """What a sparse matrix leaves out is 0, not missing."""
+    """Elements that a sparse matrix omits are 0, not missing."""
     scipy_sparse = pytest.importorskip("scipy.sparse", reason="SciPy is not installed: make develop")
     sparse = scipy_sparse.csr_matrix([[0.0, 2.0], [3.0, 0.0]])
-    assert as_arrays(sparse).to_pydict() == {"f1": [0.0, 3.0], "f2": [2.0, 0.0]}
+    assert table_of_arrays(sparse).to_pydict() == {"f1": [0.0, 3.0], "f2": [2.0, 0.0]}

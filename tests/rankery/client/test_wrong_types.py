@@ -1,4 +1,4 @@
-"""Arguments of a wrong type, refused by a sentence before anything is sent."""
+"""Arguments of a wrong type, refused before anything is sent."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,9 +9,9 @@ import pandas
 import pytest
 
 from rankery.client import Client
-from rankery.client.frames.candidates import prepared
+from rankery.client.frames.candidates import prepare_candidates
 from rankery.client.frames.runs import run_of_frame
-from rankery.client.model_text import renamed
+from rankery.client.model_text import with_feature_names
 from rankery.errors import InvalidArgument, WrongType
 
 FRAME = pandas.DataFrame({"query": ["a", "a"], "label": [0, 1], "bm25": [1.0, 2.0], "score": [2.0, 1.0]})
@@ -20,7 +20,7 @@ TEXT: Any = "query"
 
 @pytest.fixture
 def client() -> Client:
-    """Return a client of a service that fails at any request."""
+    """Return a client whose service fails at each request."""
 
     def refuse(request: httpx.Request) -> httpx.Response:
         raise AssertionError(f"{request.method} {request.url} was sent")
@@ -42,18 +42,21 @@ def client() -> Client:
         (lambda c: c.train("web", "ds_1", scorer=3), r"a kind of scorer or a dictionary .* not 3 \(int\)"),
         (lambda c: c.grid("web", "ds_1", "num_leaves"), r"a grid, such as .* not 'num_leaves' \(str\)"),
         (lambda c: c.tune("web", "ds_1", ["num_leaves"]), "a search space, such as .* not a list of 1"),
-        (lambda _: prepared(FRAME, [], TEXT, "web:1", allow_absent_features=False), "by role.* not 'query'"),
+        (
+            lambda _: prepare_candidates(FRAME, [], TEXT, "web:1", allow_absent_features=False),
+            "by role.* not 'query'",
+        ),
         (lambda _: run_of_frame(FRAME, TEXT), "by role.* not 'query'"),
-        (lambda _: renamed("feature_names=a b\n", "xy"), "must be a list of texts, not 'xy'"),
+        (lambda _: with_feature_names("feature_names=a b\n", "xy"), "must be a list of texts, not 'xy'"),
     ],
 )  # fmt: skip
 def test_a_wrong_type_raises_a_sentence(client: Client, call: Callable[[Any], Any], sentence: str) -> None:
-    """It says what is accepted and what came."""
+    """The error has the accepted and the given type."""
     with pytest.raises(WrongType, match=sentence):
         call(client)
 
 
 def test_an_unknown_order_is_refused(client: Client) -> None:
-    """An answer by rank would put scores beside the wrong rows of the frame."""
+    """The client refuses the order, since scores by rank would be beside the wrong rows of the frame."""
     with pytest.raises(InvalidArgument, match="order must be 'rank' or 'rows', not 'row'"):
         client.rank("web", FRAME, order="row")  # type: ignore[call-overload]

@@ -10,7 +10,7 @@ from core.types import Float32Array, Int64Array
 
 
 class Judged(NamedTuple):
-    """Arrays as LightGBM and scikit-learn take them, and the same as core's dataset."""
+    """Arrays in the forms of LightGBM and scikit-learn, and the same data as core's dataset."""
 
     X: Float32Array
     y: Float32Array
@@ -28,11 +28,11 @@ def judged_queries(queries: int, seed: int) -> Judged:
 
 @pytest.fixture(scope="session")
 def judged() -> Judged:
-    """Queries to learn from."""
+    """Training queries."""
     return judged_queries(40, seed=1)
 
 
 @pytest.fixture(scope="session")
 def validation() -> Judged:
-    """Queries to validate on."""
+    """Validation queries."""
     return judged_queries(20, seed=2)

@@ -15,7 +15,7 @@ from core.data import RankingDataset, synthetic_dataset
 from rankery import RankeryAutoRanker
 from rankery.errors import InvalidArgument
 
-# So short that one fold of the first candidate alone is tried, whatever the machine.
+# A limit so short that any machine tries only one fold of the first candidate.
 _SHORT = 0.001
 _SMALL: dict[str, Any] = {"metric": "ndcg@5", "budget_seconds": _SHORT}
 
@@ -28,20 +28,20 @@ def data() -> RankingDataset:
 
 @pytest.fixture(scope="module")
 def frame(data: RankingDataset) -> polars.DataFrame:
-    """Return their features as a frame."""
+    """Return the features as a frame."""
     return polars.DataFrame(dict(zip("abcd", data.matrix.T, strict=True)))
 
 
 @pytest.fixture(scope="module")
 def fitted(data: RankingDataset, frame: polars.DataFrame) -> RankeryAutoRanker:
-    """Return a ranker of the first candidate."""
+    """Return a ranker fitted with the first candidate only."""
     return RankeryAutoRanker(**_SMALL).fit(frame, data.labels, group=np.diff(data.query_boundaries))
 
 
 def test_the_model_is_that_of_an_automatic_training(
     fitted: RankeryAutoRanker, data: RankingDataset, frame: polars.DataFrame
 ) -> None:
-    """Of core, with the same arguments and names; a pickle scores as it does."""
+    """The model equals that of core with the same arguments, and a pickle gives equal scores."""
     found = auto_train(AutoSpec("ndcg@5", _SHORT), replace(data, feature_names=tuple("abcd")))
     assert fitted.content_ == found.content
     assert (fitted.sentence_, fitted.estimate_) == (found.conclusion.sentence, found.conclusion.value)
@@ -53,7 +53,7 @@ def test_the_model_is_that_of_an_automatic_training(
 
 
 def test_the_leaderboard_has_every_candidate(fitted: RankeryAutoRanker) -> None:
-    """Those that were not tried with the reason."""
+    """The leaderboard has the reason for each candidate that was not tried."""
     first, *others = fitted.leaderboard_
     assert (first["status"], first["weight"], first["tied_with_best"]) == ("complete", 1.0, True)
     lower, upper = first["interval"]
@@ -63,7 +63,7 @@ def test_the_leaderboard_has_every_candidate(fitted: RankeryAutoRanker) -> None:
 
 
 def test_cross_validation_routes_groups(data: RankingDataset) -> None:
-    """As of the other estimator."""
+    """Groups are routed as with the other estimator."""
     groups = np.repeat(np.arange(data.n_queries), np.diff(data.query_boundaries))
     with sklearn.config_context(enable_metadata_routing=True):
         values = cross_val_score(
@@ -89,6 +89,6 @@ def test_cross_validation_routes_groups(data: RankingDataset) -> None:
     ],
 )
 def test_what_does_not_fit_is_named(arguments: dict[str, Any], message: str) -> None:
-    """Before anything is trained."""
+    """The error comes before a training starts."""
     with pytest.raises(InvalidArgument, match=message):
         RankeryAutoRanker(**arguments).fit(np.eye(3), [0, 1, 2], group=[3])

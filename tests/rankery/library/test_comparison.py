@@ -1,4 +1,4 @@
-"""Systems compared in memory."""
+"""Comparison of systems in memory."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ PERMUTATIONS = 2_000
 
 @pytest.fixture(scope="module")
 def evaluations(judged: Judged) -> tuple[Evaluation, Evaluation]:
-    """A poor and a better ranking of the same queries."""
+    """A weak and a better ranking of the same queries."""
     noise = np.random.default_rng(1).normal(size=(2, len(judged.y)))
     first, second = (
         rankery.metrics.evaluate(judged.y + scale * one, judged.y, judged.groups, metrics=METRICS)
@@ -32,7 +32,7 @@ def evaluations(judged: Judged) -> tuple[Evaluation, Evaluation]:
 
 @pytest.fixture(scope="module")
 def expected(evaluations: tuple[Evaluation, Evaluation]) -> Pair:
-    """What a compare job says of the two."""
+    """The result of a compare job on both evaluations."""
     values = {name: np.column_stack([one.values[name] for one in evaluations]) for name in METRICS}
     directions = {"ndcg@5": True, "mrr": True, "arp": False}
     found = compare_systems(("A", "B"), values, directions, permutations=PERMUTATIONS, seed=42)
@@ -54,7 +54,7 @@ FORMS: dict[str, Any] = {
 def test_statistics_are_those_of_a_compare_job(
     form: str, evaluations: tuple[Evaluation, Evaluation], expected: Pair
 ) -> None:
-    """From evaluations and frames, whose queries are matched by id."""
+    """Evaluations and frames, matched by query id, give the result of a compare job."""
     first, second = evaluations
     found = rankery.compare(first, FORMS[form](second), permutations=PERMUTATIONS)
     assert found.pair == expected
@@ -64,7 +64,7 @@ def test_statistics_are_those_of_a_compare_job(
 
 @pytest.mark.parametrize("make", [np.asarray, list, polars.Series, pa.array, pandas.Series])
 def test_arrays_hold_one_metric(make: Any, evaluations: tuple[Evaluation, Evaluation]) -> None:
-    """Which is named, and tells the direction; a cost that falls is better."""
+    """Arrays need the name of their metric, which defines the direction: a lower cost is better."""
     values = [make(one.values["arp"].tolist()) for one in evaluations]
     found = rankery.compare(*values, metric="arp", names=("old", "new"), permutations=PERMUTATIONS)
     assert list(found.metrics) == ["arp"]
@@ -73,7 +73,7 @@ def test_arrays_hold_one_metric(make: Any, evaluations: tuple[Evaluation, Evalua
 
 
 def test_series_are_matched_by_their_index(evaluations: tuple[Evaluation, Evaluation]) -> None:
-    """In whatever order they stand."""
+    """Series are matched by query id, whatever the order of their rows."""
     first, second = (one.to_pandas().set_index("query_id")["mrr"] for one in evaluations)
     found = rankery.compare(first, second[::-1], metric="mrr", permutations=PERMUTATIONS)
     assert found.pair == rankery.compare(first, second, metric="mrr", permutations=PERMUTATIONS).pair
@@ -81,14 +81,14 @@ def test_series_are_matched_by_their_index(evaluations: tuple[Evaluation, Evalua
 
 
 def test_another_metric_may_decide(evaluations: tuple[Evaluation, Evaluation]) -> None:
-    """By any of its names."""
+    """The deciding metric can have any of its names."""
     found = rankery.compare(*evaluations, metric="RR", permutations=PERMUTATIONS)
     assert list(found.metrics) == ["mrr", "ndcg@5", "arp"]
     assert "mrr goes from" in found.sentence
 
 
 def test_own_columns_need_a_direction() -> None:
-    """Nothing is guessed of them."""
+    """An unknown column needs an explicit direction."""
     a = pandas.DataFrame({"query_id": ["a", "b", "c"], "latency": [3.0, 4.0, 5.0]})
     b = a.assign(latency=a["latency"] - 1.0)
     with pytest.raises(InvalidArgument, match="higher_is_better"):
@@ -99,7 +99,7 @@ def test_own_columns_need_a_direction() -> None:
 
 
 def test_a_comparison_is_shown(evaluations: tuple[Evaluation, Evaluation]) -> None:
-    """As a card in a notebook, and as a frame with a row a metric."""
+    """A comparison is shown as a card in a notebook, and as a frame with a row per metric."""
     found = rankery.compare(*evaluations, permutations=PERMUTATIONS)
     assert found.to_pandas()["metric"].tolist() == METRICS
     assert "B is better than A" in found._repr_html_()
@@ -123,6 +123,6 @@ FRAME = pandas.DataFrame({"query_id": ["a", "b"], "mrr": [0.5, 1.0]})
     ],
 )
 def test_what_cannot_be_compared_is_named(a: Any, b: Any, message: str) -> None:
-    """By its argument."""
+    """The error names the argument."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.compare(a, b)

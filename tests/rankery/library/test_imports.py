@@ -1,4 +1,4 @@
-"""Import time of the library, and its messages without the server."""
+"""Import time of the library, and its errors without the server."""
 
 import subprocess
 import sys
@@ -28,7 +28,7 @@ def python(program: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("imported", ["import rankery", "import rankery, rankery.lightgbm; rankery.lightgbm"])
 def test_imports_are_cheap(imported: str) -> None:
-    """Nothing that takes time is imported before it is used."""
+    """Slow packages are not imported before they are used."""
     done = python(f"{imported}\nimport sys\nprint(sorted(set({_HEAVY!r}) & sys.modules.keys()))")
     assert done.stdout == "[]\n", done.stderr
 
@@ -46,14 +46,14 @@ def test_imports_are_cheap(imported: str) -> None:
         pytest.param("rankery.RankeryAutoRanker().fit([[1.0]], [1], group=[1])", marks=pytest.mark.slow),
     ],
 )
-def test_without_the_server_the_way_to_install_it_is_said(use: str) -> None:
-    """By each function of the library."""
+def test_the_error_without_the_server_names_its_installation(use: str) -> None:
+    """Each function of the library raises an error with the command to install the server."""
     done = python(f"{_WITHOUT_SERVER}{use}")
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("pip install rankery-server")
 
 
-def test_without_scikit_learn_the_ranker_says_so() -> None:
-    """It is needed for that alone."""
+def test_the_ranker_without_scikit_learn_names_its_installation() -> None:
+    """Only the ranker needs scikit-learn; its error has the command to install it."""
     done = python("import sys\nsys.modules['sklearn'] = None\nimport rankery\nrankery.RankeryRanker")
     assert done.stderr.splitlines()[-1].endswith("pip install scikit-learn")

@@ -1,4 +1,4 @@
-"""Metrics as `feval` and `eval_metric` of LightGBM's own trainings."""
+"""Metrics as `feval` and `eval_metric` of trainings with LightGBM."""
 
 import math
 import pickle
@@ -19,13 +19,13 @@ PARAMETERS = rankery.lightgbm.parameters(num_leaves=7)
 
 
 def data(judged: Judged, **more: Any) -> lightgbm.Dataset:
-    """Return the documents as LightGBM takes them."""
+    """Return the documents as a LightGBM Dataset."""
     return lightgbm.Dataset(judged.X, judged.y, group=judged.group, **more)
 
 
 @pytest.mark.parametrize("contract", ["default", "trec_eval", {"preset": "lightgbm", "gain": "linear"}])
 def test_curves_are_those_of_a_job(contract: Any, judged: Judged, validation: Judged) -> None:
-    """On both datasets, by every metric asked for, at every iteration."""
+    """Both datasets have the curves of a job, for each requested metric at every iteration."""
     names = ["ndcg@5", "map", "ndcg_cut_5", "arp"]
     spec = training_spec(
         {
@@ -53,7 +53,7 @@ def test_curves_are_those_of_a_job(contract: Any, judged: Judged, validation: Ju
 
 
 def test_lightgbms_own_ndcg_is_met_by_its_contract(judged: Judged, validation: Judged) -> None:
-    """At every iteration."""
+    """The metric equals LightGBM's NDCG at every iteration."""
     curves: dict[str, dict[str, list[float]]] = {}
     training = data(judged)
     metric = rankery.lightgbm.metric("nDCG@5", "lightgbm")
@@ -71,7 +71,7 @@ def test_lightgbms_own_ndcg_is_met_by_its_contract(judged: Judged, validation: J
 
 
 def test_early_stopping_follows_the_direction(judged: Judged, validation: Judged) -> None:
-    """Up for gains, down for costs: the best iteration is that of the curve."""
+    """Early stopping maximises gains and minimises costs: the best iteration is that of the curve."""
     for name, best in (("ndcg@5", np.argmax), ("arp", np.argmin)):
         ranker = lightgbm.LGBMRanker(
             objective=rankery.lightgbm.objective("lambdarank"),
@@ -96,7 +96,7 @@ def test_early_stopping_follows_the_direction(judged: Judged, validation: Judged
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_is_measured_as_core_measures_it(name: str, judged: Judged) -> None:
-    """From LGBMRanker's arguments, with its direction."""
+    """LGBMRanker measures each metric as core does, with the metric's direction."""
     scores = judged.X[:, 0].astype(np.float64)
     metric = METRICS[name]()
     expected = metric.mean(
@@ -107,14 +107,14 @@ def test_every_metric_is_measured_as_core_measures_it(name: str, judged: Judged)
 
 
 def test_a_metric_that_no_query_defines_is_nan() -> None:
-    """As LightGBM writes what it cannot know."""
+    """LightGBM writes NaN for undefined metrics, too."""
     name, mean, _ = rankery.lightgbm.metric("ndcg@10")(np.zeros(3), np.arange(3.0), None, np.array([3]))
     assert name == "ndcg@10"
     assert math.isnan(mean)
 
 
-def test_wrong_metrics_are_refused_at_once() -> None:
-    """With the right name."""
+def test_wrong_metrics_are_refused_before_a_training() -> None:
+    """The error suggests the right name."""
     with pytest.raises(InvalidArgument, match=r"did you mean ndcg@10\?"):
         rankery.lightgbm.metric("ndgc@10")
     with pytest.raises(InvalidArgument, match="unknown preset"):
@@ -124,13 +124,13 @@ def test_wrong_metrics_are_refused_at_once() -> None:
 
 
 def test_a_copy_shows_what_it_is() -> None:
-    """After a pickle, too."""
+    """Copies show the metric's name, also after pickling."""
     metric = pickle.loads(pickle.dumps(rankery.lightgbm.metric("AP@5", "trec_eval")))
     assert repr(metric) == "metric('map@5', contract='trec_eval')"
 
 
 def test_parameters_refuse_what_lightgbm_would_do_otherwise() -> None:
-    """Random choices, which jobs draw anew by iteration, rounded gradients, and names of features."""
+    """Random choices by iteration, rounded gradients and constraints by feature name are refused."""
     renewed = {"use_quantized_grad": True, "stochastic_rounding": False, "quant_train_renew_leaf": True}
     for asked, message in (
         ({"bagging_fraction": 0.5, "bagging_freq": 1}, "random choices"),

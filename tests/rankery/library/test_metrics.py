@@ -19,7 +19,7 @@ METRICS = ["ndcg@5", "map", "ndcg_cut_5", "arp", "gm-map"]
 
 @pytest.mark.parametrize("contract", ["default", "trec_eval"])
 def test_numbers_are_those_of_an_evaluation_job(contract: Any, judged: Judged) -> None:
-    """Means, intervals, quantiles and values by query, with the same seed."""
+    """Means, intervals, quantiles and values by query are equal for equal seeds."""
     scores = judged.X[:, 0].astype(np.float64)
     theirs = evaluate(scores, judged.dataset, METRICS, conventions(contract), seed=42)
     ours = rankery.metrics.evaluate(scores, judged.y, judged.groups, metrics=METRICS, contract=contract)
@@ -32,7 +32,7 @@ def test_numbers_are_those_of_an_evaluation_job(contract: Any, judged: Judged) -
 @pytest.mark.parametrize("library", ["numpy", "pandas", "polars", "arrow", "lists"])
 @pytest.mark.parametrize("ids", ["numbers", "texts"])
 def test_columns_and_arrays_are_taken_in_any_order(library: str, ids: str, judged: Judged) -> None:
-    """Rows of a query need not be contiguous; numbers and texts name the same queries."""
+    """Rows of a query need not be contiguous, and query ids can be numbers or texts."""
     generator = np.random.default_rng(3)
     order = generator.permutation(len(judged.y))
     scores = generator.permutation(len(judged.y)).astype(np.float64)  # no ties, whose order would count
@@ -54,7 +54,7 @@ def test_columns_and_arrays_are_taken_in_any_order(library: str, ids: str, judge
 
 
 def test_documents_not_retrieved_and_not_judged_count_as_in_trec_eval() -> None:
-    """A judged document without a score makes recall 1/2; one without a label is not relevant."""
+    """A judged document without a score lowers recall to 1/2; a document without a label is not relevant."""
     found = rankery.metrics.evaluate(
         [2.0, 1.0, np.nan], [np.nan, 1.0, 1.0], ["q", "q", "q"], metrics=["R@5", "RR"]
     )
@@ -62,7 +62,7 @@ def test_documents_not_retrieved_and_not_judged_count_as_in_trec_eval() -> None:
 
 
 def test_equal_scores_are_ordered_by_document_ids() -> None:
-    """The larger id first, by trec_eval's conventions."""
+    """With trec_eval's conventions, the larger id comes first."""
     judged = ([1.0, 1.0], [1, 0], ["q", "q"])
     for ids, rank in ((["b", "a"], 1), (["a", "b"], 2)):
         found = rankery.metrics.evaluate(*judged, metrics=["RR"], contract="trec_eval", document_ids=ids)
@@ -70,7 +70,7 @@ def test_equal_scores_are_ordered_by_document_ids() -> None:
 
 
 def test_values_become_frames() -> None:
-    """A row a query, with nothing where a metric is undefined."""
+    """The frame has a row per query, and null where a metric is undefined."""
     found = rankery.metrics.evaluate([2.0, 1.0, 1.0], [0, 1, 0], ["a", "a", "b"], metrics=["RR", "ndcg"])
     assert found.to_arrow().to_pylist()[1] == {"query_id": "b", "mrr": None, "ndcg": None}
     assert found.to_pandas()["mrr"].tolist()[0] == found.to_polars()["mrr"][0] == 1 / 2
@@ -95,13 +95,13 @@ def test_values_become_frames() -> None:
 def test_what_does_not_fit_is_named(
     scores: Any, labels: Any, queries: Any, more: dict[str, Any], message: str
 ) -> None:
-    """By its argument."""
+    """The error names the argument."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.metrics.evaluate(scores, labels, queries, **more)
 
 
 def test_scores_without_a_judged_document_are_refused() -> None:
-    """As an outer join makes them whose ids are spelled in two ways: every metric would be 0."""
+    """Scores without any judged document are refused; different spellings of ids would give only zeros."""
     scores, labels = [0.5, 0.4, np.nan, np.nan], [np.nan, np.nan, 1.0, 0.0]
     with pytest.raises(InvalidArgument, match="0 of 2 retrieved documents are judged"):
         rankery.metrics.evaluate(scores, labels, ["q"] * 4)
@@ -110,7 +110,7 @@ def test_scores_without_a_judged_document_are_refused() -> None:
 
 
 def test_what_runs_may_not_hold_is_refused_here_too() -> None:
-    """A document twice in a query, and a score that is infinite."""
+    """Duplicate documents of a query and infinite scores are refused."""
     labels, queries = [0, 1, 1], ["a", "a", "b"]
     documents = ["x", "x", "x"]
     with pytest.raises(InvalidArgument, match="document_ids: has 'x' twice in query 'a'"):

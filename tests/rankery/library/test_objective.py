@@ -1,4 +1,4 @@
-"""Losses as objectives of LightGBM's own trainings."""
+"""Losses as objectives of trainings with LightGBM."""
 
 import copy
 import gc
@@ -23,7 +23,7 @@ from tests.rankery.library.conftest import Judged
 ROUNDS = 8
 SETTINGS: dict[str, Any] = {"num_leaves": 7, "min_data_in_leaf": 5}
 PARAMETERS = rankery.lightgbm.parameters(**SETTINGS)
-# One of each kind: with random numbers by iteration, and without any.
+# Losses with and without random numbers by iteration.
 LOSSES: list[dict[str, Any]] = [
     {"name": "ndcg-loss2++", "mu": 5.0},
     {"name": "lambdarank", "truncation_level": 5, "pair_selection": "all-random"},
@@ -38,24 +38,24 @@ def job_model(loss: dict[str, Any], dataset: RankingDataset, rounds: int = ROUND
 
 
 def data(judged: Judged, **more: Any) -> lightgbm.Dataset:
-    """Return the documents as LightGBM takes them."""
+    """Return the documents as a LightGBM Dataset."""
     names = list(judged.dataset.feature_names)
     given: dict[str, Any] = {"group": judged.group, "feature_name": names, "free_raw_data": False}
     return lightgbm.Dataset(judged.X, judged.y, **(given | more))
 
 
 def with_rounds(text: str, rounds: int = ROUNDS) -> str:
-    """Return a model with the number of rounds that `lightgbm.train` writes into it and jobs do not."""
+    """Return a model with the number of rounds, which `lightgbm.train` writes and jobs do not."""
     return text.replace("[num_iterations: 100]", f"[num_iterations: {rounds}]")
 
 
 def trees(text: str) -> str:
-    """Return a model without the parameters that it was trained with."""
+    """Return a model without its training parameters."""
     return text.split("\nparameters:")[0]
 
 
 def boosted(objective: RankingObjective, dataset: lightgbm.Dataset, rounds: int = ROUNDS) -> str:
-    """Train step by step, with the very object, of which `lightgbm.train` makes a copy."""
+    """Train step by step with the same object, since `lightgbm.train` copies the objective."""
     booster = lightgbm.Booster(PARAMETERS, dataset)
     for _ in range(rounds):
         booster.update(fobj=objective)
@@ -64,7 +64,7 @@ def boosted(objective: RankingObjective, dataset: lightgbm.Dataset, rounds: int 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
 def test_lightgbm_train_gives_the_bytes_of_a_job(loss: dict[str, Any], judged: Judged) -> None:
-    """With the parameters of a job, except for the number of rounds: jobs leave LightGBM's default."""
+    """The parameters are those of a job, except the number of rounds: jobs keep LightGBM's default."""
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
     text = lightgbm.train(parameters, data(judged), ROUNDS).model_to_string()
     assert text == with_rounds(job_model(loss, judged.dataset))
@@ -82,7 +82,7 @@ def test_lightgbm_train_gives_the_bytes_of_a_job(loss: dict[str, Any], judged: J
 def test_every_accepted_hyperparameter_gives_the_bytes_of_a_job(
     options: dict[str, Any], judged: Judged
 ) -> None:
-    """Also those with a seed or a rounding of their own; what cannot is refused by `parameters`."""
+    """Hyperparameters with a separate seed or rounding are accepted, and `parameters` refuses all others."""
     settings = SETTINGS | options
     objective = rankery.lightgbm.objective("lambdarank")
     parameters = {**rankery.lightgbm.parameters(**settings), "objective": objective}
@@ -92,7 +92,7 @@ def test_every_accepted_hyperparameter_gives_the_bytes_of_a_job(
 
 @pytest.mark.long
 def test_lightgbms_example_data_gives_the_bytes_of_a_job(shared_data: Any) -> None:
-    """100 rounds of NDCG-Loss2++ on LightGBM's own ranking example, files as they are."""
+    """LightGBM's ranking example gives equal models after 100 rounds of NDCG-Loss2++."""
     folder = shared_data / "lightgbm-rank"
     file = JudgedFile(folder / "rank.train", "rank.train", folder / "rank.train.query")
     dataset = read_file(file).dataset
@@ -112,7 +112,7 @@ def test_lightgbms_example_data_gives_the_bytes_of_a_job(shared_data: Any) -> No
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
 def test_lgbm_ranker_grows_the_trees_of_a_job(loss: dict[str, Any], judged: Judged) -> None:
-    """Also a clone, and one that was fitted before."""
+    """Clones, and a ranker that was fitted before, grow the same trees."""
     settings = {name: value for name, value in PARAMETERS.items() if name != "objective"}
     ranker = lightgbm.LGBMRanker(
         objective=rankery.lightgbm.objective(**loss), n_estimators=ROUNDS, **settings
@@ -124,10 +124,10 @@ def test_lgbm_ranker_grows_the_trees_of_a_job(loss: dict[str, Any], judged: Judg
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
-def test_one_object_trains_again_and_in_turn(
+def test_one_object_trains_again_and_alternates_boosters(
     loss: dict[str, Any], judged: Judged, validation: Judged
 ) -> None:
-    """Iterations are counted by booster, on the same Dataset, on another and on both in turn."""
+    """Each booster counts its iterations, on the same Dataset, on another one, and on both alternating."""
     objective = rankery.lightgbm.objective(**loss)
     expected = [trees(job_model(loss, one.dataset)) for one in (judged, validation)]
     same = data(judged)
@@ -141,7 +141,7 @@ def test_one_object_trains_again_and_in_turn(
 
 
 def test_nothing_is_kept_of_boosters_that_are_gone(judged: Judged) -> None:
-    """Neither labels nor what the loss made of them."""
+    """The objective keeps neither labels nor values derived from them."""
     objective = rankery.lightgbm.objective("lambdarank")
     booster = lightgbm.Booster(PARAMETERS, data(judged))
     booster.update(fobj=objective)
@@ -152,8 +152,8 @@ def test_nothing_is_kept_of_boosters_that_are_gone(judged: Judged) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
-def test_folds_of_lightgbm_cv_are_trainings_of_their_own(loss: dict[str, Any], judged: Judged) -> None:
-    """Each booster grows the trees that it grows alone on the documents of its fold."""
+def test_folds_of_lightgbm_cv_are_separate_trainings(loss: dict[str, Any], judged: Judged) -> None:
+    """Each booster grows the trees of a separate training on the documents of its fold."""
     whole = data(judged)
     folds = list(GroupKFold(3).split(judged.X, judged.y, judged.groups))
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
@@ -169,7 +169,7 @@ def test_folds_of_lightgbm_cv_are_trainings_of_their_own(loss: dict[str, Any], j
 
 @pytest.mark.parametrize("splitter", [None, ShuffleSplit(2, random_state=1)])
 def test_folds_that_split_queries_are_refused(splitter: ShuffleSplit | None, judged: Judged) -> None:
-    """As lightgbm.cv makes them by default for an objective that it does not know."""
+    """The error refuses splits that separate a query, which lightgbm.cv uses for unknown objectives."""
     folds = splitter and list(splitter.split(judged.X))
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective("lambdarank")}
     with pytest.raises(InvalidArgument, match="GroupKFold"):
@@ -178,7 +178,7 @@ def test_folds_that_split_queries_are_refused(splitter: ShuffleSplit | None, jud
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss["name"])
 def test_a_training_goes_on_from_a_model(loss: dict[str, Any], judged: Judged) -> None:
-    """From its scores, with iterations counted anew, as jobs with `init_model` count them."""
+    """Training starts with the model's scores and at iteration 0, as jobs with `init_model` do."""
     parameters = {**PARAMETERS, "objective": rankery.lightgbm.objective(**loss)}
     first = lightgbm.train(parameters, data(judged), 3)
     went_on = lightgbm.train(parameters, data(judged), 3, init_model=first)
@@ -189,7 +189,7 @@ def test_a_training_goes_on_from_a_model(loss: dict[str, Any], judged: Judged) -
 
 
 def test_weights_of_documents_count(judged: Judged) -> None:
-    """As they do in a job."""
+    """Weights change the model as they do in a job."""
     weights = np.linspace(0.5, 2.0, len(judged.y))
     weighted = RankingDataset.from_arrays(
         judged.X, judged.y, judged.dataset.query_boundaries, document_weights=np.float32(weights)
@@ -201,7 +201,7 @@ def test_weights_of_documents_count(judged: Judged) -> None:
 
 
 def test_changed_groups_labels_and_weights_are_followed(judged: Judged) -> None:
-    """From one iteration to the next: the gradient is that of a new objective on the changed Dataset."""
+    """After a change of the Dataset, the gradient is that of a new objective on the changed Dataset."""
     objective = rankery.lightgbm.objective("lambdarank")
     changed = data(judged).construct()
     scores = np.linspace(0.0, 1.0, len(judged.y))
@@ -222,7 +222,7 @@ def test_changed_groups_labels_and_weights_are_followed(judged: Judged) -> None:
 
 @pytest.mark.parametrize("group", [None, [3, 4], [0, 7], [1.5, 5.5], [[7]], [1, 1, 1, 2, 2, 2, 2]])
 def test_wrong_groups_are_named(group: Any) -> None:
-    """Missing, not of these documents, empty, not whole, and ids in the place of sizes."""
+    """Groups are refused if they are missing, of other documents, empty, fractional, or query ids."""
     objective = rankery.lightgbm.objective("lambdarank")
     with pytest.raises(InvalidArgument, match=r"^group "):
         objective(np.arange(7.0 if group != [3, 4] else 8.0), np.zeros(7), None, group)
@@ -234,13 +234,13 @@ def test_wrong_groups_are_named(group: Any) -> None:
 
 
 def test_query_ids_in_the_place_of_sizes_are_recognised() -> None:
-    """The commonest mistake gets a sentence of its own."""
+    """The error explains the most common mistake, query ids instead of sizes."""
     with pytest.raises(InvalidArgument, match="query id per document"):
         rankery.lightgbm.objective("lambdarank")(np.ones(4), np.zeros(4), None, np.array([1, 1, 2, 2]))
 
 
 def test_scores_that_do_not_fit_are_refused() -> None:
-    """Those of several classes, say; lists serve as arrays do."""
+    """Scores of several classes are refused; lists are accepted as arrays are."""
     objective = rankery.lightgbm.objective("xe-ndcg")
     with pytest.raises(InvalidArgument, match="scores have shape"):
         objective(np.ones(2), np.zeros((2, 3)), None, np.array([2]))
@@ -250,7 +250,7 @@ def test_scores_that_do_not_fit_are_refused() -> None:
 
 
 def test_positions_are_refused(judged: Judged) -> None:
-    """Only LightGBM's own objective knows them."""
+    """Only LightGBM's own objective supports positions."""
     with pytest.raises(InvalidArgument, match="position"):
         boosted(rankery.lightgbm.objective("lambdarank"), data(judged, position=np.zeros(len(judged.y), int)))
 
@@ -264,21 +264,23 @@ def test_positions_are_refused(judged: Judged) -> None:
         ("lambdarank", {"persistence": 0.5}, "persistence: has no effect unless"),
     ],
 )
-def test_wrong_losses_are_refused_at_once(name: str, hyperparameters: dict[str, Any], message: str) -> None:
-    """As a job's are."""
+def test_wrong_losses_are_refused_before_a_training(
+    name: str, hyperparameters: dict[str, Any], message: str
+) -> None:
+    """The library refuses the losses that a job refuses."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.lightgbm.objective(name, **hyperparameters)
 
 
 @pytest.mark.parametrize(("label", "message"), [(-1.0, "the smallest label is -1"), (40.0, "gain: ")])
 def test_labels_that_a_loss_cannot_use_are_refused(label: float, message: str) -> None:
-    """Below 0, or without a gain."""
+    """Labels below 0 and labels without a gain are refused."""
     with pytest.raises(InvalidArgument, match=message):
         rankery.lightgbm.objective("lambdarank")(np.array([0.0, label]), np.zeros(2), None, np.array([2]))
 
 
 def test_iterations_are_not_guessed(judged: Judged) -> None:
-    """Copies of the scores hide the booster: a loss that draws random numbers by iteration refuses them."""
+    """Copied scores hide the booster, so a loss with random numbers by iteration refuses them."""
     booster = lightgbm.Booster(PARAMETERS, data(judged))
     objective = rankery.lightgbm.objective("xe-ndcg")
     booster.update(fobj=lambda scores, dataset: objective(scores.copy(), dataset))
@@ -290,7 +292,7 @@ def test_iterations_are_not_guessed(judged: Judged) -> None:
     "copied", [copy.copy, copy.deepcopy, clone, lambda one: pickle.loads(pickle.dumps(one))]
 )
 def test_copies_are_equal_and_train_alike(copied: Any, judged: Judged) -> None:
-    """Also those made in the middle of a training, which begin at the first iteration."""
+    """Copies made during a training start at the first iteration."""
     objective = rankery.lightgbm.objective("xe-ndcg", seed=7)
     expected = boosted(objective, data(judged))
     booster = lightgbm.Booster(PARAMETERS, data(judged))
@@ -303,7 +305,7 @@ def test_copies_are_equal_and_train_alike(copied: Any, judged: Judged) -> None:
 
 
 def test_a_grid_search_chooses_among_objectives(judged: Judged) -> None:
-    """They are parameters like others, cloned and fitted each."""
+    """Objectives are parameters of a grid search, which clones and fits each."""
     objectives = [rankery.lightgbm.objective(name) for name in ("lambdarank", "xe-ndcg")]
     settings = {name: value for name, value in PARAMETERS.items() if name != "objective"}
     ranker = lightgbm.LGBMRanker(n_estimators=2, **settings)

@@ -1,4 +1,4 @@
-"""The scikit-learn estimator."""
+"""The scikit-learn estimator of rankings."""
 
 import pickle
 from contextlib import nullcontext
@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {"num_iterations": 8, "num_leaves": 7, "min_data_in_leaf
 
 
 class RankerOfOneQuery(RankeryRanker):
-    """What scikit-learn's checks can call: they know no groups, and their targets are not grades."""
+    """A ranker for scikit-learn's checks, which have no groups and use targets that are not grades."""
 
     def __init__(
         self, loss: Any = "lambdarank", *, num_iterations: int = 5, min_data_in_leaf: int = 1
@@ -34,7 +34,7 @@ class RankerOfOneQuery(RankeryRanker):
         super().__init__(loss, num_iterations=num_iterations, min_data_in_leaf=min_data_in_leaf)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
-        """Rank all documents as one query, by grades from 0 on."""
+        """Rank all documents as one query, with grades from 0."""
         return super().fit(X, _grades(y), group=[_num_samples(X)], sample_weight=sample_weight)
 
     def score(self, X: Any, y: Any) -> float:  # type: ignore[override]
@@ -43,7 +43,7 @@ class RankerOfOneQuery(RankeryRanker):
 
 
 def _grades(y: Any) -> Any:
-    """Return grades for targets that are finite numbers; anything else is for the estimator to refuse."""
+    """Return grades for finite numeric targets, and other targets unchanged for the estimator to refuse."""
     values = np.asarray(y)
     if (
         values.dtype.kind not in "biuf"
@@ -56,7 +56,7 @@ def _grades(y: Any) -> Any:
 
 
 def _expected_failures(_: RankerOfOneQuery) -> dict[str, str]:
-    """Name the checks that do not hold of rankers, with the reason."""
+    """Return the checks that do not apply to rankers, with the reason."""
     return {
         "check_sample_weight_equivalence_on_dense_data": "a document of weight 0 still takes a rank",
     }
@@ -66,7 +66,7 @@ def _expected_failures(_: RankerOfOneQuery) -> dict[str, str]:
     [RankerOfOneQuery()], expected_failed_checks=_expected_failures
 )
 def test_checks_of_estimators_pass(estimator: RankerOfOneQuery, check: Any) -> None:
-    """All that scikit-learn runs for an estimator that is neither a classifier nor a regressor."""
+    """The ranker passes all checks for an estimator that is neither a classifier nor a regressor."""
     check(estimator)
 
 
@@ -87,7 +87,7 @@ def test_checks_of_estimators_pass(estimator: RankerOfOneQuery, check: Any) -> N
 def test_the_model_is_that_of_a_job(
     arguments: dict[str, Any], settings: dict[str, Any], judged: Judged
 ) -> None:
-    """Byte for byte, with all random choices, from groups in either form."""
+    """The model has the bytes of a job's model, with all random choices, from both forms of groups."""
     ranker = RankeryRanker(**SMALL, **arguments)
     drawn = {name: arguments[name] for name in ("bagging_fraction", "bagging_freq") if name in arguments}
     asked = {**SMALL, **drawn, **arguments.get("hyperparameters", {})}
@@ -97,7 +97,7 @@ def test_the_model_is_that_of_a_job(
 
 
 def test_validation_picks_the_iteration_of_a_job(judged: Judged, validation: Judged) -> None:
-    """With early stopping, by metric and contract."""
+    """Early stopping uses the metric and the contract of the validation."""
     settings = {
         "loss": {"name": "lambdarank"},
         "hyperparameters": {**SMALL, "num_iterations": 100},
@@ -122,7 +122,7 @@ def test_validation_picks_the_iteration_of_a_job(judged: Judged, validation: Jud
 
 @pytest.mark.parametrize("metric", ["ndcg@10", "arp"])
 def test_the_score_is_the_mean_of_the_metric(metric: str, judged: Judged, validation: Judged) -> None:
-    """Of a cost its negative, so that searches look for the right end."""
+    """The score of a cost is negative, so that searches maximise it."""
     ranker = RankeryRanker(**SMALL, metric=metric).fit(judged.X, judged.y, group=judged.group)
     measured = parse_metric(metric)
     values = measured(ranker.predict(validation.X), validation.y, validation.dataset.query_boundaries)
@@ -131,8 +131,8 @@ def test_the_score_is_the_mean_of_the_metric(metric: str, judged: Judged, valida
     assert ranker.score(validation.X, validation.y, groups=validation.groups) == expected
 
 
-def test_rows_may_stand_in_any_order(judged: Judged) -> None:
-    """With the query of each: the model is that of the queries in the order in which they appear."""
+def test_rows_may_be_in_any_order(judged: Judged) -> None:
+    """Rows with query ids can be in any order; the model uses queries in order of first appearance."""
     order = np.argsort(np.arange(len(judged.y)) % 3, kind="stable")
     ranker = RankeryRanker(**SMALL).fit(judged.X[order], judged.y[order], groups=judged.groups[order])
     gathered = np.concatenate(
@@ -144,7 +144,7 @@ def test_rows_may_stand_in_any_order(judged: Judged) -> None:
 
 
 def test_a_grid_search_routes_groups(judged: Judged) -> None:
-    """To the splitter, to fit and to score: each fold is that of a ranker fitted by hand."""
+    """The search routes groups to the splitter, to fit and to score, as a ranker fitted by hand."""
     grid = {"loss": ["lambdarank", {"name": "ndcg-loss2++", "mu": 5.0}], "num_leaves": np.array([4, 7])}
     with sklearn.config_context(enable_metadata_routing=True):
         search = GridSearchCV(RankeryRanker(**SMALL), grid, cv=GroupKFold(3))
@@ -169,15 +169,15 @@ def test_a_grid_search_routes_groups(judged: Judged) -> None:
 
 
 def test_a_pipeline_routes_groups(judged: Judged) -> None:
-    """Past a step that takes none."""
+    """The pipeline routes groups past a step without groups."""
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(StandardScaler(), RankeryRanker(**SMALL))
         pipeline.fit(judged.X, judged.y, groups=judged.groups)
         assert 0.0 < pipeline.score(judged.X, judged.y, groups=judged.groups) <= 1.0
 
 
-def test_a_search_without_routing_says_how_to_route(judged: Judged) -> None:
-    """Instead of one query of all documents."""
+def test_a_search_without_routing_explains_routing(judged: Judged) -> None:
+    """The error explains routing instead of a fit on one query of all documents."""
     search = GridSearchCV(RankeryRanker(**SMALL), {"num_leaves": [4]}, cv=GroupKFold(3), error_score="raise")
     with pytest.raises(InvalidArgument, match="enable_metadata_routing"):
         search.fit(judged.X, judged.y, groups=judged.groups)
@@ -185,7 +185,7 @@ def test_a_search_without_routing_says_how_to_route(judged: Judged) -> None:
 
 @pytest.mark.parametrize("library", [pandas.DataFrame, polars.DataFrame])
 def test_frames_keep_their_names(library: Any, judged: Judged) -> None:
-    """In the model, and a frame of other columns is refused."""
+    """The model has the frame's column names, and a frame with other columns is refused."""
     names = [f"feature {number}" for number in range(judged.X.shape[1])]
     frame = library(dict(zip(names, judged.X.T, strict=True)))
     ranker = RankeryRanker(**SMALL).fit(frame, judged.y, group=judged.group)
@@ -197,7 +197,7 @@ def test_frames_keep_their_names(library: Any, judged: Judged) -> None:
 
 
 def test_missing_values_are_values(judged: Judged) -> None:
-    """As trees learn them; infinite ones are refused."""
+    """Trees learn missing values, and infinite values are refused."""
     features = np.where(judged.X > 0.9, np.nan, judged.X)
     ranker = RankeryRanker(**SMALL).fit(features, judged.y, group=judged.group)
     assert np.isfinite(ranker.predict(features)).all()
@@ -206,7 +206,7 @@ def test_missing_values_are_values(judged: Judged) -> None:
 
 
 def test_weights_change_the_model(judged: Judged) -> None:
-    """As those of a job do."""
+    """Weights change the model as they do in a job."""
     weights = np.linspace(0.1, 3.0, len(judged.y))
     plain = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
     weighted = clone(plain).fit(judged.X, judged.y, group=judged.group, sample_weight=weights)
@@ -215,7 +215,7 @@ def test_weights_change_the_model(judged: Judged) -> None:
 
 
 def test_a_pickle_predicts_alike(judged: Judged) -> None:
-    """In another process, say."""
+    """A pickled ranker gives equal scores, also in another process."""
     ranker = RankeryRanker(**SMALL).fit(judged.X, judged.y, group=judged.group)
     np.testing.assert_array_equal(
         pickle.loads(pickle.dumps(ranker)).predict(judged.X), ranker.predict(judged.X)
@@ -239,14 +239,14 @@ def test_a_pickle_predicts_alike(judged: Judged) -> None:
     ],
 )
 def test_what_does_not_fit_is_named(arguments: dict[str, Any], fit: dict[str, Any], message: str) -> None:
-    """Before anything is trained."""
+    """The error names the argument before a training starts."""
     with pytest.raises(InvalidArgument, match=message):
         RankeryRanker(**arguments).fit(np.eye(3), [0, 1, 2], **fit)
 
 
 @pytest.mark.parametrize("library", [pandas, polars])
 def test_categories_are_refused_by_name(library: Any, judged: Judged) -> None:
-    """Where scikit-learn would speak of floats, or take the categories 1 and 2 for numbers."""
+    """The error names the column; scikit-learn would mention floats, or use categories 1 and 2 as numbers."""
     features, labels, group = judged.X, judged.y, judged.group
     frame = library.DataFrame({"bm25": features[:, 0], "brand": ["a", "b"] * (len(labels) // 2)})
     if library is pandas:
@@ -258,7 +258,7 @@ def test_categories_are_refused_by_name(library: Any, judged: Judged) -> None:
 
 
 def test_importances_are_shares_of_the_gain(judged: Judged) -> None:
-    """As of other estimators of scikit-learn, they add up to 1."""
+    """Importances add up to 1, as those of scikit-learn's estimators do."""
     features, labels, group = judged.X, judged.y, judged.group
     ranker = RankeryRanker(**SMALL).fit(features, labels, group=group)
     gains = ranker.booster_.feature_importance("gain")
@@ -268,7 +268,7 @@ def test_importances_are_shares_of_the_gain(judged: Judged) -> None:
 
 @pytest.mark.parametrize("method", ["basic", "advanced"])
 def test_a_broken_order_is_a_warning(method: str) -> None:
-    """Where LightGBM's method does not keep the constraints that were asked."""
+    """The ranker warns if LightGBM's method violates the requested constraints."""
     generator = np.random.default_rng(0)
     features = generator.standard_cauchy(size=(4_000, 3))
     features[generator.random(features.shape) < 0.3] = np.nan

@@ -1,4 +1,4 @@
-"""Arrays that cannot be written to, as those of polars and Arrow, are computed with by the same kernels.
+"""The same kernels compute on read-only arrays, such as those of polars and Arrow.
 
 tests/worker/test_warm_up.py shows that none is compiled for them.
 """
@@ -20,7 +20,7 @@ LOSSES = ("mse", "ranknet", "ranksvm", "rankboost", "lambdarank", "ndcg-loss2++"
 
 
 def arrays(*, writable: bool) -> dict[str, Any]:
-    """Return the arrays that all works take."""
+    """Return the arguments of all functions under test."""
     generator = np.random.default_rng(0)
     made: dict[str, Any] = {
         "features": generator.normal(size=(N_DOCUMENTS, 4)).astype(np.float32),
@@ -69,5 +69,5 @@ WORKS = (_evaluated, _derived, _fitted)
 
 @pytest.mark.parametrize("work", WORKS)
 def test_a_read_only_array_gives_the_same_numbers(work: Any) -> None:
-    """To the bit."""
+    """Results from read-only and writable arrays have equal bits."""
     assert work(arrays(writable=False)) == work(arrays(writable=True))

@@ -30,13 +30,13 @@ def cluster_settings(dask_cluster: DaskCluster) -> WorkerSettings:
 
 
 def sockets() -> set[str]:
-    """Return the sockets of this process."""
+    """Return the open sockets of this process."""
     links = (entry.readlink().name for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink())
     return {target for target in links if target.startswith("socket:")}
 
 
 def test_tasks_run_on_the_workers_and_nothing_is_left(cluster_settings: WorkerSettings) -> None:
-    """A client reaches both workers; after the block there is no thread and no socket of it."""
+    """A client uses both workers; after the block, its threads and sockets are gone."""
     threads, before = set(threading.enumerate()), sockets()
     with cluster_client(cluster_settings) as client:
         client.wait_for_workers(2, timeout=20)
@@ -49,7 +49,7 @@ def test_tasks_run_on_the_workers_and_nothing_is_left(cluster_settings: WorkerSe
 
 
 def test_a_client_without_a_certificate_is_refused(dask_cluster: DaskCluster) -> None:
-    """Neither an encrypted connection without a certificate nor a plain one gets to the scheduler."""
+    """The scheduler refuses TLS connections without a certificate, and plain connections."""
     encryption = ssl.create_default_context(cafile=dask_cluster.certificates.folder / "ca.pem")
     encryption.check_hostname = False
     with (
@@ -57,14 +57,14 @@ def test_a_client_without_a_certificate_is_refused(dask_cluster: DaskCluster) ->
         encryption.wrap_socket(connection) as encrypted,
         pytest.raises(ssl.SSLError, match="certificate"),
     ):
-        encrypted.recv(1)  # the scheduler's alert comes after its part of the handshake
+        encrypted.recv(1)  # the scheduler sends its alert after its part of the handshake
     plain = f"tcp://127.0.0.1:{dask_cluster.port}"
     with pytest.raises(ClusterUnavailable), cluster_client(DaskSettings(dask_scheduler=plain)):
         pass
 
 
 def test_a_certificate_of_another_authority_is_refused(dask_cluster: DaskCluster, tmp_path: Path) -> None:
-    """Whoever makes a certificate of their own does not get in; the reason is told."""
+    """A certificate that another authority signed is refused with a reason."""
     strange = Certificates.made(tmp_path / "strange").settings
     settings = DaskSettings.model_validate({**dask_cluster.settings, **strange})
     reason = f"{dask_cluster.address} cannot be used: .*certificate"
@@ -73,7 +73,7 @@ def test_a_certificate_of_another_authority_is_refused(dask_cluster: DaskCluster
 
 
 def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster) -> None:
-    """The job is put off, as when storage does not answer; and no thread is left."""
+    """The error makes the worker retry the job later; no thread is left."""
     threads = set(threading.enumerate())
     address = f"tls://127.0.0.1:{free_port()}"
     settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_scheduler": address})
@@ -85,8 +85,8 @@ def test_an_absent_scheduler_is_a_transient_error(dask_cluster: DaskCluster) -> 
     assert set(threading.enumerate()) == threads
 
 
-def test_a_job_without_its_cluster_is_put_off_and_then_fails(workshop: Workshop) -> None:
-    """Another attempt comes after a pause; the last one ends the job with the reason."""
+def test_a_job_without_its_cluster_is_retried_and_then_fails(workshop: Workshop) -> None:
+    """Another attempt follows after a pause; the last attempt ends the job with the reason."""
     address = f"tcp://127.0.0.1:{free_port()}"
     without = workshop.settings.model_copy(
         update={"dask_scheduler": address, "attempts": 2, "retry_seconds": 0.1}
@@ -100,14 +100,14 @@ def test_a_job_without_its_cluster_is_put_off_and_then_fails(workshop: Workshop)
 
 
 def test_a_missing_certificate_file_is_named(dask_cluster: DaskCluster, tmp_path: Path) -> None:
-    """A file that is not there, or is not a certificate, is no reason for a traceback."""
+    """A missing certificate file is reported with a message, not with a traceback."""
     settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_tls_ca_file": tmp_path / "gone"})
     with pytest.raises(ClusterUnavailable, match=r"cannot be used: .*No such file"), cluster_client(settings):
         pass
 
 
-def test_a_server_that_does_not_answer_is_given_up(dask_cluster: DaskCluster) -> None:
-    """A connection that is taken and then served by nobody ends after the timeout."""
+def test_a_connection_without_an_answer_times_out(dask_cluster: DaskCluster) -> None:
+    """A connection to a server that accepts it and sends nothing ends after the timeout."""
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"tls://127.0.0.1:{mute.getsockname()[1]}"
         settings = DaskSettings.model_validate({**dask_cluster.settings, "dask_scheduler": address})
@@ -163,15 +163,15 @@ print("done")
 
 @pytest.mark.slow
 def test_forked_processes_connect_by_themselves(dask_cluster: DaskCluster) -> None:
-    """A pool process uses no event loop of its parent, even where that has used the cluster before."""
+    """A pool process uses no event loop of its parent, even if the parent has used the cluster."""
     named = {f"RANKERY_{name}".upper(): str(value) for name, value in dask_cluster.settings.items()}
     command = [sys.executable, "-W", "ignore", "-c", _FORKED]
     ended = subprocess.run(command, env={**os.environ, **named}, capture_output=True, text=True, timeout=120)
     assert ended.stdout == "done\n", ended.stderr
 
 
-def test_the_package_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever sets a scheduler is told what to install."""
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the package, the error for a configured scheduler names the extra to install."""
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ExtraMissing, match=r"rankery-server\[distributed\]"):
         security_of(DaskSettings(dask_scheduler="tcp://127.0.0.1:8786"))

@@ -29,7 +29,7 @@ COMMAND = [sys.executable, "-m", "rankery", "rank-worker"]
 def running_rank_worker(
     cluster: DaskCluster, log: Path, **environment: str
 ) -> Iterator[tuple[ServerProcess, list[str]]]:
-    """Run one beside the others of a cluster; gives the process, and words of its command line."""
+    """Run a rank worker on a cluster; yield the process, and words of its command line."""
     named = {**cluster.certificates.environment, **environment}
     mark = ["rank-worker", "--memory", f"{10**9 + free_port()}"]
     command = [*COMMAND, "--scheduler", cluster.address, "--threads", "1", *mark[1:]]
@@ -42,7 +42,7 @@ def running_rank_worker(
 
 
 def refused(*arguments: str, **environment: str) -> str:
-    """Run one that must end at once with a sentence, which is returned."""
+    """Run a rank worker that must end immediately with an error message, and return the message."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RANKERY_DASK")}
     ended = subprocess.run(
         [*COMMAND, *arguments], env={**kept, **environment}, capture_output=True, text=True, timeout=60
@@ -53,7 +53,7 @@ def refused(*arguments: str, **environment: str) -> str:
 
 
 def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    """Wait until something holds."""
+    """Wait until a condition is true."""
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline
@@ -61,7 +61,7 @@ def until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 def condition() -> dict[str, Any]:
-    """Tell what a process can see of itself; runs on a Dask worker."""
+    """Return the id, listening addresses and environment of this process; runs on a Dask worker."""
     psutil = importlib.import_module("psutil")  # which has no types
     listening = psutil.Process().net_connections()
     return {
@@ -72,7 +72,7 @@ def condition() -> dict[str, Any]:
 
 
 def test_it_joins_without_credentials(dask_cluster: DaskCluster) -> None:
-    """It runs tasks, has no credentials of the database even in memory, and listens on this machine only."""
+    """The worker runs tasks, has no database credentials in its environment, and listens on loopback only."""
     process = dask_cluster.workers[0]  # the other one is Dask's own command
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
         found = [one for one in client.run(condition).values() if one["pid"] == process.pid]
@@ -87,7 +87,7 @@ def test_it_joins_without_credentials(dask_cluster: DaskCluster) -> None:
 
 @pytest.mark.slow
 def test_it_leaves_nothing(dask_cluster: DaskCluster, tmp_path: Path) -> None:
-    """SIGTERM ends it; the scheduler and the other workers continue."""
+    """SIGTERM ends the worker; the scheduler and the other workers continue."""
     with running_rank_worker(dask_cluster, tmp_path / "log") as (process, mark):
         process.stop()
         assert wait_until_gone(mark, 10.0) == []
@@ -97,7 +97,7 @@ def test_it_leaves_nothing(dask_cluster: DaskCluster, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_waits_for_a_scheduler_that_is_lost(tmp_path: Path) -> None:
-    """A scheduler that is started again finds its workers again."""
+    """The worker connects again to a restarted scheduler."""
     log = tmp_path / "log"
     with (
         running_cluster(tmp_path / "cluster", n_workers=0) as cluster,
@@ -115,7 +115,7 @@ def test_it_waits_for_a_scheduler_that_is_lost(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_it_ends_while_there_is_no_scheduler(tmp_path: Path) -> None:
-    """Ctrl-C and SIGTERM are answered while it waits."""
+    """SIGINT and SIGTERM end the worker while it waits for a scheduler."""
     certificates = Certificates.made(tmp_path / "certificates")
     log = tmp_path / "log"
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -133,14 +133,14 @@ def test_it_ends_while_there_is_no_scheduler(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_plain_connections_beyond_this_machine_are_refused() -> None:
-    """A worker runs the code of whoever has the scheduler."""
+    """A worker runs code from its scheduler, so connections to other machines must use TLS."""
     sentence = "RANKERY_DASK_SCHEDULER: value error, must be tls:// unless the scheduler is on this machine"
     assert sentence in refused("--scheduler", "tcp://10.1.2.3:8786")
 
 
 @pytest.mark.slow
-def test_what_is_missing_or_wrong_is_named(tmp_path: Path) -> None:
-    """The scheduler, a certificate, its file, or the memory."""
+def test_wrong_and_missing_settings_are_named(tmp_path: Path) -> None:
+    """The message names the scheduler, a certificate, its file, or the memory."""
     assert "give the address of the Dask scheduler" in refused()
     tls = ["--scheduler", "tls://127.0.0.1:8786"]
     assert "RANKERY_DASK_TLS_CA_FILE: value error, must be set" in refused(*tls)
@@ -151,8 +151,8 @@ def test_what_is_missing_or_wrong_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_this_machine_alone_needs_no_certificates(tmp_path: Path) -> None:
-    """A scheduler without certificates, on a loopback address, and a worker that listens there too."""
+def test_loopback_connections_need_no_certificates(tmp_path: Path) -> None:
+    """A scheduler on a loopback address and its worker can run without certificates."""
     port, log = free_port(), tmp_path / "log"
     scheduler = [sys.executable, "-W", "ignore", "-m", "distributed.cli.dask_scheduler"]
     plain = ["--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]

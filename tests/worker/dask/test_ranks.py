@@ -1,6 +1,6 @@
 """Distributed trainings whose ranks run on the workers of a Dask cluster, over TLS.
 
-tests/worker/ranks/test_training.py compares their model with that of local ranks.
+tests/worker/ranks/test_training.py compares the models with those of local ranks.
 """
 
 import os
@@ -35,34 +35,34 @@ LEFT_SECONDS = 15.0
 
 
 def ranks(least: int, most: int | None = None) -> dict[str, Any]:
-    """Return the part of a job that asks for so many ranks."""
+    """Return the part of a job that requests this number of ranks."""
     return {"ranks": {"at_least": least, "at_most": most or least}, "threads_per_rank": 1}
 
 
 @pytest.fixture(scope="module")
 def dataset() -> RankingDataset:
-    """Queries enough that a training takes seconds."""
+    """A dataset with enough queries for a training of some seconds."""
     return synthetic_dataset(400, seed=1, documents_per_query=50, n_features=20)
 
 
 def train(workshop: Workshop, dataset_id: str, **spec: Any) -> Job:
-    """Train with validation on two ranks, unless told otherwise."""
+    """Train with validation on two ranks by default."""
     asked = {"hyperparameters": MANY_TREES, "validation": {"fraction": 0.3}, "distribution": ranks(2)}
     return workshop.train(dataset_id, **{**asked, **spec})
 
 
 def text_of(workshop: Workshop, job: Job) -> str:
-    """Return the model of a job, which must have succeeded."""
+    """Return the model text of a job, which must have succeeded."""
     assert job.status == "succeeded", job.problem
     return workshop.model_text(job.result or {})
 
 
 class Once(threading.Thread):
-    """Does something once there are trees of a job that runs.
+    """A thread that runs an action after a running job has three trees.
 
     Args:
-        workshop: Where it runs.
-        action: Action to take.
+        workshop: Workshop of the job.
+        action: Action to run.
     """
 
     def __init__(self, workshop: Workshop, action: Callable[[], None]) -> None:
@@ -73,7 +73,7 @@ class Once(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Wait for the third tree."""
+        """Wait for the third tree, and run the action."""
         while not self._has_trees():
             time.sleep(0.02)
         self._action()
@@ -86,10 +86,10 @@ class Once(threading.Thread):
 
 
 @pytest.mark.slow
-def test_two_trainings_at_once_end(
+def test_two_parallel_trainings_end(
     workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
 ) -> None:
-    """Each Dask worker has one thread, and runs a rank of both trainings."""
+    """Each Dask worker has one thread, and runs a rank of each training."""
     workshop = on_cluster(workshop, dask_cluster)
     dataset_id = workshop.add(dataset, "d1")
     ended: list[Job] = []
@@ -104,7 +104,7 @@ def test_two_trainings_at_once_end(
     while any(thread.is_alive() for thread in threads):
         most.append(len(ranks_of(dask_cluster)))
         time.sleep(0.05)
-    with workshop.store.read() as tx:  # a thread may have run the job of the other one, and ended before it
+    with workshop.store.read() as tx:  # a thread may have run the other's job, and ended before its own
         jobs = [tx.jobs.get(job.id) for job in ended]
     assert len({text_of(workshop, job) for job in jobs}) == 1
     assert max(most) == 4
@@ -115,7 +115,7 @@ def test_two_trainings_at_once_end(
 def test_the_workers_threads_are_left_to_others(
     workshop: Workshop, dataset: RankingDataset, dask_cluster: DaskCluster
 ) -> None:
-    """A training neither waits for the tasks of the Dask workers nor keeps them from others."""
+    """A training neither waits for other tasks of the Dask workers nor blocks them."""
     workshop = on_cluster(workshop, dask_cluster)
     dataset_id = workshop.add(dataset, "d1")
     with cluster_client(workshop.settings) as client:
@@ -138,7 +138,7 @@ def _wait_for_file(path: str) -> None:
 def test_a_killed_dask_worker_costs_no_job(
     workshop: Workshop, dataset: RankingDataset, tmp_path: Path
 ) -> None:
-    """Its rank dies with it; the training continues elsewhere from its checkpoint to the same bytes."""
+    """A rank ends with its worker; the training continues on other workers, to the same bytes."""
     dataset_id = workshop.add(dataset, "d1")
     undisturbed = train(workshop, dataset_id)
     with running_cluster(tmp_path / "own", n_workers=3) as cluster:
@@ -160,7 +160,7 @@ def test_a_killed_dask_worker_costs_no_job(
 def test_a_lost_scheduler_ends_the_attempt(
     workshop: Workshop, dataset: RankingDataset, tmp_path: Path
 ) -> None:
-    """The job is tried again, fails with the reason after its last attempt, and leaves no rank."""
+    """The job is retried, fails with the reason after its last attempt, and leaves no rank."""
     dataset_id = workshop.add(dataset, "d1")
     with running_cluster(tmp_path / "own") as cluster:
         workshop = on_cluster(workshop, cluster, retry_seconds=0.1, attempts=2)
@@ -176,19 +176,19 @@ def test_a_lost_scheduler_ends_the_attempt(
 
 
 def test_too_few_dask_workers_are_reported(dask_cluster: DaskCluster) -> None:
-    """With how many are needed and how many there are."""
+    """The message has the number of required workers and of connected ones."""
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
-        placement = DaskPlacement(client, room_seconds=0.5)
+        placement = DaskPlacement(client, hosts_seconds=0.5)
         with pytest.raises(
             ClusterUnavailable, match=r"at least 5 Dask workers are needed, .* but only 2 can run a rank"
         ):
-            placement.room(5, 8, lambda: None)
-        assert placement.room(2, 8, lambda: None) == 2
+            placement.available_ranks(5, 8, lambda: None)
+        assert placement.available_ranks(2, 8, lambda: None) == 2
 
 
 @pytest.mark.slow
 def test_a_dask_worker_of_other_versions_is_not_used(tmp_path: Path) -> None:
-    """Another LightGBM may grow other trees; the versions are named."""
+    """Another version of LightGBM may grow different trees, so the error names the versions."""
     other = tmp_path / "packages" / "lightgbm-0.0.1.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: lightgbm\nVersion: 0.0.1\n")
@@ -197,23 +197,23 @@ def test_a_dask_worker_of_other_versions_is_not_used(tmp_path: Path) -> None:
         running_cluster(tmp_path / "own", n_workers=1, environment=environment) as cluster,
         cluster_client(DaskSettings.model_validate(cluster.settings)) as client,
     ):
-        placement = DaskPlacement(client, room_seconds=0.0)
+        placement = DaskPlacement(client, hosts_seconds=0.0)
         with pytest.raises(ClusterUnavailable, match=r"and 0 can run one; tls://.* has lightgbm 0\.0\.1 and"):
-            placement.room(1, 1, lambda: None)
+            placement.available_ranks(1, 1, lambda: None)
 
 
 @pytest.mark.slow
 def test_a_frozen_dask_worker_is_not_used(tmp_path: Path) -> None:
-    """It is still connected to the scheduler, and answers nothing."""
+    """The frozen worker is still connected to the scheduler, but does not answer."""
     with (
         running_cluster(tmp_path / "own") as cluster,
         cluster_client(DaskSettings.model_validate(cluster.settings)) as client,
     ):
         cluster.workers[0].pause()
-        placement = DaskPlacement(client, room_seconds=0.5)
+        placement = DaskPlacement(client, hosts_seconds=0.5)
         with pytest.raises(ClusterUnavailable, match=r"and 1 can run one; tls://.* does not answer"):
-            placement.room(2, 8, lambda: None)
-        assert placement.room(1, 8, lambda: None) == 1
+            placement.available_ranks(2, 8, lambda: None)
+        assert placement.available_ranks(1, 8, lambda: None) == 1
 
 
 def _team(placement: DaskPlacement, count: int) -> Team:
@@ -221,10 +221,10 @@ def _team(placement: DaskPlacement, count: int) -> Team:
 
 
 def test_ranks_have_no_credentials_and_are_ended(dask_cluster: DaskCluster) -> None:
-    """Whatever their Dask worker has; a frozen one is killed, and the end of another one is reported."""
+    """Ranks have no credentials of the Dask worker; a killed rank is reported, and a frozen one is killed."""
     with cluster_client(DaskSettings.model_validate(dask_cluster.settings)) as client:
         placement = DaskPlacement(client)
-        assert placement.room(2, 2, lambda: None) == 2
+        assert placement.available_ranks(2, 2, lambda: None) == 2
         with _team(placement, 2) as team:
             pids = ranks_of(dask_cluster)
             assert len(pids) == 2
@@ -254,7 +254,7 @@ from worker.ranks.identity import Identity
 from worker.ranks.team import Team
 with cluster_client(DaskSettings()) as client:
     placement = DaskPlacement(client)
-    placement.room(2, 2, lambda: None)
+    placement.available_ranks(2, 2, lambda: None)
     with Team(placement, Identity.new("job_1", 1), 2, 1, 600.0, lambda: None):
         print("started", flush=True)
         time.sleep(600)
@@ -263,7 +263,7 @@ with cluster_client(DaskSettings()) as client:
 
 @pytest.mark.slow
 def test_ranks_of_a_killed_driver_are_killed(dask_cluster: DaskCluster) -> None:
-    """Even one that is frozen and cannot notice by itself."""
+    """A frozen rank, which cannot notice the loss of its driver, is killed as well."""
     environment = {f"RANKERY_{name}".upper(): str(value) for name, value in dask_cluster.settings.items()}
     driver = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", _DRIVER],

@@ -1,4 +1,4 @@
-"""The whole service with a Dask cluster: a job runs in a process that Celery has forked."""
+"""The whole service with a Dask cluster: a job runs in a process that Celery forks."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def client(dask_cluster: DaskCluster, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_jobs_of_one_process_are_distributed(client: Client, dask_cluster: DaskCluster) -> None:
-    """One after the other; each connects anew, and no rank is left."""
+    """Two jobs run one after the other, each with a new connection, and leave no rank."""
     dataset = client.synthetic_dataset(80, seed=1, name="clicks").wait()
     for _ in range(2):
         job = client.train(
@@ -36,7 +36,7 @@ def test_jobs_of_one_process_are_distributed(client: Client, dask_cluster: DaskC
 
 
 def test_a_cancelled_job_ends_its_ranks(client: Client, dask_cluster: DaskCluster) -> None:
-    """Within seconds, on both Dask workers."""
+    """The ranks on both Dask workers end within seconds."""
     dataset = client.synthetic_dataset(80, seed=2, name="more").wait()
     job = client.train("web", dataset, "lambdarank", hyperparameters={"num_iterations": 3000}, distribution=2)
     deadline = time.monotonic() + 60

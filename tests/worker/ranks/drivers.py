@@ -1,4 +1,4 @@
-"""Drivers in separate processes, to be killed."""
+"""Drivers in separate processes, which tests kill."""
 
 import subprocess
 import sys
@@ -11,13 +11,13 @@ from worker.process.tasks import RUNNERS, run_jobs
 
 
 def driver_process(settings: WorkerSettings) -> "subprocess.Popen[bytes]":
-    """Start a process that carries out all waiting jobs."""
+    """Start a process that runs all queued jobs."""
     values = settings.model_dump_json()
     return subprocess.Popen([sys.executable, "-m", __name__, values], env=module_environment())
 
 
 def main() -> None:
-    """Carry out all jobs of the store that the settings name."""
+    """Run all queued jobs of the store in the settings."""
     settings = WorkerSettings.model_validate_json(sys.argv[1])
     store = Store.open(settings)
     run_jobs(store, settings, StopFlag(), f"driver/{settings.threads}", RUNNERS)

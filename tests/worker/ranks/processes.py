@@ -1,4 +1,4 @@
-"""Processes of ranks as the system shows them."""
+"""Processes of ranks, as listed in `/proc`."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ _STEP_SECONDS = 0.001
 
 
 def running_ranks() -> dict[int, str]:
-    """Return the processes of ranks that are children of this one: their names, `rank 2 gradients`, by id."""
+    """Return the rank processes that are children of this one: names such as `rank 2 gradients`, by id."""
     found = {}
     for pid in _children():
         name = _name_of(pid)
@@ -22,7 +22,7 @@ def running_ranks() -> dict[int, str]:
 
 
 def ranks_of(parent: int) -> list[int]:
-    """Return the processes of ranks that a process has started, also where it has died since."""
+    """Return the rank processes that a process started, which may have ended since."""
     found = []
     for entry in _PROC.glob("[0-9]*"):
         try:
@@ -35,7 +35,7 @@ def ranks_of(parent: int) -> list[int]:
 
 
 def is_alone_within(seconds: float, parent: int | None = None) -> bool:
-    """Tell whether a process, this one or another, has no rank left after so many seconds at most."""
+    """Wait up to this time; return whether a process, by default this one, has no rank left."""
     of = parent or os.getpid()
     deadline = time.monotonic() + seconds
     while ranks_of(of) and time.monotonic() < deadline:
@@ -44,26 +44,26 @@ def is_alone_within(seconds: float, parent: int | None = None) -> bool:
 
 
 class Strike(threading.Thread):
-    """Sends a signal to a rank while it is at a stage.
+    """A thread that sends a signal to a rank during a stage.
 
-    The rank is stopped and looked at again and again, so that no stage is too short to be met.
+    The rank is stopped and checked again and again, so that even a short stage is found.
 
     Args:
-        name: How the process is called at the stage: `rank 1 histograms`, `rank 1` for any.
-        number: The signal.
-        times: How often, each time another process.
+        name: Process name during the stage, such as `rank 1 histograms`; `rank 1` for any stage.
+        number: Signal to send.
+        times: Number of signals, each to another process.
     """
 
     def __init__(self, name: str, number: signal.Signals, times: int = 1) -> None:
         super().__init__(daemon=True)
-        self._name = name[:15]  # the system keeps no more
+        self._name = name[:15]  # the system keeps 15 characters
         self._number = number
         self._times = times
         self._struck: set[int] = set()
         self.struck_at: list[float] = []
 
     def run(self) -> None:
-        """Strike."""
+        """Send the signals."""
         while len(self.struck_at) < self._times:
             for pid, name in running_ranks().items():
                 is_it = name.startswith(self._name[: len("rank 1")])
@@ -73,7 +73,7 @@ class Strike(threading.Thread):
             time.sleep(0.0005)
 
     def _is_struck(self, pid: int) -> bool:
-        """Let a rank continue in short steps until it is at the stage; then strike."""
+        """Let a rank continue in short steps until it is at the stage, and send the signal."""
         try:
             while True:
                 os.kill(pid, signal.SIGSTOP)

@@ -21,12 +21,12 @@ HOST = "127.0.0.1"
 
 @pytest.fixture(scope="module")
 def identity() -> Identity:
-    """A training."""
+    """The identity of a training."""
     return Identity.new("job_1", 3)
 
 
 class Door:
-    """A driver that notes who has come in."""
+    """A driver that records the ranks that connect."""
 
     def __init__(self, identity: Identity) -> None:
         self.peers: list[int] = []
@@ -37,13 +37,13 @@ class Door:
         self.peers.append(connection.peer)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._endpoint.close()
 
 
 @pytest.fixture
 def door(identity: Identity) -> Iterator[Door]:
-    """A driver that listens."""
+    """A listening driver."""
     door = Door(identity)
     yield door
     door.close()
@@ -53,7 +53,7 @@ def _connect(identity: Identity, rank: int, address: str, peer: int = DRIVER) ->
     endpoint = Endpoint(identity, rank)
     try:
         connection = endpoint.run(endpoint.connect(address, peer), 20)
-        # The door's answer to the proof is whether it continues listening.
+        # The driver closes the connection if it refuses the proof.
         endpoint.run(_settled(connection), 20)
     finally:
         endpoint.close()
@@ -64,8 +64,8 @@ async def _settled(connection: Connection) -> None:
     await connection.send({"beat": True})
 
 
-def test_a_rank_of_the_training_comes_in(door: Door, identity: Identity) -> None:
-    """With the certificate and the secret."""
+def test_a_rank_of_the_training_connects(door: Door, identity: Identity) -> None:
+    """A rank with the certificate and the secret is accepted."""
     _connect(identity, 2, door.address)
     assert door.peers == [2]
 
@@ -74,14 +74,14 @@ def test_a_rank_of_the_training_comes_in(door: Door, identity: Identity) -> None
 def test_another_job_claim_or_secret_is_refused(
     door: Door, identity: Identity, change: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Both ends notice: the proof covers the job, the token of the claim and the rank."""
+    """The proof covers the job, the token of the claim and the secret."""
     with pytest.raises((Refused, OSError)):
         _connect(replace(identity, **change), 1, door.address)  # type: ignore[arg-type]
     assert not door.peers
 
 
 def test_another_certificate_is_refused(door: Door, identity: Identity) -> None:
-    """Even with the secret: nothing that it sends is read."""
+    """A rank with another certificate is refused, even with the secret."""
     other = Identity.new(identity.job_id, identity.token)
     stranger = replace(other, secret=identity.secret)
     with pytest.raises((OSError, ssl.SSLError)):
@@ -90,13 +90,13 @@ def test_another_certificate_is_refused(door: Door, identity: Identity) -> None:
 
 
 def test_a_rank_in_the_place_of_another_is_refused(door: Door, identity: Identity) -> None:
-    """Whoever connects knows which rank it wants to meet."""
+    """A rank that connects checks the number of the rank that answers."""
     with pytest.raises(Refused, match="rank -1 answered instead of rank 4"):
         _connect(identity, 1, door.address, peer=4)
 
 
 def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither those of the database and the broker, nor those of the artifact storage."""
+    """A rank has no credentials of the database, the broker or the artifact storage."""
     for name in (*DASK_SECRETS, "RANKERY_STORAGE_URL"):
         monkeypatch.setenv(name, "secret")
     assert "secret" not in rank_environment(2).values()
@@ -104,33 +104,33 @@ def test_a_rank_sees_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_endpoint_takes_the_first_port_that_is_free(identity: Identity) -> None:
-    """Of the range that a firewall lets through; and says when none is."""
+    """An endpoint listens on the first free port of the range, and fails if no port is free."""
     ports = PortSettings(rank_ports=f"{(first := free_port())}-{first}").ports
     doors = [Endpoint(identity, DRIVER), Endpoint(identity, 1)]
     try:
-        assert doors[0].listen(HOST, _nobody, ports).endswith(f":{first}")
+        assert doors[0].listen(HOST, _refuse, ports).endswith(f":{first}")
         with pytest.raises(OSError, match=f"RANKERY_RANK_PORTS: no port of {first}-{first} is free"):
-            doors[1].listen(HOST, _nobody, ports)
-        other = doors[1].listen(HOST, _nobody, [first, free_port()])
+            doors[1].listen(HOST, _refuse, ports)
+        other = doors[1].listen(HOST, _refuse, [first, free_port()])
         assert not other.endswith(f":{first}")
     finally:
         for door in doors:
             door.close()
 
 
-async def _nobody(_: Connection) -> None:
-    """Take no connection."""
+async def _refuse(_: Connection) -> None:
+    """Ignore the connection."""
 
 
 @pytest.mark.parametrize("text", ["47000", "47099-47000", "0-1", "1-65536", "a-b", "1-2-3"])
-def test_a_range_of_ports_that_is_none_is_refused(text: str) -> None:
-    """With the form that is asked for."""
+def test_an_invalid_range_of_ports_is_refused(text: str) -> None:
+    """The message shows the valid form."""
     with pytest.raises(ValidationError, match="must be FIRST-LAST, ports from 1 to 65535"):
         PortSettings(rank_ports=text)
 
 
 def test_a_rank_listens_at_the_ports_of_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which its rank worker has, too."""
+    """A rank inherits the setting of the ports from its rank worker."""
     monkeypatch.setenv("RANKERY_RANK_PORTS", "47000-47002")
     assert rank_environment(1)["RANKERY_RANK_PORTS"] == "47000-47002"
     assert list(PortSettings().ports) == [47000, 47001, 47002]
@@ -139,6 +139,6 @@ def test_a_rank_listens_at_the_ports_of_its_environment(monkeypatch: pytest.Monk
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_rank_without_its_driver_ends(identity: Identity) -> None:
-    """Soon after it could not be reached."""
+    """A rank ends soon if it cannot connect to its driver."""
     process = RankSubprocess(Invitation(identity, 0, f"tls://{HOST}:1", HOST, 1, 2.0))
     assert process.ended_within(60.0)

@@ -1,4 +1,4 @@
-"""Drivers that die, freeze or stop: their ranks leave, and the training continues elsewhere."""
+"""Drivers that are killed, frozen or stopped: their ranks end, and the training can continue."""
 
 import os
 import signal
@@ -29,20 +29,20 @@ SPEC: dict[str, Any] = {
     "hyperparameters": {"num_iterations": TREES, "num_leaves": 7, "min_data_in_leaf": 5},
     "distribution": {"ranks": {"at_least": 3, "at_most": 3}, "threads_per_rank": 1},
 }
-# More trees than are grown before the training is interrupted.
+# More trees than a test waits for.
 ENDLESS = SPEC["hyperparameters"] | {"num_iterations": 100_000}
 LONG_ENOUGH = 60.0
 
 
 @pytest.fixture(scope="module")
 def larger() -> RankingDataset:
-    """Queries enough that a tree takes a while."""
+    """A dataset with enough queries for measurable time per tree."""
     return synthetic_dataset(100, seed=1, documents_per_query=30, n_features=10)
 
 
 @pytest.fixture
 def settings(settings: WorkerSettings) -> WorkerSettings:
-    """Little patience, short leases, and a checkpoint after each tree."""
+    """Settings with short timeouts, short leases, and a checkpoint after each tree."""
     return settings.model_copy(
         update={
             "rank_silence_seconds": 2.0,
@@ -55,7 +55,7 @@ def settings(settings: WorkerSettings) -> WorkerSettings:
 
 @pytest.fixture
 def workshop(store: Store, settings: WorkerSettings) -> Workshop:
-    """A worker that writes every report: tests wait for trees."""
+    """A worker that writes every report, since tests wait for trees."""
     return Workshop(store, settings)
 
 
@@ -87,7 +87,7 @@ def _driving(workshop: Workshop) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def _taken_back(workshop: Workshop, job_id: str) -> None:
-    """Queue a job anew once its lease has run out, as a sweep does."""
+    """Wait until the lease of a job has expired, and queue the job again, as a sweep does."""
     time.sleep(workshop.settings.lease_seconds + 0.5)
     with workshop.store.begin() as tx:
         tx.jobs.take_back([tx.jobs.get(job_id)], attempts=3)
@@ -98,14 +98,14 @@ def _taken_back(workshop: Workshop, job_id: str) -> None:
 def test_ranks_leave_a_driver_that_is_lost(
     workshop: Workshop, larger: RankingDataset, number: signal.Signals
 ) -> None:
-    """Killed or frozen: nothing is left after 15 seconds, and the next driver ends with the same bytes."""
+    """The ranks of a killed or frozen driver end within 15 seconds; the next driver yields the same bytes."""
     job_id = _submit(workshop, larger)
     with _driving(workshop) as driver:
         _await_tree(workshop.store, job_id, 5)
         os.kill(driver.pid, number)
         assert is_alone_within(15.0, driver.pid)
     _taken_back(workshop, job_id)
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.attempt == 2
     again = workshop.train(job.spec["dataset_id"], **SPEC)
@@ -114,7 +114,7 @@ def test_ranks_leave_a_driver_that_is_lost(
 
 @pytest.mark.slow
 def test_a_cancelled_job_ends_with_its_ranks(workshop: Workshop, larger: RankingDataset) -> None:
-    """Between two trees at the latest."""
+    """The job and its ranks end after the current tree at the latest."""
     job_id = _submit(workshop, larger, hyperparameters=ENDLESS)
 
     def cancel() -> None:
@@ -124,7 +124,7 @@ def test_a_cancelled_job_ends_with_its_ranks(workshop: Workshop, larger: Ranking
 
     canceller = threading.Thread(target=cancel)
     canceller.start()
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     canceller.join()
     assert job.status == "cancelled"
     assert is_alone_within(1.0)

@@ -1,4 +1,4 @@
-"""Ranks that die, freeze or come too late: the training continues, or ends with a word; nothing hangs."""
+"""Ranks that are killed or frozen: the training continues, or ends with a reason, without a hang."""
 
 import os
 import signal
@@ -22,19 +22,19 @@ MANY_TREES = {"num_iterations": 12, "num_leaves": 31, "min_data_in_leaf": 5}
 
 @pytest.fixture(scope="module")
 def larger() -> RankingDataset:
-    """Queries enough that every stage of a tree takes a while."""
+    """A dataset with enough queries for measurable time in every stage of a tree."""
     return synthetic_dataset(400, seed=1, documents_per_query=50, n_features=20)
 
 
 @pytest.fixture
 def settings(settings: WorkerSettings) -> WorkerSettings:
-    """Little patience, and a checkpoint after each tree."""
+    """Settings with short timeouts and a checkpoint after each tree."""
     return settings.model_copy(update={"rank_silence_seconds": 2.0, "checkpoint_seconds": 0.0})
 
 
 @pytest.fixture(scope="module")
 def undisturbed(larger: RankingDataset, shared_workshop: Workshop) -> str:
-    """The model of the same training in peace, on any number of ranks."""
+    """The model of the same training without interruption; it does not depend on the number of ranks."""
     return shared_workshop.model_text(_train(shared_workshop, larger, n_ranks=2).result or {})
 
 
@@ -48,7 +48,7 @@ def _train(workshop: Workshop, dataset: RankingDataset, n_ranks: int = 3, **spec
 def test_a_rank_is_lost_between_trees(
     shared_workshop: Workshop, coloured_id: str, local_job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once the driver has noticed, the training continues from its checkpoint to the same bytes."""
+    """After a rank is lost, the training continues from its checkpoint to the same bytes."""
     often = Workshop(
         shared_workshop.store, shared_workshop.settings.model_copy(update={"checkpoint_seconds": 0.0})
     )
@@ -67,11 +67,11 @@ def test_a_rank_is_lost_between_trees(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-@pytest.mark.parametrize("stage", ["sketch", "gradients", "histograms", "metrics"])
+@pytest.mark.parametrize("stage", ["sampling", "gradients", "histograms", "metrics"])
 def test_a_rank_is_lost_at_a_stage(
     workshop: Workshop, larger: RankingDataset, undisturbed: str, stage: str, number: signal.Signals
 ) -> None:
-    """Killed or frozen, once the others have noticed the training continues to the same bytes."""
+    """After a rank is killed or frozen at a stage, the training continues to the same bytes."""
     strike = Strike(f"rank 1 {stage}", number)
     strike.start()
     for _ in range(5):  # a busy machine may hide a stage that takes a millisecond
@@ -90,7 +90,7 @@ def test_a_rank_is_lost_at_a_stage(
 def test_a_rank_is_lost_while_ranks_connect(
     workshop: Workshop, larger: RankingDataset, undisturbed: str
 ) -> None:
-    """Whoever cannot reach it leaves as well, and the training begins anew."""
+    """Ranks that cannot connect to the lost rank end as well, and the training starts again."""
     strike = Strike("rank 0 connecting", signal.SIGKILL)
     strike.start()
     job = _train(workshop, larger)
@@ -102,7 +102,7 @@ def test_a_rank_is_lost_while_ranks_connect(
 
 @pytest.mark.slow
 def test_ranks_that_are_lost_again_and_again_end_the_job(workshop: Workshop, larger: RankingDataset) -> None:
-    """Before the first tree, four times: the job fails with the rank and what became of it."""
+    """After four losses before the first tree, the job fails with the reason."""
     strike = Strike("rank 2", signal.SIGKILL, times=4)
     strike.start()
     job = _train(workshop, larger)
@@ -124,7 +124,7 @@ def test_fewer_queries_than_ranks_are_refused(workshop: Workshop, larger: Rankin
 
 @pytest.mark.slow
 def test_a_shard_over_its_memory_is_refused(workshop: Workshop, larger: RankingDataset) -> None:
-    """Before anything is read; the message names the rank, the need and the limit."""
+    """The job fails before data is read; the message names the rank."""
     wide = {**MANY_TREES, "num_leaves": 2_000}
     job = _train(workshop, larger, 2, hyperparameters=wide, limits={"memory_bytes": 80 * 2**20})
     assert job.status == "failed"

@@ -1,4 +1,4 @@
-"""Distributed trainings: the same model, however many ranks there are, here or on a Dask cluster."""
+"""Distributed trainings: the model does not depend on the number of ranks or on their machines."""
 
 import pytest
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.xdist_group("ranks")
 
 @pytest.fixture
 def jobs(local_job: Job, dask_job: Job) -> list[Job]:
-    """The same training on three ranks of this machine, and on two of a Dask cluster."""
+    """The same training on two ranks of a Dask cluster, and on three ranks of this machine."""
     return [dask_job, local_job]
 
 
@@ -38,7 +38,7 @@ def test_the_model_does_not_depend_on_number_and_place_of_ranks(
 
 
 def test_ranks_run_on_both_dask_workers(dask_job: Job, dask_cluster: DaskCluster) -> None:
-    """They are gone afterwards."""
+    """Each Dask worker runs a rank, and no rank is left afterwards."""
     assert dask_job.progress is not None
     assert [rank["rank"] for rank in dask_job.progress["ranks"]] == [0, 1]
     assert dask_job.progress["restarts"] == 0
@@ -48,7 +48,7 @@ def test_ranks_run_on_both_dask_workers(dask_job: Job, dask_cluster: DaskCluster
 def test_counts_of_leaves_are_those_of_the_data(
     shared_workshop: Workshop, coloured: RankingDataset, local_job: Job
 ) -> None:
-    """Every tree's leaves have all training documents together."""
+    """The leaf counts of every tree add up to all training documents."""
     training, _ = split_queries(coloured, 0.3, seed=SEED)
     lines = _leaf_counts(text_of(shared_workshop, local_job))
     counts = [sum(map(int, line.partition("=")[2].split())) for line in lines]
@@ -56,13 +56,13 @@ def test_counts_of_leaves_are_those_of_the_data(
 
 
 def test_a_training_stops_early_at_the_same_iteration(jobs: list[Job]) -> None:
-    """The driver decides, from the means of all queries."""
+    """The driver decides from the means of all queries."""
     done = [(job.progress or {})["iteration"] for job in jobs]
     assert done[0] == done[1] < STOPPED_EARLY["hyperparameters"]["num_iterations"]
 
 
 def test_categories_are_codes_of_the_whole_dataset(shared_workshop: Workshop, local_job: Job) -> None:
-    """Features of texts are split by the same categories on each rank, and are written with the model."""
+    """All ranks use the same categories, which are written with the model."""
     text = text_of(shared_workshop, local_job)
     assert all(colour in text for colour in COLOURS)
     assert any(line != "num_cat=0" for line in text.splitlines() if line.startswith("num_cat="))
@@ -76,7 +76,7 @@ def test_the_sample_of_a_rank_comes_in_blocks(
     local_job: Job,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Blocks of ten documents, which do not divide the shards, give the bins that one block gives."""
+    """Blocks of ten documents, which do not divide the shards, yield the same bins as one block."""
     monkeypatch.setattr(sharing, "_SAMPLED_CELLS", 10 * coloured.n_features)
     job = train_on(shared_workshop, coloured_id, 2, **STOPPED_EARLY)
     assert text_of(shared_workshop, job) == text_of(shared_workshop, local_job)
@@ -84,22 +84,22 @@ def test_the_sample_of_a_rank_comes_in_blocks(
 
 @pytest.mark.slow
 def test_a_model_is_trained_again_to_the_same_bytes(workshop: Workshop, dataset: RankingDataset) -> None:
-    """On the ranks that there are then, from its specification, with weights and drawn queries."""
+    """A reproduction yields the same bytes, with weights and sampled queries."""
     weighted = bootstrap_queries(dataset, 3)
     dataset_id = workshop.add(weighted, "d1")
     hyperparameters = {**SMALL, "query_fraction": 0.6, "feature_fraction": 0.7}
     train_on(workshop, dataset_id, 2, hyperparameters=hyperparameters, loss={"name": "xe-ndcg"})
     with workshop.store.begin() as tx:
         job_id = tx.enqueue(reproduction(tx, tx.models.resolve("web"))).id
-    job = workshop.carry_out(job_id)
+    job = workshop.run_queued(job_id)
     assert job.status == "succeeded", job.problem
     assert job.result is not None
     assert job.result["equal"] is True
 
 
 @pytest.mark.slow
-def test_a_training_goes_on_from_a_model(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Its trees come first, and keep the counts of the data that they were grown on."""
+def test_a_training_continues_a_model(workshop: Workshop, dataset: RankingDataset) -> None:
+    """The trees of the base model come first and keep their leaf counts."""
     dataset_id = workshop.add(dataset, "d1")
     workshop.trained(dataset_id, hyperparameters=SMALL)
     jobs = [train_on(workshop, dataset_id, number, init_model="web:1") for number in (2, 3)]
@@ -117,7 +117,7 @@ def _leaf_counts(text: str) -> list[str]:
 
 
 def test_numbers_that_become_categories_are_refused(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Ranks read what is stored; the message says what to do."""
+    """Ranks read the stored columns, so numbers cannot become categories in the job."""
     features = dataset.matrix.copy()
     features[:, 2] = 1.0
     made = RankingDataset.from_arrays(features, dataset.labels, dataset.query_boundaries)
@@ -134,7 +134,7 @@ def test_numbers_that_become_categories_are_refused(workshop: Workshop, dataset:
 
 @pytest.mark.slow
 def test_other_datasets_are_fitted_to_the_training_data(workshop: Workshop, dataset: RankingDataset) -> None:
-    """Validation and test data may have their columns in another order."""
+    """Validation and test data may have another order of columns."""
     dataset_id = workshop.add(dataset, "d1")
     names = tuple(reversed(dataset.feature_names))
     other = dataset.select_queries(range(20))

@@ -22,7 +22,7 @@ export function conclusionPart(conclusion, { result, spec }) {
     { class: "conclusion", "aria-label": "Conclusion" },
     h("p", { class: "sentence" }, sentence),
     result?.model_id && actions(result.model_id, result.evaluation_id),
-    baselines.length > 0 && comparisons(conclusion, String(spec.metric)),
+    baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
     times && h("p", { class: "hint" }, times),
   );
 }
@@ -30,7 +30,7 @@ export function conclusionPart(conclusion, { result, spec }) {
 /** @param {string} model @param {string | null | undefined} evaluation */
 function actions(model, evaluation) {
   const page = modelPage(model);
-  /** @param {string} href @param {string} words */
+  /** @param {string} href @param {string} words label */
   const link = (href, words) => h("a", { class: "button quiet", href }, words);
   return h(
     "div",
@@ -42,8 +42,8 @@ function actions(model, evaluation) {
   );
 }
 
-/** @param {Conclusion} conclusion @param {string} name of the metric */
-function comparisons({ value, interval, data, baselines }, name) {
+/** Compare the model with the baselines. @param {Conclusion} conclusion @param {string} name of the metric */
+function baselineTable({ value, interval, data, baselines }, name) {
   /** @param {string} words */
   const head = (words) => h("th", { scope: "col", class: "number" }, words);
   /** @param {Child[]} words */

@@ -1,5 +1,5 @@
 /**
- * The candidates of an automatic training: their order, labels and what they are compared with.
+ * The candidates of an automatic training: their order, their labels and the baselines.
  * @module
  */
 import { flatten, plainName } from "../jobs/specification.js";
@@ -13,7 +13,8 @@ import { counted, metric, short } from "../page/format.js";
 const UNRANKED = { stopped: "stopped", "out-of-time": "out of time", "not-tried": "not tried" };
 
 /**
- * Return the conclusion on the queries that the candidates were measured on, even if the sentence is about test data.
+ * Return the values on the held-out queries, on which the candidates were measured. The sentence of the conclusion may be
+ * about test data instead.
  *
  * @param {Conclusion | null} conclusion
  * @returns {Pick<Conclusion, "value" | "interval" | "baselines"> | null}
@@ -26,24 +27,24 @@ function heldOutConclusion(conclusion) {
 export const SUM = -1;
 
 /**
- * Return the candidates that were measured on all folds and the sum in the model, best first; then the candidates in
- * training.
+ * Return the candidates that were measured on all folds, with the sum if the model is one, best first. The candidates in
+ * training follow.
  *
  * @param {Leaderboard} leaderboard
  * @returns {Candidate[]}
  */
-export function ranked({ items, higher_is_better: higher, conclusion }) {
+export function ranked({ items, higher_is_better: higherIsBetter, conclusion }) {
   const complete = [...items.filter(({ status }) => status === "complete"), ...sumRow(items, conclusion)];
-  const better = complete.sort((one, other) => (higher ? -1 : 1) * ((one.value ?? 0) - (other.value ?? 0)));
-  return [...better, ...items.filter(({ status }) => status === "running")];
+  const bestFirst = complete.sort((one, other) => (higherIsBetter ? -1 : 1) * ((one.value ?? 0) - (other.value ?? 0)));
+  return [...bestFirst, ...items.filter(({ status }) => status === "running")];
 }
 
 /**
- * Return the row of a sum that was measured on the same queries as the candidates.
+ * Return the row of the sum, with its value on the same queries as the candidates.
  *
  * @param {Candidate[]} items
  * @param {Conclusion | null} conclusion
- * @returns {Candidate[]} one or none
+ * @returns {Candidate[]} no row if the model is a single candidate
  */
 function sumRow(items, conclusion) {
   const heldOut = heldOutConclusion(conclusion);
@@ -61,7 +62,7 @@ function sumRow(items, conclusion) {
   ];
 }
 
-/** Return the candidates without a place in the order, those with a value first. @param {Leaderboard} leaderboard */
+/** Return the candidates that are not ranked, those with a value first. @param {Leaderboard} leaderboard */
 export function unranked({ items }) {
   const statuses = Object.keys(UNRANKED);
   return items
@@ -69,7 +70,7 @@ export function unranked({ items }) {
     .sort((one, other) => statuses.indexOf(one.status) - statuses.indexOf(other.status));
 }
 
-/** "3 stopped, 1 out of time, 5 not tried". @param {Candidate[]} candidates without a place in the order */
+/** "3 stopped, 1 out of time, 5 not tried". @param {Candidate[]} candidates that are not ranked */
 export function unrankedLabel(candidates) {
   return Object.entries(UNRANKED)
     .map(([status, words]) => [candidates.filter((each) => each.status === status).length, words])
@@ -78,13 +79,13 @@ export function unrankedLabel(candidates) {
     .join(", ");
 }
 
-/** "4 of 10" while folds remain to be measured. @param {Pick<Candidate, "folds" | "planned_folds">} candidate */
+/** "4 of 10", or "10" once all folds are measured. @param {Pick<Candidate, "folds" | "planned_folds">} candidate */
 export function foldsLabel({ folds, planned_folds: planned }) {
   if (!folds) return "–";
   return planned > folds ? `${folds} of ${planned}` : String(folds);
 }
 
-/** "not tried: the budget was used up". @param {Candidate} candidate without a place in the order */
+/** "not tried: the budget was used up". @param {Candidate} candidate that is not ranked */
 export function reasonLabel({ status, reason }) {
   return [UNRANKED[status], reason].filter(Boolean).join(": ");
 }
@@ -98,7 +99,8 @@ export function countLabel({ items }) {
 }
 
 /**
- * Return the label of a candidate relative to the best one: "best value", "tied with the best" or nothing.
+ * Return the label of a candidate relative to the best one: "best value", "tied with the best" or nothing. The sum and
+ * candidates in training have their own labels.
  *
  * @param {Candidate} candidate
  * @param {Candidate | undefined} best
@@ -119,7 +121,7 @@ export function settingsLabel({ loss, scorer, hyperparameters }) {
 }
 
 /**
- * Return the baselines that are drawn as reference lines, measured on the same queries as the candidates. Random order
+ * Return the baselines to draw as reference lines, with their values on the same queries as the candidates. Random order
  * is left out: its low value would compress the scale of the other values.
  *
  * @param {Conclusion | null} conclusion
@@ -134,8 +136,8 @@ export function lineLabel({ name, value }) {
   return `${name} ${metric(value)}`;
 }
 
-/** "Trials 4 min, selection 1.2 s". @param {Conclusion} conclusion @param {(seconds: number) => string} words */
-export function timesLabel({ seconds }, words) {
-  const parts = Object.entries(seconds).map(([part, value]) => `${part} ${words(value)}`);
+/** "Time: trials 4 min, selection 1.2 s." @param {Conclusion} conclusion @param {(seconds: number) => string} format */
+export function timesLabel({ seconds }, format) {
+  const parts = Object.entries(seconds).map(([part, value]) => `${part} ${format(value)}`);
   return parts.length ? `Time: ${parts.join(", ")}.` : "";
 }

@@ -1,5 +1,5 @@
 /**
- * The leaderboard of an automatic training: its candidates on one scale, and those that were left out.
+ * The leaderboard of an automatic training: the ranked candidates on one scale, and the candidates that are not ranked.
  * @module
  */
 import { conclusionPart } from "./conclusion.js";
@@ -31,7 +31,7 @@ import { sortableTable } from "../tables/table.js";
 /** @typedef {import("../tables/table.js").Column<Candidate>} Column */
 
 /**
- * The conclusion and the candidates of a job, read again while it runs.
+ * Return the conclusion and the candidates of a job; `update` reads them again.
  *
  * @param {Job} first
  * @returns {{node: HTMLElement, update: (job: Job) => Promise<void>}}

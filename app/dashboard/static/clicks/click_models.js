@@ -1,5 +1,5 @@
 /**
- * Results of click models: the comparison on held-out lists, and the parameters of the best model.
+ * Results of click model jobs: the comparison on held-out lists, and the parameters of the best model.
  * @module
  */
 import { rankLines } from "../figures/rank_lines.js";
@@ -7,15 +7,15 @@ import { withCode } from "../page/content.js";
 import { h, scrollRegion, tableHead } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
 
-/** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} AtRank */
+/** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
 /**
- * @typedef {object} Compared
+ * @typedef {object} ComparedModel
  * @property {string} model
  * @property {string} label
  * @property {number} log_likelihood
  * @property {number} perplexity
  * @property {number} conditional_perplexity
- * @property {AtRank[]} by_rank
+ * @property {RankPerplexity[]} by_rank
  * @property {{value: number, lower: number | null, upper: number | null}} [difference]
  */
 /** @typedef {{rank?: number, last_click?: number, value: number, lower?: number, upper?: number}} ParameterRow */
@@ -24,7 +24,7 @@ import { count, fixed, percent } from "../page/format.js";
  * @typedef {object} ClickModelResult
  * @property {string} best
  * @property {string} sentence
- * @property {{models: Compared[], held_out_lists: number, unseen_share: number}} comparison
+ * @property {{models: ComparedModel[], held_out_lists: number, unseen_share: number}} comparison
  * @property {FittedModel} click_model
  */
 
@@ -43,18 +43,18 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
   const heads = ["Model", "Log-likelihood", "Difference from best", "Perplexity", "Conditional perplexity"];
   /** @param {string} words @param {Child} [detail] */
   const number = (words, detail) => h("td", { class: "number" }, words, detail);
-  /** @param {Compared} row @param {number} place */
-  const row = (row, place) =>
+  /** @param {ComparedModel} each @param {number} index 0 for the best model */
+  const row = (each, index) =>
     h(
       "tr",
-      { class: place === 0 && "main" },
-      h("th", { scope: "row" }, h("strong", {}, row.model), h("small", {}, ` ${row.label}`)),
-      number(fixed(row.log_likelihood, 5)),
-      row.difference
-        ? number(fixed(-row.difference.value, 5), h("small", {}, differenceInterval(row.difference)))
+      { class: index === 0 && "main" },
+      h("th", { scope: "row" }, h("strong", {}, each.model), h("small", {}, ` ${each.label}`)),
+      number(fixed(each.log_likelihood, 5)),
+      each.difference
+        ? number(fixed(-each.difference.value, 5), h("small", {}, differenceInterval(each.difference)))
         : h("td", { class: "number" }, "best"),
-      number(fixed(row.perplexity, 4)),
-      number(fixed(row.conditional_perplexity, 4)),
+      number(fixed(each.perplexity, 4)),
+      number(fixed(each.conditional_perplexity, 4)),
     );
   return h(
     "section",
@@ -79,12 +79,12 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
   );
 }
 
-/** " 0.00042 to 0.00113". @param {{lower: number | null, upper: number | null}} difference */
+/** Return the interval with the opposite sign: " 0.00042 to 0.00113". @param {{lower: number | null, upper: number | null}} difference */
 function differenceInterval({ lower, upper }) {
   return lower === null || upper === null ? "" : ` ${fixed(-upper, 5)} to ${fixed(-lower, 5)}`;
 }
 
-/** @param {Compared[]} models */
+/** @param {ComparedModel[]} models */
 function perplexities(models) {
   const lines = models.map(({ model, by_rank: ranks }) => ({
     name: model,
@@ -99,7 +99,7 @@ function perplexities(models) {
   });
 }
 
-/** The parameters of one model by rank with intervals, and its findings. @param {FittedModel} model */
+/** Return the parameters of one model, with their intervals, and its findings. @param {FittedModel} model */
 export function fittedModel({ model, label, parameters, findings }) {
   const single = Object.entries(parameters).filter(([, rows]) => rows.length === 1 && rows[0].rank === undefined);
   const byRank = Object.entries(parameters).filter(([, rows]) => rows.length > 0 && rows[0].rank !== undefined);
@@ -137,7 +137,7 @@ function withInterval({ value, lower, upper }) {
     : `${fixed(value, 3)} (${fixed(lower, 3)} to ${fixed(upper, 3)})`;
 }
 
-/** @param {string} name @param {ParameterRow[]} rows */
+/** Draw a parameter by rank; for a parameter that depends on the last click, one line for each rank of it. @param {string} name @param {ParameterRow[]} rows */
 function parameterFigure(name, rows) {
   const clicks = [...new Set(rows.map((row) => row.last_click))];
   const shown = clicks.length > 4 ? clicks.slice(0, 4) : clicks;

@@ -1,5 +1,5 @@
 /**
- * Column roles of a table of clicks: the header is read in the browser, and each role is a select of columns.
+ * Column roles of a click log that is a table: a select for each role, with the columns of the file's header.
  * @module
  */
 import { firstRecords } from "../forms/text_file.js";
@@ -8,10 +8,10 @@ import { find, findAll, h, replace, scrollRegion, tableHead } from "../page/dom.
 const PREVIEW_ROWS = 5;
 
 /**
- * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide this part of the form
- * if the file is not a table.
+ * Offer the columns of a table in the selects of the roles, with a preview of its first rows. Hide `place` if the file is
+ * not a table.
  *
- * @param {HTMLElement} place with a select for each role, which has the usual names of its column
+ * @param {HTMLElement} place with a select for each role, whose `data-usual` lists the usual names of the column
  * @param {string} text the beginning of the file
  */
 export function offerColumns(place, text) {
@@ -21,8 +21,8 @@ export function offerColumns(place, text) {
   const detected = new Set();
   for (const select of findAll(place, "select", HTMLSelectElement)) {
     const usualNames = (select.dataset.usual ?? "").split(" ");
-    const name = usualNames.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
-    const column = name.find((each) => !detected.has(each)) ?? "";
+    const matches = usualNames.flatMap((each) => names.find((column) => column.toLowerCase() === each) ?? []);
+    const column = matches.find((each) => !detected.has(each)) ?? "";
     detected.add(column);
     replace(select, h("option", { value: "" }, "none"), ...names.map((each) => h("option", { value: each }, each)));
     select.value = column;

@@ -1,5 +1,5 @@
 /**
- * The result of a counterfactual evaluation: estimates, support and verdicts.
+ * The result of a counterfactual evaluation: estimates, verdicts, and support by the log.
  * @module
  */
 import { estimatorName } from "./estimators.js";
@@ -45,10 +45,10 @@ export function counterfactualResult(result, { spec }) {
 }
 
 /**
- * Show estimates, their differences and their support.
+ * Show the estimates with their verdicts, and how far the log supports them.
  *
  * @param {CounterfactualResult} result
- * @param {(name: string) => string | null | undefined} pageOf returns the URL of a ranking's page
+ * @param {(name: string) => string | null | undefined} pageOf returns the URL of the page of a model or ranking
  * @returns {Child[]}
  */
 export function estimates({ metric, estimator, lists, clusters, systems, differences }, pageOf) {

@@ -1,5 +1,5 @@
 /**
- * Options of forms for the estimators of counterfactual evaluations.
+ * Names of the estimators of counterfactual evaluations, and the options of a select for them.
  * @module
  */
 import { h } from "../page/dom.js";
@@ -13,7 +13,7 @@ const ESTIMATORS = {
   slate: "weights by the propensity of the whole list",
 };
 
-/** Condition (`data-when`) of form fields that apply only to estimators that can divide by the mean weight. */
+/** Condition (`data-when`) of the fields for estimators that can divide by the mean weight. */
 export const NORMALISED_WHEN = "estimator=slate,item_position,reward_interaction";
 
 /** Return an option for each estimator. @param {string} chosen */

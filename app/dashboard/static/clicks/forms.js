@@ -11,7 +11,7 @@ import { elementById, find, findAll, h, replace } from "../page/dom.js";
 
 /** @typedef {Record<string, any>} Payload */
 
-/** Forms by the name of their dialog: the kind of the job, and a function from the payload to the job's request. */
+/** By name of the dialog: the kind of the job, and a function that makes the job's request from the form's payload. */
 /** @type {Record<string, [kind: string, request: (payload: Payload, logId: string) => Payload]>} */
 const FORMS = {
   models: ["click-model", (payload, id) => ({ ...payload, click_log_id: id })],
@@ -27,7 +27,7 @@ const FORMS = {
   ],
 };
 
-/** Bind the forms of the page; the choices of a form are read when it is opened. @param {string} logId */
+/** Bind the forms of the page; the options of a form's selects are read when it is first opened. @param {string} logId */
 export function bindForms(logId) {
   const create = creator();
   const estimator = find(elementById("estimate-form"), 'select[name="estimator"]');
@@ -76,8 +76,8 @@ async function offerDatasets(form) {
 }
 
 /**
- * Offer the propensities that jobs on the log have estimated, and the true propensities of a simulated log. Those for
- * the affine correction have intercepts.
+ * Offer the propensities that jobs on the log have estimated, and the true propensities of a simulated log. The affine
+ * correction needs propensities with intercepts.
  *
  * @param {HTMLFormElement} form
  * @param {string} logId

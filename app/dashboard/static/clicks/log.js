@@ -1,5 +1,5 @@
 /**
- * Names and counts of click logs.
+ * Source, statistics and actions of a click log.
  * @module
  */
 import { bars, histogram, tileList } from "../figures/marks.js";
@@ -10,7 +10,7 @@ import { count, counted, percent, size, timeElement } from "../page/format.js";
 /** @typedef {Schemas["ClickLog"]} ClickLog */
 
 /**
- * Statistics of a click log; those of a simulated log lack the values that are read from a file.
+ * Statistics of a click log. Those of a simulated log lack the optional fields, which describe how the file was read.
  *
  * @typedef {object} LogStatistics
  * @property {number} lists
@@ -63,7 +63,11 @@ export function logTiles(statistics) {
     ["Clicks", count(clicks), `${percent(clicks, impressions || 1)} of the impressions`],
     ["Queries", count(queries), `${counted(statistics.pairs, "query-document pair")}`],
     ["Documents", count(documents)],
-    ["Users", users === null ? "unknown" : count(users), users === null && "intervals resample lists instead"],
+    [
+      "Users",
+      users === null ? "unknown" : count(users),
+      users === null && "confidence intervals resample lists, not users",
+    ],
     base !== undefined && [
       "Ranks begin at",
       count(base),
@@ -73,12 +77,12 @@ export function logTiles(statistics) {
   return tileList(entries.filter((entry) => entry !== false));
 }
 
-/** "from 3 days ago to 2 hours ago", nothing where the log has no times. @param {LogStatistics} statistics */
+/** "from 3 days ago to 2 hours ago", nothing if the log has no times. @param {LogStatistics} statistics */
 export function periodLabel({ first_at: first, last_at: last }) {
   return first && last ? ["from ", timeElement(first), " to ", timeElement(last)] : [];
 }
 
-/** Impressions and click rates by rank. @param {LogStatistics} statistics */
+/** Show impressions and click rates by rank. @param {LogStatistics} statistics */
 export function ranksPanel({ ranks }) {
   const shown = ranks.filter(({ impressions }) => impressions > 0);
   if (!shown.length) return null;
@@ -118,7 +122,7 @@ export function ranksPanel({ ranks }) {
   );
 }
 
-/** Counts of actions with their weights, nothing for a log without names of actions. @param {ClickLog} log */
+/** Show the counts of actions with their weights; return null for a log with fewer than two actions. @param {ClickLog} log */
 export function actionsPanel(log) {
   const { source } = log;
   const actions = Object.entries(statisticsOf(log)?.actions ?? {});

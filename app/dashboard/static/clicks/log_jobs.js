@@ -1,11 +1,11 @@
 /**
- * The jobs on a click log, and the propensities that they have estimated, by method.
+ * The jobs on a click log, and the propensities that these jobs have estimated, by method.
  * @module
  */
 import { rankLines } from "../figures/rank_lines.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { loaded, withCode } from "../page/content.js";
+import { loadInto, withCode } from "../page/content.js";
 import { h, panel, replace, statusBadge } from "../page/dom.js";
 import { fixed, timeElement } from "../page/format.js";
 
@@ -17,11 +17,11 @@ const FIELDS = [
 
 /** @typedef {any} LogJob a job with some of its fields */
 
-/** Return the panels of the propensities by method, hidden without propensities, and of the newest jobs. @param {string} logId */
+/** Return two panels: the propensities by method, hidden if there are none, and the newest jobs. @param {string} logId */
 export function jobPanels(logId) {
   const figure = h("section", { class: "panel", "aria-label": "Propensities by method", hidden: true });
   const list = h("div", {});
-  loaded(list, async () => {
+  loadInto(list, async () => {
     const pages = await Promise.all(KINDS.map((kind) => get(`/v1/jobs?kind=${kind}&limit=100&fields=${FIELDS}`)));
     const jobs = pages
       .flatMap(({ items }) => /** @type {LogJob[]} */ (items))
@@ -36,27 +36,9 @@ export function jobPanels(logId) {
   return [figure, panel("Jobs on this log", list)];
 }
 
-/** The latest estimate of each method, and the truth of a simulation. @param {LogJob[]} jobs the latest first */
+/** Draw the propensities that jobs have estimated, null if there are none. @param {LogJob[]} jobs the latest first */
 function propensities(jobs) {
-  /** @type {Map<string, import("../figures/rank_lines.js").Line>} */
-  const lines = new Map();
-  for (const { kind, result } of jobs) {
-    const isTruth = kind === "simulate-clicks";
-    const values = /** @type {number[] | undefined} */ (isTruth ? result?.truth?.propensities : result?.propensities);
-    const name = isTruth ? "true propensities (simulation)" : result?.method;
-    if (!values || lines.has(name)) continue;
-    lines.set(name, {
-      name,
-      kind: isTruth ? "limit" : "dots",
-      points: values.map((y, index) => ({
-        x: index + 1,
-        y,
-        lower: result.lower?.[index],
-        upper: result.upper?.[index],
-      })),
-    });
-  }
-  const all = [...lines.values()].sort((one, other) => Number(one.kind === "limit") - Number(other.kind === "limit"));
+  const all = propensityLines(jobs);
   if (!all.some(({ kind }) => kind === "dots")) return null;
   const words = all.map(({ name, points }) => `${name} ${fixed(points[points.length - 1].y ?? 0, 3)}`);
   return rankLines(all, {
@@ -65,6 +47,42 @@ function propensities(jobs) {
     summary: `Propensities of the last rank: ${words.join(", ")}.`,
     include: [0, 1],
   });
+}
+
+/**
+ * Return the lines of the latest propensities of each method, of each training that learns them, and of the truth of a
+ * simulation, which is the last.
+ *
+ * @param {LogJob[]} jobs the latest first
+ */
+export function propensityLines(jobs) {
+  /** @type {Map<string, import("../figures/rank_lines.js").Line>} */
+  const lines = new Map();
+  for (const { kind, title, result } of jobs) {
+    const isTruth = kind === "simulate-clicks";
+    const values = /** @type {number[] | undefined} */ (isTruth ? result?.truth?.propensities : result?.propensities);
+    const name = lineName(kind, title, result?.method);
+    if (!values || lines.has(name)) continue;
+    lines.set(name, {
+      name,
+      kind: isTruth ? "reference" : "dots",
+      points: values.map((y, index) => ({
+        x: index + 1,
+        y,
+        lower: result.lower?.[index],
+        upper: result.upper?.[index],
+      })),
+    });
+  }
+  return [...lines.values()].sort(
+    (one, other) => Number(one.kind === "reference") - Number(other.kind === "reference"),
+  );
+}
+
+/** @param {string} kind kind of the job @param {string} title @param {string | undefined} method */
+function lineName(kind, title, method) {
+  if (kind === "simulate-clicks") return "true propensities (simulation)";
+  return kind === "train" ? `dual (${title})` : (method ?? title);
 }
 
 /** @param {LogJob} job */

@@ -1,5 +1,5 @@
 /**
- * Results of jobs on click logs, by kind of job, for the pages of jobs.
+ * The part of a job's page that shows a result about clicks, by kind of job.
  * @module
  */
 import { bars, tileList } from "../figures/marks.js";
@@ -92,7 +92,7 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
     h(
       "p",
       { class: "sentence" },
-      `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the interval have the same grade.`,
+      `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
     ),
     left > 0 && h("p", { class: "hint" }, `${counted(left, "pair")} with too few impressions were left out.`),
     h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
@@ -141,7 +141,7 @@ function agreementPart({ pairs, kappa, weighted_kappa: weighted, queries, ...tau
 
 /** @param {PropensityResult} result @returns {Child[]} */
 function propensityResult({ method, propensities, lower, upper, impressions, pairs, units, sentence, ...rest }) {
-  const { intercepts, intercepts_lower: lowest, intercepts_upper: highest } = rest;
+  const { intercepts, intercepts_lower: interceptLower, intercepts_upper: interceptUpper } = rest;
   /** @param {number} index @param {number[] | null} [from] @param {number[] | null} [to] */
   const interval = (index, from = lower, to = upper) =>
     from && to ? `${fixed(from[index], 3)} to ${fixed(to[index], 3)}` : "–";
@@ -152,7 +152,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
     count(index + 1),
     fixed(value, 4),
     interval(index),
-    ...(intercepts ? [fixed(intercepts[index], 4), interval(index, lowest, highest)] : []),
+    ...(intercepts ? [fixed(intercepts[index], 4), interval(index, interceptLower, interceptUpper)] : []),
     count(impressions[index]),
   ];
   return [
@@ -166,7 +166,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
       include: [0, 1],
     }),
     intercepts &&
-      rankLines([{ name: "intercept", points: byRank(intercepts, lowest, highest) }], {
+      rankLines([{ name: "intercept", points: byRank(intercepts, interceptLower, interceptUpper) }], {
         caption: "Probability of a click on an irrelevant document",
         axis: "Rank",
         summary: `Intercepts: ${rankSummary(intercepts)}.`,
@@ -228,11 +228,11 @@ function rankSummary(values) {
   return values.map((value, index) => `rank ${index + 1} ${fixed(value, 3)}`).join(", ");
 }
 
-/** @typedef {{metric: string, data: string | null, corrected: number | null, naive: number | null, sentence: string}} Naive */
+/** @typedef {{metric: string, data: string | null, corrected: number | null, naive: number | null, sentence: string}} NaiveComparison */
 
 /**
  * Compare the corrected model with the naive model of a training on clicks, and show the learnt propensities.
- * @param {{naive?: Naive, propensities?: number[]}} result @returns {Child[]}
+ * @param {{naive?: NaiveComparison, propensities?: number[]}} result @returns {Child[]}
  */
 function naiveComparison({ naive, propensities }) {
   if (!naive) return [];

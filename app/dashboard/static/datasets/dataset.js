@@ -9,7 +9,7 @@ import { get } from "../page/api.js";
 import { h, setText } from "../page/dom.js";
 import { counted, short, size } from "../page/format.js";
 
-export const PARTS = ["train", "validation", "test"];
+export const DATASET_ROLES = ["train", "validation", "test"];
 /** @type {Record<string, string>} */
 const FORMATS = { letor: "LETOR text", lightgbm: "LightGBM data", csv: "delimited table", parquet: "Parquet" };
 
@@ -50,7 +50,7 @@ export function severities(findings) {
   return counts.filter(([, number]) => number > 0);
 }
 
-/** Return "2 warnings". @param {string} severity @param {number} number */
+/** Return "2 warnings"; findings of severity "info" are called notes. @param {string} severity @param {number} number */
 export function severityLabel(severity, number) {
   return severity === "info" ? counted(number, "note") : counted(number, severity);
 }
@@ -58,17 +58,17 @@ export function severityLabel(severity, number) {
 const PAGE_SIZE = 200;
 const MAX_PAGES = 5;
 
-/** @type {Map<string, string | null>} null: the dataset was not found */
+/** Names of datasets by id; null if the dataset was not found. @type {Map<string, string | null>} */
 const names = new Map();
 /** @type {Promise<void> | null} */
 let pendingRead = null;
 
-/** Return a text that shows the id until the name has been read. @param {string} id */
+/** Return an element that shows the id until the name has been read. @param {string} id */
 export function datasetName(id) {
   const node = h("span", { title: id }, names.get(id) ?? id);
   if (!names.has(id)) {
     // API unreachable: the id stays, and the next call reads the name again.
-    find(id).then(
+    findName(id).then(
       (name) => setText(node, name ?? id),
       () => {},
     );
@@ -77,7 +77,7 @@ export function datasetName(id) {
 }
 
 /** @param {string} id */
-async function find(id) {
+async function findName(id) {
   await pendingRead?.catch(() => {});
   if (!names.has(id)) {
     pendingRead ??= readNames(id).finally(() => {
@@ -89,7 +89,7 @@ async function find(id) {
   return names.get(id);
 }
 
-/** Read pages, newest first, until the dataset is found: datasets of results are usually recent. @param {string} datasetId */
+/** Read pages of datasets, the newest first, until the dataset is found; most requested datasets are recent. @param {string} datasetId */
 async function readNames(datasetId) {
   let cursor = "";
   for (let page = 0; page < MAX_PAGES && !names.has(datasetId); page += 1) {
@@ -127,8 +127,8 @@ export function datasetActions(dataset) {
 
 /** @param {string} id @param {boolean} isJudgedOnly */
 function downloads(id, isJudgedOnly) {
-  /** @param {string} below @param {string} words */
-  const file = (below, words) => h("a", { href: datasetApi(id, below), download: "" }, words);
+  /** @param {string} path @param {string} words */
+  const file = (path, words) => h("a", { href: datasetApi(id, path), download: "" }, words);
   return h(
     "details",
     { class: "menu" },

@@ -1,5 +1,5 @@
 /**
- * Distributions of labels and query lengths, and the table of features.
+ * Distributions of labels and of documents per query, and the table of features.
  * @module
  */
 import { bars, histogram } from "../figures/marks.js";
@@ -83,8 +83,10 @@ export function readFeatures(id) {
 }
 
 /**
+ * Return the table of features with a search field for their names.
+ *
  * @param {FeatureProfile[]} features
- * @param {number} documents
+ * @param {number} documents of the dataset
  * @param {string} initialText text of the search field at first
  * @param {(name: string) => void} onSearch
  */
@@ -119,8 +121,8 @@ export function featureTable(features, documents, initialText, onSearch) {
   return h("div", { class: "panel browser" }, h("div", { class: "browser-head" }, field, words), table.node);
 }
 
-/** @param {number} documents @param {Map<string, number>} places @returns {Column[]} */
-function columnsOf(documents, places) {
+/** @param {number} documents @param {Map<string, number>} positions in the file @returns {Column[]} */
+function columnsOf(documents, positions) {
   /**
    * @param {string} label
    * @param {"ndcg_at_10" | "minimum" | "mean" | "maximum" | "zeros" | "missing" | "infinite"} name
@@ -139,7 +141,7 @@ function columnsOf(documents, places) {
     {
       label: "Feature",
       title: "In the order of the file",
-      value: (row) => places.get(row.name) ?? null,
+      value: (row) => positions.get(row.name) ?? null,
       cell: featureCell,
     },
     number("NDCG@10", "ndcg_at_10", ndcgCell, "NDCG@10 of ranking by this feature alone, in the better direction"),

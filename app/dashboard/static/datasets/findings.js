@@ -23,7 +23,7 @@ const EXAMPLE_WORDS = { query: "Queries:", feature: "Features:", document: "Docu
  * @param {Finding[]} findings
  * @param {(finding: Finding) => string | false | null | undefined} datasetOf the id of the dataset that has the
  *   examples
- * @param {{heading: string, nothing: string}} words nothing: text if there are no findings
+ * @param {{heading: string, nothing: string}} words nothing: text to show if there are no findings
  */
 export function findingsPanel(findings, datasetOf, { heading, nothing }) {
   const ordered = SEVERITIES.flatMap((severity) => findings.filter((finding) => finding.severity === severity));
@@ -43,7 +43,7 @@ export function findingsPanel(findings, datasetOf, { heading, nothing }) {
   );
 }
 
-/** Return the findings about a model on the dataset of a result, nothing where there are none. @param {Finding[] | null | undefined} findings */
+/** Return a panel of the findings of a result, such as an evaluation; false without findings. @param {Finding[] | null | undefined} findings */
 export function resultFindings(findings) {
   return !!findings?.length && findingsPanel(findings, () => false, { heading: "Findings", nothing: "" });
 }

@@ -1,13 +1,14 @@
 /**
- * Column roles: a guess by names and values, and the request's `columns` for roles that the service does not detect.
+ * Column roles: a guess by names and values, and the request's `columns`, which declares roles that the service would not
+ * detect.
  * @module
  */
 
-/** @typedef {Record<string, string[]>} UsualNames by role, as the service has them */
-/** @typedef {Record<string, string | string[]>} Columns the request's `columns` */
+/** @typedef {Record<string, string[]>} UsualNames column names that the service recognises, by role */
+/** @typedef {Record<string, string | string[]>} Columns names of columns by role, the request's `columns` */
 
 export const FEATURE = "features";
-/** Roles of one column. @type {[role: string, label: string][]} */
+/** Roles that at most one column has. @type {[role: string, label: string][]} */
 const SINGLE_COLUMN = [
   ["label", "label"],
   ["query", "query"],
@@ -18,19 +19,19 @@ const SINGLE_COLUMN = [
   ["document_title", "document title"],
   ["document_url", "document URL"],
 ];
-/** Roles of any number of columns. @type {[role: string, label: string][]} */
-const MULTIPLE = [
+/** Roles that any number of columns can have. @type {[role: string, label: string][]} */
+const MULTI_COLUMN = [
   [FEATURE, "feature"],
   ["categorical_features", "category"],
   ["query_columns", "query column"],
   ["document_columns", "document column"],
   ["ignore", "left out"],
 ];
-export const ROLES = [...SINGLE_COLUMN, ...MULTIPLE];
+export const ROLES = [...SINGLE_COLUMN, ...MULTI_COLUMN];
 const SINGLE_ROLES = SINGLE_COLUMN.map(([role]) => role);
-/** Only columns of text have these roles by a usual name. */
+/** Roles that a usual name gives to a column only if its values are texts. */
 const TEXT_ROLES = ["query_text", "document_title", "document_url"];
-/** Parts of names that are not usual ones, for roles that a table must have. @type {[role: string, pattern: RegExp][]} */
+/** Patterns of likely column names, for roles that no column has by a usual name. @type {[role: string, pattern: RegExp][]} */
 const LIKELY_NAMES = [
   ["label", /label|relevan|grade|judg|rating|gain/i],
   ["query", /quer|search|qid|keyword|term/i],
@@ -86,7 +87,7 @@ export function guessedRoles(header, rows, usual) {
 }
 
 /**
- * Return the role of each column as in the request of an earlier upload.
+ * Return the role of each column: as in the `columns` of an earlier upload, else as the service would detect it.
  *
  * @param {string[]} header
  * @param {string[][]} rows
@@ -97,8 +98,8 @@ export function rolesOf(header, rows, usual, columns) {
   const requested = new Map(
     Object.entries(columns).flatMap(([role, names]) => [names].flat().map((name) => [String(name), role])),
   );
-  const free = Object.fromEntries(Object.entries(usual).filter(([role]) => !(role in columns)));
-  return automaticRoles(header, rows, free).map((role, column) => requested.get(header[column]) ?? role);
+  const otherUsualNames = Object.fromEntries(Object.entries(usual).filter(([role]) => !(role in columns)));
+  return automaticRoles(header, rows, otherUsualNames).map((role, column) => requested.get(header[column]) ?? role);
 }
 
 /**
@@ -134,13 +135,13 @@ export function roleProblems(roles) {
   return [...missing, ...twice];
 }
 
-/** Check whether most values are not numbers: a few texts among numbers are mistakes. @param {string[][]} rows @param {number} column */
+/** Check whether most values are not numbers; a few texts among numbers are treated as mistakes. @param {string[][]} rows @param {number} column */
 function isText(rows, column) {
   const values = rows.map((row) => row[column].trim()).filter((value) => value !== "" && !/^nan$/i.test(value));
   return values.filter((value) => Number.isNaN(Number(value))).length > values.length / 2;
 }
 
-/** Check whether values are few small whole numbers. @param {string[][]} rows @param {number} column */
+/** Check whether the values of a column are a few small whole numbers. @param {string[][]} rows @param {number} column */
 function isGrade(rows, column) {
   const values = new Set(rows.map((row) => row[column].trim()));
   return values.size <= 32 && [...values].every((value) => value === "" || /^\d{1,2}(\.0*)?$/.test(value));

@@ -12,8 +12,8 @@ import { count, counted } from "../page/format.js";
  * @typedef {object} Preview
  * @property {"table" | "letor" | "json" | "other"} kind
  * @property {string[]} header names of the columns
- * @property {string[][]} rows the first ones, one cell a column
- * @property {string[][]} sample more rows, to distinguish columns of numbers from columns of texts
+ * @property {string[][]} rows the first valid rows, with one cell for each column
+ * @property {string[][]} sample up to 500 valid rows, to distinguish columns of numbers from columns of texts
  * @property {Fault[]} faults
  * @property {number} records number of records that were checked
  */
@@ -21,12 +21,12 @@ import { count, counted } from "../page/format.js";
 export const SHOWN_ROWS = 10;
 const SAMPLE_ROWS = 500;
 const MAX_FAULTS = 5;
-const LETOR_FEATURES = 6;
+const MAX_LETOR_FEATURES = 6;
 const LETOR = /^\s*\S+\s+qid:\S/;
 const PAIR = /\s-?\d+:\S/;
 
 /**
- * Read the beginning of a text of judged data.
+ * Return the preview of a file from its beginning.
  *
  * @param {string} text whole lines
  * @returns {Preview}
@@ -81,15 +81,15 @@ function letorPreview(text) {
     const detail = letorFault(found);
     return detail ? [{ line, detail: `Line ${count(line)} ${detail}`, text: found }] : [];
   });
-  const read = data.filter(({ text: line }) => !letorFault(line)).slice(0, SHOWN_ROWS);
-  const pairs = read.map(
+  const valid = data.filter(({ text: line }) => !letorFault(line)).slice(0, SHOWN_ROWS);
+  const pairs = valid.map(
     ({ text: line }) => new Map([...line.split("#")[0].matchAll(/\s(\d+):(\S+)/g)].map((pair) => [pair[1], pair[2]])),
   );
-  const ids = [...new Set(pairs.flatMap((each) => [...each.keys()]))].slice(0, LETOR_FEATURES);
+  const ids = [...new Set(pairs.flatMap((each) => [...each.keys()]))].slice(0, MAX_LETOR_FEATURES);
   return {
     kind: "letor",
     header: ["label", "query", ...ids.map((id) => `f${id}`), "comment"],
-    rows: read.map(({ text: line }, at) => [
+    rows: valid.map(({ text: line }, at) => [
       line.trim().split(/\s+/)[0],
       /qid:(\S+)/.exec(line)?.[1] ?? "",
       ...ids.map((id) => pairs[at].get(id) ?? ""),

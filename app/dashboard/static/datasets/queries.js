@@ -1,5 +1,5 @@
 /**
- * The list of queries, and the features of single documents.
+ * The list of a dataset's queries, the names of queries and documents, and the features of one document.
  * @module
  */
 import { rangeLabel } from "./dataset.js";
@@ -7,7 +7,7 @@ import { featureValue } from "../figures/marks.js";
 import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { failureBox, loaded } from "../page/content.js";
+import { failureBox, loadInto } from "../page/content.js";
 import { findAll, h, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 import { searchField } from "../tables/table.js";
@@ -23,7 +23,7 @@ const TYPING_MILLISECONDS = 200;
  * @param {{id: string, statistics: Statistics | null}} dataset
  * @param {string} initialPrefix
  * @param {(prefix: string) => void} onPrefix
- * @param {(queryId: string) => string} [address] where a query is shown
+ * @param {(queryId: string) => string} [address] returns the URL of a query's page
  */
 export function queryList({ id, statistics }, initialPrefix, onPrefix, address = (queryId) => queryPage(id, queryId)) {
   const field = searchField("Find a query by its id", "Search by ID prefix", { input: typed, keydown: jump });
@@ -49,7 +49,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   }
 
   /**
-   * Read the first page, or the next. Late answers to an earlier prefix are dropped.
+   * Read the first page, or the page at a cursor. Responses to an earlier request are dropped.
    *
    * @param {string | null} [cursor]
    */
@@ -146,7 +146,7 @@ function table(queries, address) {
  * Return a query's text with its id below, or the id alone if the dataset has no query texts.
  *
  * @param {{query_id: string, query_text?: string | null}} query
- * @param {(words: Node) => Node} [wrap] makes a link or button of it
+ * @param {(words: Node) => Node} [wrap] puts the text or id into a link or button
  */
 export function queryName({ query_id: id, query_text: text }, wrap = (words) => words) {
   /** @param {string} words */
@@ -158,7 +158,7 @@ export function queryName({ query_id: id, query_text: text }, wrap = (words) => 
  * Return a document's title with its id below, or the id alone if the dataset has no titles.
  *
  * @param {{document_id: string, document_title?: string | null, document_url?: string | null}} document
- * @param {(id: Node) => Node} [wrap] makes a button of the id
+ * @param {(id: Node) => Node} [wrap] puts the id into a button
  */
 export function documentName({ document_id: id, document_title: title, document_url: url }, wrap = (words) => words) {
   /** @param {string} words */
@@ -187,11 +187,17 @@ export function largestLabel(datasetId) {
   return maximum;
 }
 
-/** @param {string} datasetId @param {string} queryId @returns {{fill: (place: HTMLElement, documentId: string) => void}} */
+/**
+ * Return a function that shows the features of a document.
+ *
+ * @param {string} datasetId
+ * @param {string} queryId
+ * @returns {{fill: (place: HTMLElement, documentId: string) => void}}
+ */
 export function documentFeatures(datasetId, queryId) {
   return {
     fill(place, documentId) {
-      loaded(place, async () => {
+      loadInto(place, async () => {
         const { candidates } = await readCandidates(datasetId, queryId, { wanted: new Set([documentId]) });
         const [found] = candidates;
         if (!found) return [h("p", { class: "hint" }, "The dataset has no document with this ID.")];

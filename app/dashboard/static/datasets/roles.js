@@ -14,6 +14,8 @@ import { count, counted } from "../page/format.js";
 const MAX_COLUMNS = 60;
 
 /**
+ * Return a panel of a file's first rows, hidden until a file is shown.
+ *
  * @param {HTMLElement} place
  * @param {import("./guess.js").UsualNames} usual
  * @param {(isTable: boolean) => void} [shown] called with true if the user can choose roles here
@@ -112,12 +114,12 @@ function summary(header, roles, records) {
 
 /**
  * @param {Preview} preview
- * @param {number} most columns
+ * @param {number} maxColumns
  * @param {number[]} [order] of the columns
- * @param {(column: number) => HTMLElement} [control] above each column
+ * @param {(column: number) => HTMLElement} [control] returns the select in the head of a column
  */
-function table({ header, rows }, most, order = [...header.keys()], control) {
-  const columns = order.slice(0, most);
+function table({ header, rows }, maxColumns, order = [...header.keys()], control) {
+  const columns = order.slice(0, maxColumns);
   const more = header.length - columns.length;
   return h(
     "div",

@@ -44,7 +44,7 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
   async function parts() {
     const query = new URLSearchParams({ kind: "counterfactual", status: "succeeded", limit: "100" });
     const { items } = await get(`/v1/jobs?${query}&fields=id,${FIELDS}`);
-    const found = /** @type {any[]} */ (items).flatMap(ownEstimate);
+    const found = /** @type {any[]} */ (items).flatMap(estimateOf);
     if (!found.length) return [];
     const logs = await get("/v1/click-logs?limit=200&fields=name");
     const names = new Map(logs.items.map(({ id, name }) => [id, name]));
@@ -66,14 +66,14 @@ export function clickEstimates({ model_id: model, ranking_id: ranking }) {
     ];
   }
 
-  /** @param {any} job a job with some of its fields */
-  function ownEstimate(job) {
-    const own = job.spec.systems.find(
+  /** Return the estimate of the system from a job, empty if the job has none. @param {any} job a job with some of its fields */
+  function estimateOf(job) {
+    const requested = job.spec.systems.find(
       (/** @type {any} */ one) => (model && one.model_id === model) || (ranking && one.ranking_id === ranking),
     );
     /** @type {SystemEstimate[]} */
-    const [logged, ...systems] = own ? job.result.systems : [];
-    const estimate = systems.find(({ name }) => name === own.system);
+    const [logged, ...systems] = requested ? job.result.systems : [];
+    const estimate = systems.find(({ name }) => name === requested.system);
     return estimate ? [{ job, logged, estimate }] : [];
   }
 }

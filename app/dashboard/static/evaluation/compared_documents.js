@@ -5,10 +5,10 @@
 import { signed } from "./verdict.js";
 import { documentName, largestLabel } from "../datasets/queries.js";
 import { featureValue, grade } from "../figures/marks.js";
-import { balance, rankRequest, readCandidates, scored } from "../models/scored.js";
+import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models/scored.js";
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
-import { failureBox, loaded } from "../page/content.js";
+import { failureBox, loadInto } from "../page/content.js";
 import { findAll, h, problemBox, replace, scrollRegion, setAttribute, svg, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { searchField } from "../tables/table.js";
@@ -18,8 +18,8 @@ import { searchField } from "../tables/table.js";
  * another scale: subtract the mean over the documents, and divide by the standard deviation of the scores.
  *
  * @param {import("../models/scored.js").Scored[]} ranking
- * @returns {Map<string, Map<string, number>>} by document, then by feature; those of a document add up to how many
- *   standard deviations its score is above the mean
+ * @returns {Map<string, Map<string, number>>} by document, then by feature; the contributions to one document add up to
+ *   the number of standard deviations by which its score is above the mean
  */
 function standardized(ranking) {
   const raw = new Map(
@@ -67,7 +67,7 @@ const SHOWN_FEATURES = 8;
  * @param {string} datasetId
  * @param {string} queryId
  * @param {[ExplainedSide, ExplainedSide]} sides
- * @returns {{node: HTMLElement, open: (documentId: string) => void} | null} null where no side is a model
+ * @returns {{node: HTMLElement, open: (documentId: string) => void} | null} null if neither side is a model
  */
 function reasons(datasetId, queryId, sides) {
   const models = sides.flatMap(({ name, model_id: id }) => (id ? [{ name, id }] : []));
@@ -87,7 +87,7 @@ function reasons(datasetId, queryId, sides) {
     const explained = await Promise.all(
       models.map(async ({ id }) => {
         const model = await get(modelApi(id));
-        return standardized(await scored(id, rankRequest(model, queryId, candidates)));
+        return standardized(await rankDocuments(id, rankRequest(model, queryId, candidates)));
       }),
     );
     return explained.map((byDocument, index) => ({ name: models[index].name, byDocument, candidates }));
@@ -97,7 +97,7 @@ function reasons(datasetId, queryId, sides) {
   function open(documentId) {
     for (const button of findAll(node.parentElement ?? node, ".two-rankings button", HTMLButtonElement))
       setAttribute(button, "aria-expanded", String(button.value === documentId));
-    loaded(node, async () => {
+    loadInto(node, async () => {
       explaining ??= explain().catch((error) => {
         explaining = null;
         throw error;
@@ -151,7 +151,7 @@ function rest(rows) {
 
 /** @param {Reason[]} rows @param {Explained[]} explained */
 function table(rows, explained) {
-  const most = Math.max(...rows.flatMap(({ parts }) => parts.map(Math.abs)), Number.MIN_VALUE);
+  const largest = Math.max(...rows.flatMap(({ parts }) => parts.map(Math.abs)), Number.MIN_VALUE);
   const several = explained.length > 1;
   /** @param {Child} words @param {string} [kind] */
   const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
@@ -166,7 +166,7 @@ function table(rows, explained) {
   ];
   /** @param {number} part */
   const cells = (part) => [
-    h("td", { class: "bar-cell" }, balance(part / most)),
+    h("td", { class: "bar-cell" }, signedBar(part / largest)),
     h("td", { class: "number" }, signed(part, 2)),
   ];
   /** @param {Reason} reason */
@@ -180,12 +180,12 @@ function table(rows, explained) {
       several && h("td", { class: "number" }, h("strong", {}, signed(parts[1] - parts[0], 2))),
     );
   return scrollRegion(
-    "What each feature adds",
+    "Contributions of features",
     h("table", { class: "reasons-table" }, tableHead(...heads), h("tbody", {}, ...rows.map(row))),
   );
 }
 
-/** Height of a row in units of the drawing; its height in pixels follows from the rows of the lists. */
+/** Height of a row in units of the drawing, which CSS stretches to the height of the lists. */
 const ROW_HEIGHT = 10;
 const WIDTH = 100;
 
@@ -199,7 +199,7 @@ const WIDTH = 100;
  * @param {Side} left
  * @param {Side} right
  * @param {{metric: string, largestLabel: number | undefined, open?: (documentId: string) => void}} options
- *   open: explains the rank of a document, where possible
+ *   open: explains the rank of a document; undefined if neither system is a model
  */
 function twoRankings(left, right, { metric: shown, largestLabel, open }) {
   const rows = Math.max(left.ranking.length, right.ranking.length);
@@ -210,9 +210,9 @@ function twoRankings(left, right, { metric: shown, largestLabel, open }) {
     heading(left, shown),
     h("span", {}),
     heading(right, shown),
-    h("ol", {}, ...left.ranking.map((each) => before(each, largestLabel, open))),
+    h("ol", {}, ...left.ranking.map((each) => leftEntry(each, largestLabel, open))),
     lines(left, right, rows, largestLabel),
-    h("ol", {}, ...right.ranking.map((each) => after(each, largestLabel, shift(each, placesLeft, left), open))),
+    h("ol", {}, ...right.ranking.map((each) => rightEntry(each, largestLabel, shift(each, placesLeft, left), open))),
     remainder(left),
     h("span", {}),
     remainder(right),
@@ -268,7 +268,7 @@ function name(document, open) {
  * @param {number | undefined} largestLabel
  * @param {((documentId: string) => void) | undefined} open
  */
-function before(document, largestLabel, open) {
+function leftEntry(document, largestLabel, open) {
   const { rank, label } = document;
   return h(
     "li",
@@ -285,7 +285,7 @@ function before(document, largestLabel, open) {
  * @param {HTMLElement} moved
  * @param {((documentId: string) => void) | undefined} open
  */
-function after(document, largestLabel, moved, open) {
+function rightEntry(document, largestLabel, moved, open) {
   const { rank, label } = document;
   return h(
     "li",
@@ -298,7 +298,7 @@ function after(document, largestLabel, moved, open) {
 }
 
 /**
- * Show how far a document has moved; it is new if the other system's top lacks it.
+ * Show how many ranks a document has moved; if the other system's top lacks it, show that it is new or from below.
  *
  * @param {Document} document
  * @param {Map<string, number>} placesLeft
@@ -311,18 +311,19 @@ function shift({ document_id: id, rank }, placesLeft, { ranking, documents }) {
     return h("span", { class: "shift", "data-shift": "up", title: `from below rank ${count(top)}` }, `↑${count(top)}+`);
   if (place === undefined)
     return h("span", { class: "shift", "data-shift": "up", title: "not ranked by the other system" }, "new");
-  const risen = ranking[place].rank - rank;
-  if (risen === 0) return h("span", { class: "shift" }, "=");
-  const words = `${count(Math.abs(risen))} ${Math.abs(risen) === 1 ? "place" : "places"} ${risen > 0 ? "up" : "down"}`;
+  const rise = ranking[place].rank - rank;
+  if (rise === 0) return h("span", { class: "shift" }, "=");
+  const words = `${count(Math.abs(rise))} ${Math.abs(rise) === 1 ? "place" : "places"} ${rise > 0 ? "up" : "down"}`;
   return h(
     "span",
-    { class: "shift", "data-shift": risen > 0 ? "up" : "down", title: words, "aria-label": words },
-    `${risen > 0 ? "↑" : "↓"}${count(Math.abs(risen))}`,
+    { class: "shift", "data-shift": rise > 0 ? "up" : "down", title: words, "aria-label": words },
+    `${rise > 0 ? "↑" : "↓"}${count(Math.abs(rise))}`,
   );
 }
 
 /**
- * Draw a line for each document, stronger for relevant documents. Lines of documents below the top end at the bottom.
+ * Draw a line for each document, thicker for relevant documents. The line of a document that only one list has ends at
+ * the bottom of the other.
  *
  * @param {Side} left
  * @param {Side} right

@@ -9,7 +9,7 @@ import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../p
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
-/** Dash patterns of the baselines' lines. */
+/** Dash patterns of the baselines' lines, and their colours. */
 const DASHES = ["6 4", "2 3", "6 3 2 3", "12 4"];
 const COLOURS = ["best", "train", "ink", "muted"];
 const HEIGHT = 320;
@@ -18,7 +18,7 @@ const CUTOFF = /^(.+)@(\d+)$/;
 /** @typedef {import("../figures/whiskers.js").Interval} Interval */
 /** @typedef {import("../figures/frame.js").Series} Series */
 /**
- * @typedef {object} Measured
+ * @typedef {object} MeasuredSystem
  * @property {string} name
  * @property {Record<string, Interval>} metrics by spelling, such as `ndcg@10`
  * @property {number} [slot] colour of its line
@@ -26,10 +26,10 @@ const CUTOFF = /^(.+)@(\d+)$/;
  */
 
 /**
- * A panel of a metric against its cutoff, with 95% intervals as bands.
+ * Return a panel that plots a metric against its cutoff, with 95% intervals as bands.
  *
  * @param {string} hint below the figure
- * @returns {{node: HTMLElement, update: (systems: Measured[]) => void}} hidden where no metric has four cutoffs
+ * @returns {{node: HTMLElement, update: (systems: MeasuredSystem[]) => void}} hidden where no metric has four cutoffs
  */
 export function cutoffPanel(hint) {
   const tabs = metricTabs([], choose, "Metric against its cutoff");
@@ -45,16 +45,16 @@ export function cutoffPanel(hint) {
     note,
     h("details", { class: "more" }, h("summary", {}, "As a table"), numbers),
   );
-  /** @type {Measured[]} */
+  /** @type {MeasuredSystem[]} */
   let systems = [];
   /** @type {Map<string, number[]>} */
   let families = new Map();
   let family = "";
 
-  /** @param {Measured[]} measured */
+  /** @param {MeasuredSystem[]} measured */
   function update(measured) {
     systems = measured;
-    families = familiesOf(systems.flatMap(({ metrics }) => Object.keys(metrics)));
+    families = cutoffsByMetric(systems.flatMap(({ metrics }) => Object.keys(metrics)));
     node.hidden = families.size === 0;
     if (node.hidden) return;
     choose(families.has(family) ? family : [...families.keys()][0]);
@@ -75,12 +75,12 @@ export function cutoffPanel(hint) {
 }
 
 /**
- * Return the cutoffs, ascending, of each metric that has several.
+ * Return the cutoffs, ascending, of each metric that has at least `MIN_CUTOFFS`.
  *
  * @param {string[]} spellings
  * @returns {Map<string, number[]>}
  */
-function familiesOf(spellings) {
+function cutoffsByMetric(spellings) {
   /** @type {Map<string, Set<number>>} */
   const families = new Map();
   for (const [, name, cutoff] of spellings.flatMap((spelling) => [CUTOFF.exec(spelling) ?? []])) {
@@ -93,7 +93,7 @@ function familiesOf(spellings) {
   );
 }
 
-/** Minimum number of cutoffs for a curve; fewer values are clear without one. */
+/** Minimum number of cutoffs for a curve; fewer values are readable without a figure. */
 const MIN_CUTOFFS = 4;
 
 /** @param {string} name */
@@ -102,9 +102,9 @@ function displayName(name) {
 }
 
 /**
- * Return the figure of the systems: bands below, lines above them, baselines on top.
+ * Return the figure of the systems; the bands are drawn first, then the lines, then the baselines.
  *
- * @param {Measured[]} systems
+ * @param {MeasuredSystem[]} systems
  * @param {string} name
  * @param {number[]} cutoffs
  * @returns {import("../figures/frame.js").Figure}
@@ -112,9 +112,9 @@ function displayName(name) {
 function cutoffFigure(systems, name, cutoffs) {
   const measured = systems.filter(({ baseline }) => !baseline);
   const single = measured.length === 1;
-  /** @param {Measured} system @param {"mean" | "lower" | "upper"} key */
+  /** @param {MeasuredSystem} system @param {"mean" | "lower" | "upper"} key */
   const values = ({ metrics }, key) => cutoffs.map((cutoff) => metrics[`${name}@${cutoff}`]?.[key] ?? null);
-  /** @param {Measured} system @param {Partial<Series>} style @returns {Series} */
+  /** @param {MeasuredSystem} system @param {Partial<Series>} style @returns {Series} */
   const line = (system, style) => ({
     name: system.name,
     colour: "accent",
@@ -149,7 +149,7 @@ function cutoffFigure(systems, name, cutoffs) {
   };
 }
 
-/** @param {Measured[]} systems @param {string} name @param {number[]} cutoffs */
+/** @param {MeasuredSystem[]} systems @param {string} name @param {number[]} cutoffs */
 function summary(systems, name, cutoffs) {
   const parts = systems
     .filter(({ baseline }) => !baseline)
@@ -161,9 +161,9 @@ function summary(systems, name, cutoffs) {
   return `${name} against the cutoff: ${parts.join("; ")}.`;
 }
 
-/** @param {Measured[]} systems @param {string} name @param {number[]} cutoffs */
+/** @param {MeasuredSystem[]} systems @param {string} name @param {number[]} cutoffs */
 function table(systems, name, cutoffs) {
-  /** @param {Measured} system @param {number} cutoff */
+  /** @param {MeasuredSystem} system @param {number} cutoff */
   const cell = ({ metrics, baseline }, cutoff) => {
     const interval = metrics[`${name}@${cutoff}`];
     return h(

@@ -1,5 +1,5 @@
 /**
- * Diagnostics of losses: at the scores of a model, and by iteration.
+ * Diagnostics of losses: values at the scores of a model, and curves by iteration.
  * @module
  */
 import { metricTabs } from "./metrics.js";
@@ -9,7 +9,7 @@ import { shareLabel } from "../figures/scales.js";
 import { iterationAxis } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get } from "../page/api.js";
-import { helpLink, loaded } from "../page/content.js";
+import { helpLink, loadInto } from "../page/content.js";
 import { h, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
@@ -39,7 +39,7 @@ export function isShare({ unit }) {
 /** @param {Schemas["LossDiagnostics"]} diagnostics */
 export function diagnosticsPanel({ loss, cutoff, values }) {
   const place = h("div", {});
-  loaded(place, async () => [list(values, await readDiagnostics())]);
+  loadInto(place, async () => [list(values, await readDiagnostics())]);
   return h(
     "section",
     { class: "panel diagnostics" },
@@ -74,7 +74,7 @@ export function diagnosticLabel(value, diagnostic) {
 
 const SHARES = "Shares of queries";
 
-/** @returns {{node: HTMLElement, update: (history: import("../jobs/curves.js").History) => void}} hidden while there is nothing to draw */
+/** @returns {{node: HTMLElement, update: (history: import("../jobs/curves.js").History) => void}} hidden until the history has diagnostics */
 export function diagnosticsCurve() {
   const tabs = metricTabs([], choose, "Diagnostics in the figure");
   const figure = figureView();
@@ -117,7 +117,7 @@ export function diagnosticsCurve() {
 }
 
 /**
- * Group diagnostics: shares first, then the costs of each paper, in the order of the catalogue.
+ * Group diagnostics in the order of the catalogue: all shares are one group, and the costs of each paper are another.
  *
  * @param {Diagnostic[]} catalogue
  * @param {string[]} names

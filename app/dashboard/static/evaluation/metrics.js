@@ -1,5 +1,5 @@
 /**
- * Labels of metric contracts, and the selection of a metric.
+ * Labels of metric contracts, and tabs that select a metric.
  * @module
  */
 import { findAll, h, replace, setAttribute } from "../page/dom.js";
@@ -42,7 +42,7 @@ const CONVENTION_LABELS = {
 /**
  * Return the conventions of a metric as a sentence.
  *
- * @param {Record<string, unknown> | null | undefined} contract those conventions that matter, or all of them
+ * @param {Record<string, unknown> | null | undefined} contract all conventions, or only those that affect the metric
  */
 export function contractLabel(contract) {
   const conventions = Object.entries(CONVENTION_LABELS).filter(
@@ -64,7 +64,7 @@ export const PRESET_WORDS = {
   letor: "as LETOR's scripts compute",
 };
 
-/** Return "preset default", or words for conventions that are not a preset. @param {Contract | null | undefined} contract */
+/** Return "preset default", or "custom conventions". @param {Contract | null | undefined} contract */
 export function presetLabel(contract) {
   return contract?.preset ? `preset ${contract.preset}` : "custom conventions";
 }
@@ -75,7 +75,8 @@ export function presetLabel(contract) {
  * @param {string[]} names
  * @param {(name: string) => void} choose
  * @param {string} [label]
- * @returns {{node: HTMLElement, show: (name: string, among?: string[]) => void}} show: mark one of the names, or of other names
+ * @returns {{node: HTMLElement, show: (name: string, among?: string[]) => void}} show: mark a name as selected; `among`
+ *   replaces the names
  */
 export function metricTabs(names, choose, label = "Metric") {
   const node = h("div", { class: "tabs small", role: "group", "aria-label": label });

@@ -1,5 +1,5 @@
 /**
- * The queries of a result: sorted, narrowed to a range of values or a segment, with the distribution of the values.
+ * The queries of a result as a table that can be sorted and filtered by value and segment, with a histogram of the values.
  * @module
  */
 import { histogram } from "../figures/marks.js";
@@ -29,13 +29,13 @@ const BIN_EDGE_EPSILON = 1e-12;
  * @typedef {object} Column
  * @property {string} label
  * @property {string} sort the API's name of the column
- * @property {boolean} higherIsBetter so that pressing the heading sorts the worst queries first
+ * @property {boolean} higherIsBetter whether ascending order, which is chosen first, has the worst queries first
  * @property {(row: any) => number | null} value
  * @property {(value: number | null) => string} [words] of a value
  */
 
 /**
- * Queries as a table, the worst first.
+ * Return a table of queries, the worst first, with its filters and a histogram.
  *
  * @param {object} options
  * @param {string} options.path of the API
@@ -102,17 +102,17 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     segment.focus();
   }
 
-  /** @param {Partial<QuerySelection>} some */
-  function ask(some) {
-    Object.assign(selection, some);
+  /** Change the selection, and read its queries. @param {Partial<QuerySelection>} changes */
+  function ask(changes) {
+    Object.assign(selection, changes);
     for (const name of /** @type {const} */ (["min", "max"])) {
-      if (name in some) limits[name].value = selection[name] && short(Number(selection[name]));
+      if (name in changes) limits[name].value = selection[name] && short(Number(selection[name]));
     }
     changed(selection);
     read();
   }
 
-  /** Read the first page, or the next; late responses to an earlier request are dropped. */
+  /** Read the first page, or the page at a cursor; responses to an earlier request are dropped. */
   async function read(cursor = "") {
     const requestNumber = ++latestRequest;
     below.setAttribute("aria-busy", "true");

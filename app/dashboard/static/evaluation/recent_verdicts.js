@@ -1,5 +1,5 @@
 /**
- * The last verdicts: comparisons, promotions, and promotions that a gate refused.
+ * The latest verdicts: of comparisons, of promotions, and of promotions that a gate refused.
  * @module
  */
 import { jobPage } from "../page/addresses.js";

@@ -1,5 +1,5 @@
 /**
- * Verdicts of comparisons, with differences as tables and plots.
+ * Verdicts and differences of comparisons, with plots and tables of the differences.
  * @module
  */
 import { linearScale } from "../figures/scales.js";
@@ -44,10 +44,10 @@ const HEIGHT = 100;
 /**
  * Plot the sorted differences of two systems by query, with the numbers of wins, ties and losses.
  *
- * @param {number[]} differences ascending, evenly picked
+ * @param {number[]} differences ascending; a sample at regular intervals if there are many queries
  * @param {Outcome & {difference: number | null}} found
- * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} what names: the first system and the other
- *   one
+ * @param {{metric: string, higherIsBetter: boolean, names: [string, string]}} options names: of the two systems; the
+ *   values of the first are subtracted from those of the second
  */
 export function differencePlot(differences, found, { metric, higherIsBetter, names }) {
   const scale = linearScale([0, ...differences], 4);
@@ -108,7 +108,7 @@ function decimals(scale, tick) {
 }
 
 /**
- * Draw the three kinds of queries, as wide as they are many, in the order of the columns above.
+ * Draw a bar of the shares of queries that are worse, equal and better, in the order of the columns above.
  *
  * @param {Outcome} found
  * @param {boolean} higherIsBetter
@@ -159,10 +159,10 @@ const INITIAL_ROWS = 30;
 /** @typedef {import("../tables/table.js").Column<DifferenceRow>} DifferenceColumn */
 
 /**
- * The differences of pairs by each metric, with their tests.
+ * Return a table of the differences of pairs by each metric, with their tests.
  *
  * @param {Schemas["Comparison"]} comparison
- * @param {Pair[]} pairs those to show
+ * @param {Pair[]} pairs to show
  */
 export function differenceTable({ systems, metrics, correction }, pairs) {
   const corrected = correction === "none" ? "without correction" : "after Holm's correction over all pairs and metrics";

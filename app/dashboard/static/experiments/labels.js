@@ -1,5 +1,5 @@
 /**
- * Labels of experiments, and the shapes of their reports and estimates.
+ * Labels of experiments, and the types of their reports and estimates.
  * @module
  */
 import { counted, fixed } from "../page/format.js";
@@ -44,7 +44,7 @@ import { counted, fixed } from "../page/format.js";
 /** @typedef {{complete: boolean, notes: string[], tables: Table[]}} Report */
 
 /**
- * @typedef {object} Measured
+ * @typedef {object} MeasuredTraining
  * @property {string} method
  * @property {string} loss
  * @property {string | null} job_id
@@ -57,15 +57,15 @@ import { counted, fixed } from "../page/format.js";
  * @property {string | null} failure
  */
 
-/** @typedef {{runs: number, trees: number, epochs: number, hours: number, sentence: string, measured: Measured[]}} Estimate */
+/** @typedef {{runs: number, trees: number, epochs: number, hours: number, sentence: string, measured: MeasuredTraining[]}} Estimate */
 
-/** Check whether an experiment is active. @param {{status: string}} experiment */
+/** Check whether an experiment is preparing, running or reporting. @param {{status: string}} experiment */
 export function isRunning({ status }) {
   return status === "preparing" || status === "running" || status === "reporting";
 }
 
-/** Return the trainings of an experiment, whatever their status. @param {Schemas["ExperimentCounts"]} counts */
-export function trainingsOf({ planned, queued, running, succeeded, failed, cancelled }) {
+/** Return the number of trainings of an experiment, of any status. @param {Schemas["ExperimentCounts"]} counts */
+export function trainingCount({ planned, queued, running, succeeded, failed, cancelled }) {
   return planned + queued + running + succeeded + failed + cancelled;
 }
 
@@ -74,16 +74,16 @@ export function tableName(name) {
   return name.charAt(0).toUpperCase() + name.slice(1).replaceAll("-", " ");
 }
 
-/** Return "3 of 16, 1 failed". @param {Schemas["ExperimentCounts"]} counts */
+/** Return the number of succeeded trainings: "3 of 16, 1 failed". @param {Schemas["ExperimentCounts"]} counts */
 export function progressLabel(counts) {
-  const all = trainingsOf(counts);
+  const all = trainingCount(counts);
   if (!all) return "–";
   const running = counts.running ? `, ${counted(counts.running, "running", "running")}` : "";
   const failed = counts.failed ? `, ${counted(counts.failed, "failed", "failed")}` : "";
   return `${counts.succeeded} of ${all}${running}${failed}`;
 }
 
-/** Return where the data comes from. @param {Schemas["ExperimentEntry"]} experiment */
+/** Return the source of the data: "synthetic · folds 1, 2". @param {Schemas["ExperimentEntry"]} experiment */
 export function dataLabel({ data, corpus, folds }) {
   return [data, corpus && corpus !== data && corpus, folds.length > 0 && `folds ${folds.join(", ")}`]
     .filter(Boolean)
@@ -93,12 +93,12 @@ export function dataLabel({ data, corpus, folds }) {
 /** @type {Record<string, number>} */
 const DIGITS = { fraction: 4, percent: 2, milliseconds: 1 };
 
-/** Return a number as a table of this unit prints it. @param {number | null} value @param {string} unit */
+/** Return a number with the decimals of its unit. @param {number | null} value @param {string} unit */
 export function numberLabel(value, unit) {
   return value === null ? "–" : fixed(value, DIGITS[unit] ?? 3);
 }
 
-/** Return a difference with its sign; what rounds to zero has none. @param {number | null} value @param {string} unit */
+/** Return a difference with its sign; a difference that rounds to zero has no plus sign. @param {number | null} value @param {string} unit */
 export function signedLabel(value, unit) {
   const words = numberLabel(value, unit);
   return Number(words) > 0 ? `+${words}` : words;

@@ -15,9 +15,9 @@ import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 /** @type {Record<string, string>} */
 const VERDICTS = { held: "held", "not-shown": "not shown", contradicted: "contradicted" };
 /** @typedef {"printed" | "difference"} ExtraColumn */
-/** @type {ExtraColumn[]} Columns next to our numbers; differences are shown only for the paper's own data. */
+/** @type {ExtraColumn[]} Columns next to the measured numbers; differences exist only on the paper's own data. */
 const EXTRA_COLUMNS = ["printed", "difference"];
-/** Fewest columns that are drawn as a series. */
+/** Tables with fewer columns are not drawn as lines. */
 const MIN_SERIES_COLUMNS = 4;
 
 /** Return the panels of a report, rebuilt when the report changes. */
@@ -92,14 +92,14 @@ function tablePanel(table, figure) {
 
 /** @param {Table} table @param {string} title */
 function numbersTable({ rows, columns, cells, unit }, title) {
-  const at = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
+  const byPlace = new Map(cells.map((cell) => [JSON.stringify([cell.row, cell.column]), cell]));
   /** @param {string} row @param {string} column */
-  const cellAt = (row, column) => at.get(JSON.stringify([row, column]));
+  const cellAt = (row, column) => byPlace.get(JSON.stringify([row, column]));
   /** @type {Map<string, ExtraColumn[]>} */
   const extraColumns = new Map(
     columns.map((name) => {
       const own = cells.filter(({ column }) => column === name);
-      return [name, EXTRA_COLUMNS.filter((what) => own.some((cell) => cell[what] !== null))];
+      return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];
     }),
   );
   /** @param {string} words */
@@ -115,11 +115,11 @@ function numbersTable({ rows, columns, cells, unit }, title) {
         {},
         ...rows.map((row) => {
           const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
-          const places = [...notes].sort((one, other) => one - other).join(", ");
+          const numbers = [...notes].sort((one, other) => one - other).join(", ");
           return h(
             "tr",
             {},
-            h("th", { scope: "row" }, row, places && h("sup", {}, ` ${places}`)),
+            h("th", { scope: "row" }, row, numbers && h("sup", {}, ` ${numbers}`)),
             ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
           );
         }),
@@ -134,7 +134,7 @@ function numbersOf(cell, unit, extraColumns) {
   const number = (words, title) => h("td", { class: "number", title }, ...words);
   if (!cell) return Array.from({ length: 1 + extraColumns.length }, () => number(["–"]));
   const { ours, mark, lower, upper, printed, difference, missing } = cell;
-  const own = number(
+  const measured = number(
     ours === null
       ? ["–", missing && h("small", {}, missing)]
       : [
@@ -144,14 +144,14 @@ function numbersOf(cell, unit, extraColumns) {
         ],
     titleOf(cell),
   );
-  const theirs = printed
+  const printedNumber = printed
     ? [
         numberLabel(printed.value, unit) + printed.mark,
         printed.half_width !== null && h("small", {}, `±${numberLabel(printed.half_width, unit)}`),
       ]
     : ["–"];
-  const shown = { printed: number(theirs), difference: number([signedLabel(difference, unit)]) };
-  return [own, ...extraColumns.map((what) => shown[what])];
+  const shown = { printed: number(printedNumber), difference: number([signedLabel(difference, unit)]) };
+  return [measured, ...extraColumns.map((extra) => shown[extra])];
 }
 
 /** @param {Cell} cell */
@@ -163,7 +163,7 @@ function titleOf({ p, queries }) {
   return words.filter(Boolean).join(", ") || undefined;
 }
 
-/** Return the drawing of a figure: its curves by tree, or else its columns as a series. @param {Table} table */
+/** Draw a figure of the paper: its curves by tree, or else a line for each row of its table. @param {Table} table */
 function figureOf(table) {
   if (!table.name.startsWith("figure-")) return null;
   const { columns, unit, caption } = table;

@@ -7,7 +7,7 @@ import { h } from "../page/dom.js";
 /** @typedef {{left: number, right: number, top: number, bottom: number}} Box in pixels */
 
 const MIN_PIXELS = 6;
-/** A box that is thinner selects along the other axis alone. */
+/** A thinner box selects a range of one axis only, along its longer side. */
 const THIN_PIXELS = 20;
 
 /**

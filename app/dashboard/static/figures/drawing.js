@@ -10,14 +10,14 @@ import { bandPath, isolated, linePath, symbolPath, thinned } from "./shapes.js";
 /** @typedef {import("./frame.js").Figure} Figure */
 /** @typedef {import("./frame.js").Frame} Frame */
 /** @typedef {import("./frame.js").Series} Series */
-/** @typedef {import("./frame.js").Upright} Upright */
+/** @typedef {import("./frame.js").InnerAxis} InnerAxis */
 /** @typedef {import("./shapes.js").Place} Place */
 
 const STROKE_PIXELS = 10;
 const CAP_PIXELS = 4;
 const DOT_PIXELS = 2.5;
 const SYMBOL_PIXELS = 4;
-/** Share of the distance between two spans that a bar takes. */
+/** Height of a span's bar, as a share of the distance between two rows. */
 const BAR = 0.75;
 
 /**
@@ -39,12 +39,12 @@ export function drawing(figure, shown, frame) {
     { class: "drawing", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
     ...axes(figure, frame),
     area,
-    ...(figure.uprights ?? []).flatMap((upright) => inside(upright, frame)),
+    ...(figure.innerAxes ?? []).flatMap((axis) => innerTicks(axis, frame)),
   );
 }
 
-/** Return the ticks of a vertical axis within the figure, right of it. @param {Upright} upright @param {Frame} frame */
-function inside({ x, ticks }, frame) {
+/** Return the tick labels to the right of a vertical axis within the figure. @param {InnerAxis} axis @param {Frame} frame */
+function innerTicks({ x, ticks }, frame) {
   const most = Math.floor((frame.x(1) - frame.x(0) - 10) / CHARACTER_PIXELS);
   return ticks.map(([value, label]) =>
     svg("text", { class: "inside", x: frame.x(x) + 5, y: frame.y(value), dy: "0.35em" }, shortened(label, most)),
@@ -52,16 +52,16 @@ function inside({ x, ticks }, frame) {
 }
 
 /** @param {Figure} figure @param {Frame} frame */
-function axes({ x, y, right, uprights = [] }, { start, end, top, bottom, slanted, ticks, x: at, height }) {
+function axes({ x, y, right, innerAxes = [] }, { start, end, top, bottom, slanted, ticks, x: at, height }) {
   /** @param {string} kind @param {{x1: number, x2: number, y1: number, y2: number}} ends */
   const line = (kind, ends) => svg("line", { class: kind, ...ends });
   /** @param {string} words @param {Attributes} attributes */
   const text = (words, attributes) => svg("text", attributes, words);
   return [
     ...ticks.y.map((tick) => line("grid", { x1: start, x2: end, y1: tick.at, y2: tick.at })),
-    !uprights.length && line("axis", { x1: start, x2: end, y1: bottom, y2: bottom }),
-    ...uprights.map((each) => line("axis", { x1: at(each.x), x2: at(each.x), y1: top, y2: bottom })),
-    ...(uprights.length ? [] : ticks.x).map((tick) =>
+    !innerAxes.length && line("axis", { x1: start, x2: end, y1: bottom, y2: bottom }),
+    ...innerAxes.map((each) => line("axis", { x1: at(each.x), x2: at(each.x), y1: top, y2: bottom })),
+    ...(innerAxes.length ? [] : ticks.x).map((tick) =>
       line("axis", { x1: tick.at, x2: tick.at, y1: bottom, y2: bottom + 4 }),
     ),
     ...ticks.y.map(({ at: place, label }) =>
@@ -136,7 +136,7 @@ function ruler(x, { top, bottom }) {
   return svg("line", { class: "ruler", x1: x, x2: x, y1: top, y2: bottom });
 }
 
-/** Return one side of intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Place[]} */
+/** Return the lower or the upper ends of the intervals. @param {Series} series @param {"low" | "high"} key @param {Frame} frame @returns {Place[]} */
 function side({ x, right, low = [], high = [], ...series }, key, frame) {
   const places = placesOf({ ...series, x, right, y: key === "low" ? low : high }, frame);
   return places.filter((place) => place !== null);

@@ -18,7 +18,7 @@ const READOUT_GAP_PIXELS = 14;
 
 /**
  * @returns {{node: HTMLElement, plot: HTMLElement, draw: (figure: Figure) => void, highlight: (group: string | null) => void}}
- *   plot: the image, which has the text alternative; highlight: let all series but those of a group fade
+ *   plot: the image, which has the text alternative; highlight: fade all series that are not in a group
  */
 export function figureView() {
   const readout = h("div", { class: "readout", "aria-hidden": "true", hidden: true });
@@ -30,7 +30,7 @@ export function figureView() {
     pointer,
     readout,
   );
-  const whole = h("button", { type: "button", class: "quiet small", hidden: true, click: () => look({}) }, "Show all");
+  const whole = h("button", { type: "button", class: "quiet small", hidden: true, click: () => show({}) }, "Show all");
   const legend = figureLegend(redraw);
   const node = h("div", { class: "figure" }, h("div", { class: "figure-head" }, legend.node, whole), plot);
   /** @type {Figure | null} */
@@ -49,11 +49,11 @@ export function figureView() {
   new ResizeObserver(() => plot.clientWidth !== width && redraw()).observe(plot);
   dragging(plot, {
     area: () => frame && { left: frame.start, right: frame.end, top: frame.top, bottom: frame.bottom },
-    read: (place) => read(nearestStop(known(), place)),
-    select: (box) => frame && look(frame.within(box)),
+    read: (place) => read(nearestStop(allStops(), place)),
+    select: (box) => frame && show(frame.within(box)),
     leave: () => read(-1),
   });
-  plot.addEventListener("dblclick", () => look(wider()));
+  plot.addEventListener("dblclick", () => show(wider()));
   plot.addEventListener("blur", () => read(-1));
 
   /** @param {Figure} newFigure */
@@ -70,7 +70,7 @@ export function figureView() {
     legend.show(figure.series);
     whole.hidden = Object.keys(view).length === 0;
     if (!width) return;
-    const shown = seen();
+    const shown = visible();
     frame = frameOf(figure, shown, width, view);
     stops = null;
     plot.firstElementChild?.replaceWith(drawing(figure, shown, frame));
@@ -78,31 +78,31 @@ export function figureView() {
     read(current);
   }
 
-  function seen() {
+  function visible() {
     return figure?.series.filter(legend.isShown) ?? [];
   }
 
-  function known() {
-    if (figure && frame) stops ??= stopsOf(figure, seen(), frame);
+  function allStops() {
+    if (figure && frame) stops ??= stopsOf(figure, visible(), frame);
     return stops ?? [];
   }
 
   /** @param {import("./frame.js").View} newView */
-  function look(newView) {
+  function show(newView) {
     view = newView;
     current = -1;
     redraw();
   }
 
-  /** Return the whole figure, or what is beyond the edges of the whole figure. @returns {import("./frame.js").View} */
+  /** Return the view of the whole figure; if it is shown already, the range of all values beyond the ends of the axis. @returns {import("./frame.js").View} */
   function wider() {
-    const range = wholeRange(seen());
+    const range = wholeRange(visible());
     return Object.keys(view).length || !figure?.x.range || !range ? {} : { x: range };
   }
 
   /** Show the values at a stop, and return them as a sentence. @param {number} index -1 for no stop */
   function read(index) {
-    const stop = index < 0 ? undefined : known()[index];
+    const stop = index < 0 ? undefined : allStops()[index];
     current = stop ? index : -1;
     readout.hidden = !stop;
     replace(pointer);
@@ -135,7 +135,7 @@ export function figureView() {
 
   /** @param {KeyboardEvent} event */
   function pressed(event) {
-    const last = known().length - 1;
+    const last = allStops().length - 1;
     /** @type {Record<string, number>} */
     const next = {
       ArrowRight: current + 1,
@@ -146,8 +146,8 @@ export function figureView() {
       End: last,
     };
     if (event.key === "Escape" && current >= 0) read(-1);
-    else if (event.key === "-") look(wider());
-    else if (event.key === "+" && current >= 0) look(frame?.around(known()[current].left) ?? {});
+    else if (event.key === "-") show(wider());
+    else if (event.key === "+" && current >= 0) show(frame?.around(allStops()[current].left) ?? {});
     else if (event.key in next && !event.ctrlKey && !event.metaKey && !event.altKey) {
       announce(read(Math.min(last, Math.max(0, next[event.key]))));
     } else return;

@@ -17,7 +17,7 @@ import { exactScale, extent, linearScale } from "./scales.js";
  * @property {boolean} [reversed]
  * @property {boolean} [hidden] whether the axis has no ticks, as in figures with vertical axes inside
  * @property {[value: number, label: string][]} [ticks] explicit ticks; as many as fit are shown
- * @property {boolean} [named] whether all of `ticks` are shown, slanted where they do not fit
+ * @property {boolean} [named] whether all of `ticks` are shown, slanted if they do not fit
  * @property {string} [absent] label of a place left of a horizontal axis, for points without x
  * @property {(value: number) => string} [format] formats a tick
  * @property {(value: number) => string} [read] formats a value for the readout
@@ -26,7 +26,7 @@ import { exactScale, extent, linearScale } from "./scales.js";
 /**
  * @typedef {object} Series
  * @property {string} name
- * @property {string} [group] name in the legend, of several series
+ * @property {string} [group] name in the legend, which several series can share; default: `name`
  * @property {"line" | "step" | "points" | "band" | "spans" | "strokes"} [kind] line by default; a band is between `low`
  *   and `high`, spans are bars from `x` to `end`, strokes are short lines on the horizontal axis
  * @property {string} colour `accent`, `train`, `best`, `muted`, `line`, `ink` or `hue-1` to `hue-10`
@@ -57,13 +57,13 @@ import { exactScale, extent, linearScale } from "./scales.js";
  * @property {Axis} x
  * @property {Axis} y
  * @property {Axis} [right]
- * @property {Series[]} series those that come later are drawn over earlier ones
- * @property {Upright[]} [uprights] vertical axes within the figure
+ * @property {Series[]} series later ones are drawn over earlier ones
+ * @property {InnerAxis[]} [innerAxes] vertical axes within the figure
  * @property {"all" | "nearest"} [reading] whether all series are read at one x, or one point
  */
 
-/** @typedef {{x: number, ticks: [value: number, label: string][]}} Upright */
-/** Ranges that were selected instead of all values. @typedef {{x?: Range, y?: Range, right?: Range}} View */
+/** @typedef {{x: number, ticks: [value: number, label: string][]}} InnerAxis */
+/** Ranges to show instead of all values, as the user selected them. @typedef {{x?: Range, y?: Range, right?: Range}} View */
 /** @typedef {{at: number, label: string}} Tick at: in pixels */
 
 export const HEIGHT = 280;
@@ -86,7 +86,7 @@ const SLANT_RADIANS = (SLANT_DEGREES * Math.PI) / 180;
  * Return the frame of a figure.
  *
  * @param {Figure} figure
- * @param {Series[]} shown those of its series that are not hidden
+ * @param {Series[]} shown series that are not hidden
  * @param {number} width in pixels
  * @param {View} view
  */
@@ -97,7 +97,7 @@ export function frameOf(figure, shown, width, view) {
   return lacking > 0 ? framed(figure, shown, width, view, lacking) : frame;
 }
 
-/** @param {Figure} figure @param {Series[]} shown @param {number} width @param {View} view @param {number} margin more, on the left */
+/** @param {Figure} figure @param {Series[]} shown @param {number} width @param {View} view @param {number} margin additional space on the left */
 function framed(figure, shown, width, view, margin) {
   const { height = HEIGHT } = figure;
   const left = shown.filter((series) => !series.right);
@@ -158,7 +158,7 @@ function framed(figure, shown, width, view, margin) {
   };
 }
 
-/** Return the places of the points, null where one has no value. @param {Series} series @param {Frame} frame @returns {(import("./shapes.js").Place | null)[]} */
+/** Return the places of the points in pixels, null for a point without a value. @param {Series} series @param {Frame} frame @returns {(import("./shapes.js").Place | null)[]} */
 export function placesOf({ x, y, right }, frame) {
   return x.map((value, index) => {
     const height = y[index];
@@ -203,7 +203,7 @@ function xScale(axis, shown, selected, most) {
 }
 
 /**
- * Return a scale with round ends that holds what is seen of the series.
+ * Return a vertical scale: with the ends of a selected or declared range, else with round ends around the visible values.
  *
  * @param {Axis} axis
  * @param {Series[]} shown

@@ -1,5 +1,5 @@
 /**
- * The legend of a figure, whose entries hide and show series, and pieces of lines as a figure has them.
+ * The legend of a figure, whose entries hide and show series; swatches, and the styles of lines.
  * @module
  */
 import { h, replace, svg } from "../page/dom.js";
@@ -11,7 +11,7 @@ const HUES = 10;
 const DASH = "6 4";
 
 /**
- * Return how a line of many is drawn: ten hues, and dashes from the eleventh on.
+ * Return the style of one of several lines: ten hues, and dashes from the eleventh line on.
  *
  * @param {number} index
  */
@@ -20,7 +20,7 @@ export function lineStyle(index) {
 }
 
 /**
- * Return a piece of a series.
+ * Return a swatch, a small sample of how a series is drawn.
  *
  * @param {Pick<Series, "colour" | "kind" | "dash" | "symbol" | "opacity">} series
  */
@@ -84,7 +84,7 @@ export function figureLegend(changed) {
     changed();
   }
 
-  /** Show one series alone, or all where it already is. @param {string} name */
+  /** Show one series alone; if it is alone already, show all. @param {string} name */
   function isolate(name) {
     const others = names.filter((each) => each !== name);
     const alone = others.every((each) => hidden.has(each));

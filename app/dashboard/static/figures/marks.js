@@ -3,7 +3,7 @@
  * @module
  */
 import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
-import { doubts, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
+import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
 import { h, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
@@ -175,9 +175,9 @@ export function severityCounts(findings) {
   );
 }
 
-/** Return the status of a job, which names its errors and warnings where it succeeded. @param {import("../jobs/labels.js").Job} job */
+/** Return the status of a job; its title lists the errors and warnings of a succeeded job. @param {import("../jobs/labels.js").Job} job */
 export function jobStatus(job) {
-  const found = severities(doubts(job)).map(([severity, number]) => severityLabel(severity, number));
+  const found = severities(errorsAndWarnings(job)).map(([severity, number]) => severityLabel(severity, number));
   const doubtful = found.length > 0 && "true";
   const title = found.join(", ") || null;
   return h("span", { class: "status", "data-status": job.status, "data-doubtful": doubtful, title }, statusWord(job));

@@ -9,6 +9,8 @@ const HEIGHT = 100;
 const GAP = 0.2;
 
 /**
+ * Return a figure with a pair of columns for each bin or category: its shares in both distributions.
+ *
  * @param {{name: string, profile: {edges?: number[] | null, categories?: string[] | null, before: number[], after: number[]}}} feature
  * @param {string} before label of the first column of each pair
  * @param {string} after
@@ -26,7 +28,10 @@ export function profiles({ name, profile }, before, after) {
       svg(
         "title",
         {},
-        `${label}: ${percent(profile.before[index], 1)} before, ${percent(profile.after[index], 1)} now`,
+        pairLabel(label, [
+          [before, profile.before[index]],
+          [after, profile.after[index]],
+        ]),
       ),
       svg("rect", { class: "whole", x: index, y: 0, width: 1, height: HEIGHT }),
       column(profile.before[index], index + GAP / 2, "before"),
@@ -61,7 +66,17 @@ export function profiles({ name, profile }, before, after) {
   );
 }
 
-/** "missing", "up to 0.5", "0.5 to 2", "above 2" @param {number[]} edges upper ones, of all bins but the last */
+/**
+ * "up to 0.5: Before 12%, Now 30%"
+ *
+ * @param {string} label of the bin or category
+ * @param {[distribution: string, share: number][]} shares
+ */
+export function pairLabel(label, shares) {
+  return `${label}: ${shares.map(([distribution, share]) => `${distribution} ${percent(share, 1)}`).join(", ")}`;
+}
+
+/** "missing", "up to 0.5", "0.5 to 2", "above 2" @param {number[]} edges upper edges of all bins but the last */
 function binLabels(edges) {
   const bins = edges.map((edge, index) =>
     index ? `${short(edges[index - 1])} to ${short(edge)}` : `up to ${short(edge)}`,

@@ -1,5 +1,5 @@
 /**
- * Values by rank or by count as dots, lines and intervals, drawn as SVG whose places are in per cent.
+ * Values by rank or by count as dots, lines and intervals, drawn as SVG with positions in per cent.
  * @module
  */
 import { h, svg } from "../page/dom.js";
@@ -8,7 +8,7 @@ import { linearScale } from "./scales.js";
 
 /** @typedef {import("./scales.js").Scale} Scale */
 /** @typedef {{x: number, y: number | null, lower?: number | null, upper?: number | null}} Point */
-/** @typedef {{name: string, points: Point[], kind?: "dots" | "line" | "limit"}} Line kind: a limit is dashed */
+/** @typedef {{name: string, points: Point[], kind?: "dots" | "line" | "reference"}} Line kind: a reference is dashed */
 
 const MAX_NAMED_TICKS = 12;
 /** Distance between the dots of several lines at one rank, in per cent of the width. */
@@ -23,7 +23,7 @@ const DOT_DISTANCE = 0.9;
  * @param {string} words.axis name of the horizontal axis
  * @param {string} words.summary text alternative
  * @param {number[]} [words.include] values that the vertical axis must include
- * @param {(value: number) => string} [words.format] of a value; that of the axis if absent
+ * @param {(value: number) => string} [words.format] formats a value; the default is the format of the axis
  */
 export function rankLines(lines, { caption, axis, summary, include = [], format }) {
   const points = lines.flatMap((line) => line.points);
@@ -63,7 +63,7 @@ export function rankLines(lines, { caption, axis, summary, include = [], format 
   );
 }
 
-/** Return the horizontal scale: a tick at each of few whole numbers, round ticks for many. @param {number[]} values */
+/** Return the horizontal scale: a tick for each whole number if they are few, else round ticks. @param {number[]} values */
 function horizontal(values) {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   if (last - first < MAX_NAMED_TICKS) {
@@ -88,13 +88,13 @@ function height(scale, value) {
 /**
  * @param {Line} line
  * @param {number} index
- * @param {number} number of lines with dots, which come first
+ * @param {number} dotted number of lines with dots, which come first
  * @param {{share: (value: number) => number}} x
  * @param {Scale} y
  * @param {(value: number) => string} words
  */
-function drawLine({ name, points, kind = "dots" }, index, number, x, y, words) {
-  const shift = kind === "dots" ? (index - (number - 1) / 2) * (DOT_DISTANCE / 100) : 0;
+function drawLine({ name, points, kind = "dots" }, index, dotted, x, y, words) {
+  const shift = kind === "dots" ? (index - (dotted - 1) / 2) * (DOT_DISTANCE / 100) : 0;
   const known = points.flatMap((point) => (typeof point.y === "number" ? [{ ...point, y: point.y }] : []));
   /** @param {number} value */
   const place = (value) => at(x.share(value) + shift);
@@ -108,13 +108,13 @@ function drawLine({ name, points, kind = "dots" }, index, number, x, y, words) {
     }),
   );
   const dots = known.map((point) => {
-    const range = typeof point.lower === "number" && typeof point.upper === "number";
-    const interval = range ? ` (${words(point.lower ?? 0)} to ${words(point.upper ?? 0)})` : "";
+    const hasInterval = typeof point.lower === "number" && typeof point.upper === "number";
+    const interval = hasInterval ? ` (${words(point.lower ?? 0)} to ${words(point.upper ?? 0)})` : "";
     return svg(
       "g",
       {},
       svg("title", {}, `${name} at ${count(point.x)}: ${words(point.y)}${interval}`),
-      range &&
+      hasInterval &&
         svg("line", {
           class: "range",
           x1: place(point.x),
@@ -130,7 +130,7 @@ function drawLine({ name, points, kind = "dots" }, index, number, x, y, words) {
 
 /** @param {Line["kind"]} kind @param {number} index */
 function colour(kind, index) {
-  return kind === "limit" ? "muted" : `hue-${(index % 10) + 1}`;
+  return kind === "reference" ? "muted" : `hue-${(index % 10) + 1}`;
 }
 
 /** @param {Line[]} lines */

@@ -1,5 +1,5 @@
 /**
- * The values of a figure at a place, as read by the pointer or the arrow keys.
+ * The values that a figure shows at the pointer, or at a place chosen with the arrow keys.
  * @module
  */
 import { placesOf } from "./frame.js";
@@ -14,7 +14,7 @@ import { placesOf } from "./frame.js";
  * @typedef {object} Stop
  * @property {number} left in pixels
  * @property {number} right
- * @property {number | null} y null where all series are read
+ * @property {number | null} y null if all series are read at one x
  * @property {Point[]} points
  */
 
@@ -22,7 +22,7 @@ import { placesOf } from "./frame.js";
 const NEAR_PIXELS = 20;
 
 /**
- * Return the stops of the pointer and the arrow keys, from left to right.
+ * Return the stops, the places where the pointer and the arrow keys read values, from left to right.
  *
  * @param {Figure} figure
  * @param {Series[]} shown
@@ -52,7 +52,7 @@ function single(point, frame) {
   return { left: place[0], right: end === undefined ? place[0] : frame.x(end), y: place[1], points: [point] };
 }
 
-/** @param {Point[][]} series @returns {Stop[]} one for each place of any series, with the nearest point of all */
+/** @param {Point[][]} series @returns {Stop[]} one for each x of any series, with the nearest point of each series */
 function columns(series) {
   const places = [...new Set(series.flatMap((points) => points.map(({ place }) => place[0])))].sort(
     (one, other) => one - other,
@@ -77,7 +77,7 @@ function distance(point, at) {
 }
 
 /**
- * Return the index of the stop that is nearest to a place, or -1 where there is none.
+ * Return the index of the stop that is nearest to a place, or -1 if there are no stops.
  *
  * @param {Stop[]} stops
  * @param {Place} place

@@ -28,7 +28,7 @@ export function shareLabel(value) {
  * Return the least and the largest of the values that are numbers.
  *
  * @param {Iterable<number | null | undefined>} values
- * @returns {[low: number, high: number] | null} null for no number
+ * @returns {[low: number, high: number] | null} null if no value is a number
  */
 export function extent(values) {
   let [low, high] = [Infinity, -Infinity];
@@ -101,7 +101,7 @@ function tickLabel(value, digits, largest) {
 }
 
 /**
- * Return a logarithmic scale with ticks at 1, 2 and 5 of each power of ten, or at the powers alone where that is enough.
+ * Return a logarithmic scale with ticks at 1, 2 and 5 times each power of ten, or only at the powers if fewer ticks fit.
  *
  * @param {number} low
  * @param {number} high
@@ -138,7 +138,7 @@ function roundStep(rough) {
   return power * (STEPS.find((step) => step * power >= rough * (1 - 1e-9)) ?? 10);
 }
 
-/** Return the decimals that distinguish neighbouring ticks. @param {number} step */
+/** Return the number of decimals that distinguishes neighbouring ticks. @param {number} step */
 function digitsOf(step) {
   for (let digits = 0; digits <= MAX_DIGITS; digits += 1) {
     if (Math.abs(step - Number(step.toFixed(digits))) < 1e-9 * step) return digits;

@@ -1,5 +1,5 @@
 /**
- * Means with their intervals, one row per system or slice, all on one linear scale.
+ * Means with their intervals, one row per system or segment, all on one linear scale.
  * @module
  */
 import { h, svg } from "../page/dom.js";
@@ -20,7 +20,7 @@ import { linearScale } from "./scales.js";
 /** @typedef {{mean: number | null, lower: number | null, upper: number | null}} Interval */
 
 /**
- * Return a table of means with their intervals, one row per system or slice, all on one scale: a dot and whiskers next
+ * Return a table of means with their intervals, one row per system or segment, all on one scale: a dot and whiskers next
  * to the numbers.
  *
  * @param {string} caption
@@ -84,7 +84,7 @@ function row({ name, detail, main, queries, interval }, scale, reference, counte
   );
 }
 
-/** Return "0.8123 – 0.8422", or nothing where there is no interval. @param {Interval | null | undefined} interval */
+/** Return "0.8123 – 0.8422", or "" without an interval. @param {Interval | null | undefined} interval */
 export function intervalLabel(interval) {
   return interval?.lower != null && interval.upper != null
     ? `${metric(interval.lower)} – ${metric(interval.upper)}`

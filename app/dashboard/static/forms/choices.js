@@ -10,10 +10,10 @@ import { counted, short } from "../page/format.js";
 import { follow } from "../page/stream.js";
 
 /**
- * Offer the metric contracts among the presets, with the meaning of the chosen one.
+ * Offer the presets of metric contracts in a select, and describe the chosen one.
  *
  * @param {HTMLSelectElement} select
- * @param {HTMLElement} words place for the meaning of the choice
+ * @param {HTMLElement} words element for the description of the chosen contract
  * @param {Record<string, Contract>} presets by name
  */
 export function offerContracts(select, words, presets) {
@@ -34,7 +34,7 @@ const MISSING = "nan";
  * Show fields for the labels of the chosen datasets that no loss can use: below 0, or missing.
  *
  * @param {HTMLFieldSetElement} place
- * @param {{statistics: Statistics | null}[]} datasets those that the job will use
+ * @param {{statistics: Statistics | null}[]} datasets that the job will use
  */
 export function offerLabelMap(place, datasets) {
   const unusable = unusableLabels(datasets);
@@ -51,7 +51,7 @@ export function offerLabelMap(place, datasets) {
 
 /**
  * @param {{statistics: Statistics | null}[]} datasets
- * @returns {Map<string, number>} documents by label, the smallest label first and the missing last
+ * @returns {Map<string, number>} numbers of documents by label, the smallest label first and missing labels last
  */
 function unusableLabels(datasets) {
   /** @type {Map<string, number>} */
@@ -92,8 +92,8 @@ function field(label, documents, typed) {
  * Fill selects with the newest datasets, the requested one at any age, and datasets that become ready later.
  *
  * @param {Iterable<HTMLSelectElement>} selects
- * @param {string | null} requestedId id
- * @returns {Promise<Schemas["Dataset"][]>} the datasets; later ones are appended
+ * @param {string | null} requestedId ID of a dataset to include
+ * @returns {Promise<Schemas["Dataset"][]>} the datasets; those that become ready later are appended
  */
 export async function offerReady(selects, requestedId) {
   const all = [...selects];
@@ -120,10 +120,10 @@ export async function offerReady(selects, requestedId) {
 }
 
 /**
- * Offer ready datasets, with none selected unless there is only one.
+ * Offer ready datasets; none is selected unless there is only one.
  *
  * @param {Iterable<HTMLSelectElement>} selects
- * @param {string | null} requestedId id of the one to choose
+ * @param {string | null} requestedId ID of a dataset to include
  * @returns {Promise<Schemas["Dataset"][]>} the datasets
  */
 export async function offerReadyUnselected(selects, requestedId) {
@@ -152,9 +152,9 @@ const STATISTICS_FIELDS = ["queries", "documents", "features", "labels", "label_
   (name) => `statistics.${name}`,
 );
 /** @type {Record<string, string>} */
-const PARTS = { test: "test data", validation: "validation data", train: "training data" };
+const ROLE_LABELS = { test: "test data", validation: "validation data", train: "training data" };
 
-/** The part of a form that replaces labels. @param {HTMLFormElement} form */
+/** Return the fieldset of a form that replaces labels. @param {HTMLFormElement} form */
 export function labelMapOf(form) {
   return find(form, "#label-map", HTMLFieldSetElement);
 }
@@ -237,7 +237,9 @@ function compatibilityRank({ fit }) {
 
 /** @param {Schemas["Dataset"]} dataset */
 function compatibilityOption({ id, name, statistics, fit }) {
-  const words = [name, fit?.part && PARTS[fit.part], fit?.reason || sizeLabel(statistics)].filter(Boolean).join(" · ");
+  const words = [name, fit?.part && ROLE_LABELS[fit.part], fit?.reason || sizeLabel(statistics)]
+    .filter(Boolean)
+    .join(" · ");
   return h("option", { value: id, disabled: fit?.fits === false }, words);
 }
 
@@ -253,7 +255,7 @@ function compatibilityLabel({ statistics, fit }) {
   const absent = fit?.absent_features ?? [];
   const first = absent.slice(0, 3).join(", ") + (absent.length > 3 ? ", …" : "");
   return [
-    [fit?.part && PARTS[fit.part], sizeLabel(statistics)].filter(Boolean).join(" · "),
+    [fit?.part && ROLE_LABELS[fit.part], sizeLabel(statistics)].filter(Boolean).join(" · "),
     fit?.part === "train" && "A model was trained on these queries: metrics on them are optimistic.",
     absent.length > 0 && `Absent: ${counted(absent.length, "feature")} (${first}), which count as missing values.`,
   ]
@@ -268,10 +270,10 @@ export function chooseDataset(selects, id) {
   }
 }
 
-const PAGE = 200;
+const PAGE_SIZE = 200;
 const RANKING = /^rnk_/;
 
-/** Return a reference as the API takes it. @param {string} reference @returns {{model: string} | {ranking_id: string}} */
+/** Return the field of a request that names a model or ranking. @param {string} reference @returns {{model: string} | {ranking_id: string}} */
 export function asSystem(reference) {
   return RANKING.test(reference) ? { ranking_id: reference } : { model: reference };
 }
@@ -279,8 +281,8 @@ export function asSystem(reference) {
 /** Return the newest models and uploaded runs. @returns {Promise<{reference: string, name: string, detail: string}[]>} */
 export async function readOffered() {
   const [models, runs] = await Promise.all([
-    get(`/v1/models?limit=${PAGE}`),
-    get(`/v1/rankings?uploaded=true&limit=${PAGE}`),
+    get(`/v1/models?limit=${PAGE_SIZE}`),
+    get(`/v1/rankings?uploaded=true&limit=${PAGE_SIZE}`),
   ]);
   return [
     ...models.items.map(({ name, version, aliases, loss }) => ({
@@ -298,7 +300,7 @@ export async function readOffered() {
  * @param {HTMLInputElement} input with a datalist
  * @param {{runs: boolean, chosen?: (references: string[]) => void}} options
  *   runs: whether uploaded rankings are offered, too; chosen: called with the choice at each change
- * @returns {Promise<() => {model?: string, ranking_id?: string}>} what is chosen
+ * @returns {Promise<() => {model?: string, ranking_id?: string}>} returns the chosen system as a field of a request
  */
 export async function offerSystems(input, { runs, chosen = () => {} }) {
   const offered = (await readOffered()).filter(({ reference, name }) => runs || reference === name);

@@ -1,5 +1,5 @@
 /**
- * The time and memory of a training before it starts, from earlier trainings of the service.
+ * The estimated time and memory of a training, shown before it starts, from earlier trainings of the service.
  *
  * Time grows with documents × features × iterations, memory with documents × features: the work of a histogram of
  * gradients (LightGBM, Ke et al. 2017, section 2.1), and of a pass of a network over its inputs.
@@ -11,13 +11,13 @@ import { count, counted, duration, size } from "../page/format.js";
 /**
  * @typedef {object} Plan
  * @property {string} scorer kind
- * @property {number} documents that are learnt from
+ * @property {number} documents number of documents to train on
  * @property {number} features
- * @property {number | null} iterations null where the service chooses them
- * @property {number} runs trainings on as many documents, such as folds
+ * @property {number | null} iterations null if the service chooses them
+ * @property {number} runs number of trainings on that many documents, such as one for each fold
  */
 /**
- * @typedef {object} Measured
+ * @typedef {object} MeasuredTraining
  * @property {string} id of the job
  * @property {string} title
  * @property {string} scorer kind
@@ -26,27 +26,27 @@ import { count, counted, duration, size } from "../page/format.js";
  * @property {number} iterations
  * @property {number} runs
  * @property {number} seconds
- * @property {number | null} [bytes] peak memory; undefined before it was read
+ * @property {number | null} [bytes] peak memory; undefined until it has been read
  */
 
 /** Number of recent trainings to compare with, newest first. */
 const RECENT_TRAININGS = 100;
-/** A factor of size beyond which an estimate is rough. */
+/** An estimate is rough if one training is larger than the other by more than this factor. */
 const MAX_SIZE_RATIO = 10;
 
 /**
  * Return the training that is nearest in size, of the same kind of scorer.
  *
  * @param {Plan} plan
- * @param {Measured[]} measured newest first
- * @returns {Measured | null}
+ * @param {MeasuredTraining[]} measured newest first
+ * @returns {MeasuredTraining | null}
  */
 export function nearest(plan, measured) {
-  const distance = (/** @type {Measured} */ each) => Math.abs(Math.log(cells(plan) / cells(each)));
+  const distance = (/** @type {MeasuredTraining} */ each) => Math.abs(Math.log(cells(plan) / cells(each)));
   const alike = measured.filter(({ scorer }) => scorer === plan.scorer);
   return alike.reduce(
     (best, each) => (best && distance(best) <= distance(each) ? best : each),
-    /** @type {Measured | null} */ (null),
+    /** @type {MeasuredTraining | null} */ (null),
   );
 }
 
@@ -55,7 +55,7 @@ export function nearest(plan, measured) {
  * does not depend on the size.
  *
  * @param {Plan} plan
- * @param {Measured} measured
+ * @param {MeasuredTraining} measured
  * @returns {{seconds: number, bytes: number | null, isRough: boolean}}
  */
 export function scaled(plan, measured) {
@@ -77,7 +77,7 @@ function cells({ documents, features }) {
  * Return the sentence about the cost of one or several trainings.
  *
  * @param {Plan} plan
- * @param {Measured | null} measured
+ * @param {MeasuredTraining | null} measured
  * @param {number} trainings
  */
 export function costLabel(plan, measured, trainings) {
@@ -101,7 +101,7 @@ export function budgetLabel(budget) {
   return `About ${duration(60 * minutes)} of search, or less if all candidates have been tried. Candidates that would exceed the memory limit are left out.`;
 }
 
-/** @returns {Promise<Measured[]>} finished trainings, newest first */
+/** @returns {Promise<MeasuredTraining[]>} finished trainings, newest first */
 export async function readMeasured() {
   const fields = "title,spec,started_at,finished_at,progress";
   const [{ items }, datasets] = await Promise.all([
@@ -115,7 +115,7 @@ export async function readMeasured() {
 /**
  * @param {Schemas["Job"]} job
  * @param {{documents: number, features: number} | null | undefined} statistics of its dataset
- * @returns {Measured | null} null where its size or time is unknown
+ * @returns {MeasuredTraining | null} null if its size or time is unknown
  */
 export function measuredOf({ id, title, spec, progress, started_at: start, finished_at: end }, statistics) {
   const iterations = progress?.iteration;
@@ -133,7 +133,12 @@ export function measuredOf({ id, title, spec, progress, started_at: start, finis
   };
 }
 
-/** Return trainings on all queries that a validation needs: (k − 1) / k of them for each of k folds. @param {any} validation */
+/**
+ * Return the cost of a training with its validation, as a number of trainings on all queries. With k folds it is k: k
+ * trainings on (k − 1) / k of the queries, and one on all of them.
+ *
+ * @param {any} validation
+ */
 export function runsOf(validation) {
   const folds = Number(validation?.folds);
   return folds > 1 && !validation.fold ? folds : 1;

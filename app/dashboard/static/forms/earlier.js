@@ -10,7 +10,7 @@ import { elementById, findAll, h, replace, setText } from "../page/dom.js";
 /** @typedef {Record<string, Json>} Request */
 
 /**
- * Return the earlier training that the URL names, null without one.
+ * Return the earlier training whose ID is in the URL, or null.
  *
  * @returns {Promise<Schemas["Job"] | null>}
  */
@@ -40,8 +40,8 @@ export async function readEarlier() {
 const UNITS = { minutes: 60, gigabytes: 1e9 };
 
 /**
- * Fill the controls of a form from a request. Enabled fields that the request does not name are emptied, so that the
- * default holds.
+ * Fill the controls of a form from a request. Enabled fields that the request does not have are emptied, so that their
+ * defaults apply.
  *
  * @param {HTMLFormElement} form
  * @param {Request} request

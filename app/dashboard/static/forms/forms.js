@@ -1,6 +1,6 @@
 /**
- * Forms whose controls name their place in the payload by JSON pointer, so that the server's
- * `errors: [{pointer, detail}]` are shown at their fields. The server alone validates.
+ * Forms whose controls have their JSON pointer in the payload as `data-pointer`, so that the server's
+ * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
  * @module
  */
 import { Problem, Unavailable } from "../page/api.js";
@@ -10,7 +10,7 @@ import { placeLabel } from "../page/format.js";
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 
 /**
- * Return the payload of all enabled controls. Empty ones are left out, so that the server's default holds.
+ * Return the payload of all enabled controls. Empty controls are left out, so that the server's defaults apply.
  *
  * @param {HTMLFormElement} form
  */
@@ -47,7 +47,7 @@ function controlValue(control) {
   return read(typed(control).trim(), type, control.dataset.unit);
 }
 
-/** Return the values of a control that takes several, separated by commas or ticked. @param {HTMLElement} control */
+/** Return the values of a control that can have several: separated by commas, or ticked boxes. @param {HTMLElement} control */
 export function valuesOf(control) {
   const { type, of } = control.dataset;
   const texts =
@@ -155,7 +155,7 @@ function clearErrors(form) {
 /** @typedef {{pointer: string, detail: string}} FieldProblem */
 
 /**
- * Show each problem of the server at the field of its pointer, else at the top.
+ * Show each problem of the response at the field of its pointer, or else in the summary at the top of the form.
  *
  * @param {HTMLFormElement} form
  * @param {unknown} error
@@ -189,7 +189,7 @@ function deepest(problems) {
 }
 
 /**
- * Return the control with that pointer or the nearest above it: `/metrics/1` belongs to `/metrics`.
+ * Return the control with that pointer, or else with the nearest shorter one: `/metrics/1` belongs to `/metrics`.
  *
  * @param {HTMLFormElement} form
  * @param {string} pointer
@@ -257,9 +257,9 @@ export function onSubmit(form, send) {
 }
 
 /**
- * Bind forms in dialogs: a link to `#add` opens `add-dialog`, and so does a URL with that fragment. The names differ
- * because the browser would focus an element whose id equals the fragment.
- * @param {Record<string, () => void>} [prepare] called before a dialog opens for the first time, by its name
+ * Bind forms in dialogs: a link to `#add` opens `add-dialog`, and so does a URL with that fragment. The fragment and the
+ * id differ because the browser would focus an element whose id equals the fragment.
+ * @param {Record<string, () => void>} [prepare] functions by fragment, called before a dialog first opens
  */
 export function bindDialogs(prepare = {}) {
   const prepared = new Set();
@@ -308,7 +308,7 @@ export function bindChoices(form) {
   form.dataset.followed = "";
 }
 
-/** Return the elements to disable with a part: its fieldset, as its controls may be disabled for other reasons. @param {HTMLElement} part */
+/** Return the elements to disable with a part: its fieldset if it has one, as its controls may be disabled for other reasons. @param {HTMLElement} part */
 function controlsOf(part) {
   if (part.matches("fieldset")) return [part];
   return part.querySelectorAll(part.matches("details") ? ":scope > fieldset" : "input, select, fieldset");

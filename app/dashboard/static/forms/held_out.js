@@ -10,7 +10,7 @@ import { counted } from "../page/format.js";
 /** @typedef {Record<string, Json>} Request */
 /** @typedef {{value: string, queries: number}[]} Values */
 
-// Limit of the service.
+// Maximum number of folds that the service accepts.
 const MAX_FOLDS = 100;
 /** Ways to test on part of the training data, which automatic trainings do not have. */
 const WAYS = { fraction: "held-out queries", fold: "one of several folds", column: "queries by a column" };
@@ -23,15 +23,15 @@ const WAYS = { fraction: "held-out queries", fold: "one of several folds", colum
  * @returns {Promise<() => Dataset | undefined>} returns the chosen training data
  */
 export async function offerData(form, requestedId) {
-  const trained = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
-  const validated = find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement);
-  const tested = testSelect(form);
-  const datasets = await offerReady([trained, validated, tested], requestedId);
+  const trainSelect = find(form, '[data-pointer="/dataset_id"]', HTMLSelectElement);
+  const validationSelect = find(form, '[data-pointer="/validation/dataset_id"]', HTMLSelectElement);
+  const testSelect = findTestSelect(form);
+  const datasets = await offerReady([trainSelect, validationSelect, testSelect], requestedId);
   elementById("no-datasets").hidden = datasets.length > 0;
   form.hidden = datasets.length === 0;
-  for (const select of datasets.length > 1 ? [trained, validated] : [])
+  for (const select of datasets.length > 1 ? [trainSelect, validationSelect] : [])
     select.prepend(h("option", { value: "", selected: true }, "Choose a dataset"));
-  tested.prepend(
+  testSelect.prepend(
     h("option", { value: "", selected: true }, "nothing"),
     h(
       "optgroup",
@@ -39,15 +39,15 @@ export async function offerData(form, requestedId) {
       ...Object.entries(WAYS).map(([value, words]) => h("option", { value }, words)),
     ),
   );
-  chooseDataset([trained], requestedId);
+  chooseDataset([trainSelect], requestedId);
 
-  const chosen = () => datasets.find(({ id }) => id === trained.value);
+  const chosen = () => datasets.find(({ id }) => id === trainSelect.value);
   const follow = () => {
     offerColumns(form, chosen());
     chooseSiblings(form, datasets, chosen());
   };
   const showLabels = () => offerLabelMap(elementById("label-map", HTMLFieldSetElement), used(form, datasets));
-  trained.addEventListener("change", follow);
+  trainSelect.addEventListener("change", follow);
   form.addEventListener("change", () => {
     offerWays(form);
     showLabels();
@@ -59,7 +59,7 @@ export async function offerData(form, requestedId) {
 }
 
 /** @param {HTMLFormElement} form */
-function testSelect(form) {
+function findTestSelect(form) {
   return find(form, 'select[name="test"]', HTMLSelectElement);
 }
 
@@ -70,7 +70,7 @@ export function goalOf(form) {
 
 /** Offer parts of the training data for goals that support them. Only a dataset is sent by its id. @param {HTMLFormElement} form */
 function offerWays(form) {
-  const select = testSelect(form);
+  const select = findTestSelect(form);
   const group = find(select, "[data-ways]", HTMLOptGroupElement);
   group.disabled = goalOf(form) !== "loss";
   if (group.disabled && select.value in WAYS) choose(form, "test", "");
@@ -81,20 +81,20 @@ function offerWays(form) {
  * Offer the columns of the training data to hold out queries by, with their values.
  *
  * @param {HTMLFormElement} form
- * @param {Dataset | undefined} dataset the one trained on
+ * @param {Dataset | undefined} dataset to train on
  */
 function offerColumns(form, dataset) {
   const columns = dataset?.statistics?.query_columns || {};
   const names = Object.keys(columns);
-  for (const part of ["validation", "test"]) {
-    const select = find(form, `[data-columns="${part}"]`, HTMLSelectElement);
+  for (const role of ["validation", "test"]) {
+    const select = find(form, `[data-columns="${role}"]`, HTMLSelectElement);
     replace(select, ...names.map((name) => h("option", { value: name }, name)));
-    const show = () => offerValues(form, part, columns[select.value] || []);
+    const show = () => offerValues(form, role, columns[select.value] || []);
     select.onchange = show;
     show();
   }
   offerWay(form, "validation", "column", names.length > 0);
-  const option = find(testSelect(form), '[value="column"]', HTMLOptionElement);
+  const option = find(findTestSelect(form), '[value="column"]', HTMLOptionElement);
   option.hidden = option.disabled = names.length === 0;
   if (option.disabled && option.selected) choose(form, "test", "");
   const folds = names.filter((name) => columns[name].length > 1 && columns[name].length <= MAX_FOLDS);
@@ -106,19 +106,19 @@ function offerColumns(form, dataset) {
  * Show or hide a way to hold out queries; if the chosen way is hidden, choose held-out queries instead.
  *
  * @param {HTMLFormElement} form
- * @param {string} part
+ * @param {string} role `validation` or `test`
  * @param {string} way
  * @param {boolean} offered
  */
-function offerWay(form, part, way, offered) {
-  const choice = find(form, `[name="${part}"][value="${way}"]`, HTMLInputElement);
+function offerWay(form, role, way, offered) {
+  const choice = find(form, `[name="${role}"][value="${way}"]`, HTMLInputElement);
   if (choice.parentElement) choice.parentElement.hidden = !offered;
-  if (!offered && choice.checked) choose(form, part, "fraction");
+  if (!offered && choice.checked) choose(form, role, "fraction");
 }
 
-/** @param {HTMLFormElement} form @param {string} part @param {Values} values */
-function offerValues(form, part, values) {
-  const place = find(form, `[data-values="${part}"]`);
+/** @param {HTMLFormElement} form @param {string} role @param {Values} values */
+function offerValues(form, role, values) {
+  const place = find(form, `[data-values="${role}"]`);
   for (const old of place.querySelectorAll("label")) old.remove();
   place.append(...values.map(box));
 }
@@ -157,15 +157,15 @@ export function choose(form, name, value) {
 }
 
 /**
- * Choose the datasets of the same upload, and undo such a choice that was made for another dataset.
+ * Choose the validation and test datasets of the same upload; undo the choice that was made for an earlier dataset.
  *
  * @param {HTMLFormElement} form
  * @param {Dataset[]} datasets
  * @param {Dataset | undefined} dataset
  */
 function chooseSiblings(form, datasets, dataset) {
-  const sibling = (/** @type {string} */ part) =>
-    datasets.find(({ id }) => id === dataset?.parts?.[part] && id !== dataset?.id);
+  const sibling = (/** @type {string} */ role) =>
+    datasets.find(({ id }) => id === dataset?.parts?.[role] && id !== dataset?.id);
   const [validation, test] = ["validation", "test"].map(sibling);
   const isUndone = form.dataset.siblings === "taken";
   if (validation) {
@@ -187,14 +187,14 @@ function used(form, datasets) {
   return datasets.filter(({ id }) => ids.has(id));
 }
 
-/** Choose the ways to hold out that a request has. @param {HTMLFormElement} form @param {Request} request */
+/** Choose the ways to hold out queries as in a request. @param {HTMLFormElement} form @param {Request} request */
 export function chooseHeldOut(form, { validation, test, test_dataset_id: dataset }) {
   choose(form, "validation", wayOf(validation));
   choose(form, "test", dataset ? String(dataset) : test ? wayOf(test) : "");
 }
 
-/** @param {Json | undefined} part */
-function wayOf(part) {
-  if (!part || typeof part !== "object") return "none";
-  return ["fraction", "column", "fold_column", "fold", "folds"].find((way) => way in part) || "dataset";
+/** Return the way in which a request chooses validation or test queries. @param {Json | undefined} heldOut */
+function wayOf(heldOut) {
+  if (!heldOut || typeof heldOut !== "object") return "none";
+  return ["fraction", "column", "fold_column", "fold", "folds"].find((way) => way in heldOut) || "dataset";
 }

@@ -1,5 +1,5 @@
 /**
- * Name, notes, tags and project of a job or a model, to read and to edit.
+ * A panel that shows the name, notes, tags and project of a job or a model, with a form to edit them.
  * @module
  */
 import { onSubmit } from "./forms.js";
@@ -8,7 +8,7 @@ import { announce, h, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
- * @property {string | null} [name] given by people, null for none
+ * @property {string | null} [name] display name that a user entered, or null
  * @property {string | null} notes
  * @property {Record<string, string>} tags
  * @property {string | null} project
@@ -18,7 +18,7 @@ import { announce, h, replace } from "../page/dom.js";
  * @typedef {object} LabelsOptions
  * @property {string} heading
  * @property {string} path of the API, which takes a PATCH
- * @property {{name: string, notes: string}} members the API's names of these fields
+ * @property {{name: string, notes: string}} members names of the API's fields for the name and the notes
  * @property {string} list URL of the list page that tags and the project filter
  * @property {(answer: any) => Labels} read the labels from the response
  * @property {(answer: any) => void} [changed]
@@ -51,19 +51,19 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     const { name, notes, tags, project } = labels;
     const line = (/** @type {string | null | undefined} */ value, /** @type {string} */ pointer) =>
       h("input", { type: "text", "data-pointer": pointer, value: value ?? "", autocomplete: "off" });
-    const given = line(name, `/${members.name}`);
+    const nameField = line(name, `/${members.name}`);
     const words = h("textarea", { rows: 3, "data-pointer": `/${members.notes}` }, notes || "");
     const rows = Math.max(2, Object.keys(tags).length + 1);
     const lines = h("textarea", { rows, "data-pointer": "/tags", spellcheck: "false" }, linesOf(tags));
-    const owner = line(project, "/project");
+    const projectField = line(project, "/project");
     const form = h(
       "form",
       { class: "form", novalidate: true },
       h("div", { class: "summary", hidden: true }),
-      h("label", { class: "field" }, "Display name ", h("small", {}, "leave empty for the default name"), given),
+      h("label", { class: "field" }, "Display name ", h("small", {}, "leave empty for the default name"), nameField),
       h("label", { class: "field" }, heading, words),
       h("label", { class: "field" }, "Tags ", h("small", {}, "one per line, such as team: search"), lines),
-      h("label", { class: "field" }, "Project ", h("small", {}, "leave empty for none"), owner),
+      h("label", { class: "field" }, "Project ", h("small", {}, "leave empty for none"), projectField),
       h(
         "div",
         { class: "actions" },
@@ -75,10 +75,10 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
       const newTags = tagsOf(lines.value);
       const gone = Object.keys(tags).filter((tag) => !(tag in newTags));
       const json = {
-        [members.name]: given.value.trim() || null,
+        [members.name]: nameField.value.trim() || null,
         [members.notes]: words.value.trim() || null,
         tags: { ...Object.fromEntries(gone.map((tag) => [tag, null])), ...newTags },
-        ...((owner.value.trim() || null) !== project && { project: owner.value.trim() || null }),
+        ...((projectField.value.trim() || null) !== project && { project: projectField.value.trim() || null }),
       };
       const { body: answer } = await request(path, { method: "PATCH", json });
       show(read(answer));
@@ -100,7 +100,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
   return node;
 }
 
-/** Link tags to the items that have them. @param {Record<string, string>} tags @param {string} [list] page */
+/** Return links from tags to lists of the items that have them. @param {Record<string, string>} tags @param {string} [list] page */
 export function tagList(tags, list = "/models") {
   return Object.entries(tags).map(([name, value]) => {
     const filter = value ? `${name}:${value}` : name;
@@ -127,9 +127,9 @@ function linesOf(tags) {
 }
 
 /**
- * Read tags. The name of a tag holds no colon; its value may.
+ * Parse tags. The name of a tag contains no colon; its value may.
  *
- * @param {string} text one tag a line
+ * @param {string} text with one tag per line
  * @returns {Record<string, string>}
  */
 export function tagsOf(text) {

@@ -207,7 +207,7 @@ const FIRST_PARAMETERS = ["target", "mu", "truncation_level", "pair_selection"];
 
 /** @typedef {Schemas["LossDescription"]} Loss */
 
-/** Fill the form's part for the loss, and update it when another loss is chosen. @param {Loss[]} losses */
+/** Offer the losses, with the fields of the chosen one. @param {Loss[]} losses */
 export function offerLosses(losses) {
   const select = elementById("loss", HTMLSelectElement);
   replace(select, ...grouped(losses));
@@ -274,7 +274,7 @@ export const MAX_GRID_POINTS = 100;
 /** @typedef {{pointer: string, name: string, values: Json[]}} Axis */
 
 /**
- * Return the grid over the values of a form: each field that holds several takes part.
+ * Return the grid over the values of a form, whose axes are the fields with several values.
  *
  * @param {HTMLFormElement} form
  * @returns {{size: number, axes: [string, number][], requests: () => Record<string, Json>[]}}
@@ -283,8 +283,8 @@ export const MAX_GRID_POINTS = 100;
 export function gridOf(form) {
   const base = payloadOf(form);
   const axes = axesOf(form);
-  const own = axes.filter(({ pointer }) => pointer.startsWith("/loss/"));
-  const shared = axes.filter((axis) => !own.includes(axis));
+  const lossAxes = axes.filter(({ pointer }) => pointer.startsWith("/loss/"));
+  const otherAxes = axes.filter((axis) => !lossAxes.includes(axis));
   const others = findAll(form, "[data-also] input:checked:not(:disabled)", HTMLInputElement)
     .map(({ value }) => value)
     .filter((name) => name !== lossName(base));
@@ -292,23 +292,23 @@ export function gridOf(form) {
   const points = (some) => some.reduce((total, { values }) => total * values.length, 1);
   /** @param {Axis[]} some @returns {[string, number][]} */
   const varied = (some) => some.map(({ name, values }) => [name.replaceAll("_", " "), values.length]);
-  const losses = points(own) + others.length;
+  const losses = points(lossAxes) + others.length;
   /** @type {[string, number][]} */
-  const variedLosses = others.length ? [["losses", losses]] : varied(own);
-  const size = points(shared) * losses;
+  const variedLosses = others.length ? [["losses", losses]] : varied(lossAxes);
+  const size = points(otherAxes) * losses;
   return {
     size,
-    axes: [...variedLosses, ...varied(shared)],
+    axes: [...variedLosses, ...varied(otherAxes)],
     requests() {
       const grid = gridTag(new Date());
       // The other losses have their default parameters: the fields belong to the chosen loss only.
       /** @type {{steps: [string, Json][], loss?: {name: string}}[]} */
       const variants = [
-        ...product(own).map((steps) => ({ steps })),
+        ...product(lossAxes).map((steps) => ({ steps })),
         ...others.map((name) => ({ steps: [], loss: { name } })),
       ];
       return variants.flatMap(({ steps, loss }) =>
-        product(shared).map((more) => {
+        product(otherAxes).map((more) => {
           const request = structuredClone(base);
           for (const [pointer, value] of [...steps, ...more]) setAt(request, pointer, value);
           if (loss) request.loss = loss;
@@ -342,7 +342,7 @@ function axesOf(form) {
 }
 
 /**
- * Return every way to take one value of each axis, as pairs of pointer and value.
+ * Return all combinations of one value of each axis, as pairs of pointer and value.
  *
  * @param {Axis[]} axes
  * @returns {[pointer: string, value: Json][][]}
@@ -364,7 +364,7 @@ function tagsOf({ tags }) {
   return tags && typeof tags === "object" && !Array.isArray(tags) ? tags : {};
 }
 
-/** Return the name of a model's tag for a place of the form, such as "num_leaves". @param {string} pointer */
+/** Return the name of a model's tag for a pointer, such as "num_leaves". @param {string} pointer */
 function tagOf(pointer) {
   const name = pointer.split("/").at(-1) ?? "";
   return name.toLowerCase().replace(/[^a-z0-9._-]/g, "_");

@@ -22,10 +22,10 @@ const INSUFFICIENT_STORAGE = 507;
  */
 
 /**
- * Send a file; resolves to the id of the upload, or to null when stopped.
+ * Send a file, and return the id of the upload, or null if it was stopped.
  *
  * @param {File} file
- * @param {(sent: number, state: UploadState) => void} onProgress bytes of the file
+ * @param {(sent: number, state: UploadState) => void} onProgress called with the number of bytes sent
  * @param {AbortSignal} signal
  * @returns {Promise<string | null>}
  */
@@ -66,7 +66,7 @@ export function forget(file) {
  * @param {() => void} onWait
  * @param {AbortSignal} signal
  * @param {() => number} [progress]
- * @returns {Promise<T | null>} null when stopped
+ * @returns {Promise<T | null>} null if it was stopped
  */
 export async function persist(action, onWait, signal, progress = () => 0) {
   let failures = 0;
@@ -86,7 +86,7 @@ export async function persist(action, onWait, signal, progress = () => 0) {
   return null;
 }
 
-/** Wait, at most until the network is back or the signal aborts. @param {number} seconds @param {AbortSignal} signal */
+/** Wait for some seconds, or until the network is back or the signal aborts. @param {number} seconds @param {AbortSignal} signal */
 async function pause(seconds, signal) {
   const over = new AbortController();
   await new Promise((resolve) => {
@@ -102,7 +102,7 @@ function keyOf(file) {
   return `rankery-upload:${file.name}:${file.size}:${file.lastModified}`;
 }
 
-/** Return the upload that was begun for a file, null where there is none. @param {File} file */
+/** Return the unfinished upload of a file, or null. @param {File} file */
 async function readUpload(file) {
   const path = localStorage.getItem(keyOf(file));
   const offset = path === null ? null : await offsetOf(path);
@@ -124,7 +124,7 @@ async function createUpload(file) {
 }
 
 /**
- * Return how many bytes the API has, null where the upload has expired or was used.
+ * Return the number of bytes that the API has, or null if the upload has expired or was used.
  *
  * @param {string} path
  * @returns {Promise<number | null>}
@@ -152,9 +152,9 @@ function retryableFailure(status, text) {
  * @param {string} path
  * @param {File} file
  * @param {number} offset
- * @param {(sent: number) => void} onProgress bytes of the part
+ * @param {(sent: number) => void} onProgress called with the number of bytes of the part that were sent
  * @param {AbortSignal} signal
- * @returns {Promise<number>} the offset after it
+ * @returns {Promise<number>} the offset after the part
  */
 function sendPart(path, file, offset, onProgress, signal) {
   const transfer = new XMLHttpRequest();

@@ -1,6 +1,6 @@
 /**
- * Fields made from the OpenAPI document: names, bounds, defaults and descriptions of request members. The page's
- * template places some of them; the others are placed together.
+ * Fields for properties of a request, with names, bounds, defaults and descriptions from the OpenAPI document. A template
+ * lists the properties of some places; another place takes the remaining ones.
  * @module
  */
 import { parameterField } from "./parameter_fields.js";
@@ -76,8 +76,8 @@ const PLACEHOLDERS = {
 };
 
 /**
- * Fill each `[data-schema]` of a form: with the properties that its `data-only` lists, else with all simple ones that
- * have no field yet. `data-at` is their path in the request, `data-start` their initial value.
+ * Fill each `[data-schema]` of a form with fields: for the properties that its `data-only` lists, else for all simple ones
+ * that have no field yet. `data-at` is their path in the request; `data-start` lists initial values as `name=value`.
  * @param {HTMLFormElement} form
  * @param {SchemasByName} schemas by name
  */
@@ -115,13 +115,13 @@ function isSimple(property) {
   );
 }
 
-/** Return a property without its null. @param {Schema} property @returns {Schema} */
+/** Return the schema of a property without the alternative null. @param {Schema} property @returns {Schema} */
 function plain(property) {
   return property.anyOf?.find(({ type }) => type !== "null") || property;
 }
 
 /**
- * Return a property as the catalogue of losses declares a parameter.
+ * Convert a property to a declaration of a parameter, as the catalogue of losses has them.
  *
  * @param {string} name
  * @param {Schema} property

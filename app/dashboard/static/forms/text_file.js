@@ -3,7 +3,7 @@
  * @module
  */
 
-/** @typedef {{line: number, cells: string[], text: string}} Row cells of a record, and the line that it begins on */
+/** @typedef {{line: number, cells: string[], text: string}} Row a record; line: number of its first line */
 
 const READ_BYTES = 4 * 2 ** 20;
 const GZIP = "\x1f\x8b";
@@ -15,7 +15,7 @@ const DELIMITERS = ["\t", ";", ","];
  * Read whole lines from the start of a text file, plain or gzipped.
  *
  * @param {File} file
- * @param {number} [most] bytes of it
+ * @param {number} [most] maximum number of bytes to read
  * @returns {Promise<string | null>} null for other binary files, which the service reads
  */
 export async function readStart(file, most = READ_BYTES) {
@@ -49,10 +49,10 @@ async function decompressed(bytes, most) {
 }
 
 /**
- * Return the cells of the first records of delimited text; none of text with a single column.
+ * Return the cells of the first records of delimited text; no records of text with a single column.
  *
  * @param {string} text
- * @param {number} most records
+ * @param {number} most maximum number of records
  */
 export function firstRecords(text, most) {
   const bare = text.replace(/^\uFEFF/, "");

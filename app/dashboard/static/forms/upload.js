@@ -3,7 +3,7 @@
  * @module
  */
 import { urlOf } from "../page/addresses.js";
-import { PARTS } from "../datasets/dataset.js";
+import { DATASET_ROLES } from "../datasets/dataset.js";
 import { onSubmit, payloadOf } from "./forms.js";
 import { RESUMABLE_BYTES, forget, persist, sendResumable } from "./resumable.js";
 import { failure, newIdempotencyKey, signIn, Unavailable } from "../page/api.js";
@@ -13,14 +13,14 @@ import { duration, size } from "../page/format.js";
 /** @typedef {(sent: number, total: number, state?: import("./resumable.js").UploadState) => void} OnProgress bytes */
 
 /**
- * Upload a form with progress, which fetch does not report; large files are sent first, by separate requests.
+ * Upload a form, and report progress, which fetch does not; large files are sent first, in separate requests.
  *
  * Large files that have arrived are not sent again if the form is rejected or its response is lost.
  *
  * @param {string} path
  * @param {FormData} form
  * @param {OnProgress} onProgress
- * @returns {{done: Promise<any>, abort: () => void}} done resolves to the answer's JSON, or null when stopped
+ * @returns {{done: Promise<any>, abort: () => void}} done resolves to the response's JSON, or null if the upload was stopped
  */
 export function upload(path, form, onProgress) {
   const large = [...form].flatMap(([name, value]) => (isLarge(value) ? [/** @type {const} */ ([name, value])] : []));
@@ -95,7 +95,7 @@ function sendForm(path, form, onProgress, idempotencyKey = newIdempotencyKey()) 
  * Return the contents of a form, texts first: the server needs the options before the files.
  *
  * @param {HTMLFormElement} form
- * @param {Record<string, any>} [texts] what the fields hold
+ * @param {Record<string, any>} [texts] values of the fields that are not files
  */
 export function contentsOf(form, texts = payloadOf(form)) {
   const data = new FormData();
@@ -113,12 +113,12 @@ export function contentsOf(form, texts = payloadOf(form)) {
  * @param {HTMLFormElement} form
  * @param {string} path
  * @param {FormData} contents
- * @returns {Promise<any>} the answer's JSON, null when stopped
+ * @returns {Promise<any>} the response's JSON, null if the upload was stopped
  */
 export async function sendUpload(form, path, contents) {
   const stop = find(form, '[data-action="abort"]', HTMLButtonElement);
   const progress = find(form, ".upload-progress");
-  const transfer = upload(path, contents, sentWatcher(progress));
+  const transfer = upload(path, contents, progressView(progress));
   addEventListener("beforeunload", confirmLeaving);
   stop.onclick = transfer.abort;
   stop.hidden = false;
@@ -138,11 +138,11 @@ function confirmLeaving(event) {
   event.preventDefault();
 }
 
-/** @param {HTMLElement} box a progress bar and a paragraph @returns {OnProgress} */
-export function sentWatcher(box) {
+/** Return a function that shows the progress of an upload. @param {HTMLElement} box with a progress bar and a paragraph @returns {OnProgress} */
+export function progressView(box) {
   const bar = find(box, "progress", HTMLProgressElement);
   const words = find(box, "p");
-  // Measure the rate since the last resume, so that it is the current rate.
+  // The rate counts only bytes since the last resume, so that it is the current rate.
   let start = performance.now();
   let first = 0;
   /** @param {number} sent @param {number} total */
@@ -163,7 +163,7 @@ export function sentWatcher(box) {
 }
 
 const QUERY_FILE = /\.query(\.gz|\.zst)?$/i;
-const PART_PATTERNS = new Map([
+const ROLE_PATTERNS = new Map([
   ["validation", /vali|valid|dev/i],
   ["test", /test/i],
   ["train", /train/i],
@@ -172,8 +172,8 @@ const PART_PATTERNS = new Map([
 /**
  * Accept files dropped on a form: in a form with several file fields, a file goes to the field that its name suggests.
  *
- * @param {HTMLFormElement} form its file inputs are named after the upload's parts
- * @param {(layout: "file" | "parts") => void} choose shows the places that are needed
+ * @param {HTMLFormElement} form with file inputs named `file`, `train`, `validation` and `test`
+ * @param {(layout: "file" | "parts") => void} choose shows the file inputs of a layout
  */
 export function acceptDrops(form, choose) {
   onDrop(form, (files, target) => {
@@ -220,38 +220,38 @@ function distributeFiles(form, files, choose) {
     setFile(input(`${queryFilePlace(file, places, parts)}_query`), file);
 }
 
-/** Choose each file's place by its name, then in the order of train, validation, test. @param {File[]} files */
+/** Assign roles to files: by their names, then in the order of train, validation and test. @param {File[]} files */
 function placesOf(files) {
   /** @type {Map<string, File>} */
   const places = new Map();
   const unplaced = [];
   for (const file of files) {
-    const part = partOf(file.name, (each) => !places.has(each));
-    if (part) places.set(part, file);
+    const role = roleOf(file.name, (each) => !places.has(each));
+    if (role) places.set(role, file);
     else unplaced.push(file);
   }
-  for (const part of PARTS.filter((each) => !places.has(each))) {
+  for (const role of DATASET_ROLES.filter((each) => !places.has(each))) {
     const file = unplaced.shift();
-    if (file) places.set(part, file);
+    if (file) places.set(role, file);
   }
   return places;
 }
 
 /**
- * Return the part that a file's name contains.
+ * Return the dataset role that a file's name contains.
  *
  * @param {string} name
- * @param {(part: string) => boolean} [free]
+ * @param {(role: string) => boolean} [isFree] whether no other file has the role
  */
-function partOf(name, free = () => true) {
-  return [...PART_PATTERNS].find(([part, pattern]) => pattern.test(name) && free(part))?.[0];
+function roleOf(name, isFree = () => true) {
+  return [...ROLE_PATTERNS].find(([role, pattern]) => pattern.test(name) && isFree(role))?.[0];
 }
 
 /** @param {File} file @param {Map<string, File>} places @param {boolean} parts */
 function queryFilePlace({ name }, places, parts) {
   const stem = name.replace(QUERY_FILE, "");
   const owner = [...places].find(([, file]) => file.name.startsWith(stem));
-  return owner?.[0] || (parts ? partOf(name) || "train" : "file");
+  return owner?.[0] || (parts ? roleOf(name) || "train" : "file");
 }
 
 /** @param {HTMLInputElement} input @param {File} file */

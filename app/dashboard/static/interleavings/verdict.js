@@ -1,5 +1,5 @@
 /**
- * The verdict of an interleaving: sentence, the test so far, and credit.
+ * Verdict of an interleaving: conclusions, credit, and the share of preferences so far.
  * @module
  */
 import { rankLines } from "../figures/rank_lines.js";
@@ -11,22 +11,23 @@ import { count, counted, fixed, percent } from "../page/format.js";
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 /** @typedef {Schemas["PairVerdict"]} Pair */
 
-/** @type {Record<Pair["conclusion"], string>} colours of statuses of jobs */
+/** @type {Record<Pair["conclusion"], string>} job status whose colour a conclusion takes */
 const STATES = { first: "succeeded", second: "succeeded", equal: "cancelled", undecided: "running" };
 
 /**
- * Return the decided units that a test with a fixed number needs, (z(error / 2) + z(miss))² / 4d².
+ * Return the number of decided units that a test with a fixed sample size needs: (z(error / 2) + z(miss))² / 4d².
+ * Here z(p) is the normal quantile of 1 − p.
  *
- * @param {number} error
- * @param {number} miss
- * @param {number} difference
+ * @param {number} error probability to declare a difference between equal rankers
+ * @param {number} miss probability not to detect the difference d
+ * @param {number} difference d, the share of preferences above one half
  */
 export function sampleSize(error, miss, difference) {
   const z = normalQuantile(1 - error / 2) + normalQuantile(1 - miss);
   return Math.ceil(z ** 2 / (4 * difference ** 2));
 }
 
-/** Return the quantile of the normal distribution, by bisection of its integral. @param {number} share above one half */
+/** Return the quantile of the normal distribution, by bisection. @param {number} share above one half */
 function normalQuantile(share) {
   let [low, high] = [0, 10];
   for (let step = 0; step < 60; step += 1) {
@@ -37,6 +38,7 @@ function normalQuantile(share) {
   return low;
 }
 
+/** Number of intervals of Simpson's rule. */
 const STEPS = 400;
 
 /** Return the share of the normal distribution below a value from 0, by Simpson's rule. @param {number} value */
@@ -62,19 +64,19 @@ export function conclusionChip(pair) {
 }
 
 /**
- * The share of the units that prefer the first ranker after each number of units, between the shares with which the test
- * ends.
+ * Draw the share of the decided units that prefer the first ranker, by the number of decided units, and the limits at
+ * which the test ends. There is no figure before the second value.
  *
  * @param {Pair} pair
  * @param {Interleaving["unit"]} unit
  */
-export function testFigure({ first, second, path, decided, preferring_first: preferring }, unit) {
+export function preferenceFigure({ first, second, path, decided, preferring_first: preferring }, unit) {
   if (path.length < 2) return null;
   const winning = path.filter((look) => look.winning_share !== null);
   /** @param {string} name @param {(share: number) => number} limit */
   const limits = (name, limit) => ({
     name,
-    kind: /** @type {const} */ ("limit"),
+    kind: /** @type {const} */ ("reference"),
     points: winning.map(({ decided: x, winning_share: share }) => ({ x, y: limit(share ?? 1) })),
   });
   const share = {
@@ -135,7 +137,7 @@ export function creditTable(pairs) {
   );
 }
 
-/** Differences of credit with their intervals, nothing before the first click. @param {Pair[]} pairs */
+/** Draw the share of wins above one half with its interval, one row for each pair with clicks. @param {Pair[]} pairs */
 export function deltaFigure(pairs) {
   const rows = pairs
     .filter(({ delta }) => delta !== null)
@@ -153,7 +155,7 @@ export function neededLabel(pairs, unit) {
   return needed > 0 ? `about ${counted(needed, `more decided ${unit}`)}` : "";
 }
 
-/** @param {number} difference */
+/** "55% of the decisions prefer one ranker" @param {number} difference share above one half */
 export function differenceLabel(difference) {
   return `${fixed(100 * (0.5 + difference), 0)}% of the decisions prefer one ranker`;
 }

@@ -121,8 +121,8 @@ export function followJob(place, job) {
   });
 }
 
-/** Return the problem of a job that has ended without a result, null where it succeeded. @param {import("./labels.js").Job} job */
-export function unfinished({ kind_label: label, status, problem }) {
+/** Return the notice that a job has failed or was cancelled, null if it succeeded. @param {import("./labels.js").Job} job */
+export function noResultNotice({ kind_label: label, status, problem }) {
   if (status === "succeeded") return null;
   return problem ? problemBox(problem) : h("p", { class: "hint" }, `${label} was cancelled.`);
 }

@@ -136,8 +136,8 @@ export function chip({ id, name, title, slot }) {
  */
 function curveMetrics(lines) {
   /** @param {string} part */
-  const of = (part) => lines.flatMap(({ history }) => Object.keys(history.curves[part] || {}));
-  return [...new Set([...of("validation"), ...of("train")])].filter((name) => name !== LOSS);
+  const namesOf = (part) => lines.flatMap(({ history }) => Object.keys(history.curves[part] || {}));
+  return [...new Set([...namesOf("validation"), ...namesOf("train")])].filter((name) => name !== LOSS);
 }
 
 /** @param {History} history @param {string} name */

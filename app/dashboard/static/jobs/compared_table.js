@@ -77,10 +77,10 @@ function isDefault(spec, name, { losses, scorers, schemas }) {
  * @param {Setting[]} differing
  * @returns {Map<string, string>} by id
  */
-export function names(jobs, differing) {
-  const alike = new Set(jobs.map(({ spec }) => spec.model_name)).size < jobs.length;
+export function trainingLabels(jobs, differing) {
+  const isNameRepeated = new Set(jobs.map(({ spec }) => spec.model_name)).size < jobs.length;
   const kinds = differing.find(({ name }) => name === SCORER)?.values ?? new Map();
-  const byKind = new Set(kinds.values()).size === jobs.length;
+  const isKindEnough = new Set(kinds.values()).size === jobs.length;
   /** @param {Job} job */
   const words = (job) => {
     if (job.name) return job.name;
@@ -88,8 +88,8 @@ export function names(jobs, differing) {
     const settings = differing
       .map(({ values }) => values.get(job.id))
       .filter((value) => ["string", "number"].includes(typeof value));
-    const few = settings.slice(0, byKind ? 1 : 3).join(", ");
-    return alike && few ? `${base}: ${few}` : base;
+    const suffix = settings.slice(0, isKindEnough ? 1 : 3).join(", ");
+    return isNameRepeated && suffix ? `${base}: ${suffix}` : base;
   };
   const labels = jobs.map(words);
   return new Map(

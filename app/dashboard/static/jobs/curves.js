@@ -27,16 +27,16 @@ export function historyReader(jobId) {
   let seen = null;
   return async (job) => {
     if (job.attempt !== attempt) {
-      // A job that lost its worker starts again from its first iteration.
+      // A new attempt may start from the first iteration, so that the earlier curves no longer apply.
       history = emptyHistory();
       attempt = job.attempt;
       seen = null;
     }
-    const after = (!revises(job) && history.iterations.at(-1)) || 0;
+    const after = (!changesEarlierIterations(job) && history.iterations.at(-1)) || 0;
     const more = await read(`/v1/jobs/${encodeURIComponent(jobId)}/history?after=${after}`);
     if (more === seen) return history;
     seen = more;
-    history = revises(job) ? extend(emptyHistory(), more) : extend(history, more);
+    history = changesEarlierIterations(job) ? extend(emptyHistory(), more) : extend(history, more);
     return history;
   };
 }
@@ -52,7 +52,7 @@ export function historiesReader() {
   const known = new Map();
   return async (jobs) => {
     const open = jobs.filter(({ id }) => !known.get(id)?.ended);
-    for (const job of open) if (revises(job)) known.delete(job.id);
+    for (const job of open) if (changesEarlierIterations(job)) known.delete(job.id);
     const parameters = open.map(({ id }) => {
       const last = known.get(id)?.history.iterations.at(-1);
       return ["job", last ? `${id}:${last}` : id];
@@ -75,8 +75,8 @@ export function historiesReader() {
   };
 }
 
-/** Check whether a job also changes earlier iterations, as each fold of a cross-validation does. @param {import("./labels.js").Job} job */
-function revises({ spec }) {
+/** Check whether new values also belong to earlier iterations, as those of each fold of a cross-validation do. @param {import("./labels.js").Job} job */
+function changesEarlierIterations({ spec }) {
   const validation = spec?.validation;
   if (!validation || typeof validation !== "object") return false;
   return "fold_column" in validation || ("folds" in validation && !("fold" in validation));

@@ -16,7 +16,7 @@ import { count, lossValue, metric, milliseconds } from "../page/format.js";
 // Descriptions of the parts of an iteration's time, keyed by the API's names, in drawing order.
 /** @type {Record<string, string>} */
 const TIME_PARTS = {
-  tree: "LightGBM's work on the tree",
+  tree: "LightGBM's work on the tree, without the loss",
   network: "The network's scores, gradients and steps",
   objective: "The loss and its gradient",
   metrics: "Measuring on training and validation data",
@@ -93,14 +93,14 @@ export function meanTimes({ iterations, milliseconds: times }) {
     .map((iteration, index) => ({ index, iteration, before: iterations[index - 1] ?? 0 }))
     .filter(({ index }) => recorded.some((name) => times[name][index] !== null));
   // The first iteration also prepares the data.
-  const counting = rows.length > 1 ? rows.slice(1) : rows;
-  if (counting.length === 0) return null;
-  const total = counting.reduce((sum, { iteration, before }) => sum + iteration - before, 0);
+  const averaged = rows.length > 1 ? rows.slice(1) : rows;
+  if (averaged.length === 0) return null;
+  const total = averaged.reduce((sum, { iteration, before }) => sum + iteration - before, 0);
   const parts = recorded.map((name) => ({
     name,
-    time: counting.reduce((sum, row) => sum + (times[name][row.index] ?? 0) * (row.iteration - row.before), 0) / total,
+    time: averaged.reduce((sum, row) => sum + (times[name][row.index] ?? 0) * (row.iteration - row.before), 0) / total,
   }));
-  return { first: counting[0].before + 1, last: counting[counting.length - 1].iteration, parts };
+  return { first: averaged[0].before + 1, last: averaged[averaged.length - 1].iteration, parts };
 }
 
 /** Draw the parts in per cent of the width. Each part has a minimum width. @param {TimePart[]} parts */
@@ -187,15 +187,15 @@ function content(job, evaluation) {
  * @param {Part[]} parts
  * @param {NonNullable<Schemas["Job"]["metrics"]>} metrics
  * @param {Schemas["MetricSummary"] | null} summary
- * @param {boolean} tested
+ * @param {boolean} hasEvaluation
  */
-function row(name, parts, metrics, summary, tested) {
+function row(name, parts, metrics, summary, hasEvaluation) {
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, name),
     ...parts.map(([part]) => h("td", { class: "number" }, metric(metrics[part][name]))),
-    tested && h("td", { class: "number tested" }, h("strong", {}, metric(summary?.mean)), interval(summary)),
+    hasEvaluation && h("td", { class: "number tested" }, h("strong", {}, metric(summary?.mean)), interval(summary)),
   );
 }
 
@@ -238,7 +238,7 @@ function trainingLoss(job) {
  *
  * @param {import("./labels.js").Job} first
  * @returns {{node: HTMLElement, update: (job: import("./labels.js").Job) => Promise<void>}}
- *   update fetches the data that the job's state requires, and nothing after a finished job was read
+ *   update: fetches the data for the job's state; the data of a job that has ended is fetched once
  */
 export function jobDetail(first) {
   const problem = h("div", { class: "job-problem" });

@@ -1,5 +1,5 @@
 /**
- * The line of the overview about jobs that failed since the last ones were dismissed.
+ * Line of the overview about the jobs that failed after the last dismissed failure.
  * @module
  */
 import { jobPage } from "../page/addresses.js";
@@ -14,11 +14,11 @@ const DISMISSED = "rankery.dismissed-failures";
 /** @param {Job} job */
 const endOf = (job) => job.finished_at ?? job.created_at;
 
-/** Check whether the dataset of a failed ingestion was deleted, as it is when the upload is repaired. @param {Job} job */
-const isMended = ({ kind, dataset_names: names }) => kind === "ingest" && !Object.keys(names).length;
+/** Check whether a failed ingestion was repaired: the repair of an upload deletes its dataset. @param {Job} job */
+const isRepaired = ({ kind, dataset_names: names }) => kind === "ingest" && !Object.keys(names).length;
 
 /**
- * Return the failures after a moment that were not repaired, the latest first.
+ * Return the failures after a time, without repaired ones, the latest first.
  *
  * @param {Job[]} jobs
  * @param {string | null} moment
@@ -26,12 +26,12 @@ const isMended = ({ kind, dataset_names: names }) => kind === "ingest" && !Objec
 export function failedSince(jobs, moment) {
   const after = Date.parse(moment ?? "") || 0;
   return jobs
-    .filter((job) => Date.parse(endOf(job)) > after && !isMended(job))
+    .filter((job) => Date.parse(endOf(job)) > after && !isRepaired(job))
     .sort((one, other) => endOf(other).localeCompare(endOf(one)));
 }
 
 /**
- * Return the line, null where nothing has failed since.
+ * Return the line, null if no job has failed since the last dismissal.
  *
  * @param {Job[]} jobs the latest failures
  * @param {boolean} more whether there are others

@@ -3,14 +3,14 @@
  * @module
  */
 import { foldsOf } from "./curves.js";
-import { iterationWord, LOSS } from "./labels.js";
+import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
 import { h, replace, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
-/** @typedef {{name: string, queries?: number, trees?: number, metrics: Metrics}} Fold */
+/** @typedef {{name: string, queries?: number, bestIteration?: number, metrics: Metrics}} Fold */
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden while no fold was measured */
 export function foldsTable() {
@@ -26,14 +26,14 @@ export function foldsTable() {
     if (state === shown) return;
     shown = state;
     node.hidden = folds.length === 0;
-    replace(body, ...content(folds, found, iterationWord(job) === "epoch" ? "Epochs" : "Trees"));
+    replace(body, ...content(folds, found, iterationsHeading(job)));
   }
   return { node, update };
 }
 
 /** @param {CrossValidation["cross_validation"]["folds"][number]} measured @returns {Fold} */
-function fold({ fold: name, queries, best_iteration: trees, metrics }) {
-  return { name, queries, trees, metrics };
+function fold({ fold: name, queries, best_iteration: bestIteration, metrics }) {
+  return { name, queries, bestIteration, metrics };
 }
 
 /** Return the latest values of the folds of a running job. @param {Job} job @returns {Fold[]} */
@@ -44,7 +44,7 @@ function measuredSoFar({ metrics }) {
 /**
  * @param {Fold[]} folds
  * @param {CrossValidation | null} found
- * @param {string} word heading of the best iterations
+ * @param {string} word heading of the column of best iterations
  * @returns {(Node | null)[]}
  */
 function content(folds, found, word) {
@@ -68,19 +68,20 @@ function content(folds, found, word) {
 }
 
 /** @param {Fold} fold @param {string[]} names */
-function row({ name, queries, trees, metrics }, names) {
+function row({ name, queries, bestIteration, metrics }, names) {
   return h(
     "tr",
     {},
     h("th", { scope: "row" }, h("span", { class: "name", title: name }, name)),
     number(queries === undefined ? "–" : count(queries)),
-    number(trees === undefined ? "–" : count(trees)),
+    number(bestIteration === undefined ? "–" : count(bestIteration)),
     ...names.map((each) => number(metric(metrics[each]))),
   );
 }
 
 /** @param {CrossValidation} found @param {string[]} names */
-function summaryRows({ metrics, queries, cross_validation: { best_iteration: trees, over_folds: overFolds } }, names) {
+function summaryRows({ metrics, queries, cross_validation: validation }, names) {
+  const { best_iteration: bestIteration, over_folds: overFolds } = validation;
   /** @param {MeanInterval | null | undefined} summary */
   const mean = (summary) => number(h("strong", {}, metric(summary?.mean)), " ", h("small", {}, intervalLabel(summary)));
   return [
@@ -89,7 +90,7 @@ function summaryRows({ metrics, queries, cross_validation: { best_iteration: tre
       {},
       h("th", { scope: "row" }, "All queries"),
       number(count(queries)),
-      number(count(trees)),
+      number(count(bestIteration)),
       ...names.map((name) => mean(metrics[name])),
     ),
     h(

@@ -17,9 +17,19 @@ export function trains(job) {
   return job.kind === "train" || job.kind === "reproduce";
 }
 
+/** Check whether an interrupted job resumes from a checkpoint if it has one. @param {Job} job */
+export function hasCheckpoints(job) {
+  return trains(job) || job.kind === "trial";
+}
+
 /** Return "iteration" or "epoch". @param {{spec?: Job["spec"]}} job */
 export function iterationWord({ spec }) {
   return isNetwork(spec?.scorer?.kind) ? "epoch" : "iteration";
+}
+
+/** Return the heading of a column of iterations: "Trees" or "Epochs". @param {{spec?: Job["spec"]}} job */
+export function iterationsHeading(job) {
+  return iterationWord(job) === "epoch" ? "Epochs" : "Trees";
 }
 
 /** Check whether a kind of scorer is trained by epochs. @param {string | null | undefined} kind */
@@ -66,13 +76,13 @@ export function outcomeDetail({ kind, result }) {
 }
 
 /** Return the errors and warnings among the findings of a job that succeeded. @param {Job} job */
-export function doubts({ status, findings }) {
+export function errorsAndWarnings({ status, findings }) {
   return status === "succeeded" ? (findings ?? []).filter(({ severity }) => severity !== "info") : [];
 }
 
-/** Check whether a job succeeded, but has errors or warnings among its findings. @param {Job} job */
+/** Check whether a job succeeded with errors or warnings among its findings. @param {Job} job */
 export function isDoubtful(job) {
-  return doubts(job).length > 0;
+  return errorsAndWarnings(job).length > 0;
 }
 
 /** @param {Job} job */

@@ -21,7 +21,7 @@ import { iterationAxis } from "./curves.js";
  * @property {string} name
  * @property {string} label of its button
  * @property {string} axis title of the vertical axis
- * @property {string} words description
+ * @property {string} words description, shown above the figure
  * @property {string} [source] reference of the definition
  * @property {(value: number) => string} [ticks] formats a tick of the axis
  * @property {(value: number | undefined) => string} shown formats a value
@@ -140,7 +140,7 @@ export async function diagnosticsOf(lines) {
 /** @type {Record<string, string>} */
 const TIME_WORDS = {
   objective: "The loss and its gradient.",
-  tree: "The rest of LightGBM's work on a tree.",
+  tree: "LightGBM's work on a tree, without the loss and its gradient.",
   network: "The network's scores, gradients and steps.",
   metrics: "Measuring on training and validation data.",
   diagnostics: "The requested diagnostics.",

@@ -5,7 +5,7 @@
 import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { loaded, pythonLiteral, snippet } from "../page/content.js";
+import { loadInto, pythonLiteral, snippet } from "../page/content.js";
 import { h } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
@@ -15,13 +15,15 @@ export async function isSubmitted(kind) {
 }
 
 /**
+ * Return the request that submits a job again, without the settings that equal their defaults.
+ *
  * @param {import("./labels.js").Job} job
  * @returns {Promise<Record<string, Json>>}
  */
 export async function requestOf({ kind, spec }) {
   const [{ kinds, schemas }, { presets }] = await Promise.all([get("/v1/job-schemas"), get("/v1/metrics")]);
   const shrink = shrinker(schemas);
-  const request = { ...pinned(spec), ...unseeded(spec), contract: named(spec.contract, presets) };
+  const request = { ...pinned(spec), ...unseeded(spec), contract: presetOrContract(spec.contract, presets) };
   const shrunk = /** @type {Record<string, Json>} */ (shrink(request, { $ref: kinds[kind] }));
   return { kind, ...shrunk };
 }
@@ -45,19 +47,19 @@ export function byDatasetNames(value, names) {
 }
 
 /**
- * Return the name of a contract that is a preset, other contracts as they are.
+ * Return the name of the preset that a contract equals, other contracts unchanged.
  *
  * @param {Contract | undefined} contract
  * @param {Record<string, Contract>} presets
  */
-function named(contract, presets) {
+function presetOrContract(contract, presets) {
   if (!contract) return contract;
   const { preset, ...conventions } = contract;
   return same(conventions, presets[String(preset)]) ? preset : contract;
 }
 
 /**
- * Return the loss without the seed that it has from the job, so that it follows when the job's is changed.
+ * Return the loss with a null seed if it has the seed of the job. A changed seed of the job then applies to the loss, too.
  *
  * @param {JobSpecification} spec
  * @returns {{loss?: LossParameters}}
@@ -76,6 +78,8 @@ function pinned(value) {
 }
 
 /**
+ * Return a function that removes properties that equal the defaults of a schema.
+ *
  * @param {Record<string, Schema>} schemas by name
  * @returns {(value: unknown, schema: Schema | undefined) => unknown}
  */
@@ -123,14 +127,15 @@ function shrinker(schemas) {
       if (content === null || content === undefined) return [];
       if (!required.includes(name) && same(content, property.default)) return [];
       const less = shrink(content, property);
-      const isAsked = isNullable(property) && isObject(content) && Object.values(content).some((each) => each !== null);
-      return isEmpty(less) && !required.includes(name) && !isAsked ? [] : [[name, less]];
+      const isRequested =
+        isNullable(property) && isObject(content) && Object.values(content).some((each) => each !== null);
+      return isEmpty(less) && !required.includes(name) && !isRequested ? [] : [[name, less]];
     });
     return Object.fromEntries(kept);
   };
 }
 
-/** Check whether null differs from an empty object: an empty distribution has ranks, null has none. @param {Schema} property */
+/** Check whether a property accepts null. An empty object then requests the feature with its defaults. @param {Schema} property */
 function isNullable({ anyOf = [] }) {
   return anyOf.some(({ type }) => type === "null");
 }
@@ -145,7 +150,7 @@ function isEmpty(value) {
   return isObject(value) && Object.keys(value).length === 0;
 }
 
-/** Compare values whatever the order of their names. @param {unknown} one @param {unknown} other */
+/** Check whether values are equal, in any order of their properties. @param {unknown} one @param {unknown} other */
 function same(one, other) {
   return JSON.stringify(sorted(one)) === JSON.stringify(sorted(other));
 }
@@ -280,7 +285,7 @@ export function asCode(job) {
   const node = h("details", { class: "panel as-code" }, h("summary", {}, h("h2", {}, "Submit again with code")), place);
   node.addEventListener(
     "toggle",
-    () => node.open && !place.hasChildNodes() && loaded(place, async () => await commands(job)),
+    () => node.open && !place.hasChildNodes() && loadInto(place, async () => await commands(job)),
   );
   return node;
 }

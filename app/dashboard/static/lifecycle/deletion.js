@@ -62,7 +62,7 @@ function dialogButton(words, click) {
  * @param {string} kind
  * @param {string[]} ids
  * @param {(deleted: import("./undo.js").Deleted) => void} done called while polling is paused
- * @param {import("../tables/paged_list.js").AskedFilter[]} [filters]
+ * @param {import("../tables/paged_list.js").ActiveFilter[]} [filters]
  */
 function openDialog(kind, ids, done, filters) {
   const scope = scopeChoice(kind, ids, filters, preview);
@@ -108,7 +108,7 @@ function openDialog(kind, ids, done, filters) {
   /** @param {boolean} dry @returns {Promise<Deletion>} */
   async function post(dry) {
     const options = { with_results: withResults.checked, permanently: permanently.checked, dry_run: dry };
-    return (await request(`/v1/${kind}/delete`, { method: "POST", json: { ...scope.asked(), ...options } })).body;
+    return (await request(`/v1/${kind}/delete`, { method: "POST", json: { ...scope.payload(), ...options } })).body;
   }
 
   async function preview() {
@@ -145,7 +145,7 @@ function openDialog(kind, ids, done, filters) {
           h("p", { role: "status" }, deletion ? `${deletedLabel(deletion)} deleted so far…` : "Deleting…"),
         );
         const latest = await post(false);
-        deletion = deletion ? added(deletion, latest) : latest;
+        deletion = deletion ? total(deletion, latest) : latest;
         more = dialog.open && !latest.complete && Object.keys(latest.deleted).length > 0;
       }
       dialog.close();
@@ -217,8 +217,8 @@ function holderLink({ kind, id, name, reason }) {
   return h("span", { title: reason }, `${kind} `, page ? h("a", { href: page(id) }, name) : name);
 }
 
-/** @param {Deletion} one @param {Deletion} other @returns {Deletion} */
-function added(one, other) {
+/** Add the counts of two requests of one deletion. @param {Deletion} one @param {Deletion} other @returns {Deletion} */
+function total(one, other) {
   const deleted = { ...one.deleted };
   for (const [kind, number] of Object.entries(other.deleted)) deleted[kind] = (deleted[kind] ?? 0) + number;
   const ids = [...(one.ids ?? []), ...(other.ids ?? [])];

@@ -20,7 +20,7 @@ export function labelTicked(ticked) {
 }
 
 /** @param {import("../tables/list.js").Ticked} ticked */
-function openDialog({ kind, ids, clear, filters, again }) {
+function openDialog({ kind, ids, clear, filters, reload }) {
   const scope = scopeChoice(kind, ids, filters(), edited);
   const question = h("h2", {});
   const set = h("textarea", { rows: 2, "data-pointer": "/tags", spellcheck: "false" });
@@ -71,31 +71,31 @@ function openDialog({ kind, ids, clear, filters, again }) {
     };
   }
 
-  /** @param {Json} asked @param {boolean} dry @returns {Promise<Labelled>} */
-  async function post(asked, dry) {
-    return (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(asked), dry_run: dry } })).body;
+  /** @param {Json} payload @param {boolean} dry @returns {Promise<Labelled>} */
+  async function post(payload, dry) {
+    return (await request(`/v1/${kind}/labels`, { method: "POST", json: { ...Object(payload), dry_run: dry } })).body;
   }
 
   /** @param {number | null} number of the objects that match, null before it is known */
-  function ask(number) {
+  function showQuestion(number) {
     setText(question, `Label ${scope.words(number)}`);
     setAttribute(dialog, "aria-label", question.textContent);
   }
 
   function edited() {
     previewed = null;
-    ask(null);
+    showQuestion(null);
     replace(outcome);
-    setText(save, "filter" in scope.asked() ? "Preview" : "Save");
+    setText(save, "filter" in scope.payload() ? "Preview" : "Save");
   }
 
   onSubmit(form, async () => {
-    const asked = { ...scope.asked(), ...labels() };
-    const text = JSON.stringify(asked);
-    if ("filter" in asked && previewed !== text) {
-      const found = await post(asked, true);
+    const payload = { ...scope.payload(), ...labels() };
+    const text = JSON.stringify(payload);
+    if ("filter" in payload && previewed !== text) {
+      const found = await post(payload, true);
       previewed = text;
-      ask(found.complete ? found.changed + found.unchanged + found.refused_count : null);
+      showQuestion(found.complete ? found.changed + found.unchanged + found.refused_count : null);
       replace(outcome, ...summary(found));
       setText(save, "Apply labels");
       return;
@@ -105,14 +105,14 @@ function openDialog({ kind, ids, clear, filters, again }) {
     let latest;
     // A request runs for a limited time; repeat it as long as it makes progress.
     do {
-      latest = await post(asked, false);
+      latest = await post(payload, false);
       changed += latest.changed;
     } while (dialog.open && !latest.complete && latest.changed > 0);
     announce(`${counted(changed, kind.slice(0, -1))} labelled.`);
     if (latest.refused_count) replace(outcome, ...summary({ ...latest, changed }));
     else dialog.close();
     clear();
-    again();
+    reload();
   });
 
   dialog.addEventListener("close", () => dialog.remove());

@@ -5,13 +5,13 @@
 import { h, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
-/** @typedef {import("../tables/paged_list.js").AskedFilter} AskedFilter */
+/** @typedef {import("../tables/paged_list.js").ActiveFilter} ActiveFilter */
 /** @typedef {{ids: string[]} | {filter: Record<string, Json>}} Scope */
 
 /**
  * @param {string} kind plural
  * @param {string[]} ids of the selected objects
- * @param {AskedFilter[] | undefined} filters of their list; undefined where there is no list
+ * @param {ActiveFilter[] | undefined} filters of their list; undefined where there is no list
  * @param {() => void} changed called when the other choice is made
  */
 export function scopeChoice(kind, ids, filters, changed) {
@@ -37,10 +37,8 @@ export function scopeChoice(kind, ids, filters, changed) {
         h("label", { class: "check" }, selected, ` ${count(ids.length)} selected`),
         h("label", { class: "check" }, all, matching),
       ),
-    /** Return whether the dialog applies to the selected rows. */
-    isSelected: () => !all.checked,
-    /** @returns {Scope} */
-    asked: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),
+    /** Return the part of the request that selects the objects. @returns {Scope} */
+    payload: () => (all.checked ? { filter: filterOf(filters ?? []) } : { ids }),
     /** "3 jobs", "all jobs that match" @param {number | null} number of those that match, null before it is known */
     words(number) {
       if (!all.checked) return countedKind(kind, ids.length);
@@ -50,7 +48,7 @@ export function scopeChoice(kind, ids, filters, changed) {
   };
 }
 
-/** Return the filter of the API. @param {AskedFilter[]} filters @returns {Record<string, Json>} */
+/** Return the filter of the API. @param {ActiveFilter[]} filters @returns {Record<string, Json>} */
 function filterOf(filters) {
   if (!filters.length) return { all: true };
   return Object.fromEntries(filters.map(({ name, value }) => [name, valueOf(name, value)]));

@@ -9,7 +9,7 @@ import { aliasApi, gatePanel, setAlias } from "./gates.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { modelApi, modelPage } from "../page/addresses.js";
 import { newIdempotencyKey, get, request } from "../page/api.js";
-import { failureBox, loaded } from "../page/content.js";
+import { failureBox, loadInto } from "../page/content.js";
 import { announce, confirmed, h, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
@@ -29,7 +29,7 @@ const STATUSES = { promoted: "succeeded", refused: "refused", rolled_back: "queu
 function aliasHistory(name, alias) {
   const place = h("div", {});
   const node = h("details", { class: "more alias-history", open: true }, h("summary", {}, "History"), place);
-  const refresh = () => loaded(place, () => read());
+  const refresh = () => loadInto(place, () => read());
 
   /** @param {string | null} [cursor] @returns {Promise<Child[]>} */
   async function read(cursor) {
@@ -45,7 +45,7 @@ function aliasHistory(name, alias) {
     async function older() {
       const rest = h("div", {});
       if (more) more.replaceWith(rest);
-      await loaded(rest, () => read(page.next_cursor));
+      await loadInto(rest, () => read(page.next_cursor));
     }
     return [list, more];
   }
@@ -94,7 +94,7 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
 }
 
 /**
- * Show the challenger's mean against the champion's, and the segments that the gate compared.
+ * Show the means of the champion (before) and of the challenger (after), and the segments that the gate compared.
  *
  * @param {GateReport & {paired: NonNullable<GateReport["paired"]>}} report
  */
@@ -112,12 +112,12 @@ function numbers({ paired, slices, rule }) {
     { class: "more" },
     h("summary", {}, `In numbers${rule?.metric ? `, ${rule.metric}` : ""}`),
     h("dl", { class: "figures" }, ...facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    !!slices?.length && sliceTable(slices),
+    !!slices?.length && segmentTable(slices),
   );
 }
 
 /** @param {NonNullable<GateReport["slices"]>} slices */
-function sliceTable(slices) {
+function segmentTable(slices) {
   const heads = ["Segment", "Queries", "Before", "After", "Drop", ""];
   /** @param {string} value */
   const cell = (value) => h("td", { class: "number" }, value);
@@ -152,11 +152,11 @@ function sliceTable(slices) {
  * One alias: target, actions, gate and history.
  *
  * @param {Schemas["Model"]} model the version of this page
- * @param {Schemas["Alias"]} of
+ * @param {Schemas["Alias"]} assignment of the alias to a version
  * @param {() => void} changed called after the alias was moved or removed
  */
-function aliasCard(model, of, changed) {
-  const { alias, version, updated_at: updated } = of;
+function aliasCard(model, assignment, changed) {
+  const { alias, version, updated_at: updated } = assignment;
   const { name } = model;
   const place = h("div", { class: "alias-job", hidden: true });
   const history = aliasHistory(name, alias);
@@ -244,7 +244,7 @@ function aliasCard(model, of, changed) {
       ),
     ),
     place,
-    gatePanel(name, of),
+    gatePanel(name, assignment),
     history.node,
   );
 }

@@ -54,7 +54,7 @@ export function newest(trend, champion) {
 }
 
 /**
- * Draw the metric over the versions, with the champion's own as a dot.
+ * Draw the metric over the versions, with a dot at the champion.
  *
  * @param {Trend} trend
  * @param {number} version of the champion

@@ -11,12 +11,12 @@ import { count, metric, percent, short } from "../page/format.js";
 const HEIGHT = 340;
 
 /**
- * Return the range from the 1st to the 99th percentile where the tails would take most of the axis, else undefined.
+ * Return the range from the 1st to the 99th percentile if the tails outside it would take most of the axis.
  *
  * @param {number[]} percentiles
  * @returns {[number, number] | undefined}
  */
-function middleOf(percentiles) {
+function rangeWithoutTails(percentiles) {
   const [low, high] = [percentiles[1], percentiles.at(-2) ?? NaN];
   if (!(high > low) || 2 * (high - low) > (percentiles.at(-1) ?? NaN) - percentiles[0]) return undefined;
   return [low - 0.03 * (high - low), high + 0.03 * (high - low)];
@@ -58,13 +58,13 @@ function dependenceFigure(found, axis, scores) {
   const x = points.map(({ value, share }) => (axis === "ranks" ? share : value));
   const mean = { name: "mean", colour: "accent" };
   /** @type {Axis} */
-  const along =
+  const xAxis =
     axis === "ranks"
       ? {
           title: `${feature}, by the share of the documents`,
           ticks: points.map((point) => [point.share, featureValue(point)]),
         }
-      : { title: feature, range: middleOf(percentiles), read: short };
+      : { title: feature, range: rangeWithoutTails(percentiles), read: short };
   const series = [
     points.length > 1 && {
       ...{ ...mean, name: "most documents", kind: /** @type {const} */ ("band") },
@@ -74,21 +74,21 @@ function dependenceFigure(found, axis, scores) {
       ...{ ...mean, width: 2.25, dots: true, x, y: points.map((point) => point.mean) },
       words: points.map((point) => `${feature} ${featureValue(point)}, ${percent(point.share, 1)} at or below`),
     },
-    missing && absent(missing),
+    missing && missingMark(missing),
     axis === "values" && percentileStrokes(percentiles),
   ];
   return {
     summary: summary(found),
     key: `${feature} ${axis}`,
     height: HEIGHT,
-    x: { ...along, absent: missing ? "missing" : undefined },
+    x: { ...xAxis, absent: missing ? "missing" : undefined },
     y: { title: "score", range: scores, read: metric },
     series: series.filter((each) => !!each),
   };
 }
 
 /** @param {Schemas["MissingResponse"]} missing @returns {Series} */
-function absent({ mean, lower, upper, share }) {
+function missingMark({ mean, lower, upper, share }) {
   return {
     ...{ name: `missing, ${percent(share, 1)}`, kind: "points", colour: "best", symbol: "diamond", size: 5 },
     ...{ x: [null], y: [mean], low: [lower], high: [upper] },
@@ -173,7 +173,7 @@ export function dependencePanel(node, wanted, remember) {
     const found = all.find(({ feature }) => feature === wanted) || all[0];
     picker.value = found.feature;
     tabs.show(axis);
-    const beyond = middleOf(found.percentiles)
+    const beyond = rangeWithoutTails(found.percentiles)
       ? " The outermost percentiles are outside the axis: double-click to see them."
       : "";
     setText(

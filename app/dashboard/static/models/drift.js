@@ -3,14 +3,14 @@
  * @module
  */
 import { onSubmit, payloadOf } from "../forms/forms.js";
-import { followJob, unfinished } from "../jobs/actions.js";
+import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
 import { h, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { pagedTable } from "../tables/table.js";
 
-const PAGE = 20;
+const PAGE_SIZE = 20;
 /** @type {Record<Schemas["DriftReportEntry"]["verdict"], [status: string, words: string]>} */
 export const VERDICTS = {
   drift: ["failed", "drift"],
@@ -24,7 +24,7 @@ export async function driftView(model) {
   const refresh = () => {
     const heads = ["Checked", "Verdict", "Finding", "Documents", "Since"];
     const cells = heads.map((words) => h("th", { scope: "col" }, words));
-    const query = new URLSearchParams({ model: model.id, limit: String(PAGE) });
+    const query = new URLSearchParams({ model: model.id, limit: String(PAGE_SIZE) });
     replace(list, ...pagedTable("Drift reports", cells, `/v1/drift-reports?${query}`, row));
   };
   refresh();
@@ -71,7 +71,7 @@ function driftForm(model, done) {
   );
   onSubmit(form, async () => {
     const job = await create("/v1/jobs", { kind: "drift", model: model.id, ...payloadOf(form) });
-    replace(place, unfinished(await followJob(place, job)));
+    replace(place, noResultNotice(await followJob(place, job)));
     done();
   });
   return h("section", { class: "panel" }, h("h2", {}, "Look for drift"), form, place);

@@ -23,7 +23,7 @@ const text = (pointer, placeholder) =>
  * @param {string} words
  * @param {string} hint
  */
-function tick(name, words, hint) {
+function yesNoField(name, words, hint) {
   const box = h(
     "select",
     { "data-pointer": `/${name}`, "data-type": "boolean" },
@@ -46,13 +46,13 @@ const FIELDS = {
   model_name: () => h("label", { class: "field" }, "Name in the engine", text("/model_name", "the model's own")),
   feature_set: () => h("label", { class: "field" }, "Feature set or store", text("/feature_set", "rankery")),
   score_shift: () =>
-    tick(
+    yesNoField(
       "score_shift",
       "Raise scores above 0",
       "Adds one number to all scores, as Lucene requires; the order does not change.",
     ),
   never_missing: () =>
-    tick(
+    yesNoField(
       "never_missing",
       "No missing values",
       "Every document has every feature, so the handling of missing values does not matter.",
@@ -62,11 +62,11 @@ const FIELDS = {
 /** @param {string[]} options names of the options of the format @param {string[]} features of the model @returns {Node[]} */
 function optionFields(options, features) {
   const fields = options.filter((name) => FIELDS[name]).map((name) => FIELDS[name]());
-  return options.includes("feature_names") ? [...fields, names(features)] : fields;
+  return options.includes("feature_names") ? [...fields, featureNamesField(features)] : fields;
 }
 
 /** @param {string[]} features */
-function names(features) {
+function featureNamesField(features) {
   const control = h("textarea", {
     class: "code",
     rows: 4,
@@ -85,7 +85,7 @@ function names(features) {
 }
 
 /**
- * Compare an export with its model, in the arithmetic of each engine that reads it, and offer the files.
+ * Show how an export differs from its model in the arithmetic of each engine, and offer the files.
  *
  * @param {Schemas["ExportParity"]} report
  * @param {{filename: string}} format
@@ -110,9 +110,9 @@ function parityReport(report, { filename }, { file, archive }) {
       "p",
       { class: "hint" },
       dataset
-        ? ["Checked on the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset))]
-        : "Checked on no documents",
-      trees ? ` and the neighbours of every threshold; ${counted(report.trees, "tree")}.` : " and made-up edge cases.",
+        ? ["Checked on the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset)), " and "]
+        : "Checked without documents, on ",
+      trees ? `the neighbours of every threshold; ${counted(report.trees, "tree")}.` : "made-up edge cases.",
       shift !== 0 && ` All scores are ${shift > 0 ? "raised" : "lowered"} by ${short(Math.abs(shift))}.`,
     ),
     ...engines.map(engine),
@@ -187,8 +187,8 @@ function dataFacts(data) {
   const facts = [
     ["mismatched scores", part(data.differing_documents, data.documents), data.differing_documents > 0],
     data.leaves > 0 && ["mismatched leaves", part(data.differing_leaves, data.leaves), data.differing_leaves > 0],
-    ["neighbours swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],
-    ["neighbours tied", count(data.tied_pairs), data.tied_pairs > 0],
+    ["adjacent documents swapped", part(data.swapped_pairs, data.adjacent_pairs), data.swapped_pairs > 0],
+    ["adjacent documents tied", count(data.tied_pairs), data.tied_pairs > 0],
     ["largest difference of a score", data.largest_score_difference.toPrecision(2)],
     data.ndcg_at_10 !== null && ["NDCG@10 of the export", metric(data.ndcg_at_10 + (data.ndcg_at_10_difference ?? 0))],
     data.ndcg_at_10 !== null && [

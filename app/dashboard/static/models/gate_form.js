@@ -99,11 +99,11 @@ function clickRules(gate) {
       "div",
       { class: "grid" },
       field(
-        "An interleaving must",
+        "Interleaving",
         select("/interleaving", gate?.interleaving ?? "", [
-          ["", "decide nothing"],
-          ["better", "show that users prefer the new version"],
-          ["not_worse", "not show that users prefer the version in place"],
+          ["", "no condition"],
+          ["better", "must show that users prefer the new version"],
+          ["not_worse", "must not show that users prefer the current version"],
         ]),
       ),
       field("Estimated on the click log", log),

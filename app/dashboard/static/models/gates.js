@@ -5,11 +5,11 @@
 import { datasetName } from "../datasets/dataset.js";
 import { offerEvaluationDatasets } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
-import { followJob, unfinished } from "../jobs/actions.js";
+import { followJob, noResultNotice } from "../jobs/actions.js";
 import { offerUndo } from "../lifecycle/undo.js";
 import { clickLogPage, datasetPage, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
-import { failureBox, loaded } from "../page/content.js";
+import { failureBox, loadInto } from "../page/content.js";
 import { announce, confirmed, h, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { gateForm, gatePayload } from "./gate_form.js";
@@ -26,6 +26,8 @@ export function aliasApi(name, alias, below) {
 }
 
 /**
+ * Point an alias at a version. Where the alias has a gate, follow the job that checks the version first.
+ *
  * @param {{name: string, version: number}} model
  * @param {string} alias
  * @param {HTMLElement} place shows the job, and the reason where the gate refuses
@@ -35,20 +37,20 @@ export async function setAlias({ name, version }, alias, place) {
   const { status, body } = await request(aliasApi(name, alias), { method: "PUT", json: { version } });
   if (status === 202) {
     const job = await followJob(place, body);
-    replace(place, unfinished(job));
+    replace(place, noResultNotice(job));
     if (job.status !== "succeeded") return false;
   }
   announce(`${name}@${alias} is version ${version}.`);
   return true;
 }
 
-/** @param {string} name @param {{alias: string, gated: boolean}} of */
+/** Show the gate of an alias, with the form that changes it. @param {string} name @param {{alias: string, gated: boolean}} assignment */
 export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
   const node = h("div", { class: "gate" });
   /** @param {string} words @param {() => void} click @param {string} [kind] */
   const button = (words, click, kind = "quiet small") => h("button", { type: "button", class: kind, click }, words);
-  if (gated) loaded(node, async () => shown(await get(path)));
+  if (gated) loadInto(node, async () => shown(await get(path)));
   else show(null);
   return node;
 
@@ -114,7 +116,7 @@ export function gatePanel(name, { alias, gated }) {
     replace(node, form);
     const offered = offerDatasets().catch((error) => form.prepend(failureBox(error, () => edit(gate))));
     onSubmit(form, async () => {
-      // The dataset of the gate is among those that are offered.
+      // Before the datasets are offered, the form has no dataset to send.
       await offered;
       // Keep the settings that the form does not show.
       const kept = gate
@@ -149,7 +151,7 @@ async function aliasExists(name, alias) {
   return items.some((each) => each.alias === alias);
 }
 
-/** Return conventions without the name of the preset that they are. @param {Contract} contract */
+/** Return the name of the preset that a contract equals, else its conventions. @param {Contract} contract */
 function conventions({ preset, ...all }) {
   return preset || all;
 }
@@ -172,7 +174,7 @@ function ruleLabel(gate) {
 /** @param {"better" | "not_worse"} wanted */
 function usersLabel(wanted) {
   const shown = wanted === "better" ? "show that users prefer" : "not show that users prefer";
-  return ` An interleaving must ${shown} the ${wanted === "better" ? "new version" : "version in place"}.`;
+  return ` An interleaving must ${shown} the ${wanted === "better" ? "new version" : "current version"}.`;
 }
 
 /** @param {Schemas["Gate"]} gate @returns {Child[]} */

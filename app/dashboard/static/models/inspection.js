@@ -8,7 +8,7 @@ import { bars } from "../figures/marks.js";
 import { whiskers } from "../figures/whiskers.js";
 import { labelMapOf, offerEvaluationDatasets, offerContracts } from "../forms/choices.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
-import { followJob, unfinished } from "../jobs/actions.js";
+import { followJob, noResultNotice } from "../jobs/actions.js";
 import { isActive } from "../jobs/labels.js";
 import { dependencePanel } from "./dependence.js";
 import { isTrees } from "./network.js";
@@ -22,7 +22,7 @@ import { count, counted, lossValue, metric, percent } from "../page/format.js";
 /** @typedef {Schemas["Inspection"]} Inspection */
 /** @typedef {Schemas["InspectionEntry"]} Entry */
 
-const FIRST = 20;
+const FIRST_ROWS = 20;
 const KINDS = ["gain", "split", "permutation"];
 /** @type {Record<string, string>} */
 const WORDS = {
@@ -38,7 +38,8 @@ const WORDS = {
  *   trees
  * @param {{by: string | null, choose: (inspection: string) => void, remember: (changed: Record<string, string>) =>
  *   void}} options
- *   by: what is shown first; choose: asks for another inspection; remember: called with the shown kind or feature
+ *   by: the kind that is shown first; choose: called with the id of the inspection that the user selects; remember: called
+ *   with the kind of importance that is shown
  * @returns {{show: (inspection: Inspection, inspections: Entry[], isNew: boolean) => void}}
  */
 function importancePanel(node, importance, { by, choose, remember }) {
@@ -103,7 +104,7 @@ function importancePanel(node, importance, { by, choose, remember }) {
     ];
     if (!used.length) return [h("p", { class: "hint" }, "The trees use no feature, so shuffling changes nothing.")];
     return [
-      whiskers(`Loss of ${spelling} without each feature, with 95% intervals`, [{ rows }], { reference: 0 }),
+      whiskers(`Drop of ${spelling} when a feature is shuffled, with 95% intervals`, [{ rows }], { reference: 0 }),
       folded(used.map(() => null)),
       h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
     ];
@@ -111,12 +112,12 @@ function importancePanel(node, importance, { by, choose, remember }) {
 
   /** @template Feature @param {Feature[]} ordered */
   function shown(ordered) {
-    return all ? ordered : ordered.slice(0, FIRST);
+    return all ? ordered : ordered.slice(0, FIRST_ROWS);
   }
 
   /** Count the features that are not shown, with a button that shows them. @param {(number | null)[]} shares */
   function folded(shares) {
-    const rest = shares.slice(FIRST);
+    const rest = shares.slice(FIRST_ROWS);
     if (!rest.length || all) return null;
     const total = rest.reduce((sum, share) => (sum ?? 0) + (share ?? 0), 0);
     const together = total ? `, together ${percent(total, 1)}` : "";
@@ -190,7 +191,7 @@ function chooser(inspections, { id }, choose) {
  * The form that inspects a model, and the progress of the job until its result exists.
  *
  * @param {Schemas["Model"]} model
- * @param {(inspection: string) => void} found called with each inspection that is made while the page is open
+ * @param {(inspection: string) => void} found called with the id of each inspection that the form makes
  */
 async function inspectionForm(model, found) {
   const form = elementById("inspect", HTMLFormElement);
@@ -210,14 +211,14 @@ async function inspectionForm(model, found) {
     showError(form, error);
   }
 
-  /** Follow a job to its end; only then can another one be submitted. @param {import("../jobs/labels.js").Job} job */
+  /** Follow a job until it ends, and hide the form meanwhile. @param {import("../jobs/labels.js").Job} job */
   async function follow(job) {
     form.hidden = true;
     /** @type {HTMLElement | null} */
     let words;
     try {
       const ended = await followJob(place, job);
-      words = unfinished(ended);
+      words = noResultNotice(ended);
       if (!words) found(ended.result?.inspection_id ?? "");
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;

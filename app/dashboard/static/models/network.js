@@ -47,7 +47,7 @@ export function parameterCount(model) {
   const hidden = hiddenOf(model);
   const norms = scorer?.layer_norm ? 2 * hidden.reduce((sum, units) => sum + units, 0) : 0;
   const sizes = [features.length, ...hidden, 1];
-  const weights = sizes.slice(1).reduce((sum, units, place) => sum + units * (sizes[place] + 1), 0);
+  const weights = sizes.slice(1).reduce((sum, units, index) => sum + units * (sizes[index] + 1), 0);
   return `${scorer?.missing_indicators ? "at least " : ""}${count(weights + norms)}`;
 }
 
@@ -83,12 +83,12 @@ const BAR = 14;
 /** Draw each layer as a bar, the taller the more units it has, and bands between them. @param {number[]} sizes */
 function picture(sizes) {
   const most = Math.log2(Math.max(...sizes) + 1);
-  const bars = sizes.map((units, place) => {
+  const bars = sizes.map((units, index) => {
     const height = Math.max(8, (HEIGHT * Math.log2(units + 1)) / most);
-    return { x: (place * (WIDTH - BAR)) / (sizes.length - 1), top: (HEIGHT - height) / 2, height };
+    return { x: (index * (WIDTH - BAR)) / (sizes.length - 1), top: (HEIGHT - height) / 2, height };
   });
-  const bands = bars.slice(1).map((right, place) => {
-    const left = bars[place];
+  const bands = bars.slice(1).map((right, index) => {
+    const left = bars[index];
     const corners = [
       [left.x + BAR, left.top],
       [right.x, right.top],

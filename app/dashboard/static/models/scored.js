@@ -9,13 +9,13 @@ import { get, request } from "../page/api.js";
 import { h, svg } from "../page/dom.js";
 import { count } from "../page/format.js";
 
-const FIRST = 8;
+const FIRST_ROWS = 8;
 
 /** @typedef {{name: string, value?: Child, adds: number, kind?: string}} Row */
 
 /** @param {Explanation} explanation */
 export function contributions({ base, contributions: all }) {
-  const [shown, rest] = [all.slice(0, FIRST), all.slice(FIRST)];
+  const [shown, rest] = [all.slice(0, FIRST_ROWS), all.slice(FIRST_ROWS)];
   /** @type {(Row | false)[]} */
   const entries = [
     ...shown.map(({ feature, value, contribution }) => ({
@@ -51,13 +51,13 @@ function row({ name, value = "", adds, kind }, scale) {
     { class: kind },
     h("th", { scope: "row" }, h("span", { class: "name", title: name }, name)),
     h("td", { class: "number" }, value),
-    h("td", { class: "bar-cell" }, balance(adds / scale)),
+    h("td", { class: "bar-cell" }, signedBar(adds / scale)),
     h("td", { class: "number" }, signed(adds)),
   );
 }
 
-/** A bar to the left of the middle, or to the right of it. @param {number} share −1 to 1 */
-export function balance(share) {
+/** Return a bar from the middle to the left for a negative share, to the right for a positive one. @param {number} share −1 to 1 */
+export function signedBar(share) {
   const width = 50 * Math.min(1, Math.abs(share));
   return svg(
     "svg",
@@ -67,7 +67,7 @@ export function balance(share) {
   );
 }
 
-const PAGE = 1000;
+const PAGE_SIZE = 1000;
 // JSON has no infinities; the largest float32 passes every threshold alike.
 const LARGEST = 3e38;
 
@@ -91,9 +91,12 @@ export async function readCandidates(datasetId, queryId, { most = Infinity, want
   let total = 1;
   /** @type {string | null} */
   let text = null;
-  for (let offset = 0; offset < Math.min(total, most); offset += PAGE) {
+  for (let offset = 0; offset < Math.min(total, most); offset += PAGE_SIZE) {
     const page = await get(
-      datasetApi(datasetId, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${Math.min(PAGE, most)}`),
+      datasetApi(
+        datasetId,
+        `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${Math.min(PAGE_SIZE, most)}`,
+      ),
     );
     total = page.total;
     text = page.query_text ?? null;
@@ -141,8 +144,8 @@ export function rankRequest({ feature_names: names }, queryId, candidates) {
   };
 }
 
-/** @param {string} ref @param {RankRequest} asked @returns {Promise<Scored[]>} the best first */
-export async function scored(ref, asked) {
-  const { body } = await request(modelApi(ref, "/rank"), { method: "POST", json: asked });
+/** Rank documents with a model. @param {string} ref @param {RankRequest} json @returns {Promise<Scored[]>} the best first */
+export async function rankDocuments(ref, json) {
+  const { body } = await request(modelApi(ref, "/rank"), { method: "POST", json });
   return body.queries[0].ranking;
 }

@@ -18,10 +18,10 @@ import { short } from "../page/format.js";
 export function membersOf({ scorer, lineage }) {
   const names = Array.isArray(scorer?.models) ? scorer.models.map(String) : [];
   const weights = Array.isArray(scorer?.weights) ? scorer.weights : [];
-  return names.map((name, place) => ({
+  return names.map((name, index) => ({
     name,
-    weight: typeof weights[place] === "number" ? weights[place] : null,
-    id: lineage?.members?.[place]?.id ?? null,
+    weight: typeof weights[index] === "number" ? weights[index] : null,
+    id: lineage?.members?.[index]?.id ?? null,
   }));
 }
 

@@ -41,7 +41,7 @@ export function condition(node) {
 }
 
 /** Return the condition of one side: "bm25 ≤ 12.5", "bm25 > 12.5 or missing". @param {TreeNode} node @param {"left" | "right"} side */
-export function answer(node, side) {
+export function sideCondition(node, side) {
   const also = node.missing_goes === side ? ` or ${missingLabel(node)}` : "";
   if (node.threshold === null && !node.categories)
     return `${node.feature} ${side === node.missing_goes ? "is missing" : "is present"}`;
@@ -54,22 +54,22 @@ function missingLabel({ missing }) {
   return missing === "zero" ? "0 or missing" : "missing";
 }
 
-/** "+0.0451". @param {TreeNode} leaf */
-export function added({ value = 0 }) {
+/** Return the score that a leaf adds: "+0.0451". @param {TreeNode} leaf */
+export function scoreLabel({ value = 0 }) {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${short(Number(Math.abs(value).toPrecision(4)))}`;
 }
 
-/** A node in one sentence. @param {TreeNode} node */
+/** Return the text alternative of a node. @param {TreeNode} node */
 function sentence(node) {
   const documents = node.documents === null ? "" : `, ${counted(node.documents, "document")}`;
-  if (node.kind === "leaf") return `adds ${added(node)}${documents}`;
+  if (node.kind === "leaf") return `adds ${scoreLabel(node)}${documents}`;
   return `${node.feature} ${condition(node)}${documents}, ${counted(node.leaves ?? 0, "leaf", "leaves")} below`;
 }
 
 /**
  * Return the facts about a node, by name.
  * @param {TreeNode} node
- * @param {string[]} path the decisions from the root to here
+ * @param {string[]} path conditions from the root to the node
  * @param {number | null} all documents of the tree
  * @returns {[string, string][]}
  */
@@ -84,7 +84,7 @@ export function facts(node, path, all) {
     node.kind === "leaf"
       ? [
           ["Adds to the score", String(node.value)],
-          node.linear && ["Unless a value is missing", linearLabel(node.linear)],
+          node.linear && ["Adds if no value is missing", linearLabel(node.linear)],
           documents,
         ]
       : [
@@ -113,12 +113,12 @@ function linearLabel({ constant, coefficients }) {
 /**
  * @typedef {object} Placed
  * @property {TreeNode} node
- * @property {string} key the same for the same node of a tree
+ * @property {string} key identifies the node in its tree
  * @property {number} level
  * @property {number} row may lie between two rows
  * @property {Placed | null} parent
  * @property {"left" | "right" | null} side of the parent
- * @property {Placed[]} children none of a folded split
+ * @property {Placed[]} children empty for a folded split
  */
 /**
  * @typedef {object} Layout
@@ -136,12 +136,14 @@ function keyOf(node) {
 }
 
 /**
+ * Return the positions of the visible nodes of a tree.
+ *
  * @param {TreeNode} root
  * @param {Set<string>} open keys of the splits whose children are shown
  * @param {boolean} narrow whether there is no room for levels side by side
  * @returns {Layout}
  */
-export function placed(root, open, narrow) {
+export function treeLayout(root, open, narrow) {
   /** @type {Placed[]} */
   const nodes = [];
 
@@ -176,7 +178,7 @@ export function placed(root, open, narrow) {
   };
 }
 
-/** Place splits in the middle of what is below them. @param {Placed[]} nodes */
+/** Centre each open split between its two children. @param {Placed[]} nodes */
 function centre(nodes) {
   for (const each of [...nodes].reverse()) {
     const [yes, no] = each.children;
@@ -184,16 +186,16 @@ function centre(nodes) {
   }
 }
 
-/** The splits down to a level. @param {TreeNode} root @param {number} levels @returns {Set<string>} */
+/** Return the keys of the splits down to a level. @param {TreeNode} root @param {number} levels @returns {Set<string>} */
 export function openTo(root, levels) {
   /** @type {Set<string>} */
   const open = new Set();
-  /** @param {TreeNode | null | undefined} node @param {number} left */
-  const visit = (node, left) => {
-    if (!node || node.kind === "leaf" || left === 0) return;
+  /** @param {TreeNode | null | undefined} node @param {number} remaining levels */
+  const visit = (node, remaining) => {
+    if (!node || node.kind === "leaf" || remaining === 0) return;
     open.add(keyOf(node));
-    visit(node.left, left - 1);
-    visit(node.right, left - 1);
+    visit(node.left, remaining - 1);
+    visit(node.right, remaining - 1);
   };
   visit(root, levels);
   return open;
@@ -207,11 +209,11 @@ const MAX_BOX_CHARACTERS = 19;
 const MAX_EDGE_WIDTH = 7;
 
 /**
- * A tree drawn as SVG: boxes for nodes, lines as thick as the documents are many.
+ * Draw a tree as SVG: boxes for nodes, and lines that are thicker where more documents pass.
  *
  * @param {Layout} layout
  * @param {{label: string, current: string, most: number, all: number | null, open: Set<string>}} how
- *   current: key of the node with the keyboard focus; most: the largest leaf's value, sign aside; all: documents of the
+ *   current: key of the node with the keyboard focus; most: the largest absolute value of a leaf; all: documents of the
  * tree
  * @returns {SVGElement}
  */
@@ -284,7 +286,7 @@ function box(each, { step, current, most, open }) {
     folded && svg("rect", { class: "pile", x: 5, y: 4, width: BOX.width, height: BOX.height, rx: 6 }),
     svg("rect", { class: "box", width: BOX.width, height: BOX.height, rx: 6 }),
     leaf && svg("rect", { class: "tint", width: BOX.width, height: BOX.height, rx: 6, opacity: strength }),
-    svg("text", { class: "first", x: 9, y: 16 }, leaf ? added(node) : clipped(node.feature)),
+    svg("text", { class: "first", x: 9, y: 16 }, leaf ? scoreLabel(node) : clipped(node.feature)),
     svg("text", { class: "second", x: 9, y: 30 }, clipped(leaf ? documentsOf(node) : condition(node))),
     !leaf &&
       svg(
@@ -306,8 +308,8 @@ function clipped(words) {
   return text.length > MAX_BOX_CHARACTERS ? `${text.slice(0, MAX_BOX_CHARACTERS - 1)}…` : text;
 }
 
-/** Return the largest value of a leaf, sign aside. @param {TreeNode | null | undefined} node @returns {number} */
-export function largest(node) {
+/** Return the largest absolute value of a leaf. @param {TreeNode | null | undefined} node @returns {number} */
+export function largestLeaf(node) {
   if (!node) return 0;
-  return node.kind === "leaf" ? Math.abs(node.value ?? 0) : Math.max(largest(node.left), largest(node.right));
+  return node.kind === "leaf" ? Math.abs(node.value ?? 0) : Math.max(largestLeaf(node.left), largestLeaf(node.right));
 }

@@ -2,7 +2,16 @@
  * Trees of a model, one at a time: as a drawing for pointer and keyboard, and as a table.
  * @module
  */
-import { added, answer, condition, facts, largest, openTo, placed, treeDrawing } from "./tree_drawing.js";
+import {
+  scoreLabel,
+  sideCondition,
+  condition,
+  facts,
+  largestLeaf,
+  openTo,
+  treeLayout,
+  treeDrawing,
+} from "./tree_drawing.js";
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
@@ -27,6 +36,8 @@ const KEYS = {
 };
 
 /**
+ * Show one tree of a model, with controls that choose the tree and its open levels.
+ *
  * @param {HTMLElement} node
  * @param {string} model id
  * @param {number} trees
@@ -136,18 +147,18 @@ export function treePanel(node, model, trees, wanted, remember) {
     const focused = canvas.contains(document.activeElement);
     const seen =
       boxOf(current)?.getBoundingClientRect().top ?? canvas.getBoundingClientRect().top + canvas.clientHeight / 2;
-    const drawn = placed(root, open, canvas.clientWidth < NARROW);
+    const drawn = treeLayout(root, open, canvas.clientWidth < NARROW);
     layout = drawn;
     current = drawn.nodes.some(({ key }) => key === current) ? current : drawn.nodes[0].key;
     const label = `Tree ${index + 1}: ${counted(root.leaves ?? 1, "leaf", "leaves")}`;
-    replace(canvas, treeDrawing(drawn, { label, current, most: largest(root), all: root.documents, open }));
+    replace(canvas, treeDrawing(drawn, { label, current, most: largestLeaf(root), all: root.documents, open }));
     const box = boxOf(current);
     canvas.scrollTop += (box?.getBoundingClientRect().top ?? seen) - seen;
     if (focused) box?.focus();
     moveTo(current);
   }
 
-  /** Make a node the one that the keyboard focuses. @param {string | undefined} key */
+  /** Make a node the tab stop of the drawing, and show its facts. @param {string | undefined} key */
   function moveTo(key) {
     if (!key) return;
     for (const each of canvas.querySelectorAll("[data-node]"))
@@ -247,7 +258,7 @@ export function treePanel(node, model, trees, wanted, remember) {
 
   function showTable() {
     if (!root) return;
-    const { nodes } = placed(root, openTo(root, MAX_DEPTH), true);
+    const { nodes } = treeLayout(root, openTo(root, MAX_DEPTH), true);
     replace(numbers, summaryOf(numbers), table(nodes));
   }
 }
@@ -270,7 +281,7 @@ function summaryOf(details) {
 
 /** @param {import("./tree_drawing.js").Placed} each @returns {string[]} */
 function pathTo({ parent, side }) {
-  return parent && side ? [...pathTo(parent), answer(parent.node, side)] : [];
+  return parent && side ? [...pathTo(parent), sideCondition(parent.node, side)] : [];
 }
 
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
@@ -281,7 +292,7 @@ function table(nodes) {
   const row = ({ node, key, children }) => {
     const cells =
       node.kind === "leaf"
-        ? [`adds ${added(node)}`, "", "", count(node.documents), ""]
+        ? [`adds ${scoreLabel(node)}`, "", "", count(node.documents), ""]
         : [
             `${node.feature} ${condition(node)}`,
             ...[0, 1].map((side) => (children[side] ? numbered.get(children[side].key) : "…")),
@@ -292,7 +303,7 @@ function table(nodes) {
       "tr",
       {},
       h("th", { scope: "row" }, numbered.get(key)),
-      ...cells.map((cell, place) => h("td", { class: place && "number" }, cell)),
+      ...cells.map((cell, index) => h("td", { class: index && "number" }, cell)),
     );
   };
   return h(
@@ -301,7 +312,7 @@ function table(nodes) {
     h(
       "table",
       {},
-      tableHead(...head.map((words, place) => h("th", { scope: "col", class: place > 1 && "number" }, words))),
+      tableHead(...head.map((words, index) => h("th", { scope: "col", class: index > 1 && "number" }, words))),
       h("tbody", {}, ...nodes.map(row)),
     ),
   );

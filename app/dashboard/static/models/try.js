@@ -7,7 +7,7 @@ import { grade } from "../figures/marks.js";
 import { chooseDataset, offerReady } from "../forms/choices.js";
 import { onSubmit } from "../forms/forms.js";
 import { isTrees } from "./network.js";
-import { contributions, rankRequest, readCandidates, scored } from "./scored.js";
+import { contributions, rankRequest, readCandidates, rankDocuments } from "./scored.js";
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
@@ -18,13 +18,13 @@ import { counted, metric, short } from "../page/format.js";
 function scoringCode(reference, asked) {
   const address = `${serviceUrl()}${modelApi(reference, "/rank").replace("%3A", ":").replace("%40", "@")}`;
   const body = JSON.stringify({ queries: asked.queries }).replaceAll("'", "'\\''");
-  const queries = asked.queries.map(queryOf).join("\n");
+  const queries = asked.queries.map(pythonQuery).join("\n");
   const python = `import rankery\n\nclient = rankery.Client(${pythonLiteral(serviceUrl())})\nqueries = [\n${queries}\n]\nranked = client.rank(${pythonLiteral(reference)}, queries)\n`;
   return h("div", {}, snippet("curl", `curl ${address} --json '${body}'`), snippet("Python", python));
 }
 
-/** Return a query as Python, a document a line. @param {import("./scored.js").RankRequest["queries"][number]} query */
-function queryOf({ id, documents }) {
+/** Return a query as Python code, one document per line. @param {import("./scored.js").RankRequest["queries"][number]} query */
+function pythonQuery({ id, documents }) {
   /** @param {{id: string, features: Record<string, number>}} document */
   const line = ({ id: name, features }) =>
     `        {"id": ${pythonLiteral(name)}, "features": {${Object.entries(features)
@@ -227,7 +227,8 @@ function candidateTable(shown) {
 }
 
 /**
- * Take over a field. An empty one is a missing value, and so is text that is not a number, which is marked.
+ * Store the value of a field in its candidate. An empty field is a missing value. Text that is not a number is also a
+ * missing value, and the field is marked as invalid.
  *
  * @param {import("./scored.js").Candidate} candidate
  * @param {string} feature
@@ -256,8 +257,8 @@ const MAX_DOCUMENTS = 20;
 const MAX_SHOWN = 6;
 
 /**
- * Return the features of a model that the table shows: those of the largest gain in trees, or the most important ones
- * of the latest inspection.
+ * Return the features that the table shows: those with the largest gain in trees, the most important ones of the latest
+ * inspection, or the first ones of the model.
  *
  * @param {Schemas["Model"]} model
  * @returns {Promise<{features: string[], words: string}>}
@@ -296,7 +297,7 @@ export async function tryView(model) {
   ]);
   const table = candidateTable(shown);
   const text = candidateText(model, (candidates) => {
-    turn += 1; // documents still on their way would replace these
+    turn += 1; // a pending response must not replace these documents
     table.take(candidates);
   });
   const code = h("div", {});
@@ -325,7 +326,7 @@ export async function tryView(model) {
     const now = ++ranking;
     const asked = rankRequest(model, query.value.trim() || "q", table.candidates());
     const [found, largest] = await Promise.all([
-      scored(model.id, asked),
+      rankDocuments(model.id, asked),
       dataset.value ? largestLabel(dataset.value) : undefined,
     ]);
     if (now !== ranking) return; // the table holds other documents by now

@@ -51,7 +51,7 @@ export function modelTicks(link) {
   };
 }
 
-const PAGE = 20;
+const PAGE_SIZE = 20;
 
 /**
  * Return the table of the versions of a name, newest first, with check boxes.
@@ -93,7 +93,7 @@ export function versionTable(name, { tick, current }) {
   }
 
   const cells = heads.map((words) => h("th", { scope: "col", class: words === "Iterations" && "number" }, words));
-  const address = /** @type {const} */ (`/v1/models?${new URLSearchParams({ name, limit: String(PAGE) })}`);
+  const address = /** @type {const} */ (`/v1/models?${new URLSearchParams({ name, limit: String(PAGE_SIZE) })}`);
   return h("div", { class: "versions rows" }, ...pagedTable(`Versions of ${name}`, cells, address, row));
 }
 

@@ -6,6 +6,8 @@ import { messageOf, Problem } from "./api.js";
 import { h, replace } from "./dom.js";
 
 /**
+ * Return a function that runs an action and shows a refusal of the API.
+ *
  * @param {HTMLElement} outcome where a refusal is shown
  * @param {() => unknown} done called after each action
  * @returns {(act: () => Promise<void>) => Promise<void>}

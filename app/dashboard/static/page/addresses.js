@@ -240,6 +240,6 @@ export function setHashValues(changed) {
 }
 
 /** Return the id or name in this page's path: `web:3` for `/models/web%3A3`. */
-export function pageObject() {
+export function pageObjectId() {
   return decoded(pagePath().split("/")[2]);
 }

@@ -12,7 +12,7 @@ import { announce, emptyState, h, problemBox, replace, setText } from "./dom.js"
  * @param {HTMLElement} place
  * @param {() => Promise<Child[]>} read what to show in the place
  */
-export async function loaded(place, read) {
+export async function loadInto(place, read) {
   place.setAttribute("aria-busy", "true");
   replace(place, h("div", { class: "skeleton chart" }));
   try {
@@ -20,7 +20,7 @@ export async function loaded(place, read) {
   } catch (error) {
     replace(
       place,
-      failureBox(error, () => loaded(place, read)),
+      failureBox(error, () => loadInto(place, read)),
     );
   } finally {
     place.removeAttribute("aria-busy");
@@ -72,11 +72,17 @@ export function pythonLiteral(value, margin = "") {
   return entries.length ? `{\n${entries.join("")}${margin}}` : "{}";
 }
 
-/** @param {string} name language of the code @param {string} code */
-export function snippet(name, code) {
+/**
+ * Return a text with a button that copies it.
+ *
+ * @param {string} name language of the code, or the text's other heading
+ * @param {string} code
+ * @param {string} [what] the text in a sentence, such as "curl code"
+ */
+export function snippet(name, code, what = `${name} code`) {
   const button = h(
     "button",
-    { type: "button", class: "quiet small", "aria-label": `Copy the ${name} code`, click: copy },
+    { type: "button", class: "quiet small", "aria-label": `Copy the ${what}`, click: copy },
     "Copy",
   );
   async function copy() {
@@ -89,9 +95,9 @@ export function snippet(name, code) {
       return;
     }
     setText(button, "Copied");
-    announce(`The ${name} code was copied.`);
+    announce(`The ${what} was copied.`);
   }
-  const text = h("pre", { tabindex: "0", "aria-label": `${name} code`, "data-code": name }, code);
+  const text = h("pre", { tabindex: "0", "aria-label": what, "data-code": name }, code);
   return h("div", { class: "snippet" }, h("div", { class: "panel-head" }, h("h3", {}, name), button), text);
 }
 

@@ -77,7 +77,7 @@ export function setText(node, text) {
 /**
  * Return a status in its colour.
  *
- * @param {string} status the colour by its state, as of a job
+ * @param {string} status of a job; determines the colour
  * @param {string} [words] what is shown
  * @param {string | null} [title] shown on hover
  */

@@ -23,13 +23,13 @@ function bindMenu(section) {
 
   /** @param {KeyboardEvent} event */
   function onKey(event) {
-    const place = links.findIndex((link) => link === document.activeElement);
+    const index = links.findIndex((link) => link === document.activeElement);
     if (event.key === "Escape" && !menu.hidden) {
       entry.focus();
       show(false);
     } else if (event.key === "ArrowDown" || (event.key === "ArrowUp" && !menu.hidden)) {
       show(true);
-      const next = place + (event.key === "ArrowDown" ? 1 : -1);
+      const next = index + (event.key === "ArrowDown" ? 1 : -1);
       links[(next + links.length) % links.length].focus();
     } else return;
     event.preventDefault();

@@ -238,7 +238,7 @@ function onKey(event) {
   }
 }
 
-/** A click beside the dialog closes it. @param {Event} event */
+/** Close the dialog on a click outside of it. @param {Event} event */
 function onBackdrop(event) {
   if (event.target === dialog) dialog.close();
 }

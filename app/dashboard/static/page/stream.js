@@ -4,7 +4,7 @@
  */
 import { urlOf } from "./addresses.js";
 
-/** Kinds of events that are notified immediately; the API sends `changed` at most once a second. */
+/** Kinds of events of which pages are notified immediately; the API sends `changed` at most once a second. */
 const IMMEDIATE_KINDS = [
   ...["job.ended", "study.concluded", "gate.refused", "alias.moved", "worker.lost"],
   ...["dataset.ready", "drift.found", "schedule.ran", "schedule.failed"],

@@ -4,12 +4,12 @@
  */
 import { findAll } from "./dom.js";
 
-/** @type {Record<string, (place: number, last: number) => number>} */
+/** @type {Record<string, (index: number, last: number) => number>} */
 const MOVES = {
-  ArrowRight: (place, last) => (place === last ? 0 : place + 1),
-  ArrowLeft: (place, last) => (place === 0 ? last : place - 1),
+  ArrowRight: (index, last) => (index === last ? 0 : index + 1),
+  ArrowLeft: (index, last) => (index === 0 ? last : index - 1),
   Home: () => 0,
-  End: (_place, last) => last,
+  End: (_index, last) => last,
 };
 
 /** Bind the keys of a toolbar; its tab stop is the control that had the focus last. @param {HTMLElement} toolbar */
@@ -21,10 +21,10 @@ export function bindToolbar(toolbar) {
   toolbar.addEventListener("focusin", ({ target }) => show(/** @type {HTMLElement} */ (target)));
   toolbar.addEventListener("keydown", (event) => {
     const move = MOVES[event.key];
-    const place = controls.findIndex((control) => control === document.activeElement);
-    if (!move || place < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+    const index = controls.findIndex((control) => control === document.activeElement);
+    if (!move || index < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
     event.preventDefault();
-    controls[move(place, controls.length - 1)].focus();
+    controls[move(index, controls.length - 1)].focus();
   });
   show(controls[0]);
 }

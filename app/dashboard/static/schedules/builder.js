@@ -8,7 +8,7 @@ import { CHOICES, choiceOf, cronOf } from "./cron.js";
 
 const TYPING_MILLISECONDS = 250;
 
-/** Keep the choices, the expression and the due times of the form together. @returns {{show: () => void}} */
+/** Bind the choices and the expression of the form to each other, and show the next due times. @returns {{show: () => void}} */
 export function timesBuilder() {
   const repeat = elementById("repeat", HTMLSelectElement);
   const at = elementById("at", HTMLInputElement);

@@ -14,7 +14,7 @@ import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 /** @typedef {import("./labels.js").Trial} Trial */
 
 /** Result of an action that opens another page. */
-const LEFT = Symbol("left");
+const LEAVES_PAGE = Symbol("leaves page");
 
 /** @param {string} id @param {() => void} changed */
 export function studyActions(id, changed) {
@@ -38,7 +38,7 @@ export function studyActions(id, changed) {
       made.disabled = true;
       replace(failure);
       try {
-        if ((await act()) !== LEFT) changed();
+        if ((await act()) !== LEAVES_PAGE) changed();
       } catch (error) {
         if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
         replace(failure, problemBox(error));
@@ -78,7 +78,7 @@ export function studyActions(id, changed) {
       throw error;
     });
     openAfterDeletion("/studies", trashed(`${study?.name} deleted.`, [id]));
-    return LEFT;
+    return LEAVES_PAGE;
   }
 
   async function extend() {

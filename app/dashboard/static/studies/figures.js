@@ -6,7 +6,7 @@ import { figureView } from "../figures/figure.js";
 import { h, replace, setText } from "../page/dom.js";
 import { briefDuration, counted, metric } from "../page/format.js";
 import {
-  comparing,
+  isBetterFor,
   dimensionsOf,
   finished,
   isNumeric,
@@ -64,7 +64,7 @@ export function historyFigure() {
     "History",
     "Each point is a trial; the line is the best value so far. Pruned trials were stopped after some folds.",
     (study, trials) => {
-      const better = comparing(study);
+      const better = isBetterFor(study);
       const done = finished(trials);
       if (!done.length) return "Waiting for the first trial to end.";
       const pruned = trials.filter(({ status, value }) => status === "pruned" && value !== null);
@@ -112,7 +112,7 @@ export function parallelFigure() {
     "Parallel coordinates",
     "One line per finished trial, from its parameters to its value. Lines of better trials are more opaque; the best is orange.",
     (study, trials) => {
-      const better = comparing(study);
+      const better = isBetterFor(study);
       const done = finished(trials)
         .sort((one, other) => (better(Number(one.value), Number(other.value)) ? 1 : -1))
         .slice(-MAX_LINES);
@@ -129,7 +129,7 @@ export function parallelFigure() {
           y: { range: [-0.04, 1.04], hidden: true },
           reading: "nearest",
           series: done.map((trial, index) => trialLine(trial, index, done.length, axes)),
-          uprights: axes.map(({ ticks }, x) => ({ x, ticks })),
+          innerAxes: axes.map(({ ticks }, x) => ({ x, ticks })),
         },
       ];
     },
@@ -196,12 +196,12 @@ function axisOf(pointer, dimension, trials) {
  * @returns {ParallelAxis}
  */
 function scaled(label, values, low, high, shown, log = false) {
-  const across = log && low > 0 ? Math.log : Number;
-  const width = across(high) - across(low) || 1;
+  const transform = log && low > 0 ? Math.log : Number;
+  const width = transform(high) - transform(low) || 1;
   const middle = log && low > 0 ? Math.sqrt(low * high) : (low + high) / 2;
   return {
     label,
-    places: values.map((value) => (value === null ? null : (across(value) - across(low)) / width)),
+    places: values.map((value) => (value === null ? null : (transform(value) - transform(low)) / width)),
     words: values.map((value) => (value === null ? "not used" : shown(value))),
     ticks: [
       [0, shown(low)],
@@ -230,7 +230,7 @@ export function slicesFigure() {
  * @param {string} pointer
  * @param {import("./labels.js").Dimension} dimension
  * @param {Trial[]} done
- * @param {number} most the last number of a trial
+ * @param {number} most the highest trial number
  * @returns {Figure}
  */
 function slice(study, pointer, dimension, done, most) {
@@ -273,13 +273,13 @@ export function timelineFigure() {
     const seconds = (/** @type {string | null} */ at) => ((at ? Date.parse(at) : Date.now()) - first) / 1000;
     const outcomes = Object.keys(OUTCOME_COLOURS).map((status) => ({
       status,
-      some: started.filter((trial) => trial.status === status),
+      matching: started.filter((trial) => trial.status === status),
     }));
-    const present = outcomes.filter(({ some }) => some.length > 0);
+    const present = outcomes.filter(({ matching }) => matching.length > 0);
     const numbers = started.map(({ number }) => number);
     return [
       {
-        summary: `${counted(started.length, "trial")}: ${present.map(({ status, some }) => `${some.length} ${status}`).join(", ")}.`,
+        summary: `${counted(started.length, "trial")}: ${present.map(({ status, matching }) => `${matching.length} ${status}`).join(", ")}.`,
         height: Math.min(640, Math.max(220, 90 + 9 * started.length)),
         x: { title: "seconds since the first trial", zero: true },
         y: {
@@ -290,14 +290,14 @@ export function timelineFigure() {
           range: [Math.min(...numbers) - 0.6, Math.max(...numbers) + 0.6],
         },
         reading: "nearest",
-        series: present.map(({ status, some }) => ({
+        series: present.map(({ status, matching }) => ({
           name: status,
           kind: "spans",
           colour: OUTCOME_COLOURS[status],
-          x: some.map(({ started_at: at }) => seconds(at)),
-          end: some.map(({ finished_at: at }) => seconds(at)),
-          y: some.map(({ number }) => number),
-          words: some.map(
+          x: matching.map(({ started_at: at }) => seconds(at)),
+          end: matching.map(({ finished_at: at }) => seconds(at)),
+          y: matching.map(({ number }) => number),
+          words: matching.map(
             ({ number, started_at: from, finished_at: to }) =>
               `trial ${number}, ${briefDuration(seconds(to) - seconds(from))}`,
           ),

@@ -9,12 +9,12 @@ import { metric, short } from "../page/format.js";
 /** @typedef {Schemas["Trial"]} Trial */
 /** @typedef {{type: string, low?: number, high?: number, log?: boolean, choices?: Json[]}} Dimension */
 
-/** @param {{status: string}} study */
+/** Check whether a study is running or concluding. @param {{status: string}} study */
 export function isRunning({ status }) {
   return status === "running" || status === "concluding";
 }
 
-/** Check whether a study has not ended. @param {{status: string}} study */
+/** Check whether a study has not ended, so that it can be cancelled. @param {{status: string}} study */
 export function isOpen({ status }) {
   return status === "running" || status === "paused" || status === "concluding";
 }
@@ -61,7 +61,7 @@ export function metricOf({ objective }) {
   return String(objective.metric);
 }
 
-/** "5-fold cross-validation", "one hold-out". @param {Study} study */
+/** "5-fold cross-validation", "held-out queries". @param {Study} study */
 export function validationLabel({ objective }) {
   const validation = /** @type {Record<string, Json>} */ (objective.validation ?? {});
   if (validation.fold_column) return `cross-validation by ${validation.fold_column}`;
@@ -70,16 +70,16 @@ export function validationLabel({ objective }) {
 }
 
 /** @param {Study} study @returns {(one: number, other: number) => boolean} whether the first is better */
-export function comparing({ higher_is_better: higher }) {
+export function isBetterFor({ higher_is_better: higher }) {
   return (one, other) => (higher ? one > other : one < other);
 }
 
-/** Return trials that measured the objective to their end. @param {Trial[]} trials */
+/** Return the trials that succeeded with a value of the objective. @param {Trial[]} trials */
 export function finished(trials) {
   return trials.filter(({ status, value }) => status === "succeeded" && value !== null);
 }
 
-/** "Trial 9: 0.4711". @param {{number: number, value: number} | null | undefined} best */
+/** "0.4711 (trial 9)". @param {{number: number, value: number} | null | undefined} best */
 export function bestLabel(best) {
   return best ? `${metric(best.value)} (trial ${best.number})` : "–";
 }

@@ -3,6 +3,7 @@
  * @module
  */
 import { historyReader, learningCurve } from "../jobs/curves.js";
+import { iterationsHeading } from "../jobs/labels.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { h, replace, statusBadge } from "../page/dom.js";
@@ -14,7 +15,7 @@ import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valu
 /** @typedef {import("./labels.js").Trial} Trial */
 /** @typedef {import("../tables/table.js").Column<Trial>} Column */
 
-const FIRST = 25;
+const FIRST_ROWS = 25;
 
 /** @param {Study} study */
 export function trialsPanel(study) {
@@ -25,7 +26,7 @@ export function trialsPanel(study) {
   let current = study;
   const table = sortableTable(columns(study, name, choose), {
     label: "Trials",
-    first: FIRST,
+    first: FIRST_ROWS,
     order: { by: "value", descending: study.higher_is_better },
     attributes: ({ number }) => ({ "data-trial": number, "data-best": current.best?.number === number }),
   });
@@ -127,10 +128,10 @@ function columns(study, name, choose) {
       cell: ({ folds }) => h("span", { title: folds.map(({ value }) => metric(value)).join(", ") }, folds.length),
     },
     {
-      label: "Trees",
+      label: iterationsHeading({ spec: /** @type {import("../jobs/labels.js").Job["spec"]} */ (study.base) }),
       number: true,
-      value: ({ best_iteration: trees }) => trees,
-      cell: ({ best_iteration: trees }) => count(trees),
+      value: ({ best_iteration: iteration }) => iteration,
+      cell: ({ best_iteration: iteration }) => count(iteration),
     },
     {
       label: "Time",

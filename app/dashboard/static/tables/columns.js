@@ -45,7 +45,7 @@ export const JOB = {
   cell: ({ job_id: id }) => id && h("a", { class: "quiet-link", href: jobPage(id) }, "Job"),
 };
 
-/** Fields that rows of uploaded data need with any columns. */
+/** Fields that rows of uploaded data need, whatever columns are shown. */
 export const DATA_FIELDS = ["name", "status", "problem.title", "problem.detail", "created_at"];
 
 /**

@@ -11,7 +11,7 @@ import { ID } from "./columns.js";
 import { cellsOf, csvButton, csvSource } from "./csv.js";
 import { cellOf, listRow } from "./list_row.js";
 import {
-  askedFilters,
+  activeFilters,
   followFilters,
   offerDatasetFilter,
   offerProjectFilter,
@@ -50,8 +50,8 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
  * @property {string[]} ids of the ticked rows
  * @property {Map<string, any>} items that have been read, by id
  * @property {() => void} clear
- * @property {() => import("./paged_list.js").AskedFilter[]} filters of the list now
- * @property {() => void} again reload the list
+ * @property {() => import("./paged_list.js").ActiveFilter[]} filters of the list now
+ * @property {() => void} reload reads the list again
  */
 
 /**
@@ -63,9 +63,9 @@ const LEGACY_ORDERS = { newest: ["created", true], oldest: ["created", false], l
  * @property {string[]} filters parameters of the URL that are sent to the API, besides the project and the prefix
  * @property {string[]} fields of an item that every row needs
  * @property {ListColumn[]} columns the first one is the row header and always shown; the id column follows the last
- * @property {(items: any[]) => ListColumn[]} [found] further columns, such as the metrics that the items have
+ * @property {(items: any[]) => ListColumn[]} [furtherColumns] such as a column for each metric of the items
  * @property {boolean} [folds] whether items that belong to another item are hidden, unless a filter selects them
- * @property {string} [after] key of the column before the columns of `found`
+ * @property {string} [after] key of the column before `furtherColumns`
  * @property {(item: any) => string} name of an item, for its box and its button
  * @property {((ticked: Ticked) => any)[]} [actions] make the buttons and links for ticked rows
  * @property {(item: any, changed: () => void) => Details} [details] of an open row
@@ -94,13 +94,13 @@ function remember(values) {
  */
 export function showList(list) {
   const form = elementById("filters", HTMLFormElement);
-  const again = listTable(elementById(list.kind), form, { ...list, columns: [...list.columns, ID] });
-  followFilters(form, again);
+  const reload = listTable(elementById(list.kind), form, { ...list, columns: [...list.columns, ID] });
+  followFilters(form, reload);
   offerSkip(elementById(list.kind));
   for (const parameter of ["dataset", "dataset_id"])
     if (list.filters.includes(parameter)) offerDatasetFilter(form, parameter).catch(() => {});
   offerProjectFilter(form).catch(() => {});
-  return again;
+  return reload;
 }
 
 /** Return the filter parameters of a list. @param {List} list */
@@ -134,8 +134,8 @@ function listTable(place, form, list) {
   const read = conditionalReader();
   const path = `/v1/${list.kind}`;
   const label = list.kind[0].toUpperCase() + list.kind.slice(1);
-  const filters = () => askedFilters(form, filterParameters(list));
-  const selection = list.actions && tickedRows(place, list, { redraw: () => draw(), filters, again: () => again() });
+  const filters = () => activeFilters(form, filterParameters(list));
+  const selection = list.actions && tickedRows(place, list, { redraw: () => draw(), filters, reload: () => reload() });
   const head = h("tr");
   const table = h("table", { class: "list" }, h("thead", {}, head));
   const scroll = scrollRegion(label, table);
@@ -239,8 +239,8 @@ function listTable(place, form, list) {
       replace(place, emptyList(list));
       return;
     }
-    const behind = list.columns.findIndex(({ key }) => key === list.after) + 1;
-    columns = list.columns.toSpliced(behind, 0, ...(list.found?.(items) ?? []));
+    const position = list.columns.findIndex(({ key }) => key === list.after) + 1;
+    columns = list.columns.toSpliced(position, 0, ...(list.furtherColumns?.(items) ?? []));
     const visible = shown();
     drawHead(visible);
     arrange(items, visible);
@@ -287,7 +287,7 @@ function listTable(place, form, list) {
       rows.delete(id);
     }
     items.forEach((item, index) => {
-      const row = rows.get(item.id) ?? listRow(item, list, selection, () => again());
+      const row = rows.get(item.id) ?? listRow(item, list, selection, () => reload());
       rows.set(item.id, row);
       row.update(item, visible);
       if (table.children[index + 1] !== row.node) table.insertBefore(row.node, table.children[index + 1] || null);
@@ -300,7 +300,7 @@ function listTable(place, form, list) {
     const descending = now.key === column.key ? !now.descending : descendsFirst(column);
     remember({ sort: column.sort ?? null, order: descending ? "desc" : "asc", cursor: null });
     drawHead(shown());
-    again();
+    reload();
   }
 
   /** @param {string[]} keys */
@@ -310,14 +310,14 @@ function listTable(place, form, list) {
       .filter(({ optional }) => !optional)
       .map(({ key }) => key);
     remember({ columns: keys.join() === usual.join() ? null : keys.join() });
-    again();
+    reload();
   }
 
-  const again = poll(refresh, (problem) => {
+  const reload = poll(refresh, (problem) => {
     place.removeAttribute("aria-busy");
     replace(place, problemBox(problem));
   });
-  return again;
+  return reload;
 }
 
 /** @param {ListColumn} column */
@@ -329,11 +329,11 @@ function descendsFirst({ number, descends }) {
 function sortedBy(columns) {
   const asked = parameters();
   const sort = asked.get("sort") || "created";
-  const [wanted, whole] = LEGACY_ORDERS[sort] ?? [sort, null];
+  const [wanted, legacyDescending] = LEGACY_ORDERS[sort] ?? [sort, null];
   const column = columns.find((each) => each.sort === wanted);
   if (!column) return { key: "", descending: false };
   const order = asked.get("order");
-  return { key: column.key, descending: whole ?? (order ? order === "desc" : descendsFirst(column)) };
+  return { key: column.key, descending: legacyDescending ?? (order ? order === "desc" : descendsFirst(column)) };
 }
 
 /**

@@ -12,9 +12,9 @@ import { announce, h, replace, setAttribute } from "../page/dom.js";
  * @param {any} first
  * @param {import("./list.js").List} list
  * @param {import("./ticked_rows.js").TickedRows | undefined} selection
- * @param {() => void} again reload the list
+ * @param {() => void} reload reads the list again
  */
-export function listRow(first, list, selection, again) {
+export function listRow(first, list, selection, reload) {
   const row = h("tr");
   const node = h("tbody", { [`data-${list.noun.replace(" ", "-")}`]: first.id }, row);
   const open =
@@ -33,12 +33,12 @@ export function listRow(first, list, selection, again) {
     below.hidden = !below.hidden;
     open?.setAttribute("aria-expanded", String(!below.hidden));
     if (!below.hidden) await showDetails();
-    again();
+    reload();
   }
 
   async function showDetails() {
     if (!details) {
-      details = list.details?.(item, again);
+      details = list.details?.(item, reload);
       replace(below, h("td", { colspan: "100" }, details?.node));
     }
     await details?.update(item);

@@ -25,13 +25,13 @@ export function followFilters(form, changed) {
   let typing = 0;
   const narrow = () => {
     clearTimeout(typing);
-    write(form);
+    writeFilters(form);
     changed();
   };
   const all = controls(form);
   // Apply filters that were entered while the page was still loading.
-  const isEarly = all.some((control) => control.value && control.value !== asked(control));
-  for (const control of all) control.value ||= asked(control);
+  const isEarly = all.some((control) => control.value && control.value !== valueInUrl(control));
+  for (const control of all) control.value ||= valueInUrl(control);
   if (isEarly) narrow();
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", ({ target }) => {
@@ -42,9 +42,9 @@ export function followFilters(form, changed) {
   });
 }
 
-/** Select the choices of the URL, after they were offered. @param {HTMLFormElement} form */
+/** Select the options that the URL names, after options were offered. @param {HTMLFormElement} form */
 function showFilters(form) {
-  for (const select of findAll(form, "select[data-filter]", HTMLSelectElement)) select.value = asked(select);
+  for (const select of findAll(form, "select[data-filter]", HTMLSelectElement)) select.value = valueInUrl(select);
 }
 
 /**
@@ -87,13 +87,13 @@ export async function offerProjectFilter(form) {
 }
 
 /** @param {HTMLInputElement | HTMLSelectElement} control */
-function asked(control) {
+function valueInUrl(control) {
   return parameters().get(control.dataset.filter ?? "") ?? "";
 }
 
 /**
  * A filter of the URL.
- * @typedef {object} AskedFilter
+ * @typedef {object} ActiveFilter
  * @property {string} name of the parameter
  * @property {string} value
  * @property {string} label readable name of the parameter
@@ -105,15 +105,16 @@ function asked(control) {
  *
  * @param {HTMLFormElement} form of the filters, whose choices have texts
  * @param {string[]} names of the parameters
- * @returns {AskedFilter[]}
+ * @returns {ActiveFilter[]}
  */
-export function askedFilters(form, names) {
+export function activeFilters(form, names) {
   const query = parameters();
   return names.flatMap((name) => {
     const value = query.get(name);
     if (!value) return [];
     const control = controls(form).find(({ dataset }) => dataset.filter === name);
-    const chosen = control instanceof HTMLSelectElement && has(control, value) && control.selectedOptions[0]?.text;
+    const chosen =
+      control instanceof HTMLSelectElement && hasOption(control, value) && control.selectedOptions[0]?.text;
     const label = name === "prefix" ? "name or ID begins with" : name.replace(/_id$/, "");
     return [{ name, value, label, text: chosen || value }];
   });
@@ -129,16 +130,16 @@ function controls(form) {
  * @param {HTMLSelectElement} select
  * @param {string} value
  */
-function has(select, value) {
+function hasOption(select, value) {
   return [...select.options].some((option) => option.value === value);
 }
 
-/** @param {HTMLFormElement} form */
-function write(form) {
+/** Set the parameters of the URL to the filters of a form. @param {HTMLFormElement} form */
+function writeFilters(form) {
   const query = parameters();
   query.delete("cursor");
   for (const control of controls(form)) {
-    if (control instanceof HTMLSelectElement && !has(control, asked(control))) continue; // its choices come later
+    if (control instanceof HTMLSelectElement && !hasOption(control, valueInUrl(control))) continue; // its choices come later
     const value = control.value.trim();
     if (value) query.set(control.dataset.filter ?? "", value);
     else query.delete(control.dataset.filter ?? "");

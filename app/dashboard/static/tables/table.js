@@ -121,8 +121,8 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
 
   /** @param {Column<Row>} column */
   function sort(column) {
-    const again = order?.by === keyOf(column);
-    order = { by: keyOf(column), descending: again ? !order?.descending : Boolean(column.number) };
+    const isSameColumn = order?.by === keyOf(column);
+    order = { by: keyOf(column), descending: isSameColumn ? !order?.descending : Boolean(column.number) };
     draw();
   }
 

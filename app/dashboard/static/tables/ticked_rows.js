@@ -13,9 +13,9 @@ import { parameters } from "./paged_list.js";
  *
  * @param {HTMLElement} place
  * @param {import("./list.js").List} list
- * @param {{redraw: () => void} & Pick<import("./list.js").Ticked, "filters" | "again">} table
+ * @param {{redraw: () => void} & Pick<import("./list.js").Ticked, "filters" | "reload">} table
  */
-export function tickedRows(place, { kind, actions = [] }, { redraw, filters, again }) {
+export function tickedRows(place, { kind, actions = [] }, { redraw, filters, reload }) {
   const ids = new Set(parameters().getAll("tick"));
   /** @type {Map<string, any>} */
   const items = new Map();
@@ -72,7 +72,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, aga
     all.indeterminate = tickedHere > 0 && tickedHere < page.length;
     bar.hidden = ids.size === 0;
     setText(words, ids.size ? `${count(ids.size)} selected` : "");
-    const ticked = { kind, ids: [...ids], items, clear, filters, again };
+    const ticked = { kind, ids: [...ids], items, clear, filters, reload };
     if (!bar.hidden)
       replace(
         bar,

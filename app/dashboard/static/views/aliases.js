@@ -19,7 +19,7 @@ field.value = new URLSearchParams(location.search).get("alias") ?? field.value;
 let shown = "";
 let typing = 0;
 
-const again = poll(refresh, (problem) => replace(place, problemBox(problem)));
+const pollNow = poll(refresh, (problem) => replace(place, problemBox(problem)));
 elementById("filters").addEventListener("submit", (event) => event.preventDefault());
 field.addEventListener("input", () => {
   clearTimeout(typing);
@@ -29,7 +29,7 @@ field.addEventListener("input", () => {
 function narrow() {
   const alias = field.value.trim();
   history.replaceState(null, "", `${location.pathname}${alias ? `?${new URLSearchParams({ alias })}` : ""}`);
-  again();
+  pollNow();
 }
 
 async function refresh() {

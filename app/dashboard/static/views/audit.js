@@ -8,7 +8,7 @@ import { timeElement } from "../page/format.js";
 import { change, outcome } from "../settings/labels.js";
 import { pagedTable } from "../tables/table.js";
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 const HEADS = ["Time", "Key", "Change", "Outcome", "Address", "Request"];
 
 const place = elementById("audit");
@@ -40,7 +40,7 @@ async function open() {
 }
 
 function show() {
-  const query = new URLSearchParams({ limit: String(PAGE), ...(select.value && { key_id: select.value }) });
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE), ...(select.value && { key_id: select.value }) });
   const heads = HEADS.map((label) => h("th", { scope: "col" }, label));
   replace(place, ...pagedTable("Audit log", heads, `/v1/audit?${query}`, row));
 }

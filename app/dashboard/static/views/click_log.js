@@ -9,7 +9,7 @@ import { findingsPanel } from "../datasets/findings.js";
 import { progressBar } from "../figures/marks.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
-import { clickLogApi, jobPage, pageObject } from "../page/addresses.js";
+import { clickLogApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
 import { announce, elementById, h, panel, problemBox, replace, statusBadge } from "../page/dom.js";
@@ -27,7 +27,7 @@ const STEPS = [
   ["estimate", "Evaluate new rankings", "Estimated clicks on rankings that users never saw."],
 ];
 
-const id = pageObject();
+const id = pageObjectId();
 const place = elementById("click-log");
 const read = conditionalReader();
 const readJob = conditionalReader();

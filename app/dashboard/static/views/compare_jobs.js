@@ -5,7 +5,7 @@
 import { cutoffPanel } from "../evaluation/cutoffs.js";
 import { MAX_BANDS, MAX_COMPARED } from "../jobs/actions.js";
 import { comparedCurves } from "../jobs/compared_curves.js";
-import { comparedTable, differingSettings, names, withoutPrefix } from "../jobs/compared_table.js";
+import { comparedTable, differingSettings, trainingLabels, withoutPrefix } from "../jobs/compared_table.js";
 import { historiesReader } from "../jobs/curves.js";
 import { isActive, iterationWord } from "../jobs/labels.js";
 import { diagnosticsOf, overlay, timesOf } from "../jobs/overlays.js";
@@ -27,18 +27,18 @@ const ids = [...new Set(new URLSearchParams(location.search).getAll("job"))];
 const read = conditionalReader();
 const readHistories = historiesReader();
 const create = creator();
-const seen = new URLSearchParams(location.hash.slice(1));
-const sort = seen.get("sort");
+const hashState = new URLSearchParams(location.hash.slice(1));
+const sort = hashState.get("sort");
 const catalogue = Promise.all([get("/v1/losses"), get("/v1/scorers"), get("/v1/job-schemas")]);
-let wanted = seen.get("metric");
+let wanted = hashState.get("metric");
 const curves = comparedCurves(
-  { metric: wanted, smoothing: Number(seen.get("smoothing") ?? 0) },
+  { metric: wanted, smoothing: Number(hashState.get("smoothing") ?? 0) },
   {
     /** @param {string} name */
     chosen(name) {
       wanted = name;
       remember("metric", name);
-      again();
+      pollNow();
     },
     smoothed: (/** @type {number} */ share) => remember("smoothing", String(share)),
   },
@@ -58,9 +58,9 @@ const repeats = h("div", {});
 /** Indices of colours by job, so that a line keeps its colour when the order of the trainings changes. @type {Map<string, number>} */
 const slots = new Map();
 let shownState = "";
-let again = () => {};
+let pollNow = () => {};
 
-if (ids.length) again = poll(refresh, (problem) => replace(place, problemBox(problem)));
+if (ids.length) pollNow = poll(refresh, (problem) => replace(place, problemBox(problem)));
 else showEmpty();
 
 async function refresh() {
@@ -88,8 +88,8 @@ async function show(ranking, drawn, histories) {
   const [{ items: losses }, { items: scorers }, { schemas }] = await catalogue;
   const jobs = ranking.items.map(({ job }) => job);
   const settings = differingSettings(jobs, { losses, scorers, schemas });
-  const whole = names(jobs, settings);
-  const shortNames = withoutPrefix(whole);
+  const fullNames = trainingLabels(jobs, settings);
+  const shortNames = withoutPrefix(fullNames);
   assignSlots(drawn);
   const lines = drawn.flatMap((job) => {
     const { id } = job;
@@ -97,7 +97,7 @@ async function show(ranking, drawn, histories) {
     const line = {
       id,
       name: shortNames.get(id) ?? id,
-      title: whole.get(id) ?? id,
+      title: fullNames.get(id) ?? id,
       slot: slots.get(id) ?? 0,
       word: iterationWord(job),
     };
@@ -107,7 +107,7 @@ async function show(ranking, drawn, histories) {
   const rows = ranking.items.map((ranked, index) => ({
     job: ranked.job,
     name: shortNames.get(ranked.job.id) ?? ranked.job.id,
-    title: whole.get(ranked.job.id) ?? ranked.job.id,
+    title: fullNames.get(ranked.job.id) ?? ranked.job.id,
     slot: slots.get(ranked.job.id) ?? null,
     ranked,
     isBest: index === 0 && jobs.length > 1 && ranked.validation !== null,
@@ -137,19 +137,20 @@ function assignSlots(drawn) {
   }
 }
 
-let tested = "";
+/** Query of the evaluations that are drawn. */
+let drawnEvaluations = "";
 
-/** Draw the tests of trainings against the cutoffs of their metrics. @param {Job[]} drawn @param {Map<string, string>} called */
-async function showCutoffs(drawn, called) {
+/** Draw the tests of trainings against the cutoffs of their metrics. @param {Job[]} drawn @param {Map<string, string>} names of jobs */
+async function showCutoffs(drawn, names) {
   const jobs = new Map(drawn.flatMap(({ id, result }) => (result?.evaluation_id ? [[result.evaluation_id, id]] : [])));
   const query = new URLSearchParams([...jobs.keys()].map((id) => ["evaluation", id]));
-  if (!jobs.size || tested === String(query)) return;
+  if (!jobs.size || drawnEvaluations === String(query)) return;
   const { items } = await get(`/v1/evaluations/metrics?${query}`);
-  tested = String(query);
+  drawnEvaluations = String(query);
   cutoffs.update(
     items.map(({ id, metrics }) => {
       const job = jobs.get(id) ?? "";
-      return { name: called.get(job) ?? job, slot: slots.get(job), metrics };
+      return { name: names.get(job) ?? job, slot: slots.get(job), metrics };
     }),
   );
 }
@@ -172,11 +173,11 @@ function absentLabel(absent) {
  * @param {Ranking} ranking
  */
 async function showActions(ranking) {
-  const made = ranking.items.filter(({ model }) => model);
-  const models = made.slice(0, MAX_COMPARED).flatMap(({ model }) => model ?? []);
-  const tests = new Set(made.map(({ job }) => job.spec.test_dataset_id || ""));
+  const trained = ranking.items.filter(({ model }) => model);
+  const models = trained.slice(0, MAX_COMPARED).flatMap(({ model }) => model ?? []);
+  const tests = new Set(trained.map(({ job }) => job.spec.test_dataset_id || ""));
   const dataset = tests.size === 1 ? [...tests][0] : "";
-  const [best] = made;
+  const [best] = trained;
   const champion = best?.validation && (await championOf(best.job.spec.model_name ?? ""));
   const active = ranking.items.some(({ job }) => isActive(job));
   replace(
@@ -186,7 +187,7 @@ async function showActions(ranking) {
       h(
         "a",
         { class: "button", href: compareWith(models, dataset) },
-        made.length > models.length ? `Compare the best ${models.length} query by query` : "Compare query by query",
+        trained.length > models.length ? `Compare the best ${models.length} query by query` : "Compare query by query",
       ),
   );
   if (!actions.isConnected) find(document, ".page-head").append(actions);
@@ -268,6 +269,6 @@ function showEmpty() {
 
 /** @param {string} name @param {string} value */
 function remember(name, value) {
-  seen.set(name, value);
-  history.replaceState(null, "", `${location.search}#${seen}`);
+  hashState.set(name, value);
+  history.replaceState(null, "", `${location.search}#${hashState}`);
 }

@@ -15,7 +15,7 @@ import { whiskers } from "../figures/whiskers.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
-import { failureBox, helpLink, loaded, showMissing } from "../page/content.js";
+import { failureBox, helpLink, loadInto, showMissing } from "../page/content.js";
 import { elementById, findAll, h, replace, setAttribute, tableHead } from "../page/dom.js";
 import { count, metric as fourDigits, timeElement } from "../page/format.js";
 
@@ -186,7 +186,7 @@ function openedQuery(query, open) {
 function everyQuery({ id, systems }, pair, metric, open) {
   const higherIsBetter = systems[pair.a].metrics[metric].higher_is_better;
   /** @param {Schemas["ComparedQuery"]} row */
-  const values = (row) => [pair.a, pair.b].map((place) => row.values[metric][place]);
+  const values = (row) => [pair.a, pair.b].map((system) => row.values[metric][system]);
   /** @param {Schemas["ComparedQuery"]} row */
   const difference = (row) => {
     const [a, b] = values(row);
@@ -194,12 +194,12 @@ function everyQuery({ id, systems }, pair, metric, open) {
   };
   /** @param {number | null} value */
   const words = (value) => (value === null ? "–" : signed(value));
-  /** @param {number} place @returns {(row: Schemas["ComparedQuery"]) => number | null} */
-  const at = (place) => (row) => values(row)[place];
+  /** @param {number} index @returns {(row: Schemas["ComparedQuery"]) => number | null} */
+  const valueAt = (index) => (row) => values(row)[index];
   const columns = [
     { label: "Difference", sort: "difference", higherIsBetter, value: difference, words },
-    { label: systems[pair.a].name, sort: "a", higherIsBetter, value: at(0) },
-    { label: systems[pair.b].name, sort: "b", higherIsBetter, value: at(1) },
+    { label: systems[pair.a].name, sort: "a", higherIsBetter, value: valueAt(0) },
+    { label: systems[pair.b].name, sort: "b", higherIsBetter, value: valueAt(1) },
   ];
   const parameters = { a: String(pair.a), b: String(pair.b), metric };
   /** @param {Schemas["ComparedQuery"]} row */
@@ -232,7 +232,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
     current = name;
     tabs.show(name);
     choose(name);
-    loaded(plot, async () => [await drawn(comparison, pair, name, names)]);
+    loadInto(plot, async () => [await drawn(comparison, pair, name, names)]);
     replace(every);
     fillEvery();
   }
@@ -339,7 +339,7 @@ function draw(comparison) {
     replace(below, pairs.length > 1 && pairHead(comparison, pair), ...pairView(comparison, pair, current, callbacks));
   }
 
-  const again = compareWith(
+  const newComparison = compareWith(
     systems.map((system) => (system.ranking_id && !system.model_id ? system.ranking_id : system.name)),
     dataset,
   );
@@ -358,7 +358,7 @@ function draw(comparison) {
       h(
         "div",
         { class: "actions" },
-        h("a", { class: "button quiet", href: again }, "New comparison"),
+        h("a", { class: "button quiet", href: newComparison }, "New comparison"),
         h("a", { class: "button quiet", href: `/jobs/${encodeURIComponent(job)}` }, "Job"),
         deleteButton("comparisons", id),
       ),

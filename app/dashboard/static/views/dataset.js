@@ -2,15 +2,15 @@
  * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file.
  * @module
  */
-import { datasetActions, PARTS, sourceLabel } from "../datasets/dataset.js";
+import { datasetActions, DATASET_ROLES, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";
 import { findingsPanel } from "../datasets/findings.js";
-import { mendingForm } from "../datasets/mending.js";
+import { correctedFileForm } from "../datasets/corrected_file.js";
 import { queryList } from "../datasets/queries.js";
 import { bars, progressBar, tiles } from "../figures/marks.js";
 import { datasetApi, datasetPage, decoded, pagePath } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
-import { failureBox, loaded, showMissing } from "../page/content.js";
+import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
   announce,
   elementById,
@@ -322,7 +322,7 @@ function overview(place, { id, statistics, findings }) {
 function features(place, { id, statistics }, wanted) {
   /** @param {string} name */
   const search = (name) => remember("features", name);
-  loaded(place, async () => [featureTable(await readFeatures(id), statistics.documents, wanted, search)]);
+  loadInto(place, async () => [featureTable(await readFeatures(id), statistics.documents, wanted, search)]);
 }
 
 /** @param {HTMLElement} place @param {ReadDataset} dataset @param {string} wanted */
@@ -339,7 +339,7 @@ const create = creator();
 let shown = null;
 const bar = progressBar();
 
-const again = poll(refresh, (problem) =>
+const pollNow = poll(refresh, (problem) =>
   showMissing(place, problem, {
     title: "There is no such dataset",
     sentence: `No dataset has the id ${id}.`,
@@ -378,7 +378,7 @@ function draw(dataset) {
       sourceLabel(dataset),
       " · ",
       timeElement(dataset.created_at),
-      status === "ready" && measured(),
+      status === "ready" && resultLinks(),
       " · ",
       h("code", {}, id),
     ),
@@ -400,21 +400,21 @@ function contents(dataset) {
   if (!problem) return [];
   const faulty = /** @type {FaultyFile} */ ({ ...problem, errors: problem.errors ?? [] });
   const shown = problem.causes?.length
-    ? problemCauses(faulty, problem.causes, again)
+    ? problemCauses(faulty, problem.causes, pollNow)
     : faulty.errors.length
       ? problemTable(faulty)
       : problemBox(problem);
-  return [shown, mendingForm(dataset, JSON.parse(place.dataset.usualNames ?? "{}"))];
+  return [shown, correctedFileForm(dataset, JSON.parse(place.dataset.usualNames ?? "{}"))];
 }
 
-/** Return links to the evaluations, comparisons and rankings of the dataset. */
-function measured() {
-  const of = new URLSearchParams({ dataset_id: id });
+/** Return links to the evaluations and rankings of the dataset. */
+function resultLinks() {
+  const query = new URLSearchParams({ dataset_id: id });
   return [
     " · ",
-    h("a", { href: `/evaluations?${of}` }, "Evaluations"),
+    h("a", { href: `/evaluations?${query}` }, "Evaluations"),
     " · ",
-    h("a", { href: `/rankings?${of}` }, "Rankings"),
+    h("a", { href: `/rankings?${query}` }, "Rankings"),
   ];
 }
 
@@ -426,6 +426,6 @@ function siblings(parts) {
     "nav",
     { class: "tabs small siblings", "aria-label": "Datasets of this upload" },
     h("span", {}, "Same upload:"),
-    ...PARTS.filter((part) => parts[part]).map(link),
+    ...DATASET_ROLES.filter((part) => parts[part]).map(link),
   );
 }

@@ -28,7 +28,7 @@ const COLUMNS = [
   },
   {
     key: "unjudged",
-    label: "Queries without relevant",
+    label: "No relevant documents",
     number: true,
     optional: true,
     fields: ["statistics.queries_without_relevant"],
@@ -72,7 +72,7 @@ function lengthLabel(lengths) {
 }
 
 /** @param {import("../tables/list.js").Ticked} ticked */
-function deleteTicked({ ids, items, clear, again }) {
+function deleteTicked({ ids, items, clear, reload }) {
   const button = h(
     "button",
     { type: "button", class: "danger quiet", click },
@@ -107,7 +107,7 @@ function deleteTicked({ ids, items, clear, again }) {
     const kept = outcomes.filter(({ outcome }) => outcome === "in_use");
     const gone = outcomes.filter(({ outcome }) => outcome === "deleted").map(({ id }) => id);
     offerUndo(trashed(`${counted(gone.length, "dataset")} deleted.`, gone));
-    again();
+    reload();
     if (!kept.length) return clear();
     const reasons = kept.map(({ id, detail }) => `${items.get(id)?.name ?? id}: ${detail}`);
     button.after(h("span", { class: "error", role: "alert" }, `In use: ${reasons.join("; ")}`));
@@ -138,7 +138,7 @@ function uploadForm(form, uploaded) {
   });
 }
 
-/** Show the first rows of the first chosen file; the roles of its columns are those of all parts. @param {HTMLFormElement} form */
+/** Show the first rows of the first chosen file. Roles of its columns apply to all files of the upload. @param {HTMLFormElement} form */
 function previewFiles(form) {
   const named = elementById("table-columns", HTMLDetailsElement);
   const panel = rolesPanel(elementById("roles"), JSON.parse(form.dataset.usualNames ?? "{}"), (isTable) => {
@@ -161,7 +161,7 @@ const folder = elementById("folder", HTMLFormElement);
 const address = elementById("address", HTMLFormElement);
 const create = creator();
 
-const again = showList({
+const reload = showList({
   kind: "datasets",
   noun: "dataset",
   filters: ["status"],
@@ -179,7 +179,7 @@ onSubmit(synthetic, async () => {
   const dataset = await create("/v1/datasets/synthetic", payloadOf(synthetic));
   announce(`Dataset ${dataset.name} is being made.`);
   adding.close();
-  again();
+  reload();
 });
 
 onSubmit(folder, async () => {
@@ -188,7 +188,7 @@ onSubmit(folder, async () => {
     parts ? `${counted(Object.keys(parts).length, "dataset")} are being read.` : `Dataset ${name} is being read.`,
   );
   adding.close();
-  again();
+  reload();
 });
 
 onSubmit(address, async () => {

@@ -4,7 +4,7 @@
  */
 import { profiles } from "../figures/profiles.js";
 import { VERDICTS } from "../models/drift.js";
-import { jobPage, modelPage, pageObject } from "../page/addresses.js";
+import { jobPage, modelPage, pageObjectId } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
 import { elementById, h, replace, statusBadge } from "../page/dom.js";
@@ -15,11 +15,11 @@ import { sortableTable } from "../tables/table.js";
 /** @typedef {Report["comparisons"][number]} Compared */
 /** @typedef {Compared["features"][number]} Feature */
 
-const FIRST = 25;
+const FIRST_ROWS = 25;
 /** @type {Record<Feature["verdict"], [status: string, words: string]>} */
 const FEATURE_VERDICTS = { ...VERDICTS, shift: ["running", "small shift"] };
 
-const id = pageObject();
+const id = pageObjectId();
 const place = elementById("report");
 open();
 
@@ -88,7 +88,11 @@ function comparison(compared) {
   const title = other === "training" ? "Compared with the training data" : "Compared with the days before";
   const picture = h("div", {});
   const rows = scores ? [{ ...scores, name: "the scores" }, ...features] : features;
-  const table = sortableTable(columns(pick), { label: title, first: FIRST, order: { by: "PSI", descending: true } });
+  const table = sortableTable(columns(pick), {
+    label: title,
+    first: FIRST_ROWS,
+    order: { by: "PSI", descending: true },
+  });
   table.show(rows);
 
   /** @param {Feature} feature */

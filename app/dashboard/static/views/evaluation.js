@@ -239,10 +239,10 @@ function byCutoff({ system, metrics, baselines }) {
 
 /** @typedef {{title: string, draw: (metric: string) => Child[]}} Figure */
 
-/** Return the figures of one metric, which is chosen for all figures. @param {Evaluation} evaluation @param {string[]} names */
+/** Return the panels of figures that show one metric, which the user chooses for all of them. @param {Evaluation} evaluation @param {string[]} names */
 function byMetric(evaluation, names) {
   const { slices } = evaluation;
-  const figures = [againstBaselines(evaluation), ...(slices?.length ? [bySlice(evaluation, slices)] : [])];
+  const figures = [againstBaselines(evaluation), ...(slices?.length ? [bySegment(evaluation, slices)] : [])];
   const panels = figures.map(({ title, draw }) => {
     const tabs = metricTabs(names, choose, `Metric of ${title}`);
     const body = h("div", {});
@@ -305,7 +305,7 @@ function byMean(metric, { higher_is_better: higher }) {
 }
 
 /** @param {Evaluation} evaluation @param {Schemas["Slice"][]} slices @returns {Figure} */
-function bySlice({ metrics }, slices) {
+function bySegment({ metrics }, slices) {
   const kinds = [...new Set(slices.map(({ by }) => by))];
   /** @param {string} by @param {string} metric */
   const rows = (by, metric) =>

@@ -39,8 +39,8 @@ function mean({ metrics }, name) {
 }
 
 const form = elementById("evaluate-form", HTMLFormElement);
-const here = new URLSearchParams(location.search);
-const [model, ranking] = [here.get("model_id"), here.get("ranking_id")];
+const urlParameters = new URLSearchParams(location.search);
+const [model, ranking] = [urlParameters.get("model_id"), urlParameters.get("ranking_id")];
 const create = creator();
 
 showList({
@@ -50,7 +50,7 @@ showList({
   fields: ["system", "metrics", "created_at"],
   columns: COLUMNS,
   after: "dataset",
-  found: (items) => metricColumns(items, mean),
+  furtherColumns: (items) => metricColumns(items, mean),
   name: ({ system }) => system,
   actions: [deleteTicked],
   empty: [
@@ -66,15 +66,15 @@ showSubject();
 function showSubject() {
   const words = elementById("narrowed");
   words.hidden = !model && !ranking;
-  const pageObject = model
+  const subject = model
     ? h("a", { href: modelPage(model) }, "one model")
     : h("a", { href: `/rankings/${encodeURIComponent(ranking ?? "")}` }, "one ranking");
-  replace(words, "Only evaluations of ", pageObject, " · ", h("a", { href: "/evaluations" }, "All"));
+  replace(words, "Only evaluations of ", subject, " · ", h("a", { href: "/evaluations" }, "All"));
 }
 
 async function offerChoices() {
   const input = find(form, "input[list]", HTMLInputElement);
-  const wanted = here.get("dataset_id");
+  const wanted = urlParameters.get("dataset_id");
   const offer = offerEvaluationDatasets(
     find(form, 'select[data-list="ready"]', HTMLSelectElement),
     labelMapOf(form),

@@ -1,13 +1,13 @@
 /**
- * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or estimate.
+ * `/experiments/{id}`: one experiment, kept current: its trainings, and its report or its estimated duration.
  * @module
  */
-import { dataLabel, isRunning, tableName, trainingsOf } from "../experiments/labels.js";
+import { dataLabel, isRunning, tableName, trainingCount } from "../experiments/labels.js";
 import { reportPanels } from "../experiments/report.js";
 import { tileList } from "../figures/marks.js";
 import { LABELS } from "../forms/schema_fields.js";
 import { deleteButton } from "../lifecycle/deletion.js";
-import { datasetPage, experimentApi, jobPage, pageObject } from "../page/addresses.js";
+import { datasetPage, experimentApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader, Problem, request, Unavailable } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import {
@@ -30,11 +30,11 @@ import { sortableTable } from "../tables/table.js";
 /** @typedef {import("../experiments/labels.js").Experiment} Experiment */
 /** @typedef {import("../experiments/labels.js").Training} Training */
 /** @typedef {import("../experiments/labels.js").Estimate} Estimate */
-/** @typedef {import("../experiments/labels.js").Measured} Measured */
+/** @typedef {import("../experiments/labels.js").MeasuredTraining} MeasuredTraining */
 /** @typedef {import("../experiments/labels.js").Report} Report */
 
 const FIRST_ROWS = 20;
-const id = pageObject();
+const id = pageObjectId();
 const place = elementById("experiment");
 const read = conditionalReader();
 const readTrainings = conditionalReader();
@@ -46,7 +46,7 @@ let shown = null;
 /** @type {Training[]} */
 let trainings = [];
 
-const again = poll(refresh, (problem) =>
+const pollNow = poll(refresh, (problem) =>
   showMissing(place, problem, {
     title: "There is no such experiment",
     sentence: `No experiment has the id ${id}.`,
@@ -67,7 +67,7 @@ async function refresh(mayDiffer) {
   return isRunning(experiment);
 }
 
-/** Draw the frame once and return how to fill it. @param {Experiment} first */
+/** Draw the page without its changing parts, and return the function that updates them. @param {Experiment} first */
 function build(first) {
   const status = h("span", { class: "status" });
   const actions = experimentActions();
@@ -118,7 +118,7 @@ function build(first) {
 /** @param {HTMLElement} node @param {Experiment} experiment */
 function showProgress(node, experiment) {
   const { counts, tables, scale, dry_run: dry } = experiment;
-  const all = trainingsOf(counts);
+  const all = trainingCount(counts);
   const ended = counts.succeeded + counts.failed + counts.cancelled;
   const waiting = counts.planned + counts.queued;
   /** @param {string} name @param {string} value @param {Child} [detail] */
@@ -185,7 +185,7 @@ function resultPanel({ paper, sentence, report }) {
 /** @param {Estimate | null} estimate */
 function estimatePanel(estimate) {
   if (!estimate) return null;
-  /** @type {import("../tables/table.js").Column<Measured>[]} */
+  /** @type {import("../tables/table.js").Column<MeasuredTraining>[]} */
   const columns = [
     { label: "Method", value: ({ method }) => method },
     { label: "Loss", value: ({ loss }) => loss },
@@ -239,7 +239,7 @@ function estimatePanel(estimate) {
   );
 }
 
-/** @param {"seconds_per_tree" | "seconds_per_look" | "other_seconds"} name @returns {(row: Measured) => string} */
+/** @param {"seconds_per_tree" | "seconds_per_look" | "other_seconds"} name @returns {(row: MeasuredTraining) => string} */
 function seconds(name) {
   return (row) => {
     const value = row[name];
@@ -257,7 +257,7 @@ function trainingsPanel({ folds }) {
       label: "Loss",
       value: ({ loss }) => valueLabel(loss),
       cell: ({ loss, ...training }) =>
-        h("span", { title: JSON.stringify({ ...Object(loss), ...fitted(training) }) }, valueLabel(loss)),
+        h("span", { title: JSON.stringify({ ...Object(loss), ...hyperparametersOf(training) }) }, valueLabel(loss)),
     },
     {
       label: "Status",
@@ -279,8 +279,8 @@ function trainingsPanel({ folds }) {
   /** Return the settings that differ between grid points. @param {Training} training */
   const settings = (training) =>
     varied
-      .filter((name) => name in fitted(training))
-      .map((name) => `${LABELS[name] ?? name} ${valueLabel(fitted(training)[name])}`)
+      .filter((name) => name in hyperparametersOf(training))
+      .map((name) => `${LABELS[name] ?? name} ${valueLabel(hyperparametersOf(training)[name])}`)
       .join(", ");
   columns.splice(-3, 0, {
     label: "Settings that differ",
@@ -315,13 +315,13 @@ function trainingsPanel({ folds }) {
  * @param {Pick<Training, "hyperparameters" | "scorer">} training
  * @returns {Record<string, Json>}
  */
-function fitted({ hyperparameters, scorer }) {
+function hyperparametersOf({ hyperparameters, scorer }) {
   return { ...Object(hyperparameters), ...Object(scorer) };
 }
 
 /** Return the names of hyperparameters that differ between trainings. @param {Training[]} items */
 function differing(items) {
-  const all = items.map(fitted);
+  const all = items.map(hyperparametersOf);
   const names = [...new Set(all.flatMap((one) => Object.keys(one)))];
   return names.filter((name) => new Set(all.map((one) => JSON.stringify(one[name]))).size > 1);
 }
@@ -341,7 +341,7 @@ function experimentActions() {
       replace(failure);
       try {
         await act();
-        again();
+        pollNow();
       } catch (error) {
         if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
         replace(failure, problemBox(error));
@@ -368,7 +368,7 @@ function experimentActions() {
     /** @param {Experiment} experiment */
     update(experiment) {
       const { status, counts } = experiment;
-      const isIncomplete = counts.succeeded < trainingsOf(counts);
+      const isIncomplete = counts.succeeded < trainingCount(counts);
       const key = `${status} ${isIncomplete}`;
       if (key === state) return;
       state = key;

@@ -1,11 +1,11 @@
 /**
- * `/interleavings/{id}`: one interleaving: its verdict, the test so far, its rankers, and code that shows lists.
+ * `/interleavings/{id}`: one interleaving: its verdict, the share of preferences so far, its rankers, and client code.
  * @module
  */
 import { tileList } from "../figures/marks.js";
-import { creditTable, deltaFigure, differenceLabel, neededLabel, testFigure } from "../interleavings/verdict.js";
+import { creditTable, deltaFigure, differenceLabel, neededLabel, preferenceFigure } from "../interleavings/verdict.js";
 import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
-import { clickLogPage, interleavingApi, modelPage, openPage, pageObject, serviceUrl } from "../page/addresses.js";
+import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, snippet } from "../page/content.js";
 import { announce, elementById, h, panel, replace } from "../page/dom.js";
@@ -15,7 +15,7 @@ import { poll } from "../page/poll.js";
 /** @typedef {Schemas["Interleaving"]} Interleaving */
 /** @typedef {Schemas["InterleavingVerdict"]} Verdict */
 
-const id = pageObject();
+const id = pageObjectId();
 const place = elementById("interleaving");
 const read = conditionalReader();
 const readVerdict = conditionalReader();
@@ -71,7 +71,7 @@ function draw(interleaving) {
     ),
     result,
     rankers(interleaving),
-    calls(interleaving),
+    clientCode(interleaving),
   );
 }
 
@@ -79,7 +79,7 @@ function draw(interleaving) {
 function verdictParts({ unit, difference }, verdict) {
   const { sentence, lists, clicked_lists: clicked, waiting_lists: waiting, sample_size: size, pairs } = verdict;
   const decided = Math.max(0, ...pairs.map((pair) => pair.decided));
-  const figures = pairs.map((pair) => testFigure(pair, unit)).filter((figure) => figure !== null);
+  const figures = pairs.map((pair) => preferenceFigure(pair, unit)).filter((figure) => figure !== null);
   return [
     panel(
       "Verdict",
@@ -88,7 +88,7 @@ function verdictParts({ unit, difference }, verdict) {
         ["Lists shown", count(lists)],
         ["Lists with a click", count(clicked), waiting > 0 && `and ${count(waiting)} within the click window`],
         [`Decided ${unit}s`, count(decided), neededLabel(pairs, unit)],
-        ["Fixed sample size", count(size), `for ${differenceLabel(difference)}`],
+        ["Fixed sample size", count(size), `if ${differenceLabel(difference)}`],
       ]),
     ),
     figures.length > 0 &&
@@ -138,8 +138,8 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
   );
 }
 
-/** Show the code of a search engine that shows lists and sends clicks. @param {Interleaving} interleaving */
-function calls({ rankers: names, model_ids: models }) {
+/** Show client code for a search engine, which requests lists and sends clicks. @param {Interleaving} interleaving */
+function clientCode({ rankers: names, model_ids: models }) {
   const documents = '[{"id": "d1", "features": {"bm25": 12.5}}, {"id": "d2", "features": {"bm25": 9.1}}]';
   const rankings = `{${names.map((name) => `${JSON.stringify(name)}: ["d1", "d2"]`).join(", ")}}`;
   const given = models ? `documents=${documents}` : `rankings=${rankings}`;

@@ -10,7 +10,8 @@ import { labelsPanel } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
 import {
-  doubts,
+  errorsAndWarnings,
+  hasCheckpoints,
   outcomeDetail,
   isActive,
   isDoubtful,
@@ -43,7 +44,7 @@ function isDetailed(job) {
   return DETAILED.has(job.kind) || (hasClickResult(job) && job.result !== null);
 }
 
-/** Check whether a job was tried more than once, or will be. @param {{attempts?: Attempt[]}} job */
+/** Check whether a job has several attempts, or one that another attempt follows. @param {{attempts?: Attempt[]}} job */
 function hasHistory({ attempts = [] }) {
   return attempts.length > 1 || attempts.some(({ ending }) => ending === "lost" || ending === "handed_back");
 }
@@ -69,7 +70,7 @@ function attemptsPanel() {
     const state = JSON.stringify([attempts.map(({ phases: _, ...attempt }) => attempt), job.status]);
     if (node.hidden || state === shown) return;
     shown = state;
-    const names = ["Attempt", "Ended", job.kind === "train" && "From", "Took", "Started", "Worker"].filter(
+    const names = ["Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker"].filter(
       (name) => name !== false,
     );
     replace(head, ...names.map((name) => h("th", { scope: "col" }, name)));
@@ -81,27 +82,27 @@ function attemptsPanel() {
 
 /** Return "Its worker stopped answering twice. The last attempt resumed from iteration 120; …". @param {Job} job */
 function historyLabel(job) {
-  const { attempts = [], kind, status } = job;
+  const { attempts = [], status } = job;
   /** @param {string} ending */
   const times = (ending) => attempts.filter((attempt) => attempt.ending === ending).length;
   const lost = times("lost");
   const handedBack = times("handed_back");
   const events = [
-    lost && `Its worker stopped answering ${often(lost)}`,
-    handedBack && `${lost ? "a" : "A"} worker returned it to the queue ${often(handedBack)}`,
+    lost && `Its worker stopped answering ${timesLabel(lost)}`,
+    handedBack && `${lost ? "a" : "A"} worker returned it to the queue ${timesLabel(handedBack)}`,
   ].filter(Boolean);
   const sentences = events.length > 0 ? [`${events.join(", and ")}.`] : [];
   const from = attempts.at(-1)?.resumed_from;
   if (from)
     sentences.push(`The last attempt resumed from ${iterationWord(job)} ${count(from)}; earlier work was kept.`);
-  else if (attempts.length > 1 && kind === "train")
+  else if (attempts.length > 1 && hasCheckpoints(job))
     sentences.push("The last attempt started from the beginning: there was no checkpoint yet.");
   if (status === "queued") sentences.push("The job waits for a worker.");
   return sentences.join(" ");
 }
 
 /** @param {number} times */
-function often(times) {
+function timesLabel(times) {
   return ["", "once", "twice"][times] || `${count(times)} times`;
 }
 
@@ -112,12 +113,7 @@ function often(times) {
  * @param {number} number
  * @param {Job} job
  */
-function attemptRow(
-  { worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from },
-  number,
-  { kind, spec },
-) {
-  const word = iterationWord({ spec });
+function attemptRow({ worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from }, number, job) {
   const problem = ending === "failed" || ending === "lost";
   // The problem of a failed or refused job is shown at the top of its page.
   const shown = ending !== "failed" && ending !== "refused" && !detail?.includes(worker) ? detail : null;
@@ -134,7 +130,7 @@ function attemptRow(
         ATTEMPT_ENDINGS[ending ?? ""] || ending || "running",
       ),
     ),
-    kind === "train" && h("td", {}, from ? `${word} ${count(from)}` : "the beginning"),
+    hasCheckpoints(job) && h("td", {}, from ? `${iterationWord(job)} ${count(from)}` : "the beginning"),
     h("td", {}, ended ? lasted(started, ended) : "–"),
     h("td", {}, timeElement(started)),
     h(
@@ -277,10 +273,10 @@ function eventsOf(job) {
     ],
   ];
   for (const { number, worker, started_at: started, ended_at: ended, ending, detail, resumed_from: from } of attempts) {
-    const again = number > 1 ? `attempt ${number}` : "started";
+    const start = number > 1 ? `attempt ${number}` : "started";
     events.push([
       started,
-      from ? `${again}, resumed from ${iterationWord(job)} ${count(from)}` : again,
+      from ? `${start}, resumed from ${iterationWord(job)} ${count(from)}` : start,
       `on ${worker}`,
     ]);
     if (ended) events.push([ended, LOGGED_ENDINGS[ending ?? ""] || ending || "ended", detail]);
@@ -301,7 +297,7 @@ const read = conditionalReader();
 let view = null;
 let lastStatus = "";
 
-const again = poll(refresh, (problem) =>
+const pollNow = poll(refresh, (problem) =>
   showMissing(place, problem, {
     title: "There is no such job",
     sentence: `No job has the id ${id}.`,
@@ -325,7 +321,7 @@ async function refresh() {
 }
 
 /**
- * Draw the frame once and return how to fill it.
+ * Draw the page without its changing parts, and return the function that updates them.
  *
  * @param {Job} first
  * @returns {Promise<(job: Job) => Promise<void>>}
@@ -337,14 +333,17 @@ async function build(first) {
   const meta = h("p", { class: "job-meta" });
   const bar = progressBar();
   const detail = jobDetail(first);
-  const actions = jobActions(() => again(), { page: false });
-  const [asked, submitted] = await Promise.all([specification(first), isSubmitted(first.kind).catch(() => false)]);
+  const actions = jobActions(() => pollNow(), { page: false });
+  const [specificationPanel, isResubmittable] = await Promise.all([
+    specification(first),
+    isSubmitted(first.kind).catch(() => false),
+  ]);
   const ranks = ranksPanel();
   const attempts = attemptsPanel();
   const phases = phasesPanel();
   const log = jobLog();
   const inside = h("div", { class: "panel" }, detail.node);
-  const found = h("div", { class: "job-findings" });
+  const findingsPlace = h("div", { class: "job-findings" });
   const labels = labelsPanel(labelsOf(first), {
     heading: "Notes",
     path: `/v1/jobs/${encodeURIComponent(first.id)}`,
@@ -362,12 +361,12 @@ async function build(first) {
     inside,
     ranks.node,
     attempts.node,
-    found,
+    findingsPlace,
     labels,
-    asked,
+    specificationPanel,
     phases.node,
     log.node,
-    submitted && asCode(first),
+    isResubmittable && asCode(first),
   );
   return async (job) => {
     document.title = `${job.title}: ${job.status} · Rankery`;
@@ -384,7 +383,7 @@ async function build(first) {
     );
     replace(
       unusual,
-      isDoubtful(job) && severityCounts(doubts(job)),
+      isDoubtful(job) && severityCounts(errorsAndWarnings(job)),
       ...marks(job).map((mark) => h("span", { class: "tag plain" }, mark)),
     );
     bar.update(job);
@@ -394,7 +393,7 @@ async function build(first) {
     attempts.update(job);
     phases.update(job);
     log.update(job);
-    showFindings(found, job);
+    showFindings(findingsPlace, job);
     await detail.update(job);
   };
 }

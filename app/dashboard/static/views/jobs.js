@@ -7,7 +7,7 @@ import { jobStatus, progressBar } from "../figures/marks.js";
 import { tagList } from "../forms/labels.js";
 import { jobActions } from "../jobs/actions.js";
 import { jobDetail } from "../jobs/detail.js";
-import { doubts, isActive, marks, trains } from "../jobs/labels.js";
+import { errorsAndWarnings, isActive, marks, trains } from "../jobs/labels.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
@@ -20,7 +20,7 @@ import { showList, unfolds } from "../tables/list.js";
 
 /** Maximum number of jobs that one request cancels. */
 const MAX_CANCELLED = 200;
-/** Fields that rows need with any columns. */
+/** Fields that rows need, whatever columns are shown. */
 const FIELDS = [
   ...["kind", "kind_label", "title", "status", "progress", "priority", "attempt", "resumable_from", "cancel_requested"],
   ...["created_at", "started_at", "finished_at", "spec.scorer", "findings.severity"],
@@ -103,7 +103,7 @@ function name({ id, title, kind, spec }) {
 
 /** @param {Job} job */
 function tags(job) {
-  const worst = severities(doubts(job)).slice(0, 1);
+  const worst = severities(errorsAndWarnings(job)).slice(0, 1);
   return [...worst.map(([severity, number]) => severityLabel(severity, number)), ...marks(job)];
 }
 
@@ -192,7 +192,7 @@ function cancelActive(ticked) {
       ).length;
       announce(`${counted(stopped, "job")} cancelled; ${count(body.items.length - stopped)} had already ended.`);
       ticked.clear();
-      ticked.again();
+      ticked.reload();
     } catch (error) {
       button.disabled = false;
       button.after(h("span", { class: "error", role: "alert" }, messageOf(error)));

@@ -121,7 +121,7 @@ async function send() {
       { class: "panel", "aria-label": "New key" },
       h("h2", {}, `${body.name} was created`),
       h("p", { class: "hint" }, "This is the secret of the key. Copy it now: it is not shown again."),
-      snippet("secret", body.secret),
+      snippet("secret", body.secret, "secret"),
     ),
   );
   announce(`The key ${body.name} was created. Its secret is shown only once.`);

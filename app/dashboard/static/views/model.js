@@ -7,15 +7,15 @@ import { resultFindings } from "../datasets/findings.js";
 import { clickEstimates } from "../evaluation/click_estimates.js";
 import { tileList } from "../figures/marks.js";
 import { labelsPanel } from "../forms/labels.js";
-import { followJob, unfinished } from "../jobs/actions.js";
+import { followJob, noResultNotice } from "../jobs/actions.js";
 import { outcomeDetail, isNetwork } from "../jobs/labels.js";
 import { deleteButton } from "../lifecycle/deletion.js";
 import { isTrees, kindName, networkPanel, parameterCount } from "../models/network.js";
 import { membersOf, membersPanel } from "../models/sum.js";
 import { modelTicks, versionTable } from "../models/versions.js";
-import { compareWith, datasetPage, hashValue, modelApi, modelPage, pageObject } from "../page/addresses.js";
+import { compareWith, datasetPage, hashValue, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
-import { failureBox, loaded, showMissing } from "../page/content.js";
+import { failureBox, loadInto, showMissing } from "../page/content.js";
 import { elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
@@ -74,7 +74,7 @@ function modelHead(model) {
       h("code", {}, id),
     ),
     tileList([
-      ...madeOf(model),
+      ...kindTiles(model),
       ["Features", count(model.feature_names.length)],
       ["Size", size(model.size_bytes)],
       ...tested,
@@ -84,7 +84,7 @@ function modelHead(model) {
 }
 
 /** Return tiles of the trees, of the network and its training, or of the sum. @param {Model} model @returns {import("../figures/marks.js").Tile[]} */
-function madeOf(model) {
+function kindTiles(model) {
   const { kind, best_iteration: iteration } = model;
   if (isTrees(model)) return [["Trees", count(iteration)]];
   if (!isNetwork(kind))
@@ -189,13 +189,17 @@ function base({ id, model, trees }) {
 function reproduction({ id }) {
   const place = h("div", { class: "reproduction", hidden: true });
   const create = creator();
-  const button = h("button", { type: "button", click: () => again().catch(refused) }, "Train again and compare files");
+  const button = h(
+    "button",
+    { type: "button", click: () => reproduce().catch(refused) },
+    "Train again and compare files",
+  );
 
-  async function again() {
+  async function reproduce() {
     button.disabled = true;
     const job = await followJob(place, await create(modelApi(id, "/reproduce"), {}));
     button.disabled = false;
-    replace(place, unfinished(job) || answer(job));
+    replace(place, noResultNotice(job) || reproductionResult(job));
   }
 
   /** @param {unknown} error */
@@ -204,7 +208,7 @@ function reproduction({ id }) {
     place.hidden = false;
     replace(
       place,
-      failureBox(error, () => again().catch(refused)),
+      failureBox(error, () => reproduce().catch(refused)),
     );
   }
 
@@ -212,7 +216,7 @@ function reproduction({ id }) {
 }
 
 /** @param {import("../jobs/labels.js").Job} job */
-function answer(job) {
+function reproductionResult(job) {
   const { equal, sha256 } = job.result ?? {};
   if (equal)
     return h(
@@ -286,7 +290,7 @@ const VIEWS = [
 // Hash parameters of old URLs, which open the view of inspections.
 const INSPECTION_PARAMETERS = ["by", "inspection", "feature", "tree"];
 
-const ref = pageObject();
+const ref = pageObjectId();
 const place = elementById("model");
 const views = elementById("views");
 /** @type {Set<string>} */
@@ -329,7 +333,7 @@ function show(model) {
   filled.add(current.name);
   const view = elementById(current.name);
   if (view.hasChildNodes()) current.fill(model, view);
-  else loaded(view, () => current.fill(model, view));
+  else loadInto(view, () => current.fill(model, view));
 }
 
 /** @param {Model} model */

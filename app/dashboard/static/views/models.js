@@ -5,8 +5,8 @@
 import { datasetPage } from "../page/addresses.js";
 import { tagList } from "../forms/labels.js";
 import { bindDialogs, onSubmit } from "../forms/forms.js";
-import { acceptDrop, contentsOf, sentWatcher, upload } from "../forms/upload.js";
-import { followJob, unfinished } from "../jobs/actions.js";
+import { acceptDrop, contentsOf, progressView, upload } from "../forms/upload.js";
+import { followJob, noResultNotice } from "../jobs/actions.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { labelTicked } from "../lifecycle/labelling.js";
 import { kindName } from "../models/network.js";
@@ -124,7 +124,7 @@ function importForm(form, place, imported) {
   acceptDrop(form);
   onSubmit(form, async () => {
     try {
-      follow(await upload("/v1/models", contentsOf(form), sentWatcher(progress)).done);
+      follow(await upload("/v1/models", contentsOf(form), progressView(progress)).done);
     } finally {
       progress.hidden = true;
     }
@@ -140,7 +140,7 @@ function importForm(form, place, imported) {
     try {
       const ended = await followJob(place, job);
       if (ended.status === "succeeded") return imported(ended.result?.model_id ?? "");
-      replace(place, unfinished(ended));
+      replace(place, noResultNotice(ended));
     } catch (problem) {
       if (!(problem instanceof Problem)) throw problem;
       replace(place, problemBox(problem));
@@ -166,7 +166,7 @@ showList({
   fields: FIELDS,
   columns: COLUMNS,
   after: "aliases",
-  found: (items) => metricColumns(items, tested),
+  furtherColumns: (items) => metricColumns(items, tested),
   name: reference,
   actions: [compareTicked, labelTicked, deleteTicked],
   empty: ["Train a model, or import a LightGBM model.", "/train", "New training"],

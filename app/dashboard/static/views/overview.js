@@ -119,8 +119,14 @@ function worker({ name, lane, processes, started_at: started, jobs }) {
 
 /** @typedef {[done: boolean, name: string, words: string, href: string, action: string]} Step */
 
-/** Return the open steps on the way to a champion. @param {Counts} counts @param {boolean} hasChampion */
-function firstSteps({ datasets, models, comparisons }, hasChampion) {
+/**
+ * Return the open steps on the way to a champion.
+ *
+ * @param {Counts} counts
+ * @param {boolean} hasChampion
+ * @param {boolean} hasClickLog
+ */
+function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog) {
   /** @type {Step[]} */
   const steps = [
     [
@@ -152,7 +158,7 @@ function firstSteps({ datasets, models, comparisons }, hasChampion) {
       "Compare",
     ],
     [
-      datasets > 0,
+      hasClickLog,
       "Learn from clicks",
       "Make labels from a click log, or train on clicks without labels.",
       "/guide/how-to/clicks/",
@@ -198,18 +204,18 @@ const RARE = {
   champions: `/v1/aliases?alias=champion&limit=${MAX_SHOWN}`,
   comparisons: `/v1/comparisons?limit=${MAX_SHOWN}&fields=sentence,verdict,created_at`,
   promotions: `/v1/jobs?kind=promote&limit=${MAX_SHOWN}&fields=${ENDED_FIELDS}`,
+  clickLogs: "/v1/click-logs?limit=1&fields=status",
 };
 const RARE_MILLISECONDS = 5000;
 
 const page = elementById("overview");
-const at = (/** @type {string} */ id) => elementById(id);
 /** @typedef {{name: string, path: string, read: (path: string) => Promise<unknown>}} Source */
 /** @param {Record<string, string>} sources @returns {Source[]} */
 const readersOf = (sources) =>
   Object.entries(sources).map(([name, path]) => ({ name, path, read: conditionalReader() }));
 const frequent = readersOf(FREQUENT);
 const rare = readersOf(RARE);
-const active = keyedList(at("active"), jobLine);
+const active = keyedList(elementById("active"), jobLine);
 /** @type {Record<string, any>} */
 let shown = {};
 let rareReadAt = 0;
@@ -236,11 +242,12 @@ async function refresh(mayDiffer) {
     Object.assign(found, await readAll(rare.filter(({ name }) => name === "workers")));
   }
   if (changed("counts")) showCounts(found.counts);
-  if (changed("counts", "workers")) replace(at("banner"), waitingBanner(found.counts.waiting, found.workers.items));
+  if (changed("counts", "workers"))
+    replace(elementById("banner"), waitingBanner(found.counts.waiting, found.workers.items));
   if (changed("running", "queued")) showActive([...found.running.items, ...found.queued.items], found.counts.jobs);
   if (changed("failed")) showFailures(found.failed);
-  if (changed("comparisons", "promotions", "champions", "counts")) showDecisions(found);
-  if (changed("workers")) replace(at("workers"), workerList(found.workers.items));
+  if (changed("comparisons", "promotions", "champions", "clickLogs", "counts")) showDecisions(found);
+  if (changed("workers")) replace(elementById("workers"), workerList(found.workers.items));
   shown = found;
   page.removeAttribute("aria-busy");
   return found.running.items.length > 0 || found.queued.items.length > 0;
@@ -270,35 +277,35 @@ function showCounts(counts) {
     const words = href.includes("status") || number === 1 ? one : `${one}s`;
     return h("a", { class: "count", href, "data-count": one }, h("strong", {}, count(number)), ` ${words}`);
   };
-  replace(at("counts"), ...entries.filter(([number]) => number > 0).map((each) => link(...each)));
+  replace(elementById("counts"), ...entries.filter(([number]) => number > 0).map((each) => link(...each)));
 }
 
 /** @param {{items: Job[], next_cursor: string | null}} failed */
 function showFailures({ items, next_cursor: next }) {
   replace(
-    at("failures"),
+    elementById("failures"),
     failureLine(items, next !== null, () => {
-      replace(at("failures"));
+      replace(elementById("failures"));
       announce("The failures were dismissed.");
     }),
   );
 }
 
 /** Show champions and verdicts, and the open steps to them. @param {Record<string, any>} found */
-function showDecisions({ champions, comparisons, promotions, counts }) {
+function showDecisions({ champions, comparisons, promotions, clickLogs, counts }) {
   const verdicts = recentVerdicts(comparisons.items, promotions.items).slice(0, MAX_SHOWN);
-  replace(at("champions"), championList(champions.items));
-  replace(at("results"), verdictList(verdicts));
-  at("champions-panel").hidden = !champions.items.length;
-  at("results-panel").hidden = !verdicts.length;
-  replace(at("first"), firstSteps(counts, champions.items.length > 0));
+  replace(elementById("champions"), championList(champions.items));
+  replace(elementById("results"), verdictList(verdicts));
+  elementById("champions-panel").hidden = !champions.items.length;
+  elementById("results-panel").hidden = !verdicts.length;
+  replace(elementById("first"), firstSteps(counts, champions.items.length > 0, clickLogs.items.length > 0));
 }
 
 /** @param {Job[]} jobs @param {{running: number, queued: number}} counts */
 function showActive(jobs, { running, queued }) {
-  at("nothing").hidden = jobs.length > 0;
+  elementById("nothing").hidden = jobs.length > 0;
   active.show(jobs.slice(0, MAX_ACTIVE_SHOWN));
   const more = running + queued - Math.min(jobs.length, MAX_ACTIVE_SHOWN);
-  at("more").hidden = more <= 0;
-  replace(at("more"), h("a", { href: "/jobs?status=queued" }, `${count(more)} more`));
+  elementById("more").hidden = more <= 0;
+  replace(elementById("more"), h("a", { href: "/jobs?status=queued" }, `${count(more)} more`));
 }

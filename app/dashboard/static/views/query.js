@@ -54,13 +54,16 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
     const shown = text ? names.filter((name) => name.toLowerCase().includes(text)) : (chosen === "few" && few) || names;
     for (const button of choices) setAttribute(button, "aria-pressed", String(!text && button.value === chosen));
     setText(words, text ? `${count(shown.length)} of ${counted(names.length, "feature")}` : "");
-    table = sortableTable([...fixed(), ...shown.map(feature)], { label: "Documents", order: table?.order() });
+    table = sortableTable([...fixedColumns(), ...shown.map(featureColumn)], {
+      label: "Documents",
+      order: table?.order(),
+    });
     table.show(documents);
     replace(place, table.node);
   }
 
   /** @returns {Column[]} */
-  function fixed() {
+  function fixedColumns() {
     /** @type {Column} */
     const weight = {
       label: "Weight",
@@ -75,13 +78,13 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
         cell: (row) => documentName(row),
       },
       { label: "Label", number: true, value: (row) => row.label, cell: (row) => grade(row.label, largestLabel) },
-      ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(ownColumn),
+      ...[...new Set(documents.flatMap(({ columns = {} }) => Object.keys(columns)))].map(fileColumn),
       ...(weighted ? [weight] : []),
     ];
   }
 
-  /** @param {string} name @returns {Column} */
-  function ownColumn(name) {
+  /** Return a column that the file of the dataset has besides the features. @param {string} name @returns {Column} */
+  function fileColumn(name) {
     /** @param {Document} row */
     const text = (row) => row.columns?.[name] ?? "";
     const number = documents.every((row) => Number.isFinite(Number(text(row))));
@@ -95,7 +98,7 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
   }
 
   /** @param {string} name @returns {Column} */
-  function feature(name) {
+  function featureColumn(name) {
     const at = places.get(name) ?? 0;
     return {
       label: name,
@@ -121,7 +124,7 @@ function sortable(value) {
   return value === null ? null : Number(value);
 }
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 const [, , encodedId, , ...rest] = pagePath().split("/");
 const id = decoded(encodedId);
 const queryId = decoded(rest.join("/"));
@@ -158,7 +161,7 @@ function refuse(error) {
 
 /** @param {number} offset */
 function readDocuments(offset) {
-  return get(datasetApi(id, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${PAGE}`));
+  return get(datasetApi(id, `/queries/${encodeURIComponent(queryId)}?offset=${offset}&limit=${PAGE_SIZE}`));
 }
 
 /** @param {Schemas["Dataset"]} dataset @param {Query} query @param {Schemas["FeatureProfile"][]} profiles */

@@ -16,7 +16,7 @@ import {
   modelPage,
   queryPage,
   rankingApi,
-  pageObject,
+  pageObjectId,
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
@@ -52,7 +52,7 @@ function sum(gains, cutoff) {
 /** @typedef {Schemas["RankedDocument"]} Document */
 /** @typedef {ReturnType<typeof documentFeatures> | null} Features */
 
-const FIRST = 50;
+const FIRST_ROWS = 50;
 const CUTOFF = 10;
 
 /**
@@ -90,7 +90,7 @@ function rankedQuery({ id }, dataset) {
         dataset ? h("a", { href: queryPage(dataset.id, queryId) }, words) : words,
         text && h("small", {}, ` ${queryId}`),
       );
-      draw(queryId, items[0].documents, FIRST);
+      draw(queryId, items[0].documents, FIRST_ROWS);
       if (wanted) node.scrollIntoView({ block: "nearest" });
     } catch (error) {
       if (turn !== asked) return;
@@ -218,7 +218,7 @@ function rankedQuery({ id }, dataset) {
   return { node, show };
 }
 
-const id = pageObject();
+const id = pageObjectId();
 const place = elementById("ranking");
 
 open();

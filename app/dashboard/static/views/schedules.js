@@ -28,11 +28,11 @@ import { pagedTable } from "../tables/table.js";
 /** @typedef {Schemas["Schedule"]} Schedule */
 /** @typedef {Schemas["ScheduleRun"]} Run */
 
-const PAGE = 20;
+const PAGE_SIZE = 20;
 /** Maximum number of trainings to choose from, by kind. */
 const MAX_OFFERED = 50;
 const ACTIVE_STATUSES = ["queued", "training", "promoting", "running"];
-/** @type {Record<Run["status"], string>} colours of statuses of jobs */
+/** @type {Record<Run["status"], string>} job status whose colour a run takes */
 const STATES = {
   queued: "queued",
   training: "running",
@@ -72,10 +72,10 @@ onSubmit(form, async () => {
   dialog.close();
   form.reset();
   announce(`${name} was scheduled.`);
-  again();
+  pollNow();
 });
 
-const again = poll(refresh, (problem) => {
+const pollNow = poll(refresh, (problem) => {
   place.removeAttribute("aria-busy");
   replace(place, problemBox(problem));
 });
@@ -129,8 +129,8 @@ async function scheduledJob(id) {
   return byDatasetNames(await requestOf(job), job.dataset_names);
 }
 
-/** @param {Partial<Schedule>} asked the fields of a deleted schedule */
-async function scheduledAgain(asked) {
+/** Create a deleted schedule again. @param {Partial<Schedule>} asked its fields */
+async function recreate(asked) {
   const { body } = await request("/v1/schedules", { method: "POST", json: asked });
   return `${body.name} was scheduled again, without its runs.`;
 }
@@ -143,15 +143,15 @@ function card(first) {
   const facts = h("p", { class: "hint" });
   const last = h("p", {});
   const outcome = h("div", { "aria-live": "polite" });
-  const acted = actionRunner(outcome, () => again());
-  const toggle = h("button", { type: "button", class: "quiet small", click: () => acted(enable) });
+  const runAction = actionRunner(outcome, () => pollNow());
+  const toggle = h("button", { type: "button", class: "quiet small", click: () => runAction(switchEnabled) });
   const rows = h("div", { class: "rows" });
   const runs = h("details", { class: "more" }, h("summary", {}, "Runs"), rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
   let schedule = first;
   let shownRun = "";
 
-  async function enable() {
+  async function switchEnabled() {
     await request(path, { method: "PATCH", json: { enabled: !schedule.enabled } });
   }
 
@@ -172,13 +172,13 @@ function card(first) {
     await request(path, { method: "DELETE" });
     const { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project } = schedule;
     const asked = { name, cron, timezone, job, promote, only_new_data: onlyNew, enabled, project };
-    offerUndo({ words: `${name} was deleted.`, ids: [], create: () => scheduledAgain(asked) });
+    offerUndo({ words: `${name} was deleted.`, ids: [], create: () => recreate(asked) });
   }
 
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
     const cells = heads.map((words) => h("th", { scope: "col" }, words));
-    replace(rows, ...pagedTable("Runs", cells, /** @type {const} */ (`${path}/runs?limit=${PAGE}`), runRow));
+    replace(rows, ...pagedTable("Runs", cells, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow));
   }
 
   return {
@@ -192,9 +192,9 @@ function card(first) {
         h(
           "div",
           { class: "actions" },
-          h("button", { type: "button", class: "small", click: () => acted(run) }, "Run now"),
+          h("button", { type: "button", class: "small", click: () => runAction(run) }, "Run now"),
           toggle,
-          h("button", { type: "button", class: "quiet small danger", click: () => acted(remove) }, "Delete"),
+          h("button", { type: "button", class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
         ),
       ),
       facts,

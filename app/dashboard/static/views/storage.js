@@ -1,11 +1,11 @@
 /**
- * `/settings/storage`: bytes by kind, what retention would free, and the trash.
+ * `/settings/storage`: bytes by kind, bytes that retention would free, and the trash.
  * @module
  */
 import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, Problem, request } from "../page/api.js";
-import { loaded } from "../page/content.js";
+import { loadInto } from "../page/content.js";
 import { announce, confirmed, elementById, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { pagedTable } from "../tables/table.js";
@@ -14,7 +14,7 @@ import { pagedTable } from "../tables/table.js";
 /** @typedef {Storage["kinds"][number]} KindOfStorage */
 /** @typedef {Schemas["TrashedObject"]} TrashItem */
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 
 const storage = elementById("storage");
 const trash = elementById("trash");
@@ -29,10 +29,10 @@ function showAll() {
   showTrash();
 }
 
-/** @param {boolean} measured whether to measure again, instead of showing the last measurement */
-function showStorage(measured) {
-  loaded(storage, async () => {
-    const found = await get(`/v1/storage${measured ? "?refresh=true" : ""}`);
+/** @param {boolean} measureAgain instead of showing the last measurement */
+function showStorage(measureAgain) {
+  loadInto(storage, async () => {
+    const found = await get(`/v1/storage${measureAgain ? "?refresh=true" : ""}`);
     return [facts(found), table(found)];
   });
 }
@@ -95,7 +95,7 @@ function showTrash() {
   const cells = heads.map((words) =>
     h(words ? "th" : "td", { scope: words && "col", class: words === "Bytes" && "number" }, words),
   );
-  replace(trash, ...pagedTable("Trash", cells, `/v1/trash?limit=${PAGE}`, trashRow));
+  replace(trash, ...pagedTable("Trash", cells, `/v1/trash?limit=${PAGE_SIZE}`, trashRow));
 }
 
 /** @param {TrashItem} item */
@@ -120,7 +120,7 @@ function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_b
 
 /** @param {string} id @param {string} name */
 async function restored(id, name) {
-  await acted(async () => {
+  await runAction(async () => {
     await request("/v1/trash/restore", { method: "POST", json: { ids: [id] } });
     announce(`${name} was restored.`);
   });
@@ -134,7 +134,7 @@ async function emptyTrash() {
     no: "Keep it",
   };
   if (!(await confirmed(words))) return;
-  await acted(async () => {
+  await runAction(async () => {
     let complete = false;
     while (!complete) {
       const { body } = await request("/v1/trash/empty", { method: "POST", json: { all: true, dry_run: false } });
@@ -145,7 +145,7 @@ async function emptyTrash() {
 }
 
 /** @param {() => Promise<void>} act */
-async function acted(act) {
+async function runAction(act) {
   const place = elementById("trash-problem");
   replace(place);
   try {

@@ -4,7 +4,7 @@
  */
 import { datasetName } from "../datasets/dataset.js";
 import { bars } from "../figures/marks.js";
-import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, pageObject } from "../page/addresses.js";
+import { comparisonPage, datasetPage, jobPage, modelPage, studyApi, pageObjectId } from "../page/addresses.js";
 import { conditionalReader, get } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import {
@@ -37,11 +37,11 @@ import { trialsPanel } from "../studies/trials.js";
 /** @typedef {import("../studies/labels.js").Study} Study */
 /** @typedef {import("../studies/labels.js").Trial} Trial */
 
-const id = pageObject();
+const id = pageObjectId();
 const place = elementById("study");
 const read = conditionalReader();
 const readTrials = trialsReader();
-const actions = studyActions(id, () => again());
+const actions = studyActions(id, () => pollNow());
 /** @type {((study: Study, trials: Trial[]) => void) | null} */
 let view = null;
 let lastStatus = "";
@@ -50,7 +50,7 @@ let shown = null;
 /** @type {Trial[]} */
 let trials = [];
 
-const again = poll(refresh, (problem) =>
+const pollNow = poll(refresh, (problem) =>
   showMissing(place, problem, {
     title: "There is no such study",
     sentence: `No study has the id ${id}.`,
@@ -94,7 +94,7 @@ function trialsReader() {
   };
 }
 
-/** Draw the frame once and return how to fill it. @param {Study} first */
+/** Draw the page without its changing parts, and return the function that updates them. @param {Study} first */
 async function build(first) {
   const status = h("span", { class: "status" });
   const progress = h("div", { class: "study-progress" });

@@ -6,7 +6,7 @@
 import { offerContracts, readOffered } from "../forms/choices.js";
 import { budgetLabel, costLabel, nearest, readMeasured, readMemory, runsOf } from "../forms/cost.js";
 import { fillControls, readEarlier } from "../forms/earlier.js";
-import { bindFolds } from "../forms/folds.js";
+import { bindOptionGroups } from "../forms/option_groups.js";
 import { bindChoices, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { choose, chooseHeldOut, goalOf, offerData } from "../forms/held_out.js";
 import { gridOf, MAX_GRID_POINTS, offerLosses } from "../forms/parameter_fields.js";
@@ -19,19 +19,19 @@ import { elementById, find, findAll, h, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 
 /** @typedef {Record<string, Json>} Request */
-/** @typedef {import("../forms/cost.js").Measured} Measured */
+/** @typedef {import("../forms/cost.js").MeasuredTraining} MeasuredTraining */
 
 const form = elementById("train", HTMLFormElement);
 const button = find(form, 'button[type="submit"]');
 const createAll = manyCreator();
-let training = /** @type {() => Schemas["Dataset"] | undefined} */ (() => undefined);
-/** @type {Measured[] | null} null before they were read */
+let trainingDataset = /** @type {() => Schemas["Dataset"] | undefined} */ (() => undefined);
+/** @type {MeasuredTraining[] | null} null before they were read */
 let measured = null;
 
 onSubmit(form, send);
 bindChoices(form);
 await prepare().catch((error) => showError(form, error));
-const showChanges = bindFolds(form);
+const showChanges = bindOptionGroups(form);
 for (const event of ["input", "change"]) form.addEventListener(event, show);
 form.removeAttribute("aria-busy");
 show();
@@ -64,7 +64,7 @@ async function prepare() {
   form.addEventListener("change", showSizes);
   showSizes();
   const asked = earlier?.spec.dataset_id ?? new URLSearchParams(location.search).get("dataset");
-  [training] = await Promise.all([offerData(form, asked), offerMetrics()]);
+  [trainingDataset] = await Promise.all([offerData(form, asked), offerMetrics()]);
   find(form, '[list="known-models"]').addEventListener("focus", offerModels, { once: true });
   find(form, '[name="clicked"]').addEventListener("change", offerClicks, { once: true });
   if (earlier) await fillFrom(earlier);
@@ -105,16 +105,17 @@ function selectRadio(name, value) {
   choice.dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-const PLACE = /^\/jobs\/\d+/;
+/** Beginning of a pointer into a batch: the number of the job. */
+const JOB_POINTER = /^\/jobs\/\d+/;
 
-/** @returns {(requests: Request[], repeats: number) => Promise<Schemas["Job"][]>} */
+/** Return a function that submits one training, or several as a batch. @returns {(requests: Request[], repeats: number) => Promise<Schemas["Job"][]>} */
 function manyCreator() {
   const create = creator();
   return async (requests, repeats) => {
     if (requests.length === 1 && repeats === 1) return [await create("/v1/jobs", requests[0])];
     try {
-      const again = repeats === 1 ? {} : { repeats: { count: repeats } };
-      return (await create("/v1/jobs/batch", { jobs: requests, ...again })).jobs;
+      const repeated = repeats === 1 ? {} : { repeats: { count: repeats } };
+      return (await create("/v1/jobs/batch", { jobs: requests, ...repeated })).jobs;
     } catch (error) {
       throw error instanceof Problem ? formProblem(error) : error;
     }
@@ -125,7 +126,7 @@ function manyCreator() {
 function formProblem({ status, title, message, errors }) {
   const distinct = new Map(
     errors
-      .map(({ pointer, detail }) => ({ pointer: pointer.replace(PLACE, ""), detail }))
+      .map(({ pointer, detail }) => ({ pointer: pointer.replace(JOB_POINTER, ""), detail }))
       .map((error) => [error.pointer + error.detail, error]),
   );
   return new Problem(status, { title, detail: message, errors: [...distinct.values()] });
@@ -184,7 +185,7 @@ function showGrid() {
 function showCost() {
   const place = elementById("cost");
   const request = /** @type {any} */ (payloadOf(form));
-  const statistics = training()?.statistics;
+  const statistics = trainingDataset()?.statistics;
   if (goalOf(form) === "best") return setText(place, budgetLabel(String(request.budget_seconds / 60 || "")));
   if (!statistics || !measured) return setText(place, "");
   const scorer = request.scorer?.kind ?? TREES;

@@ -14,7 +14,7 @@ import { pagedTable } from "../tables/table.js";
 /** @typedef {Schemas["Webhook"]} Webhook */
 /** @typedef {Schemas["Delivery"]} Delivery */
 
-const PAGE = 20;
+const PAGE_SIZE = 20;
 
 const place = elementById("webhooks");
 const create = elementById("create");
@@ -30,10 +30,10 @@ onSubmit(form, async () => {
   dialog.close();
   form.reset();
   showSecret(body, "was created");
-  again();
+  pollNow();
 });
 
-const again = poll(refresh, (problem) => {
+const pollNow = poll(refresh, (problem) => {
   place.removeAttribute("aria-busy");
   replace(place, problemBox(problem));
 });
@@ -82,7 +82,7 @@ function showSecret({ url, secret }, words) {
         { class: "hint" },
         `This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`,
       ),
-      snippet("secret", secret),
+      snippet("secret", secret, "secret"),
     ),
   );
   announce(`The webhook ${words}. Its secret is shown only once.`);
@@ -99,15 +99,15 @@ function card(first) {
   const state = h("span", { class: "status" });
   const facts = h("p", { class: "hint" });
   const outcome = h("div", { "aria-live": "polite" });
-  const acted = actionRunner(outcome, () => again());
-  const toggle = h("button", { type: "button", class: "quiet small", click: () => acted(enable) });
+  const runAction = actionRunner(outcome, () => pollNow());
+  const toggle = h("button", { type: "button", class: "quiet small", click: () => runAction(switchEnabled) });
   const deliveries = h("details", { class: "more" }, h("summary", {}, "Deliveries"));
   const rows = h("div", { class: "rows" });
   deliveries.append(rows);
   deliveries.addEventListener("toggle", () => deliveries.open && showDeliveries());
   let webhook = first;
 
-  async function enable() {
+  async function switchEnabled() {
     await request(path, { method: "PATCH", json: { enabled: !webhook.enabled } });
   }
 
@@ -145,7 +145,7 @@ function card(first) {
     const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
     replace(
       rows,
-      ...pagedTable("Deliveries", cells, /** @type {const} */ (`${path}/deliveries?limit=${PAGE}`), deliveryRow),
+      ...pagedTable("Deliveries", cells, /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`), deliveryRow),
     );
   }
 
@@ -154,7 +154,7 @@ function card(first) {
     const last = delivery.log.at(-1);
     const redeliver = h(
       "button",
-      { type: "button", class: "quiet small", click: () => acted(() => redelivered(delivery)) },
+      { type: "button", class: "quiet small", click: () => runAction(() => redelivered(delivery)) },
       "Send again",
     );
     return h(
@@ -181,10 +181,10 @@ function card(first) {
   const actions = h(
     "div",
     { class: "actions" },
-    h("button", { type: "button", class: "small", click: () => acted(test) }, "Send a test"),
+    h("button", { type: "button", class: "small", click: () => runAction(test) }, "Send a test"),
     toggle,
-    h("button", { type: "button", class: "quiet small", click: () => acted(rotate) }, "New secret"),
-    h("button", { type: "button", class: "quiet small danger", click: () => acted(remove) }, "Delete"),
+    h("button", { type: "button", class: "quiet small", click: () => runAction(rotate) }, "New secret"),
+    h("button", { type: "button", class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
   );
   const heading = h("h2", { class: "wrap" }, first.url);
   return {

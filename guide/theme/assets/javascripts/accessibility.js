@@ -1,15 +1,15 @@
-// What scrolls sideways is reached by keyboard: tables, formulas and rows of tabs that are wider than the page.
+// Make tables, formulas and rows of tabs focusable if they are wider than the page, to scroll them by keyboard.
 (() => {
-  const reach = () => {
+  const makeFocusable = () => {
     for (const region of document.querySelectorAll(".md-typeset__scrollwrap, .tabbed-labels, .formula")) {
       if (region.scrollWidth > region.clientWidth) region.tabIndex = 0;
       else region.removeAttribute("tabindex");
     }
   };
-  reach();
-  addEventListener("load", reach);
-  addEventListener("resize", reach);
+  makeFocusable();
+  addEventListener("load", makeFocusable);
+  addEventListener("resize", makeFocusable);
 
-  // The theme gives the search no name for those who hear it.
+  // The theme gives the search no accessible name.
   document.querySelector("[data-md-component=search]")?.setAttribute("aria-label", "Search");
 })();

@@ -1,4 +1,4 @@
-// The colours that were chosen at the last visit, before anything is drawn.
+// Apply the colour scheme that was chosen at the last visit, before the page is drawn.
 (() => {
   const chosen = __md_get("__palette")?.color;
   if (!chosen) return;

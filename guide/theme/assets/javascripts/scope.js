@@ -1,4 +1,4 @@
-// Where the guide's pages begin, and what the theme's scripts remember under it between visits.
+// Base address of the guide, and functions that store the values of the theme's scripts between visits.
 var __md_scope = new URL("../..", document.currentScript.src);
 
 var __md_get = (key, storage = localStorage, scope = __md_scope) =>
@@ -8,6 +8,6 @@ var __md_set = (key, value, storage = localStorage, scope = __md_scope) => {
   try {
     storage.setItem(`${scope.pathname}.${key}`, JSON.stringify(value));
   } catch {
-    // A browser that keeps nothing forgets the colours; the pages are the same.
+    // Without storage the browser forgets the colours; the pages are the same.
   }
 };

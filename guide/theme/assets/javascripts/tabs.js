@@ -1,4 +1,4 @@
-// Opens in every set of tabs the one that was chosen elsewhere, and the one that the address names.
+// In each set of tabs, open the tab that was chosen on another page, then the tab that the address names.
 (() => {
   const chosen = __md_get("__tabs");
   for (const set of document.querySelectorAll(".tabbed-set")) {

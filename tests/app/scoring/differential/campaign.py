@@ -1,4 +1,4 @@
-"""Mutated requests, one after the other, through the application and through the reference."""
+"""Mutated requests, sent one by one to the application and to the reference."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -36,13 +36,13 @@ _REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 @dataclass
 class Outcome:
-    """What became of the requests of a form.
+    """Results of the requests of a form.
 
     Attributes:
         bodies: Number of bodies.
         accepted: Number of requests with this outcome.
         refused: Number of requests with this outcome.
-        stricter: How many of those by a rule that the reference does not have.
+        stricter: Number of refusals by a rule that the reference does not have.
         fast: Bodies that the fast path read.
         scores: Number of compared scores.
         faults: Number of 5xx responses.
@@ -67,7 +67,7 @@ class _Exchange:
 
 
 async def compare(form: Form, served: Served, bodies: int, first_seed: int = 0) -> AsyncIterator[Outcome]:
-    """Compare so many requests of a form; yields what became of all so far after each batch."""
+    """Compare a number of requests of a form; yield the results so far after each batch."""
     outcome = Outcome()
     for first in range(first_seed, first_seed + bodies, BATCH):
         seeds = range(first, min(first + BATCH, first_seed + bodies))

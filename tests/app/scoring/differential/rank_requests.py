@@ -32,7 +32,7 @@ from tests.app.scoring.differential.requests import (
     require,
 )
 
-MOST_LEVELS = 200  # of arrays and objects that a value stands in
+MOST_LEVELS = 200  # of arrays and objects around a value
 _TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]|[^\s\[\]{}":,]+')
 
 
@@ -114,10 +114,10 @@ class RankRequests:
 
 
 def parsed(content: bytes, most_containers: int) -> Any:
-    """Parse JSON by Python's own parser, without what it takes beyond RFC 8259.
+    """Parse JSON with Python's own parser, without its extensions of RFC 8259.
 
     Raises:
-        Refused: It is none, or too deep or too much of it.
+        Refused: The content is no JSON, too deep, or has too many containers.
     """
     require(content.count(b"[") + content.count(b"{") <= most_containers)
     try:
@@ -138,7 +138,7 @@ def number(value: Any) -> float:
     """Return a number, NaN for null.
 
     Raises:
-        Refused: It is none, or infinite in float64 or float32.
+        Refused: The value is no number, or infinite in float64 or float32.
     """
     if value is None:
         return float("nan")
@@ -157,7 +157,7 @@ def _refuse(constant: str) -> Any:
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object, of members of one name the last, when all of them were checked."""
+    """Return an object with the last of duplicate members, after all of them were checked."""
     for name, value in pairs:
         _check_texts(name)
         _check_texts(value)
@@ -165,7 +165,7 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _check_texts(value: Any) -> None:
-    """Refuse halves of surrogate pairs, which UTF-8 has no bytes for; objects were checked before."""
+    """Refuse unpaired surrogates, which UTF-8 cannot encode; objects were checked before."""
     if isinstance(value, str):
         try:
             value.encode()

@@ -24,7 +24,7 @@ class Sent:
     """A request.
 
     Attributes:
-        path: Where it goes.
+        path: Path of the request.
         content: Its body.
         headers: Its headers.
     """
@@ -36,7 +36,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the application answered."""
+    """Answer of the application."""
 
     status: int
     content: bytes
@@ -49,7 +49,7 @@ class ExpectedScores:
 
     Attributes:
         features: (n_documents, n_features) as they were sent, NaN where missing.
-        expected: Makes what `Form.answered` is to find of the scores.
+        expected: Function of the scores that returns the expected value of `Form.answered`.
     """
 
     features: Float64Array
@@ -57,7 +57,7 @@ class ExpectedScores:
 
 
 class Refused(Exception):
-    """The reference takes a request for a wrong one."""
+    """The reference refuses a request."""
 
 
 class Form(Protocol):
@@ -72,17 +72,17 @@ class Form(Protocol):
         """Read a request as the reference does.
 
         Raises:
-            Refused: It is wrong.
+            Refused: The request is wrong.
         """
 
     def is_stricter(self, answer: Answer) -> bool:
-        """Tell whether a refusal is by a rule that the reference does not have."""
+        """Return whether a refusal is by a rule that the reference does not have."""
 
     def answered(self, answer: Answer) -> Any:
         """Read an answer."""
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
-        """Compare the fast path with the slow one: whether the fast one read it, and a difference."""
+        """Compare the fast path with the slow one; return whether the fast one read it, and a difference."""
 
 
 def cell(generator: random.Random) -> float:
@@ -99,10 +99,10 @@ def cell(generator: random.Random) -> float:
 
 
 def require(holds: object) -> None:
-    """Refuse a request of which something does not hold.
+    """Refuse a request that does not meet a condition.
 
     Raises:
-        Refused: It does not.
+        Refused: The condition does not hold.
     """
     if not holds:
         raise Refused

@@ -31,7 +31,7 @@ _STRICTER = ("without compression", "without dictionaries", "refers to data beyo
 
 
 class TableRequests:
-    """Streams of record batches, a column a feature or one of lists."""
+    """Streams of record batches, with one column per feature or one column of lists."""
 
     name = "Arrow"
 
@@ -59,7 +59,7 @@ class TableRequests:
             raise Refused from error
         require(len(set(names)) == len(names) and len(names) <= len(NAMES) + 2)
         queries = _ids(table, "query_id") if "query_id" in names else [None] * len(table)
-        require(_stand_together(queries))
+        require(_are_contiguous(queries))
         if "document_id" in names:
             pairs = list(zip(queries, _ids(table, "document_id"), strict=True))
             require(len(set(pairs)) == len(pairs))
@@ -75,7 +75,7 @@ class TableRequests:
         return pa.ipc.open_stream(answer.content).read_all().to_pylist()
 
     def compare_readers(self, sent: Sent, model: ServedModel, settings: ApiSettings) -> tuple[bool, str]:
-        """See `Form`; there is one reader alone."""
+        """See `Form`; tables have a single reader."""
         return False, ""
 
 
@@ -180,7 +180,7 @@ def _ids(table: pa.Table, name: str) -> list[Any]:
     return values
 
 
-def _stand_together(queries: list[Any]) -> bool:
+def _are_contiguous(queries: list[Any]) -> bool:
     first = [query for row, query in enumerate(queries) if row == 0 or query != queries[row - 1]]
     return len(set(first)) == len(first)
 

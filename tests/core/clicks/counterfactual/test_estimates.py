@@ -57,7 +57,7 @@ def _truth(order: npt.NDArray[np.int64], by_rank: npt.NDArray[np.float64]) -> fl
 )
 @pytest.mark.parametrize("metric", ["dcg@3", "precision@2", "rbp@4", "clicks@4"])
 def test_estimates_reach_the_truth(estimator: Estimator, metric: str) -> None:
-    """The value of a ranking that was never shown as a rule is within its interval, widened by half."""
+    """The true value of another ranking is within the interval of its estimate, widened by half."""
     log = _random_log(3, 6_000)
     held = log if estimator == "item_position" else _conditional(log)
     by_rank = rank_weights(metric)
@@ -131,7 +131,7 @@ def test_users_are_resampled_whole() -> None:
 
 
 def test_support_below_the_floor_gives_no_verdict() -> None:
-    """Few effective impressions, unseen documents and one great weight each leave no verdict, with why."""
+    """Few effective impressions, unseen documents or one great weight prevent a verdict, with reasons."""
     by_rank = rank_weights("dcg@4")
     few = evaluate_rankings(_random_log(0, 60), [ranking_of("new", BEST)], by_rank, "item_position")
     assert few.estimated[1].estimate.missing == f"the effective sample size is {_size(few):.0f}, below 100"
@@ -191,7 +191,7 @@ def test_verdicts() -> None:
 
 
 def test_lists_of_queries_without_a_ranking_are_left_out() -> None:
-    """Only lists whose queries all rankings rank enter, the logged ranking's too."""
+    """Only lists whose queries have all rankings count, for the logged ranking, too."""
     log, by_rank = _random_log(5, 1_000), rank_weights("dcg@4")
     full = ranking_of("full", BEST)
     half = replace(full, name="half", lengths=np.array([4, 0], np.int32))
@@ -203,7 +203,7 @@ def test_lists_of_queries_without_a_ranking_are_left_out() -> None:
 
 
 def test_refusals() -> None:
-    """What an estimator needs is named."""
+    """The error names what an estimator lacks or does not support."""
     log, by_rank = _random_log(0, 50), rank_weights("dcg@4")
     rankings = [ranking_of("new", BEST)]
     with pytest.raises(InvalidInput, match="this log has no propensities"):

@@ -8,9 +8,9 @@ import pytest
 from core.clicks.counterfactual import Estimator, NewRanking, evaluate_rankings, rank_weights
 from core.clicks.counterfactual.importance import (
     SlotEstimator,
-    above,
     doubly_robust_values,
     importance_weights,
+    weights_of_impressions_above,
 )
 from tests.core.clicks.counterfactual.logs import log_of, ranking_of
 
@@ -51,7 +51,9 @@ def test_importance_weights_of_a_random_policy() -> None:
     shown = np.take_along_axis(predicted, taken[:, :, None], axis=2).ravel()
     expected = (policy * predicted).sum(axis=2).ravel()
     weights = importance_weights("cascade_doubly_robust", ratios, boundaries)
-    values = doubly_robust_values(rewards, weights, above(weights, boundaries), shown, expected)
+    values = doubly_robust_values(
+        rewards, weights, weights_of_impressions_above(weights, boundaries), shown, expected
+    )
     assert values.sum() / n == pytest.approx(DOUBLY_ROBUST, abs=1e-9)
 
 

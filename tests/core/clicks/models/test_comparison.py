@@ -13,6 +13,7 @@ from core.clicks.models import (
     relevance_interval,
 )
 from core.clicks.models.components import rank_movement
+from core.clicks.models.evaluation import Evaluation, _sentence
 from core.clicks.models.layout import QueryBlocks
 from core.errors import InvalidInput
 from tests.core.clicks.models.sessions import Session, as_log, draw_sessions
@@ -22,13 +23,13 @@ QUICK = ClickModelSpec(iterations=5, resamples=0)
 
 
 def test_ranks_that_share_no_document_are_separate_components() -> None:
-    """A document joins its ranks; the sentence names the groups."""
+    """A document connects the ranks at which it was shown; the finding names the separate groups of ranks."""
     shown = [(0, 1, 2, 3), (1, 0, 2, 3), (0, 1, 3, 2)]
     log = as_log([Session(0, documents, (True, False, False, True)) for documents in shown])
     lists = QueryBlocks.of(log, 50)
     movement = rank_movement(lists, np.ones(3))
     assert movement.components == ((1, 2), (3, 4))
-    assert (movement.moved_pairs, movement.shown_pairs, movement.moved_impressions) == (4, 4, 1.0)
+    assert (movement.moved_pairs, movement.shown_pairs, movement.moved_impression_share) == (4, 4, 1.0)
     assert rank_movement(lists, np.array([1.0, 1.0, 0.0])).components == ((1, 2), (3,), (4,))
     sentence = fit_click_model(log, QUICK).findings[-1]
     assert sentence.startswith("No document connects these groups of ranks: 1–2; 3–4.")
@@ -36,7 +37,7 @@ def test_ranks_that_share_no_document_are_separate_components() -> None:
 
 
 def test_a_log_whose_ranks_never_move_identifies_no_examination() -> None:
-    """The sentence says what to do."""
+    """The finding reports that no document was shown at more than one rank."""
     log = as_log([Session(0, (0, 1, 2), (True, False, False))] * 5)
     sentence = fit_click_model(log, QUICK).findings[-1]
     assert sentence.startswith("No document was shown at more than one rank")
@@ -75,6 +76,20 @@ def test_the_model_that_drew_the_clicks_is_named() -> None:
         compare_click_models(log, ["ctr"], held_out=1.0)
 
 
+def test_the_first_of_models_that_do_not_differ_has_the_highest_log_likelihood() -> None:
+    """Models are ordered by log-likelihood, although another may have a lower perplexity."""
+
+    def evaluation(model: str, log_likelihood: float, perplexity: float) -> Evaluation:
+        empty = np.empty(0)
+        return Evaluation(model, log_likelihood, perplexity, perplexity, empty.reshape(0, 3), empty)
+
+    ordered = [evaluation("dbn", -0.30, 1.3), evaluation("pbm", -0.31, 1.2), evaluation("ctr", -0.32, 1.4)]
+    assert _sentence(ordered, [(-0.01, -0.02, 0.01), (-0.02, -0.03, 0.01)]) == (
+        "No model is significantly best: `dbn` has the highest log-likelihood,"
+        " but no model differs significantly from it."
+    )
+
+
 def test_intervals_have_users_as_units() -> None:
     """Lists that one user repeats count as one: their intervals are wider than those of lists."""
     sessions = draw_sessions()
@@ -93,7 +108,7 @@ def test_intervals_have_users_as_units() -> None:
 
 
 def test_a_pair_without_clicks_has_an_interval() -> None:
-    """That of a beta distribution by its counts, where resamples do not differ."""
+    """The interval is that of a beta distribution by the pair's counts, where resamples do not differ."""
     log = as_log([Session(0, (0, 1), (True, False))] * 20)
     model = fit_click_model(log, ClickModelSpec(model="ctr", resamples=10))
     interval = relevance_interval(model)
@@ -119,7 +134,7 @@ def coverage(name: str, draws: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("name", ["pbm", "cascade", "dbn"])
 def test_intervals_hold_the_truth_of_one_simulated_log(name: str) -> None:
-    """About 95% of the relevances of one log."""
+    """About 95% of the relevances of one log are within their intervals."""
     of_pairs, _ = coverage(name, 1)
     assert 0.87 <= of_pairs <= 1.0
 
@@ -127,7 +142,7 @@ def test_intervals_hold_the_truth_of_one_simulated_log(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["pbm", "ubm", "cascade", "dbn"])
 def test_intervals_hold_the_truth_in_95_of_100_draws(name: str) -> None:
-    """Relevances and shared parameters of forty simulated logs."""
+    """Intervals contain the relevances and shared parameters of forty simulated logs."""
     of_pairs, of_shared = coverage(name, 40)
     assert 0.925 <= of_pairs <= 0.975
     assert 0.90 <= of_shared <= 1.0

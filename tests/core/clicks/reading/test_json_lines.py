@@ -116,6 +116,15 @@ def test_sessions_are_lists(read: Read) -> None:
     assert reading.report.format == "sessions"
 
 
+@pytest.mark.parametrize("team", [32_768, -40_000, 0.5, "a"])
+def test_teams_of_sessions_are_small_whole_numbers(read: Read, team: object) -> None:
+    """A fraction, or a number beyond 16 bits, is refused by its line."""
+    wrong = lines({"documents": ["a"]}, {"documents": [{"id": "a", "team": team}]})
+    with pytest.raises(DatasetError, match="expected a whole number in 'team', below 32,768, but") as error:
+        read(wrong, format="sessions")
+    assert error.value.problems[0].line == 2
+
+
 def test_metarank_joins_interactions_with_rankings(read: Read) -> None:
     """By the id of the ranking, whichever comes first; metadata of items is skipped."""
     ranking = {"event": "ranking", "id": "r1", "timestamp": "1777593600000", "user": "u", "session": "s"}

@@ -63,7 +63,7 @@ def test_all_forms_of_a_table_are_the_same_log(read: Read) -> None:
 
 
 def test_lists_without_a_name_begin_where_the_query_changes_or_ranks_fall(read: Read) -> None:
-    """Also where the user changes, and with each file; without ranks they are the order of the rows."""
+    """A list also begins where the user changes, and in each file; without ranks, rows are in rank order."""
     rows = "query,document,rank,click,user\nq,a,1,0,\nq,b,2,0,\nq,b,1,1,\nr,a,5,0,u\nr,b,6,0,v\n"
     log = read(rows, "query,document,rank,click,user\nr,b,7,0,v\nr,c,8,1,v\n").log
     assert [len(shown) for _, shown in plain(log)] == [2, 1, 1, 1, 2]
@@ -86,7 +86,7 @@ def test_actions_are_weighed_and_count_once(read: Read) -> None:
 
 
 def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
-    """Users are numbered; a list without a user has one of its own."""
+    """Users are numbered; a list without a user gets a separate number."""
     header = "list,query,document,rank,click,time,user,version,propensity,team"
     rows = [
         "s,q,a,1,0,2026-05-01T10:00:00Z,ann,v1,0.5,0",
@@ -107,7 +107,7 @@ def test_lists_keep_time_user_version_propensity_and_team(read: Read) -> None:
 
 
 def test_open_bandit_has_one_impression_a_list(read: Read) -> None:
-    """Its rows do not say which of them were shown together."""
+    """Rows of the Open Bandit dataset do not show which impressions belong together, so each is one list."""
     header = ",timestamp,item_id,position,click,propensity_score,user_feature_0\n"
     first = "0,2019-11-24 00:03:13.442536+00:00,14,3,0,0.029411764705882353,cef3\n"
     second = "1,2019-11-24 00:03:36.705207+00:00,10,1,1,0.029411764705882353,cef3\n"
@@ -127,7 +127,7 @@ def test_open_bandit_has_one_impression_a_list(read: Read) -> None:
     ],
 )
 def test_a_wrong_cell_is_named_by_line_and_column(read: Read, wrong: str, column: str, message: str) -> None:
-    """With what was expected."""
+    """The message describes the expected value."""
     with pytest.raises(DatasetError) as error:
         read(TABLE.replace("s1,shoes,b,2,1", wrong))
     (problem,) = error.value.problems
@@ -136,11 +136,24 @@ def test_a_wrong_cell_is_named_by_line_and_column(read: Read, wrong: str, column
 
 
 def test_propensities_are_probabilities(read: Read) -> None:
-    """Neither 0, nor above 1, nor absent."""
+    """A propensity of 0, above 1, or absent is refused."""
     rows = "query,document,rank,click,propensity\nq,a,1,0,0.5\nq,b,2,0,0\nq,c,3,0,1.5\nq,d,4,0,\n"
     with pytest.raises(DatasetError) as error:
         read(rows)
     assert [problem.line for problem in error.value.problems] == [3, 4, 5]
+
+
+def test_teams_are_small_whole_numbers(read: Read) -> None:
+    """A fraction, or a number beyond 16 bits, is refused; an empty cell is no team."""
+    rows = "query,document,rank,click,team\nq,a,1,0,0\nq,b,2,0,1.5\nq,c,3,0,32768\nq,d,4,0,\nq,e,5,0,inf\n"
+    with pytest.raises(DatasetError) as error:
+        read(rows)
+    assert [(problem.line, problem.column) for problem in error.value.problems] == [
+        (3, "team"),
+        (4, "team"),
+        (6, "team"),
+    ]
+    assert "expected a whole number below 32,768 as a team, but found '1.5'" in error.value.problems[0].detail
 
 
 @pytest.mark.parametrize(
@@ -155,13 +168,13 @@ def test_propensities_are_probabilities(read: Read) -> None:
     ],
 )
 def test_another_content_is_refused(read: Read, text: str, message: str) -> None:
-    """With what was found in its place."""
+    """The message describes what was found instead."""
     with pytest.raises(DatasetError, match=message):
         read(text, rank_base=0)
 
 
 def test_options_that_do_not_fit_the_file_are_refused(read: Read) -> None:
-    """A column that does not exist, and clicks without a weight."""
+    """A column that does not exist is refused, and so are clicks without a weight."""
     with pytest.raises(InvalidInput) as missing:
         read(TABLE, columns={"document": "sku"})
     assert missing.value.problems[0].pointer == "/columns/document"

@@ -110,7 +110,7 @@ def plugin(content: bytes, names: list[str]) -> Score:
 
 
 def vespa(content: bytes, names: list[str]) -> Score:
-    """The first-phase expression, whose features stand for themselves or for `attribute(name)`."""
+    """The first-phase expression, which has features by name or as `attribute(name)`."""
     text = content.decode()
     (expression,) = re.findall(r"first-phase \{\s+expression \{(.*?)\}", text, re.DOTALL)
     for place, name in enumerate(names):

@@ -39,7 +39,7 @@ def made(network: Network, format: str, *, with_data: bool = True) -> tuple[Expo
 
 @pytest.mark.parametrize(("network", "format"), CASES, ids=named)
 def test_an_archive_holds_the_file_and_its_proof(network: Network, format: str) -> None:
-    """With the same bytes each time, and a README that speaks of scores."""
+    """The archive has the same bytes each time, and its README describes scores."""
     export, packed = made(network, format)
     assert {"README.md", export.target.filename, "parity.json", "golden.jsonl"} <= set(packed.namelist())
     assert packed.read(export.target.filename) == export.content
@@ -58,7 +58,7 @@ def test_an_archive_holds_the_file_and_its_proof(network: Network, format: str) 
 def test_golden_vectors_have_the_engines_scores_and_the_models(
     network: Network, format: str, with_data: bool
 ) -> None:
-    """Of rows of data, of rows with missing features and of edge cases; JSON has no infinity."""
+    """Vectors are rows of data, rows with missing features, and edge cases; JSON has no infinity."""
     export, packed = made(network, format, with_data=with_data)
     golden = [json.loads(line) for line in packed.read("golden.jsonl").decode().splitlines()]
     kinds = {vector["id"].rpartition("-")[0] for vector in golden}
@@ -81,7 +81,7 @@ def test_golden_vectors_have_the_engines_scores_and_the_models(
 @pytest.mark.usefixtures("cc")
 @pytest.mark.parametrize("format", ["onnx", "c", "python", "safetensors"])
 def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> None:
-    """Its commands are run as they stand, and fail where a score is another."""
+    """The commands of the README run unchanged, and fail if a score differs."""
     _, packed = made(MLP, format)
     packed.extractall(tmp_path)
     blocks = re.findall(r"```(sh|python)\n(.*?)```", packed.read("README.md").decode(), re.DOTALL)
@@ -99,7 +99,7 @@ def test_the_readme_replays_the_golden_vectors(format: str, tmp_path: Path) -> N
 
 
 def test_solrs_features_default_to_the_means() -> None:
-    """So that a missing feature scales to 0, as in the model."""
+    """A missing feature scales to 0, as in the model."""
     _, packed = made(MLP, "solr")
     features = json.loads(packed.read("features.json"))
     defaults = np.array([feature["params"]["defaultValue"] for feature in features], np.float32)
@@ -107,7 +107,7 @@ def test_solrs_features_default_to_the_means() -> None:
 
 
 def test_vespas_archive_has_the_profile_of_the_onnx_model() -> None:
-    """And its README says where both go."""
+    """The README names the paths of both files."""
     _, packed = made(MLP, "vespa")
     assert b"onnx-model web_3" in packed.read("model.profile")
     readme = packed.read("README.md").decode()

@@ -47,7 +47,7 @@ def options_of(format: str) -> dict[str, Any]:
     ids=lambda value: value if isinstance(value, str) else value.kind,
 )
 def test_a_faithful_export_is_exact(network: Network, format: str) -> None:
-    """Over documents and over edge cases; there are no trees, leaves and splits to compare."""
+    """Documents and edge cases are compared; there are no trees, leaves and splits to compare."""
     export = exported(network, format, **options_of(format))
     report = parity(export, judged())
     assert report.exact
@@ -94,7 +94,7 @@ def spoilt(export: Export, change: Callable[[dict[str, Any]], None]) -> Export:
 def test_a_change_beyond_rounding_is_found(
     network: Network, change: Callable[[dict[str, Any]], None]
 ) -> None:
-    """A weight that differs by a thousandth, a bias, an activation, a scale."""
+    """A weight that differs by a thousandth is found, and so is another bias, activation or scale."""
     export = spoilt(exported(network, "solr"), change)
     report, engine = parity(export, judged()), engine_of(export, judged())
     assert not report.exact
@@ -102,14 +102,14 @@ def test_a_change_beyond_rounding_is_found(
 
 
 def test_layers_of_different_activations_are_refused() -> None:
-    """No model has them."""
+    """No model has such layers."""
     export = spoilt(exported(MLP, "solr"), lambda model: rectified(model["params"]["layers"][:1]))
     with pytest.raises(ModelError, match="activations of the export differ"):
         parity(export)
 
 
 def test_a_format_of_float64_shows_the_last_digits() -> None:
-    """In C, a mean whose tenth digit is another."""
+    """The mean in C has another tenth digit."""
     export = exported(MLP, "c")
     mean = repr(float(MLP.inputs.means[4]))
     text = export.content.decode()
@@ -125,7 +125,7 @@ def test_a_format_of_float64_shows_the_last_digits() -> None:
 def test_rounding_is_neither_missed_nor_overrated(
     inputs: dict[str, Any], layer_norm: bool, activation: str
 ) -> None:
-    """What float32 weights of their neighbours change is far more than what rounding in float64 explains."""
+    """The next float32 value of a bias changes scores by more than rounding in float64 explains."""
     network = random_network(N_FEATURES, (6, 4), activation=activation, layer_norm=layer_norm, **inputs)
     rows: Float32Array = random_features(300, N_FEATURES, 5)
     explained = rounding(network, rows, DOUBLE)
@@ -138,7 +138,7 @@ def test_rounding_is_neither_missed_nor_overrated(
 
 
 def test_missing_features_are_left_out_where_there_are_none() -> None:
-    """With never_missing neither documents nor edge cases have them, and a note says so."""
+    """With never_missing, documents and edge cases have no missing features, and a note reports it."""
     export = exported(LINEAR, "elasticsearch-linear", **EVERYWHERE)
     report = parity(export, judged())
     assert report.exact

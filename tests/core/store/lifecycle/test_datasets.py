@@ -17,15 +17,15 @@ from core.store.trash.kinds import KINDS
 from core.store.visibility import limited_to
 from tests.core.store.lifecycle.conftest import CONTENT, Author
 
-NOBODY = Actor(is_audited=False)
-TO_TRASH, AT_ONCE = DeletionMode(trash_days=7), DeletionMode()
+UNAUDITED = Actor(is_audited=False)
+TO_TRASH, PERMANENT = DeletionMode(trash_days=7), DeletionMode()
 CONTENT_BYTES, UPLOAD_BYTES = 2 * len(CONTENT), len(CONTENT)
 KEEP_ALL = RetentionPolicy(MappingProxyType({}), None, 7.0)
 
 
 def delete(store: Store, dataset: Dataset, manner: DeletionMode = TO_TRASH) -> Deletion:
     """Delete a dataset."""
-    return delete_objects(store, KINDS["dataset"], [dataset.id], manner, NOBODY)
+    return delete_objects(store, KINDS["dataset"], [dataset.id], manner, UNAUDITED)
 
 
 def restore(store: Store, dataset: Dataset) -> None:
@@ -107,19 +107,19 @@ def test_a_content_goes_with_the_last_dataset_that_has_it(
     assert second.data_key == first.data_key
     restore(store, first)
     delete(store, first)
-    assert empty_trash(store, [first.id], DeletionMode(), NOBODY).size_bytes == UPLOAD_BYTES
+    assert empty_trash(store, [first.id], DeletionMode(), UNAUDITED).size_bytes == UPLOAD_BYTES
     assert content_of(store, second) == CONTENT
-    assert delete(store, second, AT_ONCE).size_bytes == UPLOAD_BYTES + CONTENT_BYTES
+    assert delete(store, second, PERMANENT).size_bytes == UPLOAD_BYTES + CONTENT_BYTES
     assert list(store.artifacts.sizes()) == []
     with store.read() as tx:
         assert list(tx.artifacts.under()) == []
 
 
 def test_a_twin_in_the_trash_keeps_a_content(store: Store, author: Author) -> None:
-    """What is deleted for good beside it takes only its own bytes."""
+    """A permanent deletion of the other dataset frees only its own bytes."""
     first, second = author.dataset(), author.dataset()
     delete(store, first)
-    assert delete(store, second, AT_ONCE).size_bytes == UPLOAD_BYTES
+    assert delete(store, second, PERMANENT).size_bytes == UPLOAD_BYTES
     restore(store, first)
     assert content_of(store, first) == CONTENT
 
@@ -157,7 +157,7 @@ def test_the_trash_is_freed_after_its_days(store: Store, author: Author) -> None
     dataset = author.dataset()
     study = author.study(dataset)
     delete(store, dataset)
-    delete_objects(store, KINDS["study"], [study.id], TO_TRASH, NOBODY)
+    delete_objects(store, KINDS["study"], [study.id], TO_TRASH, UNAUDITED)
     Upkeep(KEEP_ALL, 3600.0).run(store, 10.0)
     with store.read() as tx:
         assert {item.node.id for item in tx.trash.page(None, 10).items} == {dataset.id, study.id}

@@ -23,7 +23,7 @@ from core.store.trash.kinds import KINDS
 from tests.core.store.lifecycle.conftest import CONTENT, Author, Story
 
 BYTES = len(CONTENT)
-AT_ONCE = DeletionMode(with_results=True)
+PERMANENT = DeletionMode(with_results=True)
 TO_TRASH = DeletionMode(with_results=True, trash_days=7)
 
 
@@ -55,7 +55,7 @@ def test_what_has_results_stays_and_lists_them(store: Store, story: Story) -> No
     """A job goes alone only when nothing that it made is left, a model when nothing is of it."""
     refused = deleted(store, "job", story.training.id, manner=DeletionMode(trash_days=7))
     assert not refused.counts
-    assert refused.refused[0].has_results
+    assert refused.refused[0].only_results
     assert holders(refused) == {
         ("model", story.model.id),
         ("evaluation", story.evaluation.id),
@@ -183,7 +183,7 @@ def experiment(store: Store, _: Author, story: Story) -> tuple[str, str]:
     "hold",
     [alias, comparison, active_job, continued_training, teaching, ensemble, schedule, study, experiment],
 )
-@pytest.mark.parametrize("manner", [AT_ONCE, TO_TRASH])
+@pytest.mark.parametrize("manner", [PERMANENT, TO_TRASH])
 def test_what_is_needed_stays_with_all_of_it(
     store: Store, author: Author, story: Story, hold: Callable[..., tuple[str, str]], manner: DeletionMode
 ) -> None:
@@ -193,14 +193,14 @@ def test_what_is_needed_stays_with_all_of_it(
         found = deleted(store, kind, row.id, manner=manner)
         assert holders(found) == {holder}
         assert (found.counts, found.refused_count) == ({}, 1)
-        assert not found.refused[0].has_results
+        assert not found.refused[0].only_results
     with store.read() as tx:
         assert tx.models.get(story.model.id).id == story.model.id
         assert tx.evaluations.get(story.evaluation.id).id == story.evaluation.id
 
 
 def test_an_active_job_stays(store: Store, author: Author) -> None:
-    """Neither a queued job goes nor a running one; it is named as what holds itself."""
+    """Neither a queued job nor a running one is deleted; the job is named as what holds it."""
     with store.begin() as tx:
         job = tx.jobs.add("train", {})
     assert holders(deleted(store, "job", job.id)) == {("job", job.id)}
@@ -220,7 +220,7 @@ def test_a_comparison_does_not_hold_what_its_own_job_made(store: Store, author: 
 
 
 def test_newer_objects_free_older_ones(store: Store, author: Author, story: Story) -> None:
-    """In the order from new to old, a comparison that goes does not hold its models."""
+    """If objects are deleted from new to old, a deleted comparison does not hold its models."""
     job = author.job("compare")
     author.comparison(job, story.model)
     ids = (job.id, story.training.id)
@@ -258,7 +258,7 @@ def test_what_is_promised_is_freed(
 
 
 def test_a_version_number_is_not_given_again(store: Store, author: Author, story: Story) -> None:
-    """Not while the last version is in the trash, nor after it is gone."""
+    """The number is not used while the last version is in the trash, nor after it is gone."""
     deleted(store, "job", story.training.id)
     assert author.model(author.job()).version == story.model.version + 1
     empty_trash(store, [story.training.id], DeletionMode(), Actor())
@@ -282,7 +282,7 @@ def test_the_inventory_needs_what_is_in_the_trash(store: Store, story: Story) ->
 
 @pytest.mark.both_stores
 def test_folders_that_could_not_be_deleted_are_on_record(store: Store, story: Story) -> None:
-    """What a process that was killed left behind belongs to nobody, and is still known."""
+    """Folders that a killed process left behind have no rows, and are still on record."""
     deleted(store, "job", story.training.id)
     with store.begin() as tx:
         folders = tx.trash.purge(tx.trash.purge_plan([story.training.id]))
@@ -299,7 +299,7 @@ def test_unknown_ids_are_missing(store: Store, story: Story) -> None:
 
 
 def test_the_audit_has_an_entry_for_each_object(store: Store, story: Story, author: Author) -> None:
-    """With the key and the request that asked for it; nothing that was refused has one."""
+    """An entry has the key and the request of the deletion; refused objects have no entry."""
     other = author.story()
     with store.begin() as tx:
         tx.aliases.move("web", "champion", other.model.version)

@@ -14,8 +14,8 @@ from core.store.repositories.experiments import ExperimentStatus
 from core.store.trash.kinds import KINDS
 from tests.core.store.lifecycle.conftest import Author, Story
 
-NOBODY = Actor(is_audited=False)
-TO_TRASH, AT_ONCE = DeletionMode(with_results=True, trash_days=7), DeletionMode(with_results=True)
+UNAUDITED = Actor(is_audited=False)
+TO_TRASH, PERMANENT = DeletionMode(with_results=True, trash_days=7), DeletionMode(with_results=True)
 
 
 @pytest.fixture
@@ -46,18 +46,18 @@ def experiment_id(store: Store, author: Author, story: Story) -> str:
 
 def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
     """Delete one object."""
-    return delete_objects(store, KINDS[kind], [object_id], manner, NOBODY)
+    return delete_objects(store, KINDS[kind], [object_id], manner, UNAUDITED)
 
 
 def test_its_jobs_can_be_deleted_then(store: Store, story: Story, experiment_id: str) -> None:
-    """And for good: a restored experiment shows such a training as planned."""
+    """The deletion may be permanent: a restored experiment shows such a training as planned."""
     assert delete(store, "job", story.training.id, TO_TRASH).refused_count == 1
     found = delete(store, "experiment", experiment_id, TO_TRASH)
     assert (found.counts, found.size_bytes) == ({"experiments": 1}, 2)
     with store.read() as tx:
         assert tx.experiments.page(None, 10).items == []
         assert tx.jobs.get(story.training.id).deleted_at is None
-    assert delete(store, "job", story.training.id, AT_ONCE).refused == []
+    assert delete(store, "job", story.training.id, PERMANENT).refused == []
     with store.begin() as tx:
         assert tx.trash.restore([experiment_id]).counts == {"experiments": 1}
     with store.read() as tx:
@@ -80,16 +80,16 @@ def test_a_training_in_the_trash_is_trained_again(
     if is_restored_first:
         with store.begin() as tx:
             tx.experiments.resume(experiment_id)
-    empty_trash(store, [story.training.id], DeletionMode(), NOBODY)
+    empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
     with store.read() as tx:
         assert [each.row.job_id for each in tx.experiments.trainings(experiment_id)] == [None]
 
 
 def test_its_reports_go_for_good(store: Store, story: Story, experiment_id: str) -> None:
-    """Files and their checksums; its training stays."""
+    """Files and their checksums are deleted; the training stays."""
     with store.read() as tx:
         assert list(tx.artifacts.under(f"experiments/{experiment_id}"))
-    delete(store, "experiment", experiment_id, AT_ONCE)
+    delete(store, "experiment", experiment_id, PERMANENT)
     assert list(store.artifacts.sizes(f"experiments/{experiment_id}")) == []
     with store.read() as tx:
         assert list(tx.artifacts.under(f"experiments/{experiment_id}")) == []
@@ -97,7 +97,7 @@ def test_its_reports_go_for_good(store: Store, story: Story, experiment_id: str)
 
 
 def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
-    """It would queue trainings for nobody."""
+    """A deleted experiment would queue trainings that have no use."""
     with store.begin() as tx:
         tx.experiments.locked(experiment_id).status = ExperimentStatus.PREPARING
     (refused,) = delete(store, "experiment", experiment_id, TO_TRASH).refused
@@ -108,7 +108,7 @@ def test_an_active_experiment_stays(store: Store, experiment_id: str) -> None:
 def test_retention_takes_an_experiment_and_leaves_its_jobs(
     store: Store, story: Story, experiment_id: str
 ) -> None:
-    """So many days after its end; a running one stays, however old it is."""
+    """The days count from its end; a running experiment stays, however old it is."""
     long_ago = utc_now() - timedelta(days=40)
     with store.begin() as tx:
         going_on = tx.experiments.add(

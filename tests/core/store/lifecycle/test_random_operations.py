@@ -23,7 +23,7 @@ from core.store.trash.trash import folders_of
 from core.store.visibility import limited_to, with_trash
 from tests.core.store.lifecycle.conftest import Author
 
-NOBODY = Actor(is_audited=False)
+UNAUDITED = Actor(is_audited=False)
 CALLERS = (None, None, ("web",), ("ads",), ("web", "ads"))
 STEPS = 40
 
@@ -32,8 +32,8 @@ class Walk:
     """A store in which things are made, deleted, restored and purged at random.
 
     Args:
-        author: Makes them.
-        random: Decides.
+        author: Maker of the objects.
+        random: Source of decisions.
     """
 
     def __init__(self, author: Author, random: Random) -> None:
@@ -69,7 +69,7 @@ class Walk:
         mine = [each for each in some if kind_of(each) is kind]
         manner = DeletionMode(self.random.random() < 0.6, self.random.choice([0, 7, 7]))
         promised = preview(self.store, kind, mine, manner, set(), FolderSizes(self.store.artifacts))
-        done = delete_objects(self.store, kind, mine, manner, NOBODY)
+        done = delete_objects(self.store, kind, mine, manner, UNAUDITED)
         assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
         assert promised.refused_count == done.refused_count
 
@@ -81,7 +81,7 @@ class Walk:
     def purge(self, some: list[str]) -> None:
         """Free objects in the trash; exactly what was promised goes."""
         promised = preview_of_emptying(self.store, some, DeletionMode())
-        done = empty_trash(self.store, some, DeletionMode(), NOBODY)
+        done = empty_trash(self.store, some, DeletionMode(), UNAUDITED)
         assert (promised.counts, promised.size_bytes) == (done.counts, done.size_bytes)
 
     def check(self) -> None:
@@ -126,7 +126,7 @@ class Walk:
     "seed", [1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 7))]
 )
 def test_nothing_is_ever_without_what_it_needs(author: Author, seed: int) -> None:
-    """Whoever deletes, restores and purges what, in any order."""
+    """Callers delete, restore and purge any objects, in any order."""
     random = Random(seed)
     walk = Walk(author, random)
     for _ in range(3):

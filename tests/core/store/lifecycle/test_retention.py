@@ -52,8 +52,8 @@ def trashed(store: Store) -> set[str]:
 
 
 @pytest.mark.both_stores
-def test_what_is_old_goes_to_the_trash_and_says_who(store: Store, author: Author, story: Story) -> None:
-    """With results first; nobody's key deleted it, and the audit names retention."""
+def test_old_objects_are_trashed_and_audited_as_retention(store: Store, author: Author, story: Story) -> None:
+    """Objects go with their results; they have no deleting key, and the audit names retention."""
     young = author.story()
     age(store, 31, *everything(story))
     Upkeep(policy(ALL), HOUR).run(store, UNHURRIED)
@@ -111,7 +111,7 @@ def test_what_is_kept_stays_with_what_it_needs(
 
 
 def test_a_kind_without_retention_is_kept_for_ever(store: Store, story: Story) -> None:
-    """And so is what its objects could not be without."""
+    """Objects that it needs are kept, too."""
     age(store, 400, *everything(story))
     Upkeep(policy({"model": 30, "job": 30}), HOUR).run(store, UNHURRIED)
     assert trashed(store) == set()
@@ -168,7 +168,7 @@ def test_what_a_killed_process_left_is_deleted(store: Store, story: Story) -> No
 
 @pytest.mark.long
 def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> None:
-    """However short each turn is, all is looked at in the end, and then nothing for an hour."""
+    """However short each turn is, all objects are checked in the end, and then none for an hour."""
     jobs = [author.job() for _ in range(120)]
     age(store, 31, *jobs)
     upkeep = Upkeep(policy({"job": 30}), HOUR)
@@ -185,7 +185,7 @@ def test_a_pass_goes_on_where_the_time_was_up(store: Store, author: Author) -> N
 
 @pytest.mark.long
 def test_storage_promises_what_retention_does(store: Store, author: Author, story: Story) -> None:
-    """By kind, in numbers and bytes; what is kept is not promised."""
+    """Numbers and bytes are promised by kind; what is kept is not promised."""
     kept = author.story()
     age(store, 31, *everything(story), *everything(kept))
     with store.begin() as tx:
@@ -226,7 +226,7 @@ def test_the_policy_is_that_of_the_settings(settings: StoreSettings) -> None:
 
 
 def test_old_served_rankings_go(store: Store) -> None:
-    """With their events, after the days of the setting; newer ones stay."""
+    """Rankings go with their events, after the days of the setting; newer ones stay."""
     with store.begin() as tx:
         rows = [served(place) for place in range(3)]
         tx.served.add(rows)
@@ -244,7 +244,7 @@ def test_old_served_rankings_go(store: Store) -> None:
 
 
 def test_old_interleaved_lists_go_and_the_verdict_stays(store: Store) -> None:
-    """What users saw is deleted; the number of lists, and the credits of clicked ones, stay."""
+    """The shown lists are deleted; their number, and the credits of clicked ones, stay."""
     with store.begin() as tx:
         options = {"method": "team_draft", "length": 2, "seed": 1, "unit": "user", "click_window_seconds": 0}
         made = tx.interleavings.add(name="x", rankers=["a", "b"], model_ids=None, rule={}, **options)

@@ -16,14 +16,14 @@ _KEYS = [
     each
     for module in (keys, folders)
     for name, each in inspect.getmembers(module, inspect.isfunction)
-    # Those of data stand beside the data, whose key they take.
+    # Files beside the data are left out: their functions take the key of the data.
     if name.endswith(("_key", "_folder")) and "data_key" not in inspect.signature(each).parameters
 ]
 
 
 @pytest.mark.parametrize("key_of", _KEYS, ids=lambda each: each.__name__)
 def test_every_artifact_is_of_a_kind(key_of: FunctionType) -> None:
-    """None counts as other files, which nobody could free."""
+    """An artifact of no kind would count as other files, which cannot be freed."""
     key = key_of(*("1" for _ in inspect.signature(key_of).parameters))
     tops = {top for kind in FOLDERS.values() for top in kind}
     assert key.partition("/")[0] in tops

@@ -10,8 +10,8 @@ from core.store.trash.kinds import KINDS
 from core.studies import Budget
 from tests.core.store.lifecycle.conftest import CONTENT, Author, spec_of_study
 
-NOBODY = Actor(is_audited=False)
-TO_TRASH, AT_ONCE = DeletionMode(trash_days=7), DeletionMode()
+UNAUDITED = Actor(is_audited=False)
+TO_TRASH, PERMANENT = DeletionMode(trash_days=7), DeletionMode()
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def study(author: Author) -> Study:
 
 def delete(store: Store, kind: str, object_id: str, manner: DeletionMode) -> Deletion:
     """Delete one object."""
-    return delete_objects(store, KINDS[kind], [object_id], manner, NOBODY)
+    return delete_objects(store, KINDS[kind], [object_id], manner, UNAUDITED)
 
 
 @pytest.mark.both_stores
@@ -37,7 +37,7 @@ def test_a_deleted_study_is_gone_until_it_is_restored(store: Store, study: Study
         assert tx.studies.page(None, 10).items == []
         with pytest.raises(NotFound):
             tx.studies.get(study.id)
-    assert delete(store, "job", trial.job_id, AT_ONCE).refused == []
+    assert delete(store, "job", trial.job_id, PERMANENT).refused == []
     with store.begin() as tx:
         assert tx.trash.restore([study.id]).counts == {"studies": 1}
     with store.read() as tx:
@@ -47,8 +47,8 @@ def test_a_deleted_study_is_gone_until_it_is_restored(store: Store, study: Study
 
 
 def test_a_study_goes_for_good_with_its_trials(store: Store, study: Study) -> None:
-    """With rows, values and their checksums; its jobs and its dataset stay."""
-    delete(store, "study", study.id, AT_ONCE)
+    """Rows, values and their checksums are deleted; its jobs and its dataset stay."""
+    delete(store, "study", study.id, PERMANENT)
     assert list(store.artifacts.sizes(study_folder(study.id))) == []
     with store.read() as tx:
         assert tx.studies.trials(study.id) == []
@@ -58,7 +58,7 @@ def test_a_study_goes_for_good_with_its_trials(store: Store, study: Study) -> No
 
 
 def test_a_running_study_stays(store: Store, author: Author) -> None:
-    """It would train for nobody."""
+    """A deleted study would train models that have no use."""
     dataset = author.dataset()
     with store.begin() as tx:
         running = tx.studies.add(spec_of_study(dataset.id), Budget(1, None, None), 1, None)
@@ -80,9 +80,9 @@ def test_the_job_of_a_deleted_study_ends(store: Store, author: Author, *, is_fre
         tx.jobs.request_cancel(trial.job_id)
     delete(store, "study", study.id, TO_TRASH)
     if is_freed:
-        empty_trash(store, [study.id], DeletionMode(), NOBODY)
+        empty_trash(store, [study.id], DeletionMode(), UNAUDITED)
     with store.begin() as tx:
-        assert tx.jobs.cancelled(trial.job_id, claimed.token).status == "cancelled"
+        assert tx.jobs.end_cancelled(trial.job_id, claimed.token).status == "cancelled"
     with store.begin() as tx:
         tx.trash.restore([study.id])
         assert [each.status for each in tx.studies.trials(study.id)] == ([] if is_freed else ["cancelled"])

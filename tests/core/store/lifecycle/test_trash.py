@@ -13,13 +13,13 @@ from core.store.visibility import limited_to
 from tests.core.store.lifecycle.conftest import Author, Story
 from tests.purging import purge
 
-NOBODY = Actor(is_audited=False)
+UNAUDITED = Actor(is_audited=False)
 TO_TRASH = DeletionMode(with_results=True, trash_days=7)
 
 
 def trash(store: Store, kind: str, *ids: str) -> None:
     """Move objects to the trash, with their results."""
-    assert not delete_objects(store, KINDS[kind], ids, TO_TRASH, NOBODY).refused
+    assert not delete_objects(store, KINDS[kind], ids, TO_TRASH, UNAUDITED).refused
 
 
 def there(store: Store) -> set[str]:
@@ -30,7 +30,7 @@ def there(store: Store) -> set[str]:
 
 @pytest.mark.both_stores
 def test_what_went_together_comes_back_together(store: Store, story: Story) -> None:
-    """What was in the trash before stays there."""
+    """Objects that were in the trash before stay there."""
     trash(store, "inspection", story.inspection.id)
     trash(store, "job", story.training.id)
     with store.begin() as tx:
@@ -66,7 +66,7 @@ def test_what_could_not_be_alone_goes_for_good_with_what_it_needs(
     trash(store, "comparison", comparison.id)
     trash(store, "inspection", story.inspection.id)
     trash(store, "job", story.training.id)
-    found = empty_trash(store, [story.training.id], DeletionMode(), NOBODY)
+    found = empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
     assert found.counts == {
         "jobs": 1,
         "models": 1,
@@ -80,13 +80,13 @@ def test_what_could_not_be_alone_goes_for_good_with_what_it_needs(
 
 def test_what_is_in_use_is_not_emptied(store: Store, story: Story) -> None:
     """An id that is not in the trash is missing there."""
-    found = empty_trash(store, [story.training.id], DeletionMode(), NOBODY)
+    found = empty_trash(store, [story.training.id], DeletionMode(), UNAUDITED)
     assert (found.counts, found.missing) == ({}, [story.training.id])
 
 
 @pytest.mark.both_stores
 def test_pages_go_on_where_the_last_one_ended(store: Store, author: Author) -> None:
-    """Over all kinds and moments, each object once."""
+    """Pages have each object once, over all kinds and moments."""
     stories = [author.story() for _ in range(3)]
     for each in stories:
         trash(store, "job", each.training.id)
@@ -119,7 +119,7 @@ def test_an_ingestion_leaves_its_dataset(store: Store, author: Author) -> None:
         tx.datasets.mark_ready(dataset.id, statistics={})
         tx.jobs.succeed(job.id, claimed.token, {})
     trash(store, "job", job.id)
-    empty_trash(store, [job.id], DeletionMode(), NOBODY)
+    empty_trash(store, [job.id], DeletionMode(), UNAUDITED)
     with store.begin() as tx:
         assert tx.datasets.get(dataset.id).job_id is None
         assert purge(tx, "dataset", dataset.id)
@@ -137,16 +137,16 @@ def test_expired_objects_are_found_by_age(store: Store, story: Story) -> None:
 
 
 def test_another_project_holds_what_it_made(store: Store, author: Author, story: Story) -> None:
-    """Whoever is limited to a project neither deletes another's results nor learns their names."""
+    """A caller that is limited to a project neither deletes another's results nor learns their names."""
     with store.begin() as tx:
         tx.projects.move_name("web", "web")
         tx.jobs.label(story.training.id, {"project": "web"}, {})
         tx.jobs.label(story.inspection.job_id, {"project": "web"}, {})
         tx.jobs.label(story.ranking.job_id, {"project": "ads"}, {})
     with limited_to(("web",)):
-        found = delete_objects(store, KINDS["job"], [story.training.id], TO_TRASH, NOBODY)
+        found = delete_objects(store, KINDS["job"], [story.training.id], TO_TRASH, UNAUDITED)
         assert [(each.kind, each.name) for each in found.refused[0].holders] == [("ranking", "ranking")]
-        other = delete_objects(store, KINDS["ranking"], [story.ranking.id], TO_TRASH, NOBODY)
+        other = delete_objects(store, KINDS["ranking"], [story.ranking.id], TO_TRASH, UNAUDITED)
         assert other.missing == [story.ranking.id]
     with limited_to(("ads",)):
         trash(store, "ranking", story.ranking.id)
@@ -170,7 +170,7 @@ def test_what_holds_an_object_in_another_project_is_not_named(
         tx.jobs.label(compare.id, {"project": "ads"}, {})
         waiting = tx.jobs.add("evaluate", {"model_id": story.model.id, "system": "secret"})
     with limited_to(("web",)):
-        found = delete_objects(store, KINDS["model"], [story.model.id], DeletionMode(trash_days=7), NOBODY)
+        found = delete_objects(store, KINDS["model"], [story.model.id], DeletionMode(trash_days=7), UNAUDITED)
     held = {(each.kind, each.id, each.name, each.reason) for each in found.refused[0].holders}
     reason = "belongs to another project"
     assert ("comparison", comparison.id, "comparison", reason) in held

@@ -31,7 +31,7 @@ from core.store.sources.addresses import AllowedAddresses, parse_address, parse_
     ],
 )
 def test_addresses_have_one_form(text: str, shown: str, segments: tuple[str, ...]) -> None:
-    """Which is parsed to the same."""
+    """The shown form is parsed to the same address."""
     address = parse_address(text)
     assert (str(address), address.segments) == (shown, segments)
     assert parse_address(shown) == address
@@ -82,7 +82,7 @@ def test_addresses_have_one_form(text: str, shown: str, segments: tuple[str, ...
     ],
 )
 def test_what_could_be_read_in_two_ways_is_refused(text: str) -> None:
-    """As is what holds credentials, which would be stored and shown."""
+    """An address with credentials is refused, too, because addresses are stored and shown."""
     with pytest.raises(InvalidInput):
         parse_address(text)
 
@@ -142,7 +142,7 @@ def test_addresses_below_a_prefix_are_allowed(text: str) -> None:
     ],
 )
 def test_other_addresses_are_refused(text: str) -> None:
-    """With the name of the setting."""
+    """The error names the setting."""
     with pytest.raises(InvalidInput, match="below one of the prefixes of RANKERY_SOURCES"):
         ALLOWED.check(parse_address(text))
     with pytest.raises(InvalidInput, match="RANKERY_SOURCES is not set"):
@@ -150,7 +150,7 @@ def test_other_addresses_are_refused(text: str) -> None:
 
 
 def test_a_redirect_may_be_signed() -> None:
-    """It is neither stored nor shown; everything else holds for it."""
+    """A redirect is neither stored nor shown; all other rules apply to it."""
     assert str(parse_redirect("https://ex.org/x?X-Amz-Signature=1")) == "https://ex.org/x?X-Amz-Signature=1"
     for text in ("s3://clicks/x", "https://user@ex.org/x", "https://ex.org/%2e%2e/x", "file:///etc/passwd"):
         with pytest.raises(InvalidInput):
@@ -158,7 +158,7 @@ def test_a_redirect_may_be_signed() -> None:
 
 
 def test_the_setting_takes_prefixes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not an address is refused when the process starts."""
+    """A text that is not an address is refused when the process starts."""
     monkeypatch.setenv("RANKERY_SOURCES", "s3://clicks/2026, ir_datasets:,hf://datasets, https://ex.org")
     assert len(StoreSettings().sources) == 4
     for wrong in ("clicks", "s3://key:secret@clicks", "*", "https://*.example.org/", "file:///"):

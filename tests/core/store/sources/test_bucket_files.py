@@ -34,7 +34,7 @@ def scheme(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def server(scheme: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FileServer]:
-    """A server with two files in a folder, and credentials that lead to it."""
+    """A server with two files in a folder, and credentials for it."""
     with HubServer() if scheme == "hf" else CloudStorageServer() as server:
         root = "org/toy" if scheme == "hf" else "clicks"
         server.token = "5ecret" if scheme == "hf" else None
@@ -66,7 +66,7 @@ def fetch(tmp_path: Path, address: str, pattern: str | None = None) -> list[Down
 
 
 def test_files_are_downloaded(server: FileServer, scheme: str, tmp_path: Path) -> None:
-    """In ranges, one by its address and several by a pattern, with the version of each."""
+    """A download has ranges; an address names one file, a pattern several, and each has its version."""
     (found,) = fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
     assert (tmp_path / "part-1.csv").read_bytes() == CONTENT
     assert found.version.revision if scheme == "hf" else found.version.generation
@@ -76,7 +76,7 @@ def test_files_are_downloaded(server: FileServer, scheme: str, tmp_path: Path) -
 
 
 def test_a_download_goes_on(server: FileServer, scheme: str, tmp_path: Path) -> None:
-    """From what another process left of the same version, and anew of another one."""
+    """The same version is resumed after another process; another version is downloaded from the start."""
     (found,) = fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
     target = tmp_path / "part-1.csv"
     target.write_bytes(CONTENT[:8_500_000])
@@ -92,8 +92,8 @@ def test_a_download_goes_on(server: FileServer, scheme: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("beside", ["/none.csv", "/none/x.csv"])
-def test_what_is_not_there_is_told(server: FileServer, scheme: str, tmp_path: Path, beside: str) -> None:
-    """With its address."""
+def test_a_missing_file_is_reported(server: FileServer, scheme: str, tmp_path: Path, beside: str) -> None:
+    """The error does not distinguish a missing file from one that the worker may not read."""
     with pytest.raises(DatasetError, match="but found none that the worker may read"):
         fetch(tmp_path, FOLDERS[scheme] + beside)
 
@@ -105,10 +105,10 @@ def test_a_folder_needs_a_pattern(server: FileServer, scheme: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("scheme", ["hf"], indirect=True)  # a token of Google is checked by its own servers
-def test_wrong_credentials_are_told(
+def test_wrong_credentials_are_reported(
     server: FileServer, tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And shown to nobody."""
+    """The error does not contain the credentials."""
     know(monkeypatch, scheme, server.url, token="wr0ng")
     with pytest.raises(DatasetError, match="refuses the credentials") as refused:
         fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")
@@ -116,10 +116,10 @@ def test_wrong_credentials_are_told(
 
 
 @pytest.mark.parametrize("scheme", ["hf"], indirect=True)  # gcsfs asks again for minutes
-def test_a_storage_that_is_gone_is_told(
+def test_an_unreachable_storage_is_reported(
     scheme: str, server: FileServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So that the job is tried again; without the address of the endpoint."""
+    """The job is tried again; the error does not contain the address of the endpoint."""
     know(monkeypatch, scheme, f"http://127.0.0.1:{free_port()}")
     with pytest.raises((StoreUnavailable, DownloadInterrupted), match="the Hugging Face Hub"):
         fetch(tmp_path, f"{FOLDERS[scheme]}/part-1.csv")

@@ -27,7 +27,7 @@ def credentials(request: pytest.FixtureRequest, tmp_path: Path) -> CredentialFil
 
 
 def test_credentials_are_found_by_name(credentials: CredentialFile) -> None:
-    """They are in no text about them."""
+    """The text form of credentials does not contain the secret."""
     found = credentials.find("part-ner", OURS)
     assert dict(found.headers) == {"Authorization": SECRET}
     assert "5ecret" not in repr(found)
@@ -35,7 +35,7 @@ def test_credentials_are_found_by_name(credentials: CredentialFile) -> None:
 
 @pytest.mark.parametrize("address", ["https://ex.org/b/x", "https://ex.org:8443/a/x", "http://ex.org/a/x"])
 def test_credentials_are_bound_to_addresses(credentials: CredentialFile, address: str) -> None:
-    """Of other places nobody is shown them."""
+    """Credentials are not used for other addresses."""
     with pytest.raises(InvalidInput, match="are not for") as refused:
         credentials.find("part-ner", parse_address(address))
     assert "5ecret" not in str(refused.value)
@@ -63,7 +63,7 @@ def test_errors_hold_no_secret(tmp_path: Path, name: str, text: str, detail: str
 
 
 def test_no_credentials_are_known_by_default(tmp_path: Path) -> None:
-    """The error says where to set them."""
+    """The error names the settings for credentials."""
     with pytest.raises(InvalidInput, match="set RANKERY_CREDENTIALS_PARTNER or RANKERY_SOURCE_CREDENTIALS"):
         CredentialFile(None, {}).find("partner", OURS)
     with pytest.raises(InvalidInput, match="cannot be read by the worker"):

@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.long
 
-# A process of its own: the package looks for its folder when it is imported.
+# A separate process: the package looks for its folder when it is imported.
 READ = """
 from core.store.sources.addresses import parse_address
 from core.store.sources.files import RemoteFiles
@@ -23,7 +23,7 @@ with RemoteFiles(["ir_datasets:"], [], None) as remote:
 
 
 def test_vaswani_is_read(tmp_path: Path) -> None:
-    """Its judgments, in TREC's format."""
+    """Its judgments are read, in TREC's format."""
     home = tmp_path / "vaswani"
     home.mkdir()
     (home / "qrels.txt").write_text("1\n 1239 1502\n 4462\n   /\n2\n 1872\n   /\n")

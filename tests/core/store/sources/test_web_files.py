@@ -65,18 +65,18 @@ def fetch(server: WebServer, tmp_path: Path) -> Fetch:
 
 
 def test_a_file_is_downloaded(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
-    """With its version, size and checksum, and progress in bytes."""
-    told: list[tuple[int, int | None]] = []
-    downloaded = fetch(on_bytes=lambda *done: told.append(done))
+    """The download has its version, size and checksum, and progress in bytes."""
+    reported: list[tuple[int, int | None]] = []
+    downloaded = fetch(on_bytes=lambda *done: reported.append(done))
     assert (tmp_path / "x.bin").read_bytes() == CONTENT
     assert downloaded.sha256 == server.files["/data/x.bin"].sha256
     assert downloaded.version.to_json() == {"size_bytes": len(CONTENT), "etag": '"1"'}
-    assert told[-1] == (len(CONTENT), len(CONTENT))
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert reported[-1] == (len(CONTENT), len(CONTENT))
+    assert [done for done, _ in reported] == sorted(done for done, _ in reported)
 
 
 def test_a_lost_connection_is_gone_on_from(server: WebServer, fetch: Fetch) -> None:
-    """Nothing is sent twice, however often it is lost."""
+    """No byte is sent twice, however often the connection is lost."""
     file = server.files["/data/x.bin"]
     file.cut_after = [1_000_000, 0, 700_000]
     assert fetch().sha256 == file.sha256
@@ -88,7 +88,7 @@ def test_a_lost_connection_is_gone_on_from(server: WebServer, fetch: Fetch) -> N
 
 
 def test_another_process_goes_on(server: WebServer, fetch: Fetch) -> None:
-    """From the bytes and the version that one before left, and a whole file is not asked for again."""
+    """A process resumes from the bytes and version of another one; a whole file is not requested again."""
 
     class Killed(Exception):
         """Ends a download."""
@@ -108,7 +108,7 @@ def test_another_process_goes_on(server: WebServer, fetch: Fetch) -> None:
 
 @pytest.mark.parametrize("takes_ranges", [True, False])
 @pytest.mark.parametrize("etag", ['"2"', 'W/"1"', None])
-def test_what_may_have_changed_is_read_anew(
+def test_a_file_that_may_have_changed_is_read_from_the_start(
     server: WebServer, fetch: Fetch, takes_ranges: bool, etag: str | None
 ) -> None:
     """Bytes of two versions are never put together."""
@@ -124,13 +124,13 @@ def test_what_may_have_changed_is_read_anew(
 def test_a_server_without_sizes_and_ranges_is_read(server: WebServer, fetch: Fetch) -> None:
     """Its size is known at the end."""
     file = server.files["/data/x.bin"] = WebFile(CONTENT, etag=None, takes_ranges=False, declares_size=False)
-    told: list[int | None] = []
-    assert fetch(on_bytes=lambda _, total: told.append(total)).sha256 == file.sha256
-    assert set(told) == {None}
+    reported: list[int | None] = []
+    assert fetch(on_bytes=lambda _, total: reported.append(total)).sha256 == file.sha256
+    assert set(reported) == {None}
 
 
 def test_a_busy_server_is_asked_again(server: WebServer, fetch: Fetch, tmp_path: Path) -> None:
-    """For as long as the setting says, after the last byte that it sent."""
+    """Requests are repeated for the time of the setting, after the last byte that the server sent."""
     file = server.files["/data/x.bin"]
     file.status = [503, 429, 500]
     assert fetch().sha256 == file.sha256
@@ -153,7 +153,7 @@ def test_a_refusal_is_final(server: WebServer, fetch: Fetch, status: int) -> Non
 
 @pytest.mark.parametrize("declares_size", [True, False])
 def test_sizes_are_bounded(server: WebServer, fetch: Fetch, tmp_path: Path, declares_size: bool) -> None:
-    """By what the server declares, and by what it sends."""
+    """Both the declared size and the received size are bounded."""
     server.files["/data/x.bin"].declares_size = declares_size
     limits = replace(LIMITS, size_bytes=2_000_000)
     with pytest.raises(DatasetError, match=r"at most 2,000,000 bytes, by RANKERY_SOURCE_BYTES"):
@@ -171,13 +171,13 @@ def test_time_is_bounded(server: WebServer, fetch: Fetch) -> None:
 
 
 def test_the_disk_keeps_free_space(fetch: Fetch) -> None:
-    """As for uploads."""
+    """The setting of free space for uploads applies."""
     with pytest.raises(StoreFull, match="stay free"):
         fetch(limits=replace(LIMITS, min_free_bytes=2**60))
 
 
 def test_private_hosts_are_refused(server: WebServer, fetch: Fetch) -> None:
-    """Although the prefix is allowed; the setting of the guard allows them."""
+    """The prefix is allowed, but the guard refuses the host; the setting of the guard allows it."""
     with pytest.raises(AddressRefused):
         fetch(hosts=())
     assert server.requests == []
@@ -201,7 +201,7 @@ def test_other_addresses_are_refused(server: WebServer, fetch: Fetch) -> None:
     ],
 )
 def test_redirects_are_checked(server: WebServer, fetch: Fetch, location: str) -> None:
-    """Each must be below a prefix; what is refused is not asked for."""
+    """Each target must be below a prefix; a refused one is not requested."""
     server.files["/private/x.bin"] = WebFile(b"private")
     server.files["/data/x.bin"].location = location
     with pytest.raises(DatasetError, match=r"redirects to .* which is not below a prefix of RANKERY_SOURCES"):
@@ -210,7 +210,7 @@ def test_redirects_are_checked(server: WebServer, fetch: Fetch, location: str) -
 
 
 def test_a_redirect_below_a_prefix_is_followed(server: WebServer, fetch: Fetch) -> None:
-    """A signed one, too, of which nothing is recorded; one that never ends is refused."""
+    """A signed redirect is followed, too, and not recorded; an endless one is refused."""
     server.files["/data/signed?sig=5ecret"] = WebFile(CONTENT)
     server.files["/data/x.bin"].location = "/data/signed?sig=5ecret"
     downloaded = fetch()
@@ -221,7 +221,7 @@ def test_a_redirect_below_a_prefix_is_followed(server: WebServer, fetch: Fetch) 
 
 
 def test_a_redirect_to_a_private_host_is_refused(server: WebServer, fetch: Fetch) -> None:
-    """By the guard, also where the prefix would allow it."""
+    """The guard refuses it, even if the prefix would allow it."""
     server.files["/data/x.bin"].location = "https://169.254.169.254/latest"
     with pytest.raises(AddressRefused):
         fetch(prefixes=[server.url, "https://169.254.169.254"])
@@ -230,7 +230,7 @@ def test_a_redirect_to_a_private_host_is_refused(server: WebServer, fetch: Fetch
 def test_credentials_stay_with_their_addresses(
     server: WebServer, fetch: Fetch, certificates: Path, tmp_path: Path
 ) -> None:
-    """They are shown where they are for, and not where a redirect leads."""
+    """Credentials are sent to their addresses, and not to the target of a redirect."""
     known = {"partner": {"prefixes": [server.url], "headers": {"Authorization": "Bearer 5ecret"}}}
     (tmp_path / "credentials.json").write_text(json.dumps(known))
     file = server.files["/data/x.bin"]
@@ -251,7 +251,7 @@ def test_credentials_stay_with_their_addresses(
 def test_an_unknown_certificate_is_refused(
     server: WebServer, fetch: Fetch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """There is no way to read from a server that cannot be told from another."""
+    """A server with an unknown certificate cannot be distinguished from another, and nothing is read."""
     monkeypatch.delenv("SSL_CERT_FILE")
     with pytest.raises(StoreUnavailable, match="ConnectError"):
         fetch(limits=replace(LIMITS, patience_seconds=0.0))

@@ -12,14 +12,14 @@ from core.scorers import InputTransform
 from core.training.networks.batches import Batches
 
 
-def batches_of(lengths: list[int], most_documents: int, seed: int = 1) -> tuple[RankingDataset, Batches]:
+def batches_of(lengths: list[int], max_documents: int, seed: int = 1) -> tuple[RankingDataset, Batches]:
     """Cut queries of these lengths, whose only feature is the row number, into batches."""
     boundaries = np.concatenate([[0], np.cumsum(lengths)])
     rows = np.arange(boundaries[-1])
     dataset = RankingDataset.from_arrays(rows[:, np.newaxis], rows % 3, boundaries)
     transform = InputTransform.fit(dataset.features, kind="none", log1p=False, missing_indicators=False)
     return dataset, Batches.of(
-        dataset, LossBinding(make_loss("mse"), dataset), transform, most_documents, seed
+        dataset, LossBinding(make_loss("mse"), dataset), transform, max_documents, seed
     )
 
 
@@ -28,11 +28,9 @@ def batches_of(lengths: list[int], most_documents: int, seed: int = 1) -> tuple[
     st.integers(1, 100),
     st.integers(0, 5),
 )
-def test_a_batch_is_whole_queries_within_the_bound(
-    lengths: list[int], most_documents: int, seed: int
-) -> None:
+def test_a_batch_is_whole_queries_within_the_bound(lengths: list[int], max_documents: int, seed: int) -> None:
     """Each query is in one batch, its documents in order; only a larger query exceeds the bound, alone."""
-    dataset, batches = batches_of(lengths, most_documents, seed)
+    dataset, batches = batches_of(lengths, max_documents, seed)
     np.testing.assert_array_equal(np.sort(batches.documents), np.arange(dataset.n_documents))
     np.testing.assert_array_equal(batches.inputs[:, 0], batches.documents)
     query_of = np.repeat(np.arange(len(lengths)), lengths)
@@ -43,7 +41,7 @@ def test_a_batch_is_whole_queries_within_the_bound(
         for query in set(queries.tolist()):
             expected = np.arange(*dataset.query_boundaries[query : query + 2])
             np.testing.assert_array_equal(rows[queries == query], expected)
-        assert batch.n_documents <= most_documents or batch.n_queries == 1
+        assert batch.n_documents <= max_documents or batch.n_queries == 1
         size = batches.padded_size(batch)
         assert size >= batch.n_documents
         assert size % 8 == 0
@@ -61,7 +59,7 @@ def test_usual_batches_share_a_size(lengths: list[int], most: int, sizes: set[in
         assert found == sizes
 
 
-def test_an_epoch_has_each_batch_once_in_an_order_of_its_own() -> None:
+def test_an_epoch_has_each_batch_once_in_its_own_order() -> None:
     """The order is drawn by seed and epoch."""
     _, batches = batches_of([10] * 100, 50)
     first, second, again = ([batch.rows.start for batch in batches.of_epoch(epoch)] for epoch in (1, 2, 1))

@@ -55,7 +55,7 @@ def _double_precision() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def networks() -> dict[str, Differentiation]:
-    """Each net compiled once; tests begin with weights of their own."""
+    """Each net compiled once; tests begin with other weights."""
     return {
         name: Differentiation(scorer, parameters_of(scorer, np.random.default_rng(0)), seed=1)
         for name, scorer in NETS.items()

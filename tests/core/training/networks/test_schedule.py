@@ -14,27 +14,27 @@ from core.training.networks.schedule import Schedule
 
 
 def test_the_learning_rate_falls_when_the_cost_rises() -> None:
-    """By the factor of the paper, 0.8, for each rise over the epoch before."""
+    """The rate falls by the factor of the paper, 0.8, for each rise over the epoch before."""
     schedule = Schedule(Linear(learning_rate=1.0, decay_on_rise=0.8), 1.0)
     rates = []
     for cost in (5.0, 4.0, 4.5, 4.4, 4.4, 6.0):
-        assert not schedule.ended(cost)
+        assert not schedule.record_epoch(cost)
         rates.append(schedule.learning_rate)
     np.testing.assert_allclose(rates, [1.0, 1.0, 0.8, 0.8, 0.8, 0.8**2])
 
 
-def test_weights_are_drawn_anew_after_epochs_without_a_lower_cost() -> None:
-    """Counted from the lowest cost; afterwards rate and costs begin anew."""
+def test_weights_are_drawn_again_after_epochs_without_a_lower_cost() -> None:
+    """Epochs are counted from the lowest cost; afterwards rate and costs restart."""
     schedule = Schedule(Linear(learning_rate=1.0, decay_on_rise=0.5, restart_epochs=3), 1.0)
-    assert [schedule.ended(cost) for cost in (5.0, 4.0, 4.5, 4.2, 4.1)] == [False] * 4 + [True]
+    assert [schedule.record_epoch(cost) for cost in (5.0, 4.0, 4.5, 4.2, 4.1)] == [False] * 4 + [True]
     assert (schedule.learning_rate, schedule.restarts, schedule.costs) == (1.0, 1, ())
-    assert [schedule.ended(cost) for cost in (9.0, 8.0, 7.0, 7.0, 7.0, 7.0)] == [False] * 5 + [True]
+    assert [schedule.record_epoch(cost) for cost in (9.0, 8.0, 7.0, 7.0, 7.0, 7.0)] == [False] * 5 + [True]
 
 
 def test_an_epoch_that_was_not_measured_counts_for_nothing() -> None:
     """With `training_cost` `metric` and a `metric_interval`, only measured epochs count."""
     schedule = Schedule(Linear(restart_epochs=1), 1.0)
-    assert [schedule.ended(cost) for cost in (5.0, None, None, 6.0)] == [False, False, False, True]
+    assert [schedule.record_epoch(cost) for cost in (5.0, None, None, 6.0)] == [False, False, False, True]
 
 
 @pytest.mark.parametrize("cost", ["loss", "metric"])
@@ -63,7 +63,7 @@ def test_a_training_follows_the_schedule(cost: str) -> None:
         measured = report.values["train"]
         value = measured["loss"] if cost == "loss" else measured["ndcg@5"]
         assert value is not None
-        expected.ended(value if cost == "loss" else -value)
+        expected.record_epoch(value if cost == "loss" else -value)
         assert checkpoint.learning_rate == expected.learning_rate
         assert checkpoint.restarts == expected.restarts
     assert expected.restarts > 0

@@ -9,9 +9,9 @@ import { count } from "../page/format.js";
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement} Control */
 
 const MAX_NAMED = 4;
-/** Choices whose value is in other controls. */
+/** Values of selects whose actual value is in other controls. */
 const PLACEHOLDER_CHOICES = ["several", "own numbers"];
-const GROUPS = '[data-type="several"], [data-type="checked"], [data-also]';
+const CHECK_BOX_GROUPS = '[data-type="several"], [data-type="checked"], [data-also]';
 
 /**
  * Return the summary of a group: "2 changed: learning rate 0.05, leaves per tree 15".
@@ -25,7 +25,7 @@ export function changesLabel(changes) {
   return `${count(changes.length)} changed: ${[...named, ...(more ? [`${count(more)} more`] : [])].join(", ")}`;
 }
 
-/** "Learning rate" within a sentence; "L2 penalty" stays. @param {string} label */
+/** Return a label for use within a sentence: "learning rate", but "L2 penalty". @param {string} label */
 function lowerCaseStart(label) {
   return /^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label;
 }
@@ -36,12 +36,12 @@ function lowerCaseStart(label) {
  * @param {HTMLFormElement} form
  * @returns {() => void} updates the summaries after a script has changed controls
  */
-export function bindFolds(form) {
-  const folds = findAll(form, "[data-fold]", HTMLDetailsElement);
+export function bindOptionGroups(form) {
+  const groups = findAll(form, "[data-fold]", HTMLDetailsElement);
   const show = () => {
-    for (const fold of folds) {
-      const changes = changesOf(fold);
-      const place = find(fold, ".fold-changes");
+    for (const group of groups) {
+      const changes = changesOf(group);
+      const place = find(group, ".fold-changes");
       setText(place, changesLabel(changes));
       setAttribute(place, "data-changed", changes.length > 0);
     }
@@ -63,19 +63,21 @@ function bindExpandAll(form) {
   });
 }
 
-/** @param {HTMLElement} fold @returns {Change[]} */
-function changesOf(fold) {
-  const groups = findAll(fold, GROUPS, HTMLElement).filter((group) => !group.matches(":disabled"));
-  const ticked = groups.flatMap((group) => {
-    const values = findAll(group, "input:checked:not(:disabled)", HTMLInputElement).map(({ value }) => value);
-    return values.length ? [{ label: groupLabel(group), value: values.join(", ") }] : [];
+/** @param {HTMLElement} group @returns {Change[]} */
+function changesOf(group) {
+  const boxes = findAll(group, CHECK_BOX_GROUPS, HTMLElement).filter((each) => !each.matches(":disabled"));
+  const ticked = boxes.flatMap((each) => {
+    const values = findAll(each, "input:checked:not(:disabled)", HTMLInputElement).map(({ value }) => value);
+    return values.length ? [{ label: groupLabel(each), value: values.join(", ") }] : [];
   });
-  const controls = /** @type {Control[]} */ (findAll(fold, "input, select, textarea", HTMLElement));
-  const single = controls.filter((control) => !control.closest(GROUPS)).flatMap((control) => changeOf(control) ?? []);
+  const controls = /** @type {Control[]} */ (findAll(group, "input, select, textarea", HTMLElement));
+  const single = controls
+    .filter((control) => !control.closest(CHECK_BOX_GROUPS))
+    .flatMap((control) => changeOf(control) ?? []);
   return [...single, ...ticked];
 }
 
-/** @param {Control} control @returns {Change | null} null where it is at its default */
+/** @param {Control} control @returns {Change | null} null if the control has its default */
 function changeOf(control) {
   if (control.matches(":disabled") || control.type === "hidden") return null;
   if (control instanceof HTMLInputElement && (control.type === "radio" || control.type === "checkbox")) {
@@ -84,8 +86,8 @@ function changeOf(control) {
     return { label: control.dataset.name ?? labelOf(control), value: control.checked ? "" : "off" };
   }
   if (control instanceof HTMLSelectElement) {
-    const usual = [...control.options].find((option) => option.defaultSelected) ?? control.options[0];
-    if (!usual || control.value === usual.value || PLACEHOLDER_CHOICES.includes(control.value)) return null;
+    const initial = [...control.options].find((option) => option.defaultSelected) ?? control.options[0];
+    if (!initial || control.value === initial.value || PLACEHOLDER_CHOICES.includes(control.value)) return null;
     return { label: labelOf(control), value: control.selectedOptions[0]?.textContent ?? control.value };
   }
   const typed = control.value.trim();

@@ -1,4 +1,4 @@
-"""The base class of jobs that train a model: trainings and reproductions."""
+"""The base class of the jobs `train` and `reproduce`, which train one model of any scorer."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -84,8 +84,8 @@ def _training_json(spec: "TrainingSpec") -> Json:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoostingJob(SubmittedJob):
-    """A job that trains a model.
+class BaseTrainingJob(SubmittedJob):
+    """A job that trains one model by one specification: trees, a linear scorer, a network or a sum.
 
     Attributes:
         dataset_id: The training data.

@@ -18,7 +18,7 @@ CACHE_FOREVER = f"public, max-age={365 * 24 * 3600}, immutable"
 STYLES = "styles.css"
 
 _IMPORT = re.compile(r'^(?:import|export)\b[^"]*?"(\.[^"]+)";', re.MULTILINE)
-# A JSDoc comment on whole lines; these comments are about a quarter of a script's size.
+# JSDoc comments on lines without code; they are about a quarter of a script's size.
 _JSDOC = re.compile(r"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*$", re.MULTILINE | re.DOTALL)
 # The order matters: later style sheets override earlier ones.
 _SHEETS = (
@@ -43,7 +43,7 @@ class _StaticFile:
 
 @cache
 def files_url() -> str:
-    """Return the URL prefix of this version's files, `/static/3f…`, named by their digest."""
+    """Return the URL prefix of the files, `/static/3f…`, which has a digest of all files."""
     digest = hashlib.sha256()
     for name, file in sorted(_files().items()):
         digest.update(f"{name}\0{len(file.content)}\0".encode() + file.content)

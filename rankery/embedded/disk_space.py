@@ -8,7 +8,7 @@ MEGABYTE = 10**6
 START_BYTES = 4 * MEGABYTE
 
 
-def shortage(data_dir: Path) -> str | None:
+def disk_full_message(data_dir: Path) -> str | None:
     """Return an error message if the disk of a data folder is too full for the service, else None."""
     folder = next(folder for folder in (data_dir, *data_dir.parents) if folder.exists())
     free_bytes = shutil.disk_usage(folder).free

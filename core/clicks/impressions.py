@@ -19,7 +19,8 @@ class Impressions:
     Attributes:
         n_ranks: Number of ranks.
         pairs: (n_pairs,) positions of the pairs in the log, ascending; rows of the table.
-        cells: (n_impressions,) twice the flat index into (n_pairs, n_ranks), plus 1 where clicked.
+        cells: (n_impressions,) twice the flat index of the pair and rank into a (n_pairs, n_ranks) table,
+            plus 1 where the impression was clicked.
         units: (n_impressions,) number of the resampling unit, a user or a list.
         n_units: Number of users, or of lists in a log without users.
     """
@@ -58,18 +59,20 @@ def impressions_of(
     Raises:
         InvalidInput: At `/versions` for a version that the log does not have.
     """
-    of_lists = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
+    list_of_impression = np.repeat(np.arange(log.n_lists), np.diff(log.list_boundaries))
     lists = _lists_of(log, versions)
     if whole:
         ends = log.list_boundaries[1:]
         lists &= (np.diff(log.list_boundaries) > 0) & (log.ranks[np.maximum(ends - 1, 0)] >= n_ranks)
-    rows = np.flatnonzero((log.ranks <= n_ranks) & lists[of_lists])
+    rows = np.flatnonzero((log.ranks <= n_ranks) & lists[list_of_impression])
     pairs, ranks = log.pairs[rows], log.ranks[rows].astype(np.int64)
-    wanted = _shown(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moving else 1)
+    wanted = _ranks_per_pair(pairs, ranks, log.n_pairs, n_ranks) >= (2 if moving else 1)
     is_used = wanted[pairs]
     rows, pairs, ranks = rows[is_used], pairs[is_used], ranks[is_used]
     numbers = np.cumsum(wanted) - 1
-    units, n_units = (of_lists, log.n_lists) if log.list_users is None else _users(log, of_lists)
+    units, n_units = (
+        (list_of_impression, log.n_lists) if log.list_users is None else _users(log, list_of_impression)
+    )
     return Impressions(
         n_ranks,
         np.flatnonzero(wanted),
@@ -79,12 +82,12 @@ def impressions_of(
     )
 
 
-def _users(log: ClickLog, of_lists: Int64Array) -> tuple[Int64Array, int]:
+def _users(log: ClickLog, list_of_impression: Int64Array) -> tuple[Int64Array, int]:
     users = np.asarray(log.list_users, np.int64)
-    return users[of_lists], int(users.max(initial=0)) + 1
+    return users[list_of_impression], int(users.max(initial=0)) + 1
 
 
-def _shown(pairs: Int32Array, ranks: Int64Array, n_pairs: int, n_ranks: int) -> Int64Array:
+def _ranks_per_pair(pairs: Int32Array, ranks: Int64Array, n_pairs: int, n_ranks: int) -> Int64Array:
     """Return the number of different ranks of each pair, (n_pairs,)."""
     found = np.zeros(n_pairs, np.int64)
     step = max(1, _MAX_CELLS // n_ranks)

@@ -21,7 +21,7 @@ import { pausePolling } from "../page/poll.js";
  * @param {import("./guess.js").UsualNames} usual
  * @returns {HTMLFormElement | null}
  */
-export function mendingForm(dataset, usual) {
+export function correctedFileForm(dataset, usual) {
   const { source, name } = dataset;
   if (source.kind !== "upload" || "query_sizes_filename" in source) return null;
   const { columns, ...options } = /** @type {Record<string, any>} */ (source.options ?? {});
@@ -30,7 +30,7 @@ export function mendingForm(dataset, usual) {
   /** @type {HTMLFormElement} */
   const form = h(
     "form",
-    { class: "form panel mending", novalidate: true, "aria-label": "Upload the corrected file" },
+    { class: "form panel corrected-file", novalidate: true, "aria-label": "Upload the corrected file" },
     h("h2", {}, "Upload the corrected file"),
     h(
       "p",
@@ -59,19 +59,19 @@ export function mendingForm(dataset, usual) {
   onSubmit(form, async () => {
     const contents = contentsOf(form);
     const given = { name, format: source.format, project: dataset.project, ...options };
-    const all = { ...given, ...(find(form, ".previewed").hidden && { columns }) };
+    const fields = { ...given, ...(find(form, ".previewed").hidden && { columns }) };
     const sent = new FormData();
-    for (const [field, value] of Object.entries(all))
+    for (const [field, value] of Object.entries(fields))
       if (value !== null && value !== undefined)
         sent.append(field, typeof value === "string" ? value : JSON.stringify(value));
     for (const [field, value] of contents) sent.append(field, value);
-    const mended = await sendUpload(form, "/v1/datasets", sent);
-    if (mended) await replaceDataset(dataset, mended.id);
+    const corrected = await sendUpload(form, "/v1/datasets", sent);
+    if (corrected) await replaceDataset(dataset, corrected.id);
   });
   return form;
 }
 
-/** Delete the unreadable dataset, and open its replacement. @param {Dataset} unreadable @param {string} id */
+/** Delete the unreadable dataset, and open its replacement. @param {Dataset} unreadable @param {string} id of the replacement */
 async function replaceDataset(unreadable, id) {
   const words = `The unreadable dataset ${unreadable.name} was deleted.`;
   await pausePolling();

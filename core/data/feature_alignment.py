@@ -23,11 +23,11 @@ _NO_CATEGORIES: Mapping[str, Categories] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class AbsentFeatures:
-    """Used features that a dataset lacks.
+    """Features that a model uses and a dataset lacks.
 
     Attributes:
-        names: Their names.
-        used: Number of features that are used.
+        names: Names of the absent features.
+        used: Number of features that the model uses.
     """
 
     names: tuple[str, ...]
@@ -35,7 +35,7 @@ class AbsentFeatures:
 
     @classmethod
     def of(cls, dataset: RankingDataset, used: Sequence[str]) -> "AbsentFeatures":
-        """Find the used features that a dataset lacks; a constant feature counts as present."""
+        """Find the used features that a dataset lacks; features with a single value are present."""
         return cls.among(dataset.feature_names, used)
 
     @classmethod
@@ -156,26 +156,30 @@ def unseen_values(dataset: RankingDataset, categories: Mapping[str, Categories])
     """Find, for each feature, the values that `align_features` turns into missing values."""
     found = []
     for column, name in enumerate(dataset.feature_names):
-        theirs, ours = dataset.categories.get(name), categories.get(name)
-        if theirs is None and ours is None:
+        dataset_categories, model_categories = dataset.categories.get(name), categories.get(name)
+        if dataset_categories is None and model_categories is None:
             continue
         values = dataset.features[:, column]
-        unseen = ~np.isnan(values) & np.isnan(_column(dataset, column, ours))
+        unseen = ~np.isnan(values) & np.isnan(_column(dataset, column, model_categories))
         if unseen.any():
             codes = np.unique(values[unseen])[:_EXAMPLES]
-            texts = theirs.texts(codes) if theirs else [f"{code:g}" for code in codes.tolist()]
+            texts = (
+                dataset_categories.texts(codes)
+                if dataset_categories
+                else [f"{code:g}" for code in codes.tolist()]
+            )
             examples = tuple(text for text in texts if text is not None)
             found.append(UnseenValues(name, int(np.count_nonzero(unseen)), examples))
     return found
 
 
-def _column(dataset: RankingDataset, column: int, ours: Categories | None) -> Float32Array:
-    """Return a column of a dataset, recoded to the categories `ours`."""
+def _column(dataset: RankingDataset, column: int, model_categories: Categories | None) -> Float32Array:
+    """Return a column of a dataset, recoded to the model's categories."""
     values = dataset.features[:, column]
-    theirs = dataset.categories.get(dataset.feature_names[column])
-    if theirs is not None:
-        return (ours or Categories(())).recoded(values, theirs)
-    return values if ours is None else ours.codes_of_numbers(values)
+    dataset_categories = dataset.categories.get(dataset.feature_names[column])
+    if dataset_categories is not None:
+        return (model_categories or Categories(())).recoded(values, dataset_categories)
+    return values if model_categories is None else model_categories.codes_of_numbers(values)
 
 
 def _whole_numbers(values: Float32Array, pointer: str) -> Categories:

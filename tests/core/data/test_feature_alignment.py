@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.data import RankingDataset
-from core.data.fitting import AbsentFeatures, align_features
+from core.data.feature_alignment import AbsentFeatures, align_features
 from core.errors import DatasetError, FeaturesAbsent
 
 
@@ -32,7 +32,7 @@ def test_features_are_matched_by_name() -> None:
 
 @pytest.mark.parametrize("names", [("f1", "f2"), ("f0", "f1")])
 def test_numbered_features_that_are_absent_are_zero(names: tuple[str, str]) -> None:
-    """LETOR text leaves zeros out, the last columns included; LightGBM's may count from 0."""
+    """LETOR text leaves zeros out, the last columns included; LightGBM's columns may count from 0."""
     assert align_features(dataset(names[0]), names).matrix.tolist() == [[1, 0], [-1, 0]]
 
 
@@ -46,7 +46,7 @@ def test_what_else_is_known_stays() -> None:
 
 @pytest.mark.parametrize(("has", "wants"), [(("bm25",), ("bm25", "age")), (("f1",), ("f1", "age"))])
 def test_a_named_feature_that_is_absent_is_missing(has: tuple[str, ...], wants: tuple[str, ...]) -> None:
-    """Only the convention of numbered features says that an absent one is 0."""
+    """Only a numbered feature that is absent is 0, by convention."""
     np.testing.assert_array_equal(align_features(dataset(*has), wants).features, [[1, np.nan], [-1, np.nan]])
 
 
@@ -59,7 +59,7 @@ def test_bare_judgments_are_refused() -> None:
 
 @pytest.mark.parametrize(("absent", "refused"), [(0, False), (2, False), (3, True), (4, True)])
 def test_more_than_half_is_too_much(absent: int, refused: bool) -> None:
-    """Counted over the features that are used, whatever else the dataset has."""
+    """The share is counted over the features that are used, whatever else the dataset has."""
     used = ("a", "b", "c", "d")
     found = AbsentFeatures.of(dataset(*used[absent:], "extra"), used)
     assert (found.names, found.used, found.are_majority) == (used[:absent], 4, refused)
