@@ -1,13 +1,12 @@
 """Requests and responses of API keys and the audit log."""
 
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field
 
 from app.http.labels import ProjectName
-from app.http.schemas import NameForPeople, NextCursor, RequestModel, ResponseModel
+from app.http.schemas import NameForPeople, NextCursor, RequestModel, ResponseModel, rfc3339
 
 
 class AuditEntry(ResponseModel):
@@ -52,7 +51,6 @@ class AuditPage(ResponseModel):
 
 KeyScope = Literal["read", "score", "write", "admin"]
 
-_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _LAST_MOMENT = datetime(9999, 1, 1, tzinfo=UTC)  # a valid datetime in every time zone
 _KEY_EXAMPLE: dict[str, Any] = {
     "id": "key_01k9x2m4q7c8v5n3b6r1",
@@ -82,13 +80,6 @@ def _each_once(names: list[str]) -> list[str]:
     return names
 
 
-def _rfc3339(value: Any) -> Any:
-    # pydantic alone would take numbers, and texts of numbers, for seconds since 1970.
-    if value is None or (isinstance(value, str) and _MOMENT.fullmatch(value)):
-        return value
-    raise ValueError("must be a date and time with its zone, such as 2100-01-01T00:00:00Z")
-
-
 class KeyRequest(RequestModel):
     """A request to create an API key."""
 
@@ -100,9 +91,9 @@ class KeyRequest(RequestModel):
         " `score`: rank documents only; `admin`: everything",
         json_schema_extra={"uniqueItems": True},
     )
-    expires_at: Annotated[
-        Annotated[AwareDatetime, Field(strict=False, lt=_LAST_MOMENT)] | None, BeforeValidator(_rfc3339)
-    ] = Field(None, description="Time of expiry; null for a key that is valid until it is revoked")
+    expires_at: (
+        Annotated[AwareDatetime, Field(strict=False, lt=_LAST_MOMENT), BeforeValidator(rfc3339)] | None
+    ) = Field(None, description="Time of expiry; null for a key that is valid until it is revoked")
     max_active_jobs: int | None = Field(
         None,
         ge=0,

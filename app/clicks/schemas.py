@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.datasets.schemas import Finding
 from app.http.labels import NewProject, ProjectName, ShownProject
+from app.http.pointers import name_problem
 from app.http.schemas import (
     DatasetName,
     FailureReason,
@@ -18,7 +19,6 @@ from app.http.schemas import (
 from app.uploads.addresses import UPLOAD_PREFIX
 from core.clicks.reading.options import FORMATS, ROLES, log_options
 from core.data.file_patterns import MAX_FILES, MAX_PATTERN_LENGTH
-from core.errors import InvalidInput
 from core.store.sources.addresses import MAX_ADDRESS_LENGTH
 from core.store.sources.credentials import NAME_PATTERN
 
@@ -156,4 +156,4 @@ def checked_log_name(name: str) -> str:
     try:
         return _NAME.validate_python(name)
     except ValidationError as error:
-        raise InvalidInput.at("/name", error.errors()[0]["msg"]) from error
+        raise name_problem(error) from error

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Body
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from app.clicks.schemas import ACTIONS, ClickLog
@@ -15,7 +15,7 @@ from app.http.labels import NewProject
 from app.http.openapi import BODY_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
-from app.http.schemas import DatasetName, Id, ModelReference, RequestModel
+from app.http.schemas import DatasetName, Id, ModelReference, Moment, RequestModel
 from app.http.services import UseServices
 from app.served.routes import UseListWriter
 from core.clicks.reading.options import log_options
@@ -43,10 +43,8 @@ class ServedLogRequest(RequestModel):
     model: ModelReference = Field(
         description="Name of a model for all its versions, or a reference of one version", examples=["web"]
     )
-    since: AwareDatetime | None = Field(
-        None, strict=False, description="Start of the period; null for all stored rankings"
-    )
-    until: AwareDatetime | None = Field(None, strict=False, description="End of the period; now when null")
+    since: Moment | None = Field(None, description="Start of the period; null for all stored rankings")
+    until: Moment | None = Field(None, description="End of the period; now when null")
     name: DatasetName | None = Field(None, description="Display name; by default `served by` and the model")
     actions: dict[str, float] | None = Field(
         None, max_length=30, description=ACTIONS, examples=[{"click": 1, "purchase": 5}]

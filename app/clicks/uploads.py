@@ -21,6 +21,7 @@ from app.http.labels import PROJECT_PART, project_problems
 from app.http.openapi import UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED, accepted
 from app.http.route import JsonRoute, Router
+from app.http.schemas import NAME_PART
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, ReceivedForm, UploadKeys, missing_file, receive_form, record_files
 from core.clicks.reading.options import log_options
@@ -60,8 +61,7 @@ _PROPERTIES: dict[str, Any] = {
     },
     QUERIES: {**_FILE_PART, "description": "UBI's queries, if `file` has only the events"},
     "name": {
-        "type": "string",
-        "maxLength": 200,
+        **NAME_PART,
         "description": "Display name; by default the name of the file",
     },
     "project": PROJECT_PART,

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from app.http.labels import ProjectName, ShownProject
 from app.http.lists import SelectedFields
+from app.http.pointers import name_problem
 from app.http.schemas import (
     DatasetName,
     FailureReason,
@@ -15,7 +16,6 @@ from app.http.schemas import (
     RequestModel,
     ResponseModel,
 )
-from core.errors import InvalidInput
 
 _EXAMPLE: dict[str, Any] = {
     "code": "one-label-queries",
@@ -189,4 +189,4 @@ def dataset_name(name: str) -> str:
     try:
         return _NAME.validate_python(name)
     except ValidationError as error:
-        raise InvalidInput.at("/name", error.errors()[0]["msg"]) from error
+        raise name_problem(error) from error

@@ -22,6 +22,7 @@ from app.http.labels import PROJECT_PART, project_problems
 from app.http.openapi import UPLOAD_PROBLEMS, problems
 from app.http.responses import ACCEPTED
 from app.http.route import JsonRoute, Router
+from app.http.schemas import NAME_PART
 from app.http.services import Services, UseServices
 from app.uploads.form import FILE, ReceivedFile, ReceivedForm, UploadKeys, receive_form, record_files
 from core.data.options import FORMATS, reading_options
@@ -88,8 +89,7 @@ _UPLOAD_PROPERTIES: dict[str, Any] = {
         for part in (FILE, *PARTS)
     },
     "name": {
-        "type": "string",
-        "maxLength": 200,
+        **NAME_PART,
         "description": "Display name; by default the name of the file. With several parts, each dataset's"
         " part is appended",
     },

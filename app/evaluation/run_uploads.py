@@ -31,6 +31,7 @@ RUN_BODY = file_body(
         "dataset_id": {"type": "string", "description": "A ready dataset with its queries"},
         "name": {
             "type": "string",
+            "minLength": 1,
             "maxLength": _MAX_NAME,
             "description": "Display name of the system; by default the name of the file",
         },

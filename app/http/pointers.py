@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from core.errors import InputProblem
+from pydantic import ValidationError
+
+from core.errors import InputProblem, InvalidInput
 
 _PHRASES = {
     "missing": "required",
@@ -34,6 +36,11 @@ def input_problems(errors: Iterable[Mapping[str, Any]], body: Any) -> list[Input
     """
     problems = [InputProblem(_pointer(error, body), _detail(error)) for error in errors]
     return list(dict.fromkeys(problems))
+
+
+def name_problem(error: ValidationError) -> InvalidInput:
+    """Translate pydantic's error about the name in the form of an upload."""
+    return InvalidInput.at("/name", _detail(error.errors()[0]))
 
 
 def _pointer(error: Mapping[str, Any], body: Any) -> str:

@@ -46,7 +46,7 @@ OUT_OF_MEMORY = "there is not enough memory for this now; send less in one reque
 # `Retry-After` in seconds, by error.
 _RETRY_AFTER = MappingProxyType({JobQuotaExceeded: 5, UploadTakenOver: 1, KernelsNotReady: 5})
 _PHRASES = MappingProxyType({int(status): status.phrase for status in HTTPStatus})
-_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
 
 
 @dataclass(frozen=True)

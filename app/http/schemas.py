@@ -1,10 +1,12 @@
 """Base schemas: strict requests, pages, ids and names."""
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from core.names import INVISIBLE, is_visible
 from core.store import MODEL_NAME
@@ -81,7 +83,18 @@ def _model_name(name: str) -> str:
 
 # Printable ASCII only: PostgreSQL refuses NUL in text, and ids and references hold nothing else.
 PRINTABLE = r"^[ -~]+$"
+_MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 
+
+def rfc3339(value: Any) -> Any:
+    """Refuse all but a text with date, time and zone, as RFC 3339 spells it."""
+    # pydantic alone would take numbers, and texts of numbers, for seconds since 1970.
+    if isinstance(value, str) and _MOMENT.fullmatch(value):
+        return value
+    raise ValueError("must be a date and time with its zone, such as 2100-01-01T00:00:00Z")
+
+
+Moment = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(rfc3339)]
 Id = Annotated[str, Field(max_length=64, pattern=PRINTABLE)]
 ModelReference = Annotated[
     str,
@@ -115,6 +128,10 @@ NameForPeople = Annotated[
     Field(min_length=1, max_length=200, json_schema_extra={"pattern": rf"^[^{INVISIBLE}]+$"}),
     AfterValidator(_visible),
 ]
+# A display name in the form of an upload.
+NAME_PART: Mapping[str, Any] = MappingProxyType(
+    {"type": "string", "minLength": 1, "maxLength": 200, "pattern": rf"^[^{INVISIBLE}]+$"}
+)
 DatasetName = Annotated[NameForPeople, Field(description="Display name; need not be unique")]
 Json = dict[str, Any]
 NextCursor = Annotated[

@@ -51,8 +51,8 @@ class Progress(ResponseModel):
     )
     restarts: int | None = Field(
         None,
-        description="Number of restarts of the ranks in this attempt after one was lost; omitted if there"
-        " are none",
+        description="Number of restarts of the ranks in this attempt after one was lost; omitted for other"
+        " jobs",
         examples=[0],
         exclude_if=lambda restarts: restarts is None,
     )

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from app.http.labels import TAG_LINE, TAG_NAME, WANTED_PROJECT, WantedProjectName, wanted_tags
-from app.http.schemas import PRINTABLE, Id, ModelReference, RequestModel
+from app.http.schemas import PRINTABLE, Id, ModelReference, Moment, RequestModel
 from app.lifecycle.schemas import MAX_IDS
 from core.errors import InvalidInput, NotFound
 from core.jobs import JobKind, JobStatus
@@ -30,9 +30,8 @@ class Filter(RequestModel):
     older_than_days: float | None = Field(
         None, ge=0, le=36_500, description="Only objects created at least this number of days ago"
     )
-    created_before: AwareDatetime | None = Field(
+    created_before: Moment | None = Field(
         None,
-        strict=False,
         description="Only objects created before this time",
         examples=["2026-01-05T10:00:00Z"],
     )

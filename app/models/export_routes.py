@@ -160,7 +160,7 @@ async def export_named_parity(
 
 
 @formats_router.get(
-    "/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems()}
+    "/export-formats", summary="List export formats", responses={**NOT_MODIFIED, **problems(422)}
 )
 def list_export_formats(scorer: KindOfScorer = "trees") -> ExportFormatCatalogue:
     """List the export formats of a kind of model, with their reader and limits."""

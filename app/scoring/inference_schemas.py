@@ -86,6 +86,7 @@ _PARAMETERS: dict[str, Any] = {
 _REQUEST_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["inputs"],
+    "additionalProperties": False,
     "properties": {
         "id": {"type": "string", "maxLength": 1024},
         "parameters": _PARAMETERS,
@@ -95,6 +96,7 @@ _REQUEST_SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "required": ["name", "shape", "datatype"],
+                "additionalProperties": False,
                 "anyOf": [{"required": ["data"]}, {"required": ["parameters"]}],
                 "properties": {
                     "name": {
@@ -127,6 +129,7 @@ _REQUEST_SCHEMA: dict[str, Any] = {
             "items": {
                 "type": "object",
                 "required": ["name"],
+                "additionalProperties": False,
                 "properties": {"name": {"const": "predict"}, "parameters": _PARAMETERS},
             },
         },

@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
-from app.http.schemas import RequestModel, ResponseModel
+from app.http.schemas import Moment, RequestModel, ResponseModel
 
 MAX_ID_LENGTH = 1024
 _ID = "srv_01k9x2m4q7c8v5n3b6r2"
@@ -31,7 +31,7 @@ class ServedEvent(RequestModel):
     action: Action = Field(
         "click", description="Name of the action, whose weight `actions` sets when a click log is created"
     )
-    at: AwareDatetime | None = Field(None, strict=False, description="Time of the action; now when null")
+    at: Moment | None = Field(None, description="Time of the action; now when null")
 
 
 class ServedEventsRequest(RequestModel):

@@ -56,7 +56,15 @@ _HEADERS: Mapping[str, tuple[str, str]] = MappingProxyType(
         ),
     }
 )
-_HEADER_VALUES: Mapping[str, Mapping[str, Any]] = MappingProxyType({"Tus-Resumable": {"enum": [VERSION]}})
+_BASE64 = "([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+_HEADER_VALUES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "Tus-Resumable": {"enum": [VERSION]},
+        "Upload-Length": {"pattern": f"^{_NUMBER.pattern}$"},
+        "Upload-Defer-Length": {"enum": ["1"]},
+        "Upload-Checksum": {"pattern": f"^({'|'.join(ALGORITHMS)})( {_BASE64})?$"},
+    }
+)
 PROGRESS_HEADERS: Mapping[str, Any] = MappingProxyType(
     {
         "Upload-Offset": {"description": "Offset of the next byte", "schema": {"type": "integer"}},

@@ -113,8 +113,8 @@ class _Solr(Target[S]):
             return []
         return [
             (
-                f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: upload wrapper.json, a"
-                " DefaultWrapperModel, and add model.json to the resources of the collection."
+                f"The model has {len(content):,} bytes, more than ZooKeeper's 1 MB: copy {self.filename} as"
+                f" {source.name}.json to a <lib> folder of each node, and upload wrapper.json instead."
             )
         ]
 

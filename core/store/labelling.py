@@ -118,6 +118,7 @@ def _label_chunk(
     labelling.missing += [each for each in chunk if each not in rows]
     names = {row.name for row in rows.values() if isinstance(row, Model) and changes.moves_row(row)}
     labelling.moved_names |= names
+    refused: set[str] = set()
     # Rows are locked in a fixed order, so that requests do not deadlock.
     for object_id in sorted(rows):
         row = rows[object_id]
@@ -128,6 +129,7 @@ def _label_chunk(
             if differs and not dry_run:
                 _label(tx, row, changes)
         except InvalidInput as error:
+            refused.add(object_id)
             labelling.refused_count += 1
             if len(labelling.refused) < MAX_REFUSED:
                 labelling.refused.append(RefusedLabelling(object_id, error.problems[0].detail))
@@ -135,7 +137,8 @@ def _label_chunk(
         labelling.changed += differs
         labelling.unchanged += not differs
     if not dry_run:
-        for name in sorted(names):
+        labelled = {row.name for row in rows.values() if isinstance(row, Model) and row.id not in refused}
+        for name in sorted(names & labelled):
             tx.projects.move_name(name, changes.project)
 
 

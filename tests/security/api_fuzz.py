@@ -7,11 +7,12 @@ that submitted jobs stay queued, sends requests, and prints the number of answer
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,11 +88,12 @@ def fuzz(
     folder.mkdir(parents=True, exist_ok=True)
     events = folder / "events.ndjson"
     config = folder / "schemathesis.toml"
-    config.write_text(_config(target, folder, secret))
+    document = openapi_document()
+    config.write_text(_config(target, folder, secret, document["paths"]))
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
     schema = folder / "openapi.json"
     # Use the document without the `default` responses of the served one, which allow any status.
-    schema.write_text(json.dumps(openapi_document()))
+    schema.write_text(json.dumps(document))
     options = ["--url", target.url, "--phases", phases, "--max-examples", str(examples), "--seed", str(seed)]
     reports = ["--report", "ndjson", "--report-ndjson-path", str(events), "--no-color", "--no-shrink"]
     more = ["--generation-database", "none", "--continue-on-failure", "--warnings", "off"]
@@ -112,7 +114,15 @@ def _rules(secret: str | None) -> Mapping[str, str]:
     return {"SCHEMATHESIS_HOOKS": HOOKS, "RANKERY_FUZZ_WITHOUT_KEY": "" if secret else "1"}
 
 
-def _config(target: Target, folder: Path, secret: str | None) -> str:
+def _with_other_routes(paths: Iterable[str]) -> Iterator[str]:
+    """Yield paths that the template of another path matches, such as that of a job for /v1/jobs/delete."""
+    templates = {path: re.sub(r"\\{\w+\\}", "[^/]+", re.escape(path)) for path in paths}
+    for path in templates:
+        if any(re.fullmatch(pattern, path) for other, pattern in templates.items() if other != path):
+            yield path
+
+
+def _config(target: Target, folder: Path, secret: str | None, paths: Iterable[str]) -> str:
     lines = ["request-timeout = 30.0", f'cache.directory = "{folder / "cache"}"']
     if secret:
         lines.append(f'headers = {{ Authorization = "Bearer {secret}" }}')
@@ -129,13 +139,23 @@ def _config(target: Target, folder: Path, secret: str | None) -> str:
     for name, kinds in _KNOWN.items():
         values = json.dumps([target.ids[kind] for kind in kinds])
         lines += [f"[dictionaries.{name.replace('.', '_')}]", f"values = {values}"]
-    # GET of these paths matches /v1/datasets/{dataset_id} and /v1/jobs/{job_id}, as the Allow header has it.
-    for path in ("/v1/datasets/synthetic", "/v1/jobs/batch"):
+    # GET of /v1/jobs/delete asks for the job with the id "delete" and is answered by 404, not by 405. So the
+    # Allow header has it, too (RFC 9110, 10.2.1); schemathesis expects only the methods listed at the path.
+    for path in _with_other_routes(paths):
         lines += [
             "[[operations]]",
             f'include-path = "{path}"',
             "checks.allow_header_conformance.enabled = false",
         ]
+    # The tus protocol requires 412 for a missing or another Tus-Resumable.
+    lines += [
+        "[[operations]]",
+        'include-path = "/v1/uploads"',
+        'checks.missing_required_header.expected-statuses = ["412"]',
+        "checks.positive_data_acceptance.enabled = false",
+        "checks.negative_data_rejection.enabled = false",
+        f"checks.negative_data_rejection.expected-statuses = {json.dumps([*REFUSED, '412'])}",
+    ]
     # /readyz answers with a server error if a request asks for jobs and there is no worker.
     lines += ["[[operations]]", 'include-path = "/readyz"', "checks.not_a_server_error.enabled = false"]
     return "\n".join([*lines, ""])

@@ -34,6 +34,9 @@ _TABLES: Mapping[str, Any] = MappingProxyType(
     {JOB: Job, COMPARISON: Comparison, "study": Study, "experiment": Experiment, "schedule": Schedule}
 )
 
+# Paths of click logs in specifications: of jobs on a log, of trainings, and of promotions through a gate.
+_CLICK_LOG_PATHS = (("click_log_id",), ("clicks", "log"), ("rule", "counterfactual", "click_log_id"))
+
 
 class ActiveJobs:
     """The models and rankings in the specifications of queued and running jobs.
@@ -172,12 +175,13 @@ def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str
 def _of_click_logs(session: Session, log_ids: list[str]) -> Iterator[tuple[str, Holder]]:
     if not log_ids:
         return
-    log_id = Job.spec["click_log_id"].as_string()
-    using = select(log_id, Job.id, Job.title, Job.kind, Job.status)
-    for used_id, job_id, title, kind, status in session.execute(
-        using.where(Job.status.in_(ACTIVE), log_id.in_(log_ids))
-    ):
-        yield used_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
+    for path in _CLICK_LOG_PATHS:
+        log_id = Job.spec[path].as_string()
+        using = select(log_id, Job.id, Job.title, Job.kind, Job.status)
+        for used_id, job_id, title, kind, status in session.execute(
+            using.where(Job.status.in_(ACTIVE), log_id.in_(log_ids))
+        ):
+            yield used_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
     for gate in session.scalars(select(AliasGate)):
         for used_id in gate.click_log_ids & set(log_ids):
             yield used_id, Holder(GATE, gate.reference, gate.reference, "compares on it")

@@ -2506,7 +2506,7 @@ class Progress(Answer):
     """Ranks of a distributed training; omitted for other jobs"""
 
     restarts: int | None = None
-    """Number of restarts of the ranks in this attempt after one was lost; omitted if there are none"""
+    """Number of restarts of the ranks in this attempt after one was lost; omitted for other jobs"""
 
 
 class Job(Answer):

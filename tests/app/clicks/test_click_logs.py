@@ -1,5 +1,6 @@
 """Click logs by the API: uploads, addresses, lists, labels and deletion."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -124,3 +125,24 @@ def test_logs_are_listed_labelled_and_deleted(client: TestClient, store: Store) 
     assert client.post("/v1/trash/restore", json={"ids": [log["id"]]}).json()["restored"] == {"click-logs": 1}
     assert client.delete(f"/v1/click-logs/{log['id']}", params={"permanently": True}).status_code == 204
     assert list(store.artifacts.files()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("click-model", lambda log_id: {"click_log_id": log_id}),
+        ("train", lambda log_id: {"clicks": {"log": log_id}}),
+        ("promote", lambda log_id: {"rule": {"counterfactual": {"click_log_id": log_id}}}),
+    ],
+)
+def test_a_log_is_kept_for_active_jobs(
+    client: TestClient, store: Store, kind: str, spec: Callable[[str], dict[str, Any]]
+) -> None:
+    """A log cannot be deleted while a queued or running job of any kind reads it."""
+    log = upload(client).json()
+    with store.begin() as tx:
+        tx.jobs.request_cancel(log["job_id"])
+        job = tx.jobs.add(kind, spec(log["id"]))
+    held = client.delete(f"/v1/click-logs/{log['id']}", params={"permanently": True})
+    assert held.status_code == 409
+    assert [holder["id"] for holder in held.json()["holders"]] == [job.id]

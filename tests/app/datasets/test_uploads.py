@@ -122,6 +122,20 @@ def test_a_bad_upload_leaves_nothing(refusing_client: TestClient, case: str, str
     _assert_nothing_left(refusing_client, settings)
 
 
+@pytest.mark.parametrize("path", ["/v1/datasets", "/v1/click-logs"])
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [("", "must have at least 1 character"), ("a\x07", "must not contain control or invisible characters")],
+)
+def test_a_wrong_name_of_an_upload_is_explained(
+    client: TestClient, path: str, name: str, detail: str
+) -> None:
+    """In the words used for JSON bodies."""
+    answer = client.post(path, files={"file": ("a.txt", LETOR)}, data={"name": name})
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [{"pointer": "/name", "detail": detail}]
+
+
 def test_an_upload_is_kept_byte_for_byte(client: TestClient, store: Store) -> None:
     """The stored file, its size and its checksum equal those of the upload; a job waits to read it."""
     content = gzip.compress(LETOR * 1000)

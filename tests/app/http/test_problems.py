@@ -71,6 +71,8 @@ def test_a_wrong_method_lists_all_right_ones(client: TestClient) -> None:
     response = client.put("/v1/jobs", json={})
     assert response.status_code == 405
     assert response.headers["allow"] == "GET, POST"
+    assert client.post("/v1/datasets/ds_1/download").headers["allow"] == "GET, HEAD"
+    assert client.put("/v1/uploads").headers["allow"] == "GET, OPTIONS, POST"
     assert response.json()["type"] == "/problems/method-not-allowed"
 
 

@@ -165,6 +165,7 @@ def test_an_age_counts_from_the_making(client: TestClient, add_ended: AddModel) 
         ({"filter": {}}, "/filter"),
         ({"filter": {"older_than_days": -1}}, "/filter/older_than_days"),
         ({"filter": {"created_before": "2026-01-01T00:00:00"}}, "/filter/created_before"),
+        ({"filter": {"created_before": 1_767_225_600}}, "/filter/created_before"),
         ({"filter": {"naem": "web"}}, "/filter/naem"),
         ({"ids": []}, "/ids"),
         ({"filter": {"status": "lost"}}, "/filter/status"),

@@ -201,6 +201,14 @@ def test_hashes_depend_on_the_key(client: TestClient, application: FastAPI, stor
     assert UserHashes(key).of("user", "ann") != UserHashes(bytes(32)).of("user", "ann")
 
 
+@pytest.mark.parametrize("at", [0, 1_767_225_600.5, "1767225600", "2026-01-05", "2026-01-05T09:31:00"])
+def test_the_time_of_an_event_is_a_text_with_a_zone(client: TestClient, at: object) -> None:
+    """A number is no time, as the schema has it; it could count seconds or milliseconds."""
+    event = {"ranking_id": "srv_1", "document_id": "d1", "at": at}
+    answer = client.post("/v1/served-rankings/events", json={"events": [event]})
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, "/events/0/at")
+
+
 def test_a_click_log_of_served_rankings_is_queued(
     client: TestClient, model: Model, add_model: Callable[..., Model]
 ) -> None:
@@ -216,6 +224,8 @@ def test_a_click_log_of_served_rankings_is_queued(
     moment = "2026-05-01T00:00:00Z"
     empty = client.post("/v1/click-logs/served", json={"model": "web", "since": moment, "until": moment})
     assert (empty.status_code, empty.json()["errors"][0]["pointer"]) == (422, "/since")
+    number = client.post("/v1/click-logs/served", json={"model": "web", "since": 0, "until": "1767225600"})
+    assert [error["pointer"] for error in number.json()["errors"]] == ["/since", "/until"]
     assert client.post("/v1/click-logs/served", json={"model": "absent"}).status_code == 404
 
 
