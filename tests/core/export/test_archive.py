@@ -134,7 +134,8 @@ def test_a_model_too_large_for_zookeeper_gets_a_wrapper() -> None:
     export = export_model(large, "solr", NAMES, "web-3")
     assert len(export.content) > ZOOKEEPER_BYTES
     report = parity(export)
-    assert "DefaultWrapperModel" in report.notes[0]
+    note = "copy model.json as web-3.json to a <lib> folder of each node, and upload wrapper.json instead."
+    assert report.notes[0].endswith(note)
     wrapper = json.loads(export.target.companions(export.source, export.content)["wrapper.json"])
     assert wrapper["class"] == "org.apache.solr.ltr.model.DefaultWrapperModel"
     assert wrapper["params"] == {"resource": "web-3.json"}
