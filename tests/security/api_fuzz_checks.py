@@ -132,6 +132,7 @@ MEANT: dict[str, dict[str, str]] = {
     "POST /v1/studies": {
         **_KEY,
         "/base": "is a training as it is alone",
+        "/early_stopping": "does not go with boosting dart, which rescales earlier trees",
         "/objective": "has a fold that there is",
         "/search_space": "has pointers to parameters of the training, and bounds in their order",
         "/test": "or test_dataset_id: one of them, to conclude",
