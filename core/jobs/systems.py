@@ -1,6 +1,6 @@
-"""Systems that rank documents: models and uploaded runs."""
+"""Systems that rank documents, models and uploaded runs, and references in stored specifications."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from core.stored import entry, first_named
 SYSTEM_NAME_ENTRIES = ("system", "model", "model_id", "ranking_id")
 # Entries with ids or references of stored models and rankings, one or several.
 _REFERENCE_ENTRIES = frozenset({"model_id", "ranking_id", "model", "models", "init_model", "labels_from"})
+_CLICK_LOG_ENTRIES = frozenset({"click_log_id", "log"})
 _TEACHER_PREFIX = "model:"
 
 
@@ -33,16 +34,26 @@ class System:
 
 def named_systems(stored: Any) -> Iterator[str]:
     """Yield the ids and references of models and rankings in a stored specification."""
+    return (each.removeprefix(_TEACHER_PREFIX) for each in _texts(stored, _REFERENCE_ENTRIES))
+
+
+def named_click_logs(stored: Any) -> Iterator[str]:
+    """Yield the ids of click logs in a stored specification."""
+    return _texts(stored, _CLICK_LOG_ENTRIES)
+
+
+def _texts(stored: Any, names: Collection[str]) -> Iterator[str]:
+    """Yield the texts of all entries of the given names, one or a list each, at any depth."""
     if isinstance(stored, list):
         for each in stored:
-            yield from named_systems(each)
+            yield from _texts(each, names)
     elif isinstance(stored, Mapping):
         for name, value in stored.items():
-            references = value if isinstance(value, list) else [value]
-            if name in _REFERENCE_ENTRIES and all(isinstance(each, str) for each in references):
-                yield from (each.removeprefix(_TEACHER_PREFIX) for each in references)
+            texts = value if isinstance(value, list) else [value]
+            if name in names and all(isinstance(each, str) for each in texts):
+                yield from texts
             else:
-                yield from named_systems(value)
+                yield from _texts(value, names)
 
 
 def system_name(stored: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import Holder
 from core.jobs.status import ACTIVE
-from core.jobs.systems import named_systems
+from core.jobs.systems import named_click_logs, named_systems
 from core.store.tables import (
     AliasGate,
     Comparison,
@@ -34,12 +34,9 @@ _TABLES: Mapping[str, Any] = MappingProxyType(
     {JOB: Job, COMPARISON: Comparison, "study": Study, "experiment": Experiment, "schedule": Schedule}
 )
 
-# Paths of click logs in specifications: of jobs on a log, of trainings, and of promotions through a gate.
-_CLICK_LOG_PATHS = (("click_log_id",), ("clicks", "log"), ("rule", "counterfactual", "click_log_id"))
-
 
 class ActiveJobs:
-    """The models and rankings in the specifications of queued and running jobs.
+    """The models, rankings and click logs in the specifications of queued and running jobs.
 
     A specification never changes, so each is read once for all transactions.
     """
@@ -60,7 +57,7 @@ class ActiveJobs:
         for begin in range(0, len(unread), _SPECIFICATIONS):
             part = unread[begin : begin + _SPECIFICATIONS]
             for job_id, spec in session.execute(select(Job.id, Job.spec).where(Job.id.in_(part))):
-                self._named[job_id] = frozenset(named_systems(spec))
+                self._named[job_id] = frozenset((*named_systems(spec), *named_click_logs(spec)))
         for job_id, (label, status) in labels.items():
             for name in self._named.get(job_id, frozenset()) & wanted:
                 yield name, Holder(JOB, job_id, label, f"is {status} and uses it")
@@ -84,7 +81,7 @@ def holders_of(
         _of_themselves(there),
         _of_systems(session, graph, systems, active) if systems else (),
         _of_datasets(session, [node.id for node in there if node.kind.name == DATASET]),
-        _of_click_logs(session, [node.id for node in there if node.kind.name == CLICK_LOG]),
+        _of_click_logs(session, [node.id for node in there if node.kind.name == CLICK_LOG], active),
     ):
         found[object_id].append(holder)
     made_by: defaultdict[str, list[str]] = defaultdict(list)
@@ -172,16 +169,10 @@ def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str
             yield dataset_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
 
 
-def _of_click_logs(session: Session, log_ids: list[str]) -> Iterator[tuple[str, Holder]]:
+def _of_click_logs(session: Session, log_ids: list[str], active: ActiveJobs) -> Iterator[tuple[str, Holder]]:
     if not log_ids:
         return
-    for path in _CLICK_LOG_PATHS:
-        log_id = Job.spec[path].as_string()
-        using = select(log_id, Job.id, Job.title, Job.kind, Job.status)
-        for used_id, job_id, title, kind, status in session.execute(
-            using.where(Job.status.in_(ACTIVE), log_id.in_(log_ids))
-        ):
-            yield used_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
+    yield from active.holders(session, log_ids)
     for gate in session.scalars(select(AliasGate)):
         for used_id in gate.click_log_ids & set(log_ids):
             yield used_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
