@@ -19,6 +19,8 @@ _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8
 class LinearDescent:
     """A linear scorer with its optimiser, which computes the steps of `Differentiation` in float64.
 
+    Weights, gradients and moments are vectors of n_inputs + 1 numbers, the bias last.
+
     Args:
         scorer: Hyperparameters of the scorer.
         parameters: Initial weights, one layer.
@@ -27,14 +29,14 @@ class LinearDescent:
 
     def __init__(self, scorer: NetworkScorer, parameters: Weights, factors: Weights) -> None:
         self._scorer = scorer
-        self._factors = {name: np.asarray(each, np.float64) for name, each in factors[0].items()}
+        self._factors = _vector(factors[0])
         self.restart(parameters)
 
     def restart(self, parameters: Weights) -> None:
         """Replace the weights and reset the state of the optimiser."""
-        self._layer = {name: np.asarray(each, np.float64) for name, each in parameters[0].items()}
-        self._first = {name: np.zeros_like(each) for name, each in self._layer.items()}
-        self._second = {name: np.zeros_like(each) for name, each in self._layer.items()}
+        self._weights = _vector(parameters[0])
+        self._first = np.zeros_like(self._weights)
+        self._second = np.zeros_like(self._weights)
         self._steps = 0
 
     def restore(self, parameters: Weights, state: Any) -> None:
@@ -42,14 +44,14 @@ class LinearDescent:
         self.restart(parameters)
         steps, *moments = state
         self._steps = int(steps)
-        names = list(self._layer)
-        self._first = dict(zip(names, moments[: len(names)], strict=True))
-        self._second = dict(zip(names, moments[len(names) :], strict=True))
+        self._first, self._second = (
+            np.append(*moments[place : place + 2]).astype(np.float64) for place in (0, 2)
+        )
 
     def state(self) -> State:
         """Return the weights and the optimiser's state, which later steps replace but never modify."""
-        moments = [*self._first.values(), *self._second.values()]
-        return [dict(self._layer)], [np.int64(self._steps), *moments]
+        first, second = _layer(self._first), _layer(self._second)
+        return self.weights(), [np.int64(self._steps), *first.values(), *second.values()]
 
     @staticmethod
     def as_arrays(state: State) -> State:
@@ -58,13 +60,12 @@ class LinearDescent:
 
     def weights(self) -> Weights:
         """Return the weights as NumPy arrays."""
-        return self.state()[0]
+        return [_layer(self._weights)]
 
     def score(self, inputs: Float32Array, _: int) -> Float64Array:
         """Return the scores, float64 (n_documents,), of inputs (n_documents, n_inputs)."""
         scores = np.empty(len(inputs))
-        weights, bias = self._layer["weights"].ravel(), self._layer["bias"]
-        over_ranges(_scores, len(inputs), inputs, weights, bias, scores)
+        over_ranges(_scores, len(inputs), inputs, self._weights[:-1], self._weights[-1:], scores)
         return scores
 
     @np.errstate(over="ignore", invalid="ignore")  # the caller refuses scores that are not finite
@@ -78,55 +79,48 @@ class LinearDescent:
     ) -> float:
         """Take one step on a batch and return its loss; see `Differentiation.step` for the arguments."""
         value, score_gradient = loss(self.score(inputs, size))
-        weight_gradient = np.zeros(inputs.shape[1])
-        _add_products(inputs, score_gradient.astype(np.float64), weight_gradient)
-        gradient = {
-            "weights": weight_gradient[:, np.newaxis],
-            "bias": np.array([score_gradient.sum(dtype=np.float64)]),
-        }
-        gradient = {name: each * self._factors[name] for name, each in gradient.items()}
-        moves = self._moves(self._clipped(gradient))
-        self._layer = {name: each - learning_rate * moves[name] for name, each in self._layer.items()}
+        gradient = np.zeros_like(self._weights)
+        _add_products(inputs, score_gradient.astype(np.float64), gradient[:-1])
+        gradient[-1] = score_gradient.sum(dtype=np.float64)
+        moves = self._moves(self._clipped(gradient * self._factors))
+        self._weights = self._weights - learning_rate * moves
         return value
 
-    def _clipped(self, gradient: dict[str, Float64Array]) -> dict[str, Float64Array]:
+    def _clipped(self, gradient: Float64Array) -> Float64Array:
         max_norm = self._scorer.gradient_clip
         if max_norm is None:
             return gradient
-        norm = float(np.sqrt(sum((each**2).sum() for each in gradient.values())))
-        return (
-            gradient if norm < max_norm else {name: each / norm * max_norm for name, each in gradient.items()}
-        )
+        norm = float(np.sqrt((gradient[:-1] ** 2).sum() + gradient[-1] ** 2))
+        return gradient if norm < max_norm else gradient / norm * max_norm
 
-    def _moves(self, gradient: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
+    def _moves(self, gradient: Float64Array) -> Float64Array:
         scorer = self._scorer
         if scorer.optimizer == "adam":
             moves = self._adam(gradient)
         elif scorer.momentum:
-            self._first = {n: each + scorer.momentum * self._first[n] for n, each in gradient.items()}
-            moves = dict(self._first)
+            moves = self._first = gradient + scorer.momentum * self._first
         else:
-            moves = dict(gradient)
+            moves = gradient
         if scorer.weight_decay:
-            moves["weights"] = moves["weights"] + scorer.weight_decay * self._layer["weights"]
+            moves = moves.copy()
+            moves[:-1] += scorer.weight_decay * self._weights[:-1]
         return moves
 
-    def _adam(self, gradient: Mapping[str, Float64Array]) -> dict[str, Float64Array]:
+    def _adam(self, gradient: Float64Array) -> Float64Array:
         self._steps += 1
-        first, second = self._first, self._second
-        self._first = {n: _FIRST_DECAY * first[n] + (1.0 - _FIRST_DECAY) * g for n, g in gradient.items()}
-        self._second = {
-            n: _SECOND_DECAY * second[n] + (1.0 - _SECOND_DECAY) * g**2 for n, g in gradient.items()
-        }
-        first_correction, second_correction = (
-            1.0 - _FIRST_DECAY**self._steps,
-            1.0 - _SECOND_DECAY**self._steps,
-        )
-        return {
-            name: (self._first[name] / first_correction)
-            / (np.sqrt(self._second[name] / second_correction) + _EPSILON)
-            for name in gradient
-        }
+        self._first = _FIRST_DECAY * self._first + (1.0 - _FIRST_DECAY) * gradient
+        self._second = _SECOND_DECAY * self._second + (1.0 - _SECOND_DECAY) * gradient**2
+        first_correction = 1.0 - _FIRST_DECAY**self._steps
+        second_correction = 1.0 - _SECOND_DECAY**self._steps
+        return (self._first / first_correction) / (np.sqrt(self._second / second_correction) + _EPSILON)
+
+
+def _vector(layer: Mapping[str, Any]) -> Float64Array:
+    return np.append(layer["weights"], layer["bias"]).astype(np.float64)
+
+
+def _layer(vector: Float64Array) -> dict[str, Float64Array]:
+    return {"weights": vector[:-1, np.newaxis], "bias": vector[-1:]}
 
 
 @bare
