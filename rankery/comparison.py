@@ -158,8 +158,8 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
         raise InvalidArgument(f"{argument}: must be an evaluation, a frame or numbers: {error}") from None
     if values.ndim != 1 or not len(values):
         raise InvalidArgument(f"{argument}: must have one value per query; found the shape {values.shape}")
-    is_series = type(system).__module__.startswith("pandas")
-    ids = _check_unique(_spelled(argument, system.index), argument) if is_series else None
+    index = getattr(system, "index", None)  # of a pandas Series; sequences have a method of this name
+    ids = None if index is None or callable(index) else _check_unique(_spelled(argument, index), argument)
     return _Values(ids, {_rankery_name(metric) if metric else "value": values})
 
 

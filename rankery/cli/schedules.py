@@ -1,5 +1,6 @@
 """`rankery schedules`: trainings and drift checks that are queued periodically."""
 
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -162,14 +163,16 @@ def create_schedule(
 
     Example: `rankery schedules create weekly --cron "0 1 * * 0" --model web --dataset clicks --best`
     """
+    chosen_by_best = {"--loss": loss, "--set": set, "--validation": validation}
     if best:
-        conflicting = {"--loss": loss, "--set": set, "--validation": validation}
-        refuse_options(conflicting | {"--drift": drift, "--from-json": from_json}, best=True)
+        refuse_options(chosen_by_best | {"--drift": drift, "--from-json": from_json}, best=True)
     else:
         refuse_options({"--budget": budget}, best=False)
     ways = [model is not None or dataset is not None, drift is not None, from_json is not None]
     if ways.count(True) != 1:
         raise WrongUsage("give --model and --dataset, or --drift MODEL, or --from-json FILE")
+    if model is None and dataset is None:
+        _refuse_training_options(chosen_by_best | {"--test": test, "--metric": metric})
     if from_json is not None:
         job = object_of_file(from_json, '{"kind": "drift", "model": "web"}')
     elif drift is not None:
@@ -194,6 +197,12 @@ def create_schedule(
     )
     say(f"{made.name} runs next at {moment(made.next_run_at)} UTC")
     session.show(made, facts(_properties(made)))
+
+
+def _refuse_training_options(given: Mapping[str, Any]) -> None:
+    refused = [name for name, value in given.items() if value is not None]
+    if refused:
+        raise WrongUsage(f"{', '.join(refused)}: only for a training by --model and --dataset; leave out")
 
 
 @schedules.command("pause")

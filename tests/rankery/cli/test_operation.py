@@ -256,6 +256,9 @@ def test_schedules_are_made_run_paused_and_deleted(trained: dict[str, Any], stac
     assert rankery(stack, "schedules", "delete", "weekly").code == 0
     refused = rankery(stack, "schedules", "create", "x", "--cron", "0 3 * * *", "--drift", "ops", "--best")
     assert (refused.code, "leave --drift out" in refused.errors) == (2, True)
+    checked_by = ("schedules", "create", "x", "--cron", "0 3 * * *", "--drift", "ops")
+    refused = rankery(stack, *checked_by, "--loss", "mse", "--metric", "map")
+    assert (refused.code, "--loss, --metric: only for a training" in refused.errors) == (2, True)
     assert rankery(stack, "schedules", "run", "nightly").code == 0
     shown = rankery(stack, "schedules", "show", "nightly", "--json").document
     assert shown["runs"][0]["trigger"] == "request"

@@ -62,7 +62,9 @@ def test_statistics_are_those_of_a_compare_job(
     assert found.verdict == "better"
 
 
-@pytest.mark.parametrize("make", [np.asarray, list, polars.Series, pa.array, pandas.Series])
+@pytest.mark.parametrize(
+    "make", [np.asarray, list, polars.Series, pa.array, pandas.Series, pandas.array, pandas.Index]
+)
 def test_arrays_hold_one_metric(make: Any, evaluations: tuple[Evaluation, Evaluation]) -> None:
     """Arrays need the name of their metric, which defines the direction: a lower cost is better."""
     values = [make(one.values["arp"].tolist()) for one in evaluations]
