@@ -1,7 +1,7 @@
 """Search: evaluate candidates on held-out queries within a time budget, and fit the best sum."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from core.autotrain.conclusion import DEFAULT_TREES, Conclusion, conclude, untrained_baselines
@@ -102,13 +102,21 @@ class Selected:
         )
 
 
-def select(trials: Trials, tried: Sequence[Tried]) -> Selected:
+def select(trials: Trials, tried: Sequence[Tried], refusals: Iterable[str] = ()) -> Selected:
     """Select a model, or a sum of models, from the complete candidates by their held-out scores.
+
+    Args:
+        trials: The trials.
+        tried: The candidates that were tried.
+        refusals: The reasons why others were not tried.
 
     Raises:
         InvalidInput: No candidate is complete.
     """
     complete = tuple(each for each in tried if each.status == "complete")
+    if not tried:
+        reasons = "; ".join(dict.fromkeys(refusals))
+        raise InvalidInput.at("/dataset_id", f"no candidate can be trained on these data: {reasons}")
     if not complete:
         raise InvalidInput.at(
             "/budget_seconds",
@@ -225,17 +233,20 @@ def auto_train(
         if tried and time_left() <= 0.0:
             not_tried[number] = BUDGET_EXHAUSTED
             continue
-        tried[number] = trials.try_candidate(
-            number,
-            candidate,
-            folds,
-            time_left=time_left,
-            rivals=rivals_before(number, list(tried.items())),
-            on_fold=on_fold,
-            is_first=not tried,
-        )
+        try:
+            tried[number] = trials.try_candidate(
+                number,
+                candidate,
+                folds,
+                time_left=time_left,
+                rivals=rivals_before(number, list(tried.items())),
+                on_fold=on_fold,
+                is_first=not tried,
+            )
+        except InvalidInput as refusal:
+            not_tried[number] = str(refusal)
     trials_end = clock()
-    selected = select(trials, list(tried.values()))
+    selected = select(trials, list(tried.values()), not_tried.values())
     conclusion = selected.conclusion(trials, threads)
     selection_end = clock()
     fitted = []

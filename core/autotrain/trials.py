@@ -14,6 +14,7 @@ from core.data import RankingDataset
 from core.data.labels import LabelRange
 from core.errors import ExtraMissing, InvalidInput
 from core.metrics import conventions
+from core.scorers import read_model
 from core.studies.pruning import is_worse_than_best
 from core.training import TrainedModel, TrainingSpec, train
 from core.training.automatic import DatasetSize
@@ -196,6 +197,9 @@ class Trials:
             on_fold: Called after each fold with the number of folds done and their total.
             kept: Store for the scores of the folds done; None to keep none.
             is_first: Whether no other candidate is complete, so that the trial continues when the time is up.
+
+        Raises:
+            InvalidInput: The candidate cannot be trained, for instance since its scores overflow.
         """
         spec, kept = self.training(candidate), kept or NothingKept()
         done: list[tuple[Fold, FoldScores]] = []
@@ -271,7 +275,7 @@ class Trials:
             else:
                 rows = self.held_out.rows
                 bins = SharedBins(self._binned(spec), rows(fold.kept), rows(fold.held_out))
-                train(
+                trained = train(
                     spec,
                     kept,
                     held_out,
@@ -280,6 +284,8 @@ class Trials:
                     on_scores=on_scores,
                     on_iteration=lambda *_: check(),
                 )
+                if not measured:  # no further split was found before the first measured iteration
+                    measured[spec.metric_interval] = read_model(trained.content).score(held_out.features)
         except _TimeIsUp:
             ended_early = True
         iterations = sorted(measured)

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from core.autotrain import Candidate, Trials, Tried
 from core.data import synthetic_dataset
+from core.errors import InvalidInput
 from core.scorers import read_model
 from core.store import Job
 from core.store.artifacts.keys import model_key
@@ -52,6 +54,30 @@ def whole(shared_workshop: Workshop) -> bytes:
     """The model of an uninterrupted automatic training."""
     job = shared_workshop.run_queued(_submit(shared_workshop, model_name="uninterrupted").id)
     return _content(shared_workshop, job)
+
+
+def test_a_candidate_that_cannot_be_trained_is_listed_with_the_reason(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others go on; if none is left, the job fails with the reasons."""
+    try_candidate = Trials.try_candidate
+
+    def diverge(self: Trials, number: int, candidate: Candidate, *given: Any, **named: Any) -> Tried:
+        if candidate.name == "linear by ranknet":
+            raise InvalidInput.at("/scorer/learning_rate", "scores were not finite")
+        return try_candidate(self, number, candidate, *given, **named)
+
+    monkeypatch.setattr(Trials, "try_candidate", diverge)
+    job = workshop.run_queued(_submit(workshop, candidates=_CANDIDATES[:2]).id)
+    assert _content(workshop, job)
+    with workshop.store.read() as tx:
+        statuses = {row.name: (row.status, row.reason) for row in tx.candidates.of(job.id)}
+    assert statuses["linear by lambdarank"] == ("complete", None)
+    assert statuses["linear by ranknet"] == ("not-tried", "/scorer/learning_rate: scores were not finite")
+    failed = workshop.run_queued(_submit(workshop, candidates=["linear by ranknet"]).id)
+    assert failed.status == "failed"
+    assert failed.problem is not None
+    assert "scores were not finite" in failed.problem["detail"]
 
 
 def test_the_model_is_stored_with_its_leaderboard(workshop: Workshop) -> None:

@@ -13,7 +13,7 @@ from core.autotrain import AutoSpec, Candidate, Trials, Tried, portfolio
 from core.autotrain.held_out import mean_of
 from core.autotrain.search import BUDGET_EXHAUSTED, WAVE, reserve_seconds, rivals_before, trial_seconds
 from core.autotrain.trials import FoldScores, Status
-from core.errors import NotFound
+from core.errors import InvalidInput, NotFound
 from core.jobs.auto_train import AutoTrainJob
 from core.jobs.train import TrainJob
 from core.jobs.try_candidates import TryCandidatesJob
@@ -95,13 +95,14 @@ class CandidateTrials:
             if not tx.candidates.of(self._id):
                 tx.candidates.add(self._id, rows)
 
-    def try_all(self) -> list[Tried]:
-        """Try candidates until all have ended, and return the tried ones, in order."""
+    def try_all(self) -> tuple[list[Tried], list[str]]:
+        """Try candidates until all have ended; return the tried ones, in order, and why others were not."""
         while True:
             self.try_available()
             with self._run.store.read() as tx:
                 if tx.candidates.is_settled(self._id):
-                    return [tried for _, tried in sorted(self._ended(tx).items())]
+                    tried = [tried for _, tried in sorted(self._ended(tx).items())]
+                    return tried, [row.reason or "" for row in tx.candidates.of(self._id) if row.reason]
             self._run.lease.check()
             time.sleep(_WAIT_SECONDS)
 
@@ -161,17 +162,21 @@ class CandidateTrials:
                 }
             )
 
-        tried = self.trials.try_candidate(
-            number,
-            candidate,
-            _planned_folds(rows),
-            time_left=time_left,
-            rivals=rivals_before(number, list(ended.items())),
-            on_fold=on_fold,
-            kept=_StoredFolds(self._run, self._id),
-            is_first=is_first,
-        )
-        self._store_tried(number, tried)
+        try:
+            tried = self.trials.try_candidate(
+                number,
+                candidate,
+                _planned_folds(rows),
+                time_left=time_left,
+                rivals=rivals_before(number, list(ended.items())),
+                on_fold=on_fold,
+                kept=_StoredFolds(self._run, self._id),
+                is_first=is_first,
+            )
+        except InvalidInput as refusal:
+            self._record(number, status=NOT_TRIED, reason=str(refusal))
+        else:
+            self._store_tried(number, tried)
 
     def _store_tried(self, number: int, tried: Tried) -> None:
         self._tried[number] = tried

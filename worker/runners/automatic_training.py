@@ -56,10 +56,10 @@ def run_auto_train(run: JobRun, job: AutoTrainJob) -> None:
     candidates = CandidateTrials(run, run.id, job, data)
     candidates.plan()
     began_at = time.monotonic()
-    tried = candidates.try_all()
+    tried, refusals = candidates.try_all()
     searched_at = time.monotonic()
     run.reporter.phase("selecting")
-    selected = select(candidates.trials, tried)
+    selected = select(candidates.trials, tried, refusals)
     conclusion = selected.conclusion(candidates.trials, run.threads)
     selected_at = time.monotonic()
     fitted = [_fitted(run, candidates, each) for each, _ in selected.members]

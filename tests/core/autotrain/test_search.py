@@ -4,10 +4,12 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from core.autotrain import AutoSpec, Trials, auto_train, portfolio
 from core.autotrain.conclusion import DEFAULT_TREES
 from core.data import synthetic_dataset
+from core.errors import InvalidInput
 from core.scorers import read_model
 
 _DATA = synthetic_dataset(40, seed=1, documents_per_query=10, n_features=6, noise=0.5)
@@ -33,6 +35,29 @@ def test_the_model_is_the_weighted_sum_of_its_members() -> None:
         expected += weight / found.selected.scales[place] * model.score(_DATA.features)
     scores = read_model(found.content).score(_DATA.features)
     np.testing.assert_allclose(scores, expected if len(members) > 1 else scores, rtol=1e-12)
+
+
+def test_trees_without_a_split_are_measured_as_constant() -> None:
+    """On very few documents LightGBM grows no tree: its scores are all equal, and another model is chosen."""
+    few = synthetic_dataset(8, seed=1, documents_per_query=4, n_features=6, noise=0.1)
+    found = auto_train(AutoSpec(budget_seconds=1_000.0), few, candidates=portfolio()[:3])
+    trees, linear, _ = found.tried
+    assert (trees.status, linear.status) == ("complete", "complete")
+    assert np.nanmax(trees.scores) == np.nanmin(trees.scores)
+    assert found.selected.name == "linear by lambdarank"
+
+
+def test_candidates_that_cannot_be_trained_are_listed_with_the_reason() -> None:
+    """A step size that is too high ends one candidate; if nothing is left, the error has the reasons."""
+    linear = portfolio()[1]
+    too_fast = {"kind": "linear", "optimizer": "sgd", "learning_rate": 100.0}
+    diverging = replace(linear, name="diverging", loss={"name": "mse"}, scorer=too_fast)
+    found = auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=[diverging, linear])
+    assert [each.candidate for each in found.tried] == [linear]
+    assert [each.candidate for each in found.not_tried] == [diverging]
+    assert "scores were not finite" in found.not_tried[0].reason
+    with pytest.raises(InvalidInput, match=r"no candidate can be trained on these data: .*not finite"):
+        auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=[diverging])
 
 
 def test_a_budget_without_room_for_one_candidate_ends_its_first_training() -> None:
