@@ -279,7 +279,7 @@ test-wheel: dist ## install both wheels in a folder with other folders core/ and
 	$(BIN)/python -m tests.wheels --python $(PYTHON) $(TESTS)
 
 .PHONY: check-platforms
-check-platforms: develop ## resolve the lock with wheels only for Python 3.11 to 3.14 on Linux and macOS
+check-platforms: develop ## check that wheels alone can install the locked versions, for Python 3.11 to 3.14 on Linux and macOS
 	$(BIN)/python -m tools.check_platforms
 
 .PHONY: client

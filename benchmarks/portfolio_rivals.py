@@ -63,7 +63,7 @@ def flaml_scores(
 
     search = AutoML()
     search.fit(
-        training.features,
+        np.asarray(training.features),
         training.labels.astype(int),
         groups=np.diff(training.query_boundaries).tolist(),
         task="rank",
@@ -76,7 +76,7 @@ def flaml_scores(
         seed=spec.seed,
         verbose=0,
     )
-    scores: Float64Array = np.asarray(search.predict(test.features), np.float64)
+    scores: Float64Array = np.asarray(search.predict(np.asarray(test.features)), np.float64)
     return scores
 
 

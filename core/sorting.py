@@ -38,9 +38,9 @@ def _rank_by_counting(
             )
     for i in range(np.uint64(n)):
         rank = np.uint64(higher[i])
-        tied = width + rank  # documents of equal score that came before
-        order[rank + np.uint64(higher[tied])] = np.int64(i)
-        higher[tied] += 1
+        tie_counter = width + rank  # index of the number of earlier documents with this score
+        order[rank + np.uint64(higher[tie_counter])] = np.int64(i)
+        higher[tie_counter] += 1
 
 
 @bare
@@ -77,7 +77,7 @@ def _distribute(
 
 
 @bare
-def _mend(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
+def _insertion_sort(n: int, order: Int64Array, sorted_scores: Float64Array) -> bool:
     """Sort documents within buckets by insertion; return False if that takes too many moves."""
     left = n * _MAX_MOVES_PER_DOCUMENT
     for i in range(1, n):
@@ -167,7 +167,7 @@ def rank_descending(
     scale = (_buckets(n) - 1) / (highest - lowest)
     if 0.0 < scale < np.inf:
         _distribute(scores, start, n, highest, scale, order, spare, keys, counters)
-        if _mend(n, order, keys):
+        if _insertion_sort(n, order, keys):
             return
     merge_sort(scores, start, n, order, spare)
 
@@ -183,10 +183,11 @@ def _select_highest(
     keys: Float64Array,
     counters: Int64Array,
 ) -> bool:
-    """Fill `order[:depth]` from the documents that score at least the `depth`-th highest group maximum.
+    """Fill `order[:depth]` by ranking only high scores; return False, without a ranking, if these are many.
 
-    Return False, without a ranking, if these are more than a few. A group is every 32nd document, so that the
-    maxima are computed with vector instructions and without a branch.
+    Documents i, i + 32, i + 64, … form one of 32 groups, so that the maxima of groups are computed with
+    vector instructions and without a branch. At least `depth` documents score no less than the `depth`-th
+    highest group maximum: only these are ranked.
     """
     width, tail = np.uint64(_BLOCK), n % _BLOCK
     maxima = keys[_SHORT : _SHORT + _BLOCK]

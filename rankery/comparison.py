@@ -71,7 +71,7 @@ class Comparison(Shown, Tabular):
         return pa.Table.from_pylist([{"metric": name, **tests.model_dump()} for name, tests in found.items()])
 
     def summary(self) -> dict[str, str]:
-        """Return the list row of the comparison, by column."""
+        """Return the texts of the row that represents the comparison in a list, by column."""
         return {"a": self.names[0], "b": self.names[1], "sentence": self.sentence}
 
     def card(self) -> Card:
@@ -159,7 +159,8 @@ def _values(system: Any, metric: str | None, argument: str) -> _Values:
     if values.ndim != 1 or not len(values):
         raise InvalidArgument(f"{argument}: must have one value per query; found the shape {values.shape}")
     index = getattr(system, "index", None)  # of a pandas Series; sequences have a method of this name
-    ids = None if index is None or callable(index) else _check_unique(_spelled(argument, index), argument)
+    has_ids = index is not None and not callable(index)
+    ids = _check_unique(_normalised_query_ids(argument, index), argument) if has_ids else None
     return _Values(ids, {_rankery_name(metric) if metric else "value": values})
 
 
@@ -177,12 +178,12 @@ def _of_frame(frame: Any, argument: str) -> _Values:
     ]
     if not numbers or not len(table):
         raise InvalidArgument(f"{argument}: must have one row per query, and one numeric column per metric")
-    ids = _spelled(argument, table.column(_QUERY))
+    ids = _normalised_query_ids(argument, table.column(_QUERY))
     values = {_rankery_name(name): table.column(name).cast(pa.float64()).to_numpy() for name in numbers}
     return _Values(_check_unique(ids, argument), values)
 
 
-def _spelled(argument: str, query_ids: Any) -> list[str]:
+def _normalised_query_ids(argument: str, query_ids: Any) -> list[str]:
     texts: list[Any] = normalised_ids(argument, query_ids, len(query_ids), "query").to_pylist()
     return texts
 

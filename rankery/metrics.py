@@ -49,7 +49,7 @@ class Evaluation(Shown, Tabular):
         return pa.table({"query_id": list(self.query_ids), **columns})
 
     def summary(self) -> dict[str, str]:
-        """Return the list row of the evaluation, by column."""
+        """Return the texts of the row that represents the evaluation in a list, by column."""
         return {
             "queries": count(len(self.query_ids)),
             **{name: number(one) for name, one in self.means.items()},

@@ -1,4 +1,7 @@
-"""Resolve the locked versions with wheels only for each Python and platform: `make check-platforms`."""
+"""Check that wheels alone can install the locked versions on each Python version and platform.
+
+Usage: make check-platforms
+"""
 
 import subprocess
 import sys

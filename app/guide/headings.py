@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _TAG = re.compile(r"<[^>]+>")
-# Pages of the reference list each operation and field; their headings would hide those of explanations.
+# The reference has a heading for each operation and field; they would crowd out the headings of explanations.
 _REFERENCE = "reference/"
 
 

@@ -79,7 +79,7 @@ class ListQuery:
     def page(
         self, page_type: type[Page], items: Sequence[ResponseModel], next_cursor: str | None
     ) -> Page | SelectedFields:
-        """Return a page of the items, or `SelectedFields` where the request selects some.
+        """Return a page of the items, or `SelectedFields` if the request selects fields.
 
         Raises:
             InvalidInput: The items have no such field.
@@ -103,7 +103,8 @@ def list_query(
         item: Schema of an item, whose fields may be selected; None where a page has all fields.
         columns: Names of the columns to sort by, as the repository has them.
         description: Description of the parameter `sort`.
-        metric: Type of the metric that the further column `metric` sorts by; None for no such column.
+        metric: Annotated type of the query parameter `metric`, by which the list can also be sorted; None for
+            lists without metrics.
     """
 
     async def read(**given: Any) -> ListQuery:

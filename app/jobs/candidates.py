@@ -13,8 +13,8 @@ from core.store import Candidate as CandidateRow
 from core.store import Transaction
 
 _SENTENCE = (
-    "The sum of trees by lambdarank and linear by ranknet has ndcg@10 0.4512 [0.4301, 0.4723] on held-out"
-    " queries: better than LightGBM's default trees (0.4310, p = 0.002)."
+    "the weighted sum of 2 models (trees by lambdarank, linear by ranknet) has ndcg@10 0.4512"
+    " [0.4301, 0.4723] on held-out queries: better than LightGBM's default trees (0.4310, p = 0.002)."
 )
 _INTERVAL = [0.4301, 0.4723]
 
@@ -75,7 +75,8 @@ class AutoTrainCandidate(ResponseModel):
         description="Hyperparameters of trees; null for other scorers", examples=[{"num_leaves": 31}]
     )
     status: Literal["queued", "running", "complete", "stopped", "out-of-time", "not-tried"] = Field(
-        description="`stopped`: significantly worse than the best candidate before its last fold"
+        description="`stopped`: given up before its last fold, since it was significantly worse than the"
+        " best candidate"
     )
     reason: str | None = Field(
         description="Why the candidate was stopped or not tried", examples=["the time budget was used up"]

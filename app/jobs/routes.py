@@ -112,7 +112,7 @@ def list_jobs(
             min_length=1,
             max_length=200,
             pattern=r"^[^\x00-\x1f\x7f]+$",
-            description="Only jobs whose name contains this text, or with this id",
+            description="Only jobs whose name contains this text, or whose id is this text",
         ),
     ] = None,
     prefix: Prefix = None,
@@ -121,7 +121,10 @@ def list_jobs(
     ] = None,
     folded: Annotated[
         bool,
-        Query(description="Only the last trial of each study, and no candidates of automatic trainings"),
+        Query(
+            description="Whether to leave out the candidates of automatic trainings, and all trials of each"
+            " study except the last"
+        ),
     ] = False,
 ) -> JobPage | SelectedFields:
     """List jobs, newest first by default."""
@@ -157,7 +160,9 @@ def get_job_histories(
             examples=[["job_01k9x2z4q7c8v5n3b6r1:120", "job_01k9x2z4q7c8v5n3b6r2"]],
         ),
     ],
-    times: Annotated[bool, Query(description="Add the times of the iterations, `milliseconds`")] = False,
+    times: Annotated[
+        bool, Query(description="Whether to add `milliseconds`, the times of the iterations")
+    ] = False,
 ) -> JobHistories:
     """Show the metrics of every iteration of several jobs, so that a page can follow them all.
 

@@ -16,8 +16,8 @@ from core.store import Transaction
 
 ORDER_DESCRIPTION = (
     "Sort key. `duration` is the time from the first start to the end; `metric` is the latest value of"
-    " the main metric, for trainings on the validation data if there is any. `newest`, `oldest` and"
-    " `longest` include the direction and ignore `order`"
+    " the main metric; a training with validation data is sorted by its validation value. `newest`,"
+    " `oldest` and `longest` include the direction and ignore `order`"
 )
 
 
@@ -51,9 +51,9 @@ class Progress(ResponseModel):
     )
     restarts: int | None = Field(
         None,
-        description="Number of restarts of the ranks in this attempt after one was lost; omitted for other"
-        " jobs",
-        examples=[0],
+        description="How often all ranks were restarted in this attempt because a rank was lost; omitted for"
+        " jobs without ranks",
+        examples=[1],
         exclude_if=lambda restarts: restarts is None,
     )
 
@@ -64,8 +64,8 @@ class Phase(ResponseModel):
     phase: str = Field(examples=["training"])
     seconds: float = Field(description="Duration of the phase so far", examples=[41.2])
     peak_memory_bytes: int | None = Field(
-        description="Peak memory of the job in the phase, measured regularly as for its memory limit;"
-        " null if unknown",
+        description="Largest memory that the job added to its worker's process in the phase, by regular"
+        " samples; its memory limit applies to the same quantity. Null if unknown",
         examples=[1_288_490_188],
     )
 
@@ -172,8 +172,8 @@ class Job(ResponseModel):
         description="Names by id of the datasets that the job reads or creates, without deleted ones",
     )
     result: Json | None = Field(
-        description="Ids of created objects: dataset, model, evaluation, ranking, comparison, inspection;"
-        " or the findings of the job"
+        description="Ids of the objects that the job created: dataset, model, evaluation, ranking,"
+        " comparison, inspection; and the outcome of kinds that report one, such as `conclusion`"
     )
     problem: FailureReason | None = Field(description="Why the job failed")
     findings: list[Finding] | None = Field(
@@ -268,7 +268,7 @@ class JobHistory(_LearningCurves):
 
 
 class JobCurves(_LearningCurves):
-    """The learning curves of one of several jobs; `milliseconds` is empty without `times`."""
+    """The learning curves of one of several jobs; `milliseconds` is empty unless `times=true` is given."""
 
     attempt: int = Field(
         description="Number of the attempt; if it changes, request all iterations again, since curves may"
@@ -308,10 +308,10 @@ def _columns(row: JobRow) -> Json:
 
 def _described(row: JobRow, dataset_names: Mapping[str, str]) -> Json:
     label = JobKind(row.kind).specification.label
-    # Specifications of earlier releases have no dataset names: use the current names of the datasets.
     default_title = title_of(row.kind, row.spec)
     return {
         "kind_label": label,
+        # Specifications of earlier releases have no dataset names: use the current names of the datasets.
         "title": row.title or default_title or ", ".join(dataset_names.values()) or label,
         "name": row.title if row.title != default_title else None,
         "main_metric": main_metric_of(row.kind, row.spec, row.metrics),

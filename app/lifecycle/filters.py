@@ -64,7 +64,9 @@ class JobFilter(Filter):
     )
     kind: Annotated[JobKind, Field(strict=False)] | None = Field(None, description="Only jobs of this kind")
     dataset: Id | None = Field(None, description="Only jobs that read or create this dataset")
-    text: _Text | None = Field(None, description="Only jobs whose name contains this text, or with this id")
+    text: _Text | None = Field(
+        None, description="Only jobs whose name contains this text, or whose id is this text"
+    )
     tag: _Tags | None = None
 
     renamed: ClassVar[dict[str, str]] = {"dataset": "dataset_id"}

@@ -72,7 +72,7 @@ class ScheduledTrainRequest(TrainingRequest):
         " name",
     )
     test_dataset: DatasetName | None = Field(
-        None, description="A dataset to evaluate and rank at the end, by name"
+        None, description="Name of a dataset, on which the model is evaluated, and whose documents it ranks"
     )
     served_clicks: ServedClicks | None = Field(
         None,
@@ -86,7 +86,9 @@ class ScheduledAutoTrainRequest(AutomaticTrainingRequest):
 
     dataset: DatasetName = Field(examples=["clicks"])
     test_dataset: DatasetName | None = Field(
-        None, description="A dataset to evaluate and rank once, at the end, by name"
+        None,
+        description="Name of a dataset, on which the final model is evaluated once, and whose documents it"
+        " ranks",
     )
 
 

@@ -91,7 +91,7 @@ def fast_head(text: bytes, max_inputs: int) -> tuple[InferenceHead, list[Float64
     except (JSONDecodeError, InvalidInput, ValidationError):
         return None
     if sum(tensor.has_data for tensor in head.inputs) != len(extracted.arrays):
-        return None  # a repeated name hides some arrays, or they are outside of tensors
+        return None  # a tensor repeats the member `data`, or a `data` is outside of the tensors
     return head, extracted.arrays
 
 

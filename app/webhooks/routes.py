@@ -105,7 +105,8 @@ def change_webhook(
 ) -> Webhook:
     """Change a webhook.
 
-    A disabled webhook misses the events of that time; waiting deliveries are sent once it is enabled.
+    Events recorded while a webhook is disabled are never sent to it. Deliveries that waited before are sent
+    once it is enabled.
     """
     given = body.model_dump(exclude_unset=True)
     values = {

@@ -128,7 +128,7 @@ class HeldOut(QueryQuality):
         seed: Seed of the folds.
 
     Raises:
-        InvalidInput: There are fewer than 2 queries.
+        InvalidInput: There are fewer than 2 queries, or the metric is undefined on every query.
     """
 
     def __init__(self, dataset: RankingDataset, metric: str, conventions: Conventions, seed: int) -> None:
@@ -142,6 +142,10 @@ class HeldOut(QueryQuality):
             fold_numbers(dataset, self.n_folds, seed + repetition) - 1
             for repetition in range(self.repetitions)
         ]
+        if np.isnan(self.values(np.zeros((1, dataset.n_documents)))).all():
+            raise InvalidInput.at(
+                "/metric", f"{metric} is undefined on every query: none has a relevant document"
+            )
 
     def folds(self) -> Iterator[Fold]:
         """Yield the folds of all repetitions, in order."""

@@ -76,9 +76,11 @@ class Selected:
 
     @property
     def name(self) -> str:
-        """Return a description of the model, `the sum of a and b`."""
+        """Return a description of the model, `the weighted sum of 2 models (a, b)`."""
         names = [tried.candidate.name for tried, _ in self.members]
-        return names[0] if len(names) == 1 else f"the sum of {', '.join(names[:-1])} and {names[-1]}"
+        if len(names) == 1:
+            return names[0]
+        return f"the weighted sum of {len(names)} models ({', '.join(names)})"
 
     def conclusion(self, trials: Trials, threads: int = 1) -> Conclusion:
         """Compare the model with LightGBM's defaults and untrained rankings, on held-out queries."""

@@ -89,16 +89,16 @@ class Elastic(TreeTarget):
         ensemble = json.loads(content)["definition"]["trained_model"]["ensemble"]
         structures = [model["tree"]["tree_structure"] for model in ensemble["trained_models"]]
 
-        def ask(node: tuple[list[dict[str, Any]], int]) -> Any:
+        def value_or_split(node: tuple[list[dict[str, Any]], int]) -> Any:
             structure, index = node
             found = structure[index]
             if "leaf_value" in found:
                 return float(found["leaf_value"])
-            way = MissingGo.LEFT_IF_NAN if found["default_left"] else MissingGo.RIGHT_IF_NAN
-            split = Split(found["split_feature"], float(found["threshold"]), way)
+            missing_direction = MissingGo.LEFT_IF_NAN if found["default_left"] else MissingGo.RIGHT_IF_NAN
+            split = Split(found["split_feature"], float(found["threshold"]), missing_direction)
             return split, (structure, found["left_child"]), (structure, found["right_child"])
 
-        return Nodes.walked(((structure, 0) for structure in structures), ask)
+        return Nodes.walked(((structure, 0) for structure in structures), value_or_split)
 
     def instructions(self, source: TreeSource) -> str:
         """Return the requests that store a model and rescore by it."""

@@ -101,7 +101,7 @@ def export_model(
         )
         raise InvalidInput.at(
             "/format",
-            f"{format} does not take {_KIND_LABELS[model.kind]}, which is exported as {taken}{advice}",
+            f"{format} cannot express {_KIND_LABELS[model.kind]}; use one of {taken}{advice}",
         )
     options.check(formats[format].options, format)
     names = options.names_of(feature_names or model.feature_names)

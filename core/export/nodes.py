@@ -85,12 +85,13 @@ class Nodes(NamedTuple):
         )
 
     @classmethod
-    def walked(cls, roots: Iterable[N], ask: Callable[[N], float | tuple[Split, N, N]]) -> "Nodes":
+    def walked(cls, roots: Iterable[N], value_or_split: Callable[[N], float | tuple[Split, N, N]]) -> "Nodes":
         """Traverse trees of any representation and return their nodes in preorder.
 
         Args:
             roots: Root nodes of the trees.
-            ask: Function that returns the value of a leaf, or a split with its left and right child.
+            value_or_split: Function that returns the value of a leaf, or a split with its left and right
+                child.
         """
         nodes: list[Split] = []
         right: list[int] = []
@@ -103,7 +104,7 @@ class Nodes(NamedTuple):
                 node, parent = waiting.pop()
                 if parent >= 0:
                     right[parent] = len(nodes)
-                found = ask(node)
+                found = value_or_split(node)
                 if isinstance(found, tuple):
                     split, below_left, below_right = found
                     waiting += [(below_right, len(nodes)), (below_left, -1)]

@@ -107,7 +107,7 @@ class OnnxSum(_Onnx[SumSource], SumTarget):
     summary = "ONNX, float32 features; trees in float32, everything else in float64"
     limits = (
         *NUMERIC_LIMITS[:1],
-        "trees with zero_as_missing that send zeros to another child than values close to 0",
+        "trees with zero_as_missing that send the value 0 to a different child than values close to 0",
     )
     tolerance = "1e-5"
     of_trees = OnnxTrees()

@@ -67,9 +67,9 @@ def _tree_parity(export: TreeExport, dataset: RankingDataset | None) -> ParityRe
     for engine in found:
         if (residue := engine.slack_residue) and residue.splits:
             notes.append(
-                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot equal LightGBM's: values"
-                f" between the two, at most {residue.widest_range:.2g} apart, go to the other child. Zeros"
-                " are not affected."
+                f"At {residue.splits:,} splits Solr's threshold plus 1e-6 cannot equal LightGBM's threshold:"
+                f" values between these two, at most {residue.widest_range:.2g} apart, go to the other child."
+                " The value 0 is not affected."
             )
     exact = not any(
         engine.neighbours.differing_decisions or (engine.data is not None and engine.data.differing_leaves)
@@ -89,8 +89,8 @@ def _notes(source: TreeSource, arithmetics: tuple[Arithmetic, ...]) -> Iterator[
         )
     if source.options.never_missing:
         yield (
-            "never_missing is set: the child of missing values is compared only if the engine follows the"
-            " split."
+            "never_missing is set: the direction of missing values is compared only for an engine that reads"
+            " it from the split."
         )
 
 

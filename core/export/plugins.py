@@ -107,15 +107,15 @@ class _Xgboost(_Plugin[TreeSource], TreeTarget):
         """Parse the trees of the body."""
         places = {name: place for place, name in enumerate(source.features)}
 
-        def ask(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
+        def value_or_split(node: dict[str, Any]) -> float | tuple[Split, dict[str, Any], dict[str, Any]]:
             if "leaf" in node:
                 return float(node["leaf"])
             goes_left = node["missing"] == node["yes"]
-            way = MissingGo.LEFT_IF_NAN if goes_left else MissingGo.RIGHT_IF_NAN
+            missing_direction = MissingGo.LEFT_IF_NAN if goes_left else MissingGo.RIGHT_IF_NAN
             yes, no = node["children"]
-            return Split(places[node["split"]], float(node["split_condition"]), way), yes, no
+            return Split(places[node["split"]], float(node["split_condition"]), missing_direction), yes, no
 
-        return Nodes.walked(json.loads(json.loads(content)["model"]["model"]["definition"]), ask)
+        return Nodes.walked(json.loads(json.loads(content)["model"]["model"]["definition"]), value_or_split)
 
 
 class ElasticsearchXgboost(_Xgboost):
@@ -126,7 +126,10 @@ class ElasticsearchXgboost(_Xgboost):
     summary = f"model/xgboost+json for {_ELASTICSEARCH}"
     limits = (
         *NUMERIC_LIMITS,
-        "before 8.14, splits that send missing values to another child than 0",
+        (
+            "splits that send missing values to a different child than the value 0, in plugins for"
+            " Elasticsearch before 8.14"
+        ),
     )
     limit_advice = "Plugins for Elasticsearch 8.14 and later follow the split."
 
@@ -149,8 +152,8 @@ class OpensearchXgboost(_Xgboost):
     summary = f"model/xgboost+json for {_OPENSEARCH}"
     limits = (
         *NUMERIC_LIMITS,
-        "up to 3.1, splits that send missing values to another child than 0",
-        "from 3.2 to 3.7, splits that send missing values left",
+        "splits that send missing values to a different child than the value 0, in OpenSearch up to 3.1",
+        "splits that send missing values left, in OpenSearch 3.2 to 3.7",
     )
     limit_advice = "OpenSearch 3.8 and later follow the split."
 
@@ -174,8 +177,8 @@ class _Linear(_Plugin[NetworkSource], NetworkTarget):
     unsupported = _UNSUPPORTED
     negative_scores_advice = "use the model for rescoring only, as above."
     limit_advice = (
-        "Train with inputs standard or none and without these parts, or export the model as onnx, c or"
-        " python."
+        "Train with inputs=standard or inputs=none and without the parts named above, or export the model"
+        " as onnx, c or python."
     )
 
     def check(self, source: NetworkSource) -> None:

@@ -29,7 +29,10 @@ class RankLib(TreeTarget):
     options = frozenset({"model_name", "feature_set", "feature_names", "score_shift", "never_missing"})
     limits = (
         *NUMERIC_LIMITS,
-        "splits that send missing values to another child than 0: a missing feature is 0",
+        (
+            "splits that send missing values to a different child than the value 0: RankLib reads a missing"
+            " value as 0"
+        ),
     )
 
     def arithmetics(self, options: ExportOptions) -> tuple[Arithmetic, ...]:
@@ -61,17 +64,17 @@ class RankLib(TreeTarget):
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Parse the trees of the ensemble."""
         pairs = _TOKEN.findall(content.decode())
-        # Tokens are in the order in which `walked` calls `ask`.
+        # Tokens are in the order in which `walked` calls `value_or_split`.
         tokens = ((tag, text) for tag, text in pairs if tag != "tree")
 
-        def ask(_: None) -> float | tuple[Split, None, None]:
+        def value_or_split(_: None) -> float | tuple[Split, None, None]:
             tag, text = next(tokens)
             if tag == "output":
                 return float(text)
             _, threshold = next(tokens)
             return Split(int(text) - 1, float(threshold), MissingGo.NOWHERE), None, None
 
-        return Nodes.walked([None for tag, _ in pairs if tag == "tree"], ask)
+        return Nodes.walked([None for tag, _ in pairs if tag == "tree"], value_or_split)
 
     def instructions(self, source: TreeSource) -> str:
         """Return the commands for RankLib and for the plugins."""

@@ -62,11 +62,11 @@ class _Solr(Target[S]):
 
     @abstractmethod
     def defaults(self, source: S) -> list[str | None]:
-        """Return the default value of each feature, None for Solr's."""
+        """Return the `defaultValue` of each feature; None to leave it out."""
 
     @abstractmethod
     def advice(self, source: S) -> str:
-        """Return the sentence on default values in `features.json`, after a blank; "" for none."""
+        """Return the advice on default values in `features.json`, with a leading space; "" for none."""
 
     def norms(self, source: S) -> list[dict[str, Any]]:
         """Return the additional JSON members of each feature of the model."""
@@ -153,7 +153,7 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
             "thresholds below about 1e-6 and some negative powers of two are approximated: parity.json counts"
             " them"
         ),
-        "before Solr 9.2, splits that send missing values to another child than 0",
+        "splits that send missing values to a different child than the value 0, in Solr before 9.2",
     )
     limit_advice = "Solr 9.2 and later follow the split."
 
@@ -187,15 +187,19 @@ class SolrTrees(_Solr[TreeSource], TreeTarget):
         """Parse the trees of the model."""
         places = {name: place for place, name in enumerate(source.features)}
 
-        def ask(node: dict[str, object]) -> float | tuple[Split, dict[str, object], dict[str, object]]:
+        def value_or_split(
+            node: dict[str, object],
+        ) -> float | tuple[Split, dict[str, object], dict[str, object]]:
             if "value" in node:
                 return float(str(node["value"]))
-            way = MissingGo.LEFT_IF_NAN if node.get("missing") == "left" else MissingGo.RIGHT_IF_NAN
-            split = Split(places[str(node["feature"])], float(str(node["threshold"])), way)
+            missing_direction = (
+                MissingGo.LEFT_IF_NAN if node.get("missing") == "left" else MissingGo.RIGHT_IF_NAN
+            )
+            split = Split(places[str(node["feature"])], float(str(node["threshold"])), missing_direction)
             return split, node["left"], node["right"]  # type: ignore[return-value]
 
         trees = json.loads(content)["params"]["trees"]
-        return Nodes.walked((tree["root"] for tree in trees), ask)
+        return Nodes.walked((tree["root"] for tree in trees), value_or_split)
 
     def defaults(self, source: TreeSource) -> list[str | None]:
         """Return NaN for versions that distinguish NaN from 0."""
@@ -217,8 +221,8 @@ class _SolrNetwork(_Solr[NetworkSource], NetworkTarget):
     limits = limits_of(_UNSUPPORTED)
     unsupported = _UNSUPPORTED
     limit_advice = (
-        "Train with inputs standard or none and without these parts, or export the model as onnx, c or"
-        " python."
+        "Train with inputs=standard or inputs=none and without the parts named above, or export the model"
+        " as onnx, c or python."
     )
 
     def check(self, source: NetworkSource) -> None:

@@ -60,7 +60,7 @@ def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, I
     """Express splits by `x <= t` and a direction of NaN only, which is all that most engines support.
 
     LightGBM treats values around 0 as 0, so thresholds are moved to send these values the same way as 0.
-    This is impossible where zeros are missing and go to the other side; see `separate_zeros`.
+    This is impossible at the splits that `splits_that_separate_zeros` returns.
 
     Args:
         thresholds: LightGBM's thresholds.
@@ -77,8 +77,8 @@ def numeric(thresholds: Float64Array, ways: Int64Array) -> tuple[Float64Array, I
     return moved, nan_left.astype(np.int64)
 
 
-def separate_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:
-    """Return the splits that send zeros, as missing values, to another child than values close to 0."""
+def splits_that_separate_zeros(thresholds: Float64Array, ways: Int64Array) -> Int64Array:
+    """Return the splits that send 0, as a missing value, to a different child than values close to 0."""
     left, right = ways == MissingGo.LEFT_IF_ZERO, ways == MissingGo.RIGHT_IF_ZERO
     return np.flatnonzero((left & (thresholds < 0.0)) | (right & (thresholds >= 0.0)))
 

@@ -13,7 +13,7 @@ from core.export.nodes import Nodes, require_same_shape
 from core.export.options import ExportOptions
 from core.export.parity_kernel import walk
 from core.export.target import Export, Source, Target
-from core.export.thresholds import LARGEST, SLACK, floor32, numeric, separate_zeros
+from core.export.thresholds import LARGEST, SLACK, floor32, numeric, splits_that_separate_zeros
 from core.scorers import TreeModel
 from core.scoring.descent import MissingGo
 from core.scoring.model_text import ModelText
@@ -23,7 +23,7 @@ from core.types import Float32Array, Float64Array, FloatArray, Int64Array
 # Parts of models that a sum of constant leaves below splits `x <= t` cannot express.
 NUMERIC_LIMITS = (
     "categorical splits, linear trees and averages (boosting=rf)",
-    "trees with zero_as_missing that send zeros to another child than values close to 0",
+    "trees with zero_as_missing that send the value 0 to a different child than values close to 0",
 )
 MAX_DEPTH = 300  # JSON parsers of engines accept at most 1,000 nested objects and arrays
 _EXAMPLES = 3
@@ -183,11 +183,13 @@ class TreeTarget(Target[TreeSource]):
                     f"scores up to {largest:g} exceed the range of float32, which {self.reader} uses"
                 )
         splits = source.nodes.splits
-        parted = splits[separate_zeros(source.nodes.thresholds[splits], source.nodes.ways[splits])]
+        thresholds, ways = source.nodes.thresholds[splits], source.nodes.ways[splits]
+        parted = splits[splits_that_separate_zeros(thresholds, ways)]
         self.refuse(
             source,
             parted,
-            "sends zeros to another child than its threshold does; train without zero_as_missing",
+            "sends 0, as a missing value, to a different child than the threshold does; train without"
+            " zero_as_missing",
         )
         if not source.options.never_missing:
             for arithmetic in arithmetics:
@@ -201,7 +203,7 @@ class TreeTarget(Target[TreeSource]):
         self.refuse(
             source,
             splits[engine_left != (nan_left == 1)],
-            f"sends missing values to another child than {arithmetic.engine}, where they"
+            f"sends missing values to a different child than {arithmetic.engine}, where they"
             f" {arithmetic.missing.value}. {self.limit_advice} If no features are missing, set never_missing",
         )
 

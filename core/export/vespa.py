@@ -111,15 +111,17 @@ class VespaTrees(_Vespa[TreeSource], TreeTarget):
     def read(self, content: bytes, source: TreeSource) -> Nodes:
         """Parse the trees of the JSON."""
 
-        def ask(node: dict[str, object]) -> float | tuple[Split, dict[str, object], dict[str, object]]:
+        def value_or_split(
+            node: dict[str, object],
+        ) -> float | tuple[Split, dict[str, object], dict[str, object]]:
             if "leaf_value" in node:
                 return float(node["leaf_value"])  # type: ignore[arg-type]
-            way = MissingGo.LEFT_IF_NAN if node["default_left"] else MissingGo.RIGHT_IF_NAN
-            split = Split(node["split_feature"], float(node["threshold"]), way)  # type: ignore[arg-type]
+            missing_direction = MissingGo.LEFT_IF_NAN if node["default_left"] else MissingGo.RIGHT_IF_NAN
+            split = Split(node["split_feature"], float(node["threshold"]), missing_direction)  # type: ignore[arg-type]
             return split, node["left_child"], node["right_child"]  # type: ignore[return-value]
 
         document = json.loads(content)
-        return Nodes.walked((tree["tree_structure"] for tree in document["tree_info"]), ask)
+        return Nodes.walked((tree["tree_structure"] for tree in document["tree_info"]), value_or_split)
 
     def instructions(self, source: TreeSource) -> str:
         """Return the instructions with a rank profile."""

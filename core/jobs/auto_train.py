@@ -47,8 +47,8 @@ class AutoTrainJob(SubmittedJob):
         return self.measures.metrics[0]
 
     @property
-    def makes_model(self) -> str:
-        """Return the name of the model that it makes a version of."""
+    def made_model_name(self) -> str:
+        """Return the name of the model that gets a version."""
         return self.model_name
 
     @property

@@ -132,8 +132,8 @@ class JobSpec:
         return {}
 
     @property
-    def makes_model(self) -> str | None:
-        """Return the name of the model that it makes a version of, or None."""
+    def made_model_name(self) -> str | None:
+        """Return the name of the model that gets a version, or None."""
         return None
 
     @property

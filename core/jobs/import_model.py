@@ -35,8 +35,8 @@ class ImportModelJob(JobSpec):
     tags: Mapping[str, str] | None = None
 
     @property
-    def makes_model(self) -> str:
-        """Return the name of the model that it makes a version of."""
+    def made_model_name(self) -> str:
+        """Return the name of the model that gets a version."""
         return self.model_name
 
     @classmethod

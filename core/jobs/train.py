@@ -40,8 +40,8 @@ class TrainJob(BaseTrainingJob):
         return f"{name} ({varied})" if name and varied and GRID_TAG in tags else name
 
     @property
-    def makes_model(self) -> str:
-        """Return the name of the model that it makes a version of."""
+    def made_model_name(self) -> str:
+        """Return the name of the model that gets a version."""
         return self.model_name
 
     @property

@@ -26,8 +26,8 @@ class LabelChanges:
     moves: bool = False
     project: str | None = None
 
-    def differ_from(self, row: Job | Model) -> bool:
-        """Return whether the changes differ from the labels of a row.
+    def would_change(self, row: Job | Model) -> bool:
+        """Return whether applying the changes would change the labels of a row.
 
         Raises:
             InvalidInput: The row would have too many tags.
@@ -123,7 +123,7 @@ def _label_chunk(
     for object_id in sorted(rows):
         row = rows[object_id]
         try:
-            differs = changes.differ_from(row) or (
+            differs = changes.would_change(row) or (
                 isinstance(row, Model) and row.name in labelling.moved_names
             )
             if differs and not dry_run:

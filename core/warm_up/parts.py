@@ -65,8 +65,8 @@ PARTS = (
     Part("doctor", "comparison", after=("doctor.examination",)),
     Part("data", "others"),
     Part("evaluation", "bootstrap"),
-    Part("training", "draws"),
-    Part("training", "linear_steps"),
+    Part("training", "sampling"),
+    Part("training", "linear_descent"),
     Part("inspection", "shuffles"),
     Part("clicks.models", "estimation"),
 )
@@ -82,7 +82,7 @@ _NOT_IN_DEMO = (
         "losses.others",
         "metrics.others",
     ),
-    *("scorers.requests", "scoring.leaves", "training.draws", "training.linear_steps"),
+    *("scorers.requests", "scoring.leaves", "training.sampling", "training.linear_descent"),
 )
 DEMO = tuple(part for part in PARTS if part.name not in _NOT_IN_DEMO)
 

@@ -44,7 +44,7 @@ def test_only_a_better_model_passes_the_gate(client: Client, datasets: dict[str,
         _ended(client.set_alias("gated", "champion", 1))
     assert client.model("gated@champion").version == 2
     assert client.roll_back("gated", "champion").version == 1
-    with pytest.raises(RankeryApiError, match="gate gated@champion compares on it"):
+    with pytest.raises(RankeryApiError, match="gate gated@champion compares versions on it"):
         client.delete_dataset(datasets["test"])
 
 

@@ -54,5 +54,7 @@ class AutoTrainRequest(AutomaticTrainingRequest):
 
     dataset_id: Id = Field(description="A ready dataset to train on, with at least two queries")
     test_dataset_id: Id | None = Field(
-        None, description="Another ready dataset to evaluate and rank once, at the end"
+        None,
+        description="Another ready dataset, on which the final model is evaluated once, and whose documents"
+        " it ranks",
     )

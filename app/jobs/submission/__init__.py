@@ -86,7 +86,7 @@ def submit_all(tx: Transaction, batch: JobBatchRequest, key_id: str | None = Non
             problems += invalid.below(f"/jobs/{place}").problems
     if problems:
         raise InvalidInput(*problems)
-    tx.projects.lock_names(spec.makes_model for spec, _ in resolved if spec.makes_model is not None)
+    tx.projects.lock_names(spec.made_model_name for spec, _ in resolved if spec.made_model_name is not None)
     return [_queue(tx, spec, key_id, labels) for spec, labels in resolved]
 
 

@@ -47,7 +47,7 @@ def simulation(tx: Transaction, request: SimulateClicksRequest) -> SimulateClick
     rankers: list[Json] = [{"system": model.reference, "model_id": model.id} for model in models]
     rankers += [{"system": name, "model_id": None} for name in request.features]
     if not rankers:
-        raise InvalidInput.at("/models", "must have at least one model, unless `features` has a ranker")
+        raise InvalidInput.at("/models", "must have at least one model if `features` is empty")
     values = request.model_dump(mode="json")
     users = values["user_model"]
     values["user_model"] = values_of(PRESETS[users]) if isinstance(users, str) else users

@@ -45,11 +45,11 @@ def _repeat_problems(pointer: str, request: TrainRequest, repeats: RepeatsReques
             f"{pointer}/seed", f"must be at most {_SEED_LIMIT - repeats.count} with these repeats"
         )
     if len({*request.tags, GRID_TAG, REPEAT_TAG}) > MAX_TAGS:
-        yield InputProblem(f"{pointer}/tags", f"must be at most {MAX_TAGS - 2}; repeats add two tags")
+        yield InputProblem(f"{pointer}/tags", f"must be at most {MAX_TAGS - 2} tags, since repeats add two")
 
 
 def repeated(request: TrainRequest, repeats: RepeatsRequest, now: datetime) -> Sequence[TrainRequest]:
-    """Return a copy of a request for each seed, tagged with its number."""
+    """Return a copy of a request for each repeat, with its seed, and tagged with its number."""
     tags = {GRID_TAG: f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S}"} | request.tags
     sampling = {"bootstrap": True} if repeats.by == "bootstrap" else {}
     return [

@@ -71,7 +71,7 @@ class PairKeys:
         self._keys.add(keys)
 
     def write(self, writer: LogWriter) -> None:
-        """Write the columns of pairs, by query and document, and the pair of each impression."""
+        """Write the distinct pairs, sorted by query and document, and the index of each impression's pair."""
         self._file.flush()
         distinct = self._keys.sorted()
         writer.append("pair_queries", (distinct >> _DOCUMENT_BITS).astype(np.int32))

@@ -77,8 +77,8 @@ def numbers(column: Any) -> tuple[Float64Array, Int64Array]:
     """Convert cells, numbers or UTF-8 texts, to correctly rounded float64; true is 1, false is 0.
 
     Returns:
-        float64 (n,), NaN where a cell is empty, finite where a text is a finite number of any size; and the
-        positions of the cells that are not numbers.
+        float64 (n,), NaN where a cell is empty; a text with a finite number beyond the range of float64
+        becomes ± the largest float64. Second, the positions of the cells that are not numbers.
     """
     if types.is_dictionary(column.type):
         values, wrong = numbers(column.dictionary)

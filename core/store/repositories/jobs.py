@@ -131,9 +131,10 @@ class Jobs(JobClaims, JobRecovery):
             direction: Sort direction.
             dataset_id: Only jobs that read or make this dataset.
             tags: Names of tags with their required value, None for any value.
-            text: Only jobs whose name contains this text, ignoring case, or with this id.
+            text: Only jobs whose name contains this text, ignoring case, or whose id is this text.
             job_ids: Only jobs with these ids.
-            folded: Only the last trial of each study, and no candidates of automatic trainings.
+            folded: Whether to leave out the candidates of automatic trainings, and all trials of each study
+                except the last.
             wanted: Only rows with these values, by column.
         """
         rows = with_tags(self._selected(prefix, **wanted), Job.tags, tags)

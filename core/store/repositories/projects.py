@@ -101,8 +101,8 @@ class Projects:
         """
         inherited = self._of_data(Dataset, spec.dataset_ids.values())
         inherited = inherited or self._of_data(ClickLog, spec.click_log_ids.values())
-        if spec.makes_model is not None:
-            return self.claim_name(spec.makes_model, given, inherited)
+        if spec.made_model_name is not None:
+            return self.claim_name(spec.made_model_name, given, inherited)
         if isinstance(spec, DriftJob) and spec.system.model_id is not None:
             model = self._session.get(Model, spec.system.model_id)
             inherited = (model and model.project) or inherited

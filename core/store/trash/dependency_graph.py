@@ -60,7 +60,7 @@ class DependencyGraph:
         self.nodes: dict[str, Node] = {}
 
     def roots(self, kind: Kind, object_ids: Iterable[str]) -> dict[str, Node]:
-        """Return the objects of some ids, without those that do not exist."""
+        """Return the objects with the given ids, by id; ids that do not exist are omitted."""
         return {node.id: node for node in self.select(kind, kind.table.id.in_(list(object_ids)))}
 
     def expand(self, roots: Iterable[Node]) -> None:
@@ -68,7 +68,7 @@ class DependencyGraph:
         frontier = [node for node in roots if node.id not in self.nodes]
         self.nodes |= {node.id: node for node in frontier}
         while frontier:
-            found = list(self._made_of(frontier))
+            found = list(self._direct_results(frontier))
             frontier = []
             for node, needed_id in found:
                 self._results[needed_id][node.id] = node
@@ -120,8 +120,8 @@ class DependencyGraph:
         rows = select(ComparedSystem.system_id).where(ComparedSystem.comparison_id.in_(list(comparison_ids)))
         return list(self._session.scalars(rows.distinct()))
 
-    def _made_of(self, nodes: Iterable[Node]) -> Iterable[tuple[Node, str]]:
-        """Yield the nodes that require some objects, each with the id of the required one."""
+    def _direct_results(self, nodes: Iterable[Node]) -> Iterable[tuple[Node, str]]:
+        """Yield the objects that directly require one of the given objects, each with the required id."""
         wanted: defaultdict[str, set[str]] = defaultdict(set)
         for node in nodes:
             wanted[node.kind.name].add(node.id)
@@ -137,7 +137,7 @@ class DependencyGraph:
         if self._comparisons and systems:
             pairs = self.compared(systems)
             kind = KINDS[COMPARISON]
-            there = self.roots(kind, {comparison_id for comparison_id, _ in pairs})
+            comparisons = self.roots(kind, {comparison_id for comparison_id, _ in pairs})
             for comparison_id, system_id in pairs:
-                if comparison_id in there:
-                    yield there[comparison_id], system_id
+                if comparison_id in comparisons:
+                    yield comparisons[comparison_id], system_id

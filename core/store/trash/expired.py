@@ -20,7 +20,7 @@ class ExpiredObjects:
         self._session = session
 
     def outdated(self, kind: Kind, before: datetime, after: str, limit: int) -> list[str]:
-        """List ids of objects older than a moment without a `keep` tag, the oldest first.
+        """List ids of objects without the tag `keep` that are older than a moment, the oldest first.
 
         Args:
             kind: Kind of the objects.
@@ -36,15 +36,15 @@ class ExpiredObjects:
         if table in (Job, Model):
             rows = rows.where(~_kept(table))
         if table is Model:
-            rows = rows.where(~_is_before_an_alias())
+            rows = rows.where(~_is_restored_by_rollback())
         if JOB in kind.needs:
             # The results of a kept job are kept, too.
             rows = rows.where(table.job_id.not_in(select(Job.id).where(_kept(Job))))
         return list(self._session.scalars(rows.order_by(table.id).limit(limit)))
 
 
-def _is_before_an_alias() -> ColumnElement[bool]:
-    """Return the condition that a rollback of an alias may return to a model."""
+def _is_restored_by_rollback() -> ColumnElement[bool]:
+    """Return the condition that the rollback of an alias would restore a model."""
     undone = and_(AliasMove.id == ModelAlias.move_id, AliasMove.name == Model.name)
     return exists().where(undone, AliasMove.from_version == Model.version)
 

@@ -29,7 +29,8 @@ from core.store.trash.kinds import CLICK_LOG, COMPARISON, DATASET, JOB, KINDS, M
 
 GATE = "gate"
 _SPECIFICATIONS = 500  # read in one statement
-# Tables of the kinds of holders; an alias belongs to the project of its model.
+# Tables of holders whose project may differ from that of the held object. Aliases are absent: they are in the
+# project of their model.
 _TABLES: Mapping[str, Any] = MappingProxyType(
     {JOB: Job, COMPARISON: Comparison, "study": Study, "experiment": Experiment, "schedule": Schedule}
 )
@@ -66,26 +67,28 @@ class ActiveJobs:
 def holders_of(
     session: Session, graph: DependencyGraph, nodes: Iterable[Node], active: ActiveJobs
 ) -> dict[str, list[Holder]]:
-    """Return the holders of some objects, except for their results; objects without holders are omitted.
+    """Return what prevents the deletion of each object; objects that nothing prevents are omitted.
+
+    Results made from an object are not reported as its holders.
 
     Args:
         session: Session of the transaction; must not be limited to projects.
         graph: Dependency graph of the same session.
         nodes: The objects.
-        active: References of active jobs.
+        active: The models, rankings and click logs that active jobs use.
     """
-    there = list(nodes)
+    objects = list(nodes)
     found: defaultdict[str, list[Holder]] = defaultdict(list)
-    systems = {node.id: node for node in there if node.kind.name in (MODEL, RANKING)}
+    systems = {node.id: node for node in objects if node.kind.name in (MODEL, RANKING)}
     for object_id, holder in chain(
-        _of_themselves(there),
+        _of_themselves(objects),
         _of_systems(session, graph, systems, active) if systems else (),
-        _of_datasets(session, [node.id for node in there if node.kind.name == DATASET]),
-        _of_click_logs(session, [node.id for node in there if node.kind.name == CLICK_LOG], active),
+        _of_datasets(session, [node.id for node in objects if node.kind.name == DATASET]),
+        _of_click_logs(session, [node.id for node in objects if node.kind.name == CLICK_LOG], active),
     ):
         found[object_id].append(holder)
     made_by: defaultdict[str, list[str]] = defaultdict(list)
-    for node in there:
+    for node in objects:
         if node.job_id is not None:
             made_by[node.job_id].append(node.id)
     for job_id, holder in _of_jobs(session, list(made_by)):
@@ -166,7 +169,7 @@ def _of_datasets(session: Session, dataset_ids: list[str]) -> Iterator[tuple[str
         yield dataset_id, Holder(JOB, job_id, title or kind, f"is {status} and uses it")
     for gate in session.scalars(select(AliasGate)):
         for dataset_id in gate.dataset_ids & set(dataset_ids):
-            yield dataset_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
+            yield dataset_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")
 
 
 def _of_click_logs(session: Session, log_ids: list[str], active: ActiveJobs) -> Iterator[tuple[str, Holder]]:
@@ -175,7 +178,7 @@ def _of_click_logs(session: Session, log_ids: list[str], active: ActiveJobs) -> 
     yield from active.holders(session, log_ids)
     for gate in session.scalars(select(AliasGate)):
         for used_id in gate.click_log_ids & set(log_ids):
-            yield used_id, Holder(GATE, gate.reference, gate.reference, "compares on it")
+            yield used_id, Holder(GATE, gate.reference, gate.reference, "compares versions on it")
 
 
 def _of_jobs(session: Session, job_ids: list[str]) -> Iterator[tuple[str, Holder]]:

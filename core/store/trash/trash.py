@@ -42,8 +42,8 @@ from core.store.visibility import limited_to, projects, with_trash
 
 _OWN_FOLDERS = (EXPERIMENT, STUDY, DATASET, CLICK_LOG)  # kinds whose artifact keys do not derive from ids
 _NO_SYNCHRONIZATION = {"synchronize_session": False}
-# References to jobs that become NULL when the job is purged, since their objects stay.
-_JOBS_OF_OTHERS: tuple[InstrumentedAttribute[str | None], ...] = (
+# Columns that refer to a job and become NULL when it is purged, since their rows stay.
+_CLEARED_JOB_REFERENCES: tuple[InstrumentedAttribute[str | None], ...] = (
     Dataset.job_id,
     ClickLog.job_id,
     Experiment.report_job_id,
@@ -106,7 +106,7 @@ class Trashed:
 
     Attributes:
         node: The object.
-        deleted_at: Time at which it was moved there.
+        deleted_at: Time at which it was moved to the trash.
         deleted_by: The API key that moved it, or None.
         folders: The folders of its artifacts, without contents that other datasets share.
     """
@@ -146,7 +146,7 @@ class Trash(ExpiredObjects):
         Args:
             kind: Kind of the objects.
             object_ids: Their ids, deleted in this order.
-            active: References of active jobs.
+            active: The models, rankings and click logs that active jobs use.
             with_results: Whether to delete their results as well; otherwise results prevent the deletion.
             gone: Ids that count as deleted.
             lock: Whether to lock the rows until the transaction ends.
@@ -167,25 +167,29 @@ class Trash(ExpiredObjects):
                 continue
             family = graph.of(roots[object_id])
             excluded = gone | plan.nodes.keys() | family.keys()
-            left = {
+            remaining = {
                 each: node for each, node in family.items() if each not in plan.nodes and each not in gone
             }
             held = [
                 holder
-                for each in left
+                for each in remaining
                 for holder in holders.get(each, ())
                 if holder.id not in excluded or holder.id == each
             ]
-            results = [] if with_results else [_result(node, roots[object_id]) for node in left.values()][1:]
+            results = (
+                [] if with_results else [_result(node, roots[object_id]) for node in remaining.values()][1:]
+            )
             others = [
-                foreign(node.kind.name, node.id) for node in left.values() if _is_foreign(node, own_projects)
+                foreign(node.kind.name, node.id)
+                for node in remaining.values()
+                if _is_foreign(node, own_projects)
             ]
             if held or results or others:
                 needing = tuple(dict.fromkeys([*held, *others, *results]))
                 plan.refused.append(Refused(roots[object_id], needing, only_results=not held and not others))
             else:
                 plan.roots.append(roots[object_id])
-                plan.nodes |= left
+                plan.nodes |= remaining
         self._keep_shared(plan, gone)
         return plan
 
@@ -256,7 +260,7 @@ class Trash(ExpiredObjects):
         keys: list[str] = []
         for kind, object_ids in _by_kind(plan.nodes.values()):
             if kind.name == JOB:
-                for column in _JOBS_OF_OTHERS:
+                for column in _CLEARED_JOB_REFERENCES:
                     cleared = update(column.class_).where(column.in_(object_ids)).values({column: None})
                     self._session.execute(cleared, execution_options=_NO_SYNCHRONIZATION)
             gone = delete(kind.table).where(kind.table.id.in_(object_ids))
@@ -335,7 +339,8 @@ class Trash(ExpiredObjects):
     def expired(self, before: datetime, limit: int, ignored: Collection[str] = ()) -> list[str]:
         """List ids of objects that were moved to the trash before a moment, all of one kind.
 
-        Jobs come first, then objects of models, so that objects deleted together are purged together.
+        Jobs come before models, and models before their results, so that objects that were deleted together
+        are purged together.
 
         Args:
             before: The moment.
@@ -354,7 +359,12 @@ class Trash(ExpiredObjects):
         return []
 
     def ids(self, kind: Kind, before: datetime | None = None) -> list[str]:
-        """List the ids of the objects of a kind in the trash; with `before`, of those moved there by then."""
+        """List the ids of the objects of a kind in the trash.
+
+        Args:
+            kind: Kind of the objects.
+            before: Only objects that were moved to the trash up to this moment; None for all.
+        """
         moved = kind.table.deleted_at
         rows = select(kind.table.id).where(moved.is_not(None) if before is None else moved <= before)
         with with_trash(self._session):
@@ -369,7 +379,10 @@ class Trash(ExpiredObjects):
         return trashed - set(self._session.scalars(select(column)))
 
     def _keep_shared(self, plan: Plan, gone: Collection[str], *, lock: bool = False) -> None:
-        """Keep the contents that remaining datasets share; the session selects which datasets count."""
+        """Record in a plan which contents to keep, since remaining datasets share them.
+
+        Datasets in the trash count as remaining only if the session selects rows in the trash.
+        """
         plan.shared = self._shared(plan.nodes, gone, lock=lock)
 
     def _shared(
@@ -452,10 +465,8 @@ def _by_kind(nodes: Iterable[Node]) -> Iterable[tuple[Kind, list[str]]]:
 
 
 def _result(node: Node, root: Node) -> Holder:
-    made_by = node.needs.get(JOB) == root.id
-    return Holder(
-        node.kind.name, node.id, node.name, f"was made by {root.name}" if made_by else f"is of {root.name}"
-    )
+    relation = "was made by" if node.needs.get(JOB) == root.id else "belongs to"
+    return Holder(node.kind.name, node.id, node.name, f"{relation} {root.name}")
 
 
 def _is_foreign(node: Node, own_projects: tuple[str, ...] | None) -> bool:

@@ -24,8 +24,8 @@ from rankery.client.frames.incoming import (
     table_of_arrays,
     table_of_columns,
 )
-from rankery.client.frames.interleaved import as_answer, as_queries, check_ids
-from rankery.client.frames.outgoing import as_numpy, like
+from rankery.client.frames.interleaved import as_queries, as_response_table, check_ids
+from rankery.client.frames.outgoing import as_numpy, in_library_of
 from rankery.client.reading import document_of, given, read
 from rankery.client.references import HasId, described, escaped_reference, id_of
 from rankery.client.schemas.requests import CandidateQuery
@@ -155,7 +155,8 @@ class AsyncScoringCalls(AsyncCalls):
             answer = await self._rank_shown(model_id, candidates.table, top_k, shown_to)
             if explain:
                 answer = await self._explained(model_id, features, candidates, answer)
-            return like(queries, candidates.with_frame_rows(answer, order), is_by_row=order == "rows")
+            found = candidates.with_frame_rows(answer, order)
+            return in_library_of(queries, found, keeps_index=order == "rows")
         if hasattr(queries, "__array__") or hasattr(queries, "toarray"):
             if shown_to:
                 raise InvalidArgument("an array has no ids, by which lists are kept: use rank_arrays")
@@ -322,7 +323,7 @@ class AsyncScoringCalls(AsyncCalls):
             body = given({"queries": queries, "top_k": top_k, **shown_to})
             response = await self.transport.request("POST", _rank_path(model_id), json=body)
             ranked += document_of(response)["queries"]
-        return as_answer(table, ranked)
+        return as_response_table(table, ranked)
 
     async def _explained(
         self, model_id: str, features: Sequence[str], candidates: Candidates, answer: "pa.Table"

@@ -105,7 +105,7 @@ class Shown(ABC):
 
     @abstractmethod
     def summary(self) -> dict[str, str]:
-        """Return its row in a list, by column."""
+        """Return the texts of the row that represents the object in a list, by column."""
 
     @abstractmethod
     def card(self) -> Card:

@@ -160,10 +160,10 @@ def _matrix_columns(features: Any, names: Sequence[str] | None) -> tuple[Sequenc
 
 
 def sizes_or_ids(group: Any, n_documents: int) -> dict[str, Any]:
-    """Return a group as `query_sizes` or `query_ids`.
+    """Return the argument `group` under the name of its form, `query_sizes` or `query_ids`.
 
     Args:
-        group: (n_queries,) documents of each query, or (n_documents,) the query of each document.
+        group: (n_queries,) number of documents of each query, or (n_documents,) query of each document.
         n_documents: Number of documents.
 
     Raises:
@@ -200,7 +200,7 @@ def as_stream(table: "pa.Table", entries: Mapping[str, str] | None = None) -> by
     """
     from rankery.client.frames.arrow import pa
 
-    columns = [_sent(name, table.column(name)) for name in table.column_names]
+    columns = [_request_column(name, table.column(name)) for name in table.column_names]
     sent = pa.table(columns, table.column_names, metadata=dict(entries or {}))
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, sent.schema) as writer:
@@ -228,7 +228,7 @@ def _names(table: "pa.Table") -> list[str]:
 
 
 def _plain(column: Any) -> Any:
-    """Return a column as numbers or texts, decoded."""
+    """Decode dictionaries, and convert string views to texts, decimals and columns of nulls to float64."""
     from rankery.client.frames.arrow import pa
 
     types = pa.types
@@ -246,7 +246,7 @@ def _plain(column: Any) -> Any:
     return column
 
 
-def _sent(name: str, column: Any) -> Any:
+def _request_column(name: str, column: Any) -> Any:
     """Return booleans as numbers, and lists as lists of a fixed size, for scoring requests."""
     from rankery.client.frames.arrow import pa, pc
 

@@ -38,8 +38,8 @@ def as_queries(table: "pa.Table") -> list[dict[str, Any]]:
     return [{"id": query, "documents": documents} for query, documents in queries.items()]
 
 
-def as_answer(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) -> "pa.Table":
-    """Return the lists of a JSON response as a response table.
+def as_response_table(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) -> "pa.Table":
+    """Convert the lists of a JSON response to the table that a response in Arrow has.
 
     Args:
         table: The candidates.
@@ -47,7 +47,7 @@ def as_answer(table: "pa.Table", ranked: Sequence[Mapping[str, Any]]) -> "pa.Tab
 
     Returns:
         `query_id` and `document_id` in the types of the table, `row`, `rank`, `score` and `ranking_id`. A
-        kept list may have documents that the table lacks: their row and score are null.
+        stored list may have documents that the table lacks: their row and score are null.
     """
     from rankery.client.frames.arrow import pa
 

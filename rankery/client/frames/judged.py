@@ -116,7 +116,7 @@ def checked_columns(frame: Any, table: "pa.Table", columns: Columns | None) -> C
     found = []
     for name in others:
         column = table.column(name)
-        if name in declared and (is_whole_number(column.type) or _differs(table, name, query)):
+        if name in declared and (is_whole_number(column.type) or _differs_within_query(table, name, query)):
             found.append(name)
         elif is_text(column.type):
             refuse_text(frame, name, column)
@@ -137,12 +137,13 @@ def _required(role: str, given: Mapping[str, Any], names: Sequence[str]) -> str 
     if not usual:
         raise DataUnusable(
             f"no {role} column was found: name it in columns={{{role!r}: …}},"
-            f" or call it {USUAL_NAMES[role][0]!r}{_near(role, free)} (the frame has {listed(names)})"
+            f" or call it {USUAL_NAMES[role][0]!r}{_suggested_name(role, free)}"
+            f" (the frame has {listed(names)})"
         )
     return usual_column(role, free)
 
 
-def _near(role: str, names: Sequence[str]) -> str:
+def _suggested_name(role: str, names: Sequence[str]) -> str:
     return next((found for usual in USUAL_NAMES[role][:4] if (found := suggestion(usual, names))), "")
 
 
@@ -182,14 +183,14 @@ def _check_queries(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> Non
             f"all {len(codes):,} rows belong to one query, {column[0].as_py()!r} in column {name!r};"
             " a model needs many queries, and nothing can be held out"
         )
-    returns = np.flatnonzero(np.diff(codes) < 0)  # before rows of a query that appeared earlier
-    if len(returns):
+    before_returns = np.flatnonzero(np.diff(codes) < 0)  # the next row is of a query that appeared earlier
+    if len(before_returns):
         runs = codes[np.flatnonzero(np.diff(codes, prepend=-1))]
         scattered = int((np.bincount(runs) > 1).sum())
         warn(
             f"the rows of {scattered:,} {'query' if scattered == 1 else 'queries'} are not contiguous,"
-            f" first {row_text(frame, int(returns[0]) + 1)}: the service gathers them in the order in which"
-            " queries first appear"
+            f" first {row_text(frame, int(before_returns[0]) + 1)}: the service gathers them in the order in"
+            " which queries first appear"
         )
 
 
@@ -214,11 +215,16 @@ def _first_change(query: "pa.ChunkedArray[Any]", column: "pa.ChunkedArray[Any]")
     return int(order[place]), int(order[place + 1])
 
 
-def _differs(table: "pa.Table", name: str, query: str | None) -> bool:
+def _differs_within_query(table: "pa.Table", name: str, query: str | None) -> bool:
     return query is not None and _first_change(table.column(query), table.column(name)) is not None
 
 
 def _refuse_texts_of_documents(frame: Any, table: "pa.Table", name: str, query: str | None) -> None:
+    """Refuse a column whose texts differ within a query: it describes documents, not queries.
+
+    Raises:
+        DataUnusable: Two rows of a query have different texts.
+    """
     rows = None if query is None else _first_change(table.column(query), table.column(name))
     if rows is None:
         return

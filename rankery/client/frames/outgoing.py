@@ -45,19 +45,19 @@ def as_numpy(table: "pa.Table") -> "dict[str, np.ndarray[Any, Any]]":
     return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
-def like(frame: "SomeFrame", table: "pa.Table", *, is_by_row: bool = False) -> "SomeFrame":
-    """Return a table as a frame of pandas or polars like another frame; else the Arrow table itself.
+def in_library_of(frame: "SomeFrame", table: "pa.Table", *, keeps_index: bool = False) -> "SomeFrame":
+    """Convert a table to the library of `frame`, pandas or polars; return it as it is for other libraries.
 
     Args:
         frame: The frame of the caller.
         table: Table with the column `row`.
-        is_by_row: Whether a pandas result gets the index labels of the frame's rows.
+        keeps_index: Whether a pandas result has the index of `frame`, looked up by the column `row`.
     """
     library = type(frame).__module__.partition(".")[0]
     found: Any = table
     if library == "pandas":
         found = as_pandas(table)
-        if is_by_row:
+        if keeps_index:
             found.index = cast("Any", frame).index[found["row"]]
     elif library == "polars":
         found = as_polars(table)

@@ -135,7 +135,7 @@ def run_of_table(run: "pa.Table") -> Iterator[str]:
         part = run.slice(first, _BATCH_ROWS)
         columns = (part.column(name).to_pylist() for name in ("query", "document", "score"))
         yield "".join(
-            _line(_word(query), _word(document), score)
+            _line(_encoded(query), _encoded(document), score)
             for query, document, score in zip(*columns, strict=True)
             if score is not None and score == score
         )
@@ -147,24 +147,24 @@ def run_of_mapping(run: Mapping[Any, Any]) -> Iterator[str]:
     Raises:
         DataUnusable: The run has another form, an id is missing or invalid, or a score is not a number.
     """
-    for word, (query, scores) in zip(_key_words(run, "a query"), run.items(), strict=True):
+    for query_id, (query, scores) in zip(_encoded_keys(run, "a query"), run.items(), strict=True):
         if not isinstance(scores, Mapping):
             raise DataUnusable(
                 f"a run is {{query: {{document: score}}}}, but query {query!r} has {scores!r:.40}"
             )
-        documents = _key_words(scores, f"a document of query {query!r}")
-        for document_word, (document, score) in zip(documents, scores.items(), strict=True):
+        documents = _encoded_keys(scores, f"a document of query {query!r}")
+        for document_id, (document, score) in zip(documents, scores.items(), strict=True):
             try:
                 number = float(score)
             except (TypeError, ValueError):
                 place = f"query {query!r}, document {document!r}"
                 raise DataUnusable(f"{place}: the score is {score!r:.40}, not a number") from None
             if number == number:
-                yield _line(word, document_word, number)
+                yield _line(query_id, document_id, number)
 
 
 def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]":
-    """Return the scores of a frame without documents in the order of a dataset's rows.
+    """Sort the scores of a frame without a document column into the order of a dataset's rows.
 
     Args:
         run: `query` and `score`; within each query in the order of the dataset.
@@ -175,7 +175,7 @@ def scores_of_rows(run: "pa.Table", queries: list[str]) -> "np.ndarray[Any, Any]
     """
     from rankery.client.frames.arrow import np
 
-    given = [_word(str(query)) for query in run.column("query").to_pylist()]
+    given = [_encoded(str(query)) for query in run.column("query").to_pylist()]
     places = {query: place for place, query in enumerate(dict.fromkeys(queries))}
     counts, wanted = Counter(given), Counter(queries)
     for query in (*wanted, *counts):
@@ -200,8 +200,8 @@ def _identifiers(frame: Any, name: str, column: "pa.ChunkedArray[Any]") -> "pa.L
     return texts
 
 
-def _key_words(by_id: Mapping[Any, Any], what: str) -> list[str]:
-    """Return the ids that are the keys of a mapping, without blanks."""
+def _encoded_keys(by_id: Mapping[Any, Any], what: str) -> list[str]:
+    """Return the keys of a mapping as ids with percent-encoded blanks."""
     keys = list(by_id)
     found = normalise_ids(keys)
     for place in found.unfit[:1].tolist():
@@ -209,13 +209,13 @@ def _key_words(by_id: Mapping[Any, Any], what: str) -> list[str]:
     if (place := first_missing(found.texts)) is not None:
         raise DataUnusable(f"{what} is {keys[place]!r}, which is a missing id")
     warn_of_spellings("the run", keys, found)
-    return [_word(text) for text in found.texts.to_pylist()]
+    return [_encoded(text) for text in found.texts.to_pylist()]
 
 
 def _line(query: str, document: str, score: float) -> str:
     return f"{query} Q0 {document} 1 {score!r} rankery\n"
 
 
-def _word(identifier: str) -> str:
+def _encoded(identifier: str) -> str:
     """Percent-encode the blanks of an id, as in TREC files of the service."""
     return _BLANK.sub(lambda blank: quote(blank[0]), identifier)

@@ -94,7 +94,7 @@ class AutoTrainCandidate(Answer):
     """Hyperparameters of trees; null for other scorers"""
 
     status: Literal["queued", "running", "complete", "stopped", "out-of-time", "not-tried"]
-    """`stopped`: significantly worse than the best candidate before its last fold"""
+    """`stopped`: given up before its last fold, since it was significantly worse than the best candidate"""
 
     reason: str | None = None
     """Why the candidate was stopped or not tried"""
@@ -1227,7 +1227,7 @@ class EvaluationPage(Answer):
 
 
 class JobCurves(Answer):
-    """The learning curves of one of several jobs; `milliseconds` is empty without `times`."""
+    """The learning curves of one of several jobs; `milliseconds` is empty unless `times=true` is given."""
 
     job_id: str
     best_iteration: int | None = None
@@ -2007,7 +2007,7 @@ class Phase(Answer):
     """Duration of the phase so far"""
 
     peak_memory_bytes: int | None = None
-    """Peak memory of the job in the phase, measured regularly as for its memory limit; null if unknown"""
+    """Largest memory that the job added to its worker's process in the phase, by regular samples; its memory limit applies to the same quantity. Null if unknown"""
 
 
 class Attempt(Answer):
@@ -2506,7 +2506,7 @@ class Progress(Answer):
     """Ranks of a distributed training; omitted for other jobs"""
 
     restarts: int | None = None
-    """Number of restarts of the ranks in this attempt after one was lost; omitted for other jobs"""
+    """How often all ranks were restarted in this attempt because a rank was lost; omitted for jobs without ranks"""
 
 
 class Job(Answer):
@@ -2558,7 +2558,7 @@ class Job(Answer):
     """Names by id of the datasets that the job reads or creates, without deleted ones"""
 
     result: dict[str, Any] | None = None
-    """Ids of created objects: dataset, model, evaluation, ranking, comparison, inspection; or the findings of the job"""
+    """Ids of the objects that the job created: dataset, model, evaluation, ranking, comparison, inspection; and the outcome of kinds that report one, such as `conclusion`"""
 
     problem: FailureReason | None = None
     """Why the job failed"""
@@ -2646,7 +2646,7 @@ class JobWithAttempts(Answer):
     """Names by id of the datasets that the job reads or creates, without deleted ones"""
 
     result: dict[str, Any] | None = None
-    """Ids of created objects: dataset, model, evaluation, ranking, comparison, inspection; or the findings of the job"""
+    """Ids of the objects that the job created: dataset, model, evaluation, ranking, comparison, inspection; and the outcome of kinds that report one, such as `conclusion`"""
 
     problem: FailureReason | None = None
     """Why the job failed"""

@@ -1060,7 +1060,7 @@ class JobFilter(TypedDict):
     """Only jobs that read or create this dataset"""
 
     text: NotRequired[str | None]
-    """Only jobs whose name contains this text, or with this id"""
+    """Only jobs whose name contains this text, or whose id is this text"""
 
     tag: NotRequired[list[str] | None]
 
@@ -1293,7 +1293,7 @@ class AutoTrainRequest(TypedDict):
     """A ready dataset to train on, with at least two queries"""
 
     test_dataset_id: NotRequired[str | None]
-    """Another ready dataset to evaluate and rank once, at the end"""
+    """Another ready dataset, on which the final model is evaluated once, and whose documents it ranks"""
 
 
 class ClickModelRequest(TypedDict):
@@ -2429,7 +2429,7 @@ class ScheduledAutoTrainRequest(TypedDict):
     """Display name; need not be unique"""
 
     test_dataset: NotRequired[str | None]
-    """A dataset to evaluate and rank once, at the end, by name"""
+    """Name of a dataset, on which the final model is evaluated once, and whose documents it ranks"""
 
 
 ScorerKind: TypeAlias = Literal["trees", "linear", "mlp", "sum"]
@@ -3046,7 +3046,7 @@ class ScheduledTrainRequest(TypedDict):
     """Data that selects the best iteration, as in a training request, or another dataset by name"""
 
     test_dataset: NotRequired[str | None]
-    """A dataset to evaluate and rank at the end, by name"""
+    """Name of a dataset, on which the model is evaluated, and whose documents it ranks"""
 
     served_clicks: NotRequired[ServedClicks | None]
     """Train on clicks on rankings that the service served: each run first creates a click log, and `clicks` selects the correction. `dataset` has the features"""

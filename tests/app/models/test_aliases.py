@@ -144,7 +144,7 @@ def test_a_gate_is_shown_as_it_judges(client: TestClient, gated: str) -> None:
     assert (gate["p"], gate["min_slice_queries"], gate["contract"]["preset"]) == (0.05, 30, "default")
     refused = client.delete(f"/v1/datasets/{gated}")
     assert refused.status_code == 409
-    assert "gate web@champion compares on it" in refused.json()["detail"]
+    assert "gate web@champion compares versions on it" in refused.json()["detail"]
     client.delete(f"{CHAMPION}/gate")
     for response in (client.get(f"{CHAMPION}/gate"), client.delete(f"{CHAMPION}/gate")):
         assert response.status_code == 404

@@ -60,6 +60,13 @@ def test_candidates_that_cannot_be_trained_are_listed_with_the_reason() -> None:
         auto_train(AutoSpec(budget_seconds=1_000.0), _DATA, candidates=[diverging])
 
 
+def test_queries_without_a_relevant_document_are_refused() -> None:
+    """No metric can be measured on them."""
+    irrelevant = replace(_DATA, labels=np.zeros_like(_DATA.labels))
+    with pytest.raises(InvalidInput, match="ndcg@10 is undefined on every query: none has a relevant"):
+        auto_train(AutoSpec(), irrelevant, candidates=_FEW)
+
+
 def test_a_budget_without_room_for_one_candidate_ends_its_first_training() -> None:
     """A clock that runs far ahead ends the first training early, and the others are not tried."""
     ticks = itertools.count(0.0, 100.0)

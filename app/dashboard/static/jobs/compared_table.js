@@ -254,7 +254,7 @@ function testColumn(name) {
     title: "Do not select by this column: the test data would no longer be independent",
     number: true,
     value: ({ ranked }) => ranked.test?.mean ?? null,
-    cell: ({ ranked }) => h("span", { class: "final-look" }, metric(ranked.test?.mean), interval(ranked.test)),
+    cell: ({ ranked }) => h("span", { class: "test-value" }, metric(ranked.test?.mean), interval(ranked.test)),
   };
 }
 

@@ -22,7 +22,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
   /** @type {any[]} */
   let page = [];
   const bar = h("div", {
-    class: "ticked",
+    class: "selection-bar",
     role: "region",
     "aria-label": `Selected ${kind}`,
     hidden: true,

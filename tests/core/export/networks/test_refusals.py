@@ -81,10 +81,10 @@ def test_scales_beyond_float32_are_refused(format: str, means: float, deviations
 @pytest.mark.parametrize(
     ("hidden", "format", "words"),
     [
-        ((), "lightgbm", "lightgbm does not take a linear scorer, which is exported as vespa, solr, elastic"),
-        ((), "ranklib", "ranklib does not take a linear scorer"),
-        ((4,), "elasticsearch-xgboost", "does not take a network, which is exported as vespa, solr, onnx, c"),
-        ((4,), "elasticsearch-linear", "elasticsearch-linear does not take a network"),
+        ((), "lightgbm", "lightgbm cannot express a linear scorer; use one of vespa, solr, elastic"),
+        ((), "ranklib", "ranklib cannot express a linear scorer"),
+        ((4,), "elasticsearch-xgboost", "cannot express a network; use one of vespa, solr, onnx, c"),
+        ((4,), "elasticsearch-linear", "elasticsearch-linear cannot express a network"),
     ],
 )
 def test_formats_of_other_models_are_refused(hidden: tuple[int, ...], format: str, words: str) -> None:
@@ -95,9 +95,7 @@ def test_formats_of_other_models_are_refused(hidden: tuple[int, ...], format: st
 
 def test_forests_are_refused_by_formats_of_networks() -> None:
     """In the same words."""
-    with pytest.raises(
-        InvalidInput, match="safetensors does not take a forest, which is exported as lightgbm"
-    ):
+    with pytest.raises(InvalidInput, match="safetensors cannot express a forest; use one of lightgbm"):
         export_model(trained(), "safetensors")
 
 

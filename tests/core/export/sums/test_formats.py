@@ -177,6 +177,6 @@ def test_what_a_member_cannot_be_written_as_names_the_member() -> None:
     assert export.content == write_sum(added)
     assert parity(export).exact
     with pytest.raises(
-        InvalidInput, match=r"solr does not take a sum of models.*distil the sum into a forest"
+        InvalidInput, match=r"solr cannot express a sum of models.*distil the sum into a forest"
     ):
         exported("solr")
