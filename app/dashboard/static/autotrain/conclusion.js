@@ -5,7 +5,7 @@
 import { timesLabel } from "./labels.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
-import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { h, hint, scrollRegion, tableHead } from "../page/dom.js";
 import { briefDuration, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -23,7 +23,7 @@ export function conclusionPart(conclusion, { result, spec }) {
     h("p", { class: "sentence" }, sentence),
     result?.model_id && actions(result.model_id, result.evaluation_id),
     baselines.length > 0 && baselineTable(conclusion, String(spec.metric)),
-    times && h("p", { class: "hint" }, times),
+    times && hint(times),
   );
 }
 

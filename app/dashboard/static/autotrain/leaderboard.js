@@ -21,7 +21,7 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import { h, replace, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
+import { h, hint, replace, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -40,7 +40,7 @@ export function leaderboard(first) {
   const name = String(first.spec.metric);
   const read = conditionalReader();
   const concluded = h("div", {});
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const key = h("ul", { class: "whisker-key" });
   const others = unrankedPart();
   /** Scale, reference lines and best candidate of the table's cells. @type {{best: Candidate | undefined, lines: number[], scale: Scale}} */

@@ -4,7 +4,7 @@
  */
 import { rankLines } from "../figures/rank_lines.js";
 import { withCode } from "../page/content.js";
-import { h, scrollRegion, tableHead } from "../page/dom.js";
+import { h, hint, scrollRegion, tableHead } from "../page/dom.js";
 import { count, fixed, percent } from "../page/format.js";
 
 /** @typedef {{rank: number, perplexity: number, conditional_perplexity: number}} RankPerplexity */
@@ -69,9 +69,7 @@ function comparisonTable({ models, held_out_lists: lists, unseen_share: unseen }
         h("tbody", {}, ...models.map(row)),
       ),
     ),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `Means over ${count(lists)} held-out lists. A perplexity of 1 is perfect; 2 is as good as tossing a coin.`,
       unseen > 0 &&
         ` ${percent(unseen, 1)} of their impressions are query-document pairs that do not occur in the other lists.`,
@@ -119,8 +117,7 @@ export function fittedModel({ model, label, parameters, findings }) {
       ),
     h("div", { class: "columns" }, ...byRank.map(([name, rows]) => parameterFigure(name, rows))),
     byRank.length > 0 && parameterTable(byRank),
-    !Object.keys(parameters).length &&
-      h("p", { class: "hint" }, "This model has no parameters that all queries share."),
+    !Object.keys(parameters).length && hint("This model has no parameters that all queries share."),
   );
 }
 

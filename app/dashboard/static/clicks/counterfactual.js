@@ -5,7 +5,7 @@
 import { estimatorName } from "./estimators.js";
 import { whiskers } from "../figures/whiskers.js";
 import { modelPage, rankingPage } from "../page/addresses.js";
-import { h, scrollRegion, statusBadge, tableHead } from "../page/dom.js";
+import { h, hint, scrollRegion, statusBadge, tableHead } from "../page/dom.js";
 import { count, counted, percent } from "../page/format.js";
 
 /**
@@ -66,9 +66,7 @@ export function estimates({ metric, estimator, lists, clusters, systems, differe
   return [
     h("ul", { class: "click-verdicts" }, ...differences.map(verdict)),
     whiskers(`Estimated ${metric}`, [{ rows }]),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `${metric} estimated by ${estimatorName(estimator)}: mean over ${counted(lists, "list")}; intervals by bootstrap over ${count(clusters)} ${clusters === lists ? "lists" : "users"}.`,
     ),
     supportTable(systems, named),
@@ -118,9 +116,7 @@ function supportTable(systems, named) {
         h("tbody", {}, ...systems.map(row)),
       ),
     ),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `A verdict needs an effective sample size of at least ${minEffectiveSize}. At most 20% of the ranking's weight may be on documents never shown at that rank, and no single weight may exceed 10% of the total.`,
     ),
   );

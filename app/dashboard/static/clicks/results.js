@@ -6,7 +6,7 @@ import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/addresses.js";
-import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { h, hint, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -94,7 +94,7 @@ function judgmentResult({ dataset_id: dataset, judgments, click_model: model, ag
       { class: "sentence" },
       `${counted(judged, "query-document pair")} judged; for ${percent(certain, 1)}, both ends of the relevance interval have the same grade.`,
     ),
-    left > 0 && h("p", { class: "hint" }, `${counted(left, "pair")} with too few impressions were left out.`),
+    left > 0 && hint(`${counted(left, "pair")} with too few impressions were left out.`),
     h("p", {}, h("a", { class: "button primary", href: datasetPage(dataset) }, "Dataset of the judgments")),
     bars(
       "Pairs by grade, with the relevance threshold of each grade",
@@ -187,9 +187,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
         ),
       ),
     ),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `Estimated from ${counted(pairs, "query-document pair")}. Intervals are bootstrapped over ${units}.`,
       rest.failed_resamples > 0 && ` ${counted(rest.failed_resamples, "resample")} had too few clicks.`,
     ),
@@ -200,7 +198,7 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
 function simulationResult({ truth: { propensities } }) {
   return [
     propensityLine("True propensities", propensities),
-    h("p", { class: "hint" }, "Compare propensities estimated from this log with these true values."),
+    hint("Compare propensities estimated from this log with these true values."),
   ];
 }
 
@@ -252,9 +250,7 @@ function naiveComparison({ naive, propensities }) {
       ]),
     propensities && propensityLine("Learnt propensities", propensities),
     propensities &&
-      h(
-        "p",
-        { class: "hint" },
+      hint(
         "Values at the end of the training. Without randomised ranks, only judgments or live experiments can confirm them.",
       ),
   ];

@@ -8,7 +8,7 @@ import { acceptDrop, contentsOf, sendUpload } from "../forms/upload.js";
 import { openAfterDeletion, trashed } from "../lifecycle/undo.js";
 import { datasetApi, datasetPage } from "../page/addresses.js";
 import { request } from "../page/api.js";
-import { find, h } from "../page/dom.js";
+import { find, h, hint } from "../page/dom.js";
 import { pausePolling } from "../page/poll.js";
 
 /** @typedef {Schemas["Dataset"]} Dataset */
@@ -32,9 +32,7 @@ export function correctedFileForm(dataset, usual) {
     "form",
     { class: "form panel corrected-file", novalidate: true, "aria-label": "Upload the corrected file" },
     h("h2", {}, "Upload the corrected file"),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `The file is read with the same name, options and column roles as ${name}. It replaces this dataset, which moves to the trash.`,
     ),
     h("div", { class: "summary", hidden: true }),
@@ -50,7 +48,7 @@ export function correctedFileForm(dataset, usual) {
       "div",
       { class: "actions" },
       h("button", { class: "primary", type: "submit" }, "Upload and replace"),
-      h("button", { type: "button", class: "quiet", "data-action": "abort", hidden: true }, "Stop"),
+      h("button", { class: "quiet", "data-action": "abort", hidden: true }, "Stop"),
     ),
   );
   const panel = rolesPanel(roles, usual);

@@ -5,7 +5,7 @@
 import { bar, severityCounts } from "../figures/marks.js";
 import { featureView, queryPage } from "../page/addresses.js";
 import { helpLink } from "../page/content.js";
-import { h } from "../page/dom.js";
+import { h, hint } from "../page/dom.js";
 import { count, percent } from "../page/format.js";
 import { SEVERITIES } from "./dataset.js";
 
@@ -37,9 +37,7 @@ export function findingsPanel(findings, datasetOf, { heading, nothing }) {
       helpLink("concepts/doctor/", "Findings"),
       severityCounts(findings),
     ),
-    findings.length
-      ? h("ul", {}, ...ordered.map((finding) => entry(finding, datasetOf(finding))))
-      : h("p", { class: "hint" }, nothing),
+    findings.length ? h("ul", {}, ...ordered.map((finding) => entry(finding, datasetOf(finding)))) : hint(nothing),
   );
 }
 
@@ -58,7 +56,7 @@ function entry({ code, severity, title, advice, examples, example_kind: kind, ..
       "div",
       { class: "finding-words" },
       h("p", { class: "finding-title" }, title),
-      h("p", { class: "hint" }, advice),
+      hint(advice),
       examples.length > 0 && exampleList(examples, kind, datasetId),
     ),
     amount.total > 0 && share(amount),

@@ -8,7 +8,7 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { findAll, h, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
+import { findAll, h, hint, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
@@ -85,8 +85,7 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
   function show(next, before) {
     const all = statistics?.queries ?? 0;
     setText(words, summary(next, all));
-    const more =
-      next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
+    const more = next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more");
     replace(place, queries.length > 0 && table(queries, address), more);
     if (before) findAll(place, "tbody a", HTMLElement)[before]?.focus();
   }
@@ -200,7 +199,7 @@ export function documentFeatures(datasetId, queryId) {
       loadInto(place, async () => {
         const { candidates } = await readCandidates(datasetId, queryId, { wanted: new Set([documentId]) });
         const [found] = candidates;
-        if (!found) return [h("p", { class: "hint" }, "The dataset has no document with this ID.")];
+        if (!found) return [hint("The dataset has no document with this ID.")];
         return [
           h(
             "dl",

@@ -5,7 +5,7 @@
 import { automaticRoles, columnsOf, guessedRoles, roleProblems, ROLES, rolesOf } from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
-import { h, replace, setText, tableHead } from "../page/dom.js";
+import { h, hint, replace, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
 /** @typedef {import("./guess.js").Columns} Columns */
@@ -134,6 +134,6 @@ function table({ header, rows }, maxColumns, order = [...header.keys()], control
         h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((column) => h("td", {}, row[column]))))),
       ),
     ),
-    more > 0 && h("p", { class: "hint" }, `${count(more)} more columns keep their detected roles.`),
+    more > 0 && hint(`${count(more)} more columns keep their detected roles.`),
   );
 }

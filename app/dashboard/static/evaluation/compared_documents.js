@@ -9,7 +9,7 @@ import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { findAll, h, problemBox, replace, scrollRegion, setAttribute, svg, tableHead } from "../page/dom.js";
+import { findAll, h, hint, problemBox, replace, scrollRegion, setAttribute, svg, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
@@ -75,7 +75,7 @@ function reasons(datasetId, queryId, sides) {
   const node = h(
     "section",
     { class: "document-reasons", "aria-label": "Why a document has its rank", "aria-live": "polite" },
-    h("p", { class: "hint" }, "Press a document to see why it has its rank."),
+    hint("Press a document to see why it has its rank."),
   );
   /** @type {Promise<Explained[]> | null} */
   let explaining = null;
@@ -134,7 +134,7 @@ function shown(documentId, sides, explained) {
       h("span", { class: "kind" }, ` has its rank: ${places}`),
     ),
     table(rows.slice(0, SHOWN_FEATURES), explained),
-    h("p", { class: "hint" }, [words, rest(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
+    hint([words, rest(rows.slice(SHOWN_FEATURES))].filter(Boolean).join(" ")),
   ];
 }
 
@@ -255,11 +255,7 @@ function name(document, open) {
   const { document_id: id } = document;
   /** @param {Child} words */
   const why = (words) =>
-    h(
-      "button",
-      { type: "button", class: "link", value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) },
-      words,
-    );
+    h("button", { class: "link", value: id, "aria-label": `Why ${id} has its rank`, click: () => open?.(id) }, words);
   return documentName(document, open && why);
 }
 
@@ -402,7 +398,7 @@ export function comparedQuery({ id, dataset_id: dataset, systems }, onChoose) {
     place,
   );
   let latestRequest = 0;
-  replace(place, h("p", { class: "hint" }, "Choose a query above, or enter the ID of any query."));
+  replace(place, hint("Choose a query above, or enter the ID of any query."));
 
   /** @param {string} queryId @param {Schemas["Pair"]} pair @param {string} metric */
   async function show(queryId, pair, metric) {

@@ -5,7 +5,7 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, hint, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -28,13 +28,13 @@ const CUTOFF = /^(.+)@(\d+)$/;
 /**
  * Return a panel that plots a metric against its cutoff, with 95% intervals as bands.
  *
- * @param {string} hint below the figure
+ * @param {string} words below the figure
  * @returns {{node: HTMLElement, update: (systems: MeasuredSystem[]) => void}} hidden where no metric has four cutoffs
  */
-export function cutoffPanel(hint) {
+export function cutoffPanel(words) {
   const tabs = metricTabs([], choose, "Metric against its cutoff");
   const figure = figureView();
-  const note = h("p", { class: "hint" }, hint);
+  const note = hint(words);
   const numbers = h("div", {});
   const title = h("h2", {});
   const node = h(

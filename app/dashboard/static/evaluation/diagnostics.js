@@ -10,7 +10,7 @@ import { iterationAxis } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";
 import { get } from "../page/api.js";
 import { helpLink, loadInto } from "../page/content.js";
-import { h, replace, setAttribute } from "../page/dom.js";
+import { h, hint, replace, setAttribute } from "../page/dom.js";
 import { lossValue, percent } from "../page/format.js";
 
 /** @typedef {Schemas["DiagnosticDescription"]} Diagnostic */
@@ -44,7 +44,7 @@ export function diagnosticsPanel({ loss, cutoff, values }) {
     "section",
     { class: "panel diagnostics" },
     h("div", { class: "panel-head" }, h("h2", {}, "Diagnostics"), helpLink("concepts/losses/", "Losses")),
-    h("p", { class: "hint" }, `Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
+    hint(`Diagnostics of the loss ${loss.name} at these scores, for the top ${cutoff} documents.`),
     place,
   );
 }
@@ -78,7 +78,7 @@ const SHARES = "Shares of queries";
 export function diagnosticsCurve() {
   const tabs = metricTabs([], choose, "Diagnostics in the figure");
   const figure = figureView();
-  const note = h("p", { class: "hint" });
+  const note = hint();
   const node = h(
     "section",
     { class: "curve diagnostics-curve", "aria-label": "Diagnostics", hidden: true },

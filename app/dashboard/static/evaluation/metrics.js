@@ -85,10 +85,7 @@ export function metricTabs(names, choose, label = "Metric") {
   function show(current, among = names) {
     node.hidden = among.length < 2;
     if (drawnNames !== JSON.stringify(among))
-      replace(
-        node,
-        ...among.map((name) => h("button", { type: "button", value: name, click: () => choose(name) }, name)),
-      );
+      replace(node, ...among.map((name) => h("button", { value: name, click: () => choose(name) }, name)));
     drawnNames = JSON.stringify(among);
     for (const button of findAll(node, "button", HTMLButtonElement))
       setAttribute(button, "aria-pressed", String(button.value === current));

@@ -5,7 +5,7 @@
 import { histogram } from "../figures/marks.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, hint, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -51,7 +51,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   const words = h("p", { class: "hint", role: "status" });
   const segment = h("select", { change: () => ask({ segment: chosen() }) });
   const limits = { min: limitField("min"), max: limitField("max") };
-  const all = h("button", { type: "button", class: "quiet small", click: clear }, "Show all");
+  const all = h("button", { class: "quiet small", click: clear }, "Show all");
   const segmentLabel = h("label", { hidden: true }, "Segment", segment);
   const range = h("span", { class: "range-name" });
   const chart = h("div", {});
@@ -90,11 +90,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
           ? { order: selection.order === "asc" ? "desc" : "asc" }
           : { sort, order: higherIsBetter ? "asc" : "desc", min: "", max: "" },
       );
-    return h(
-      "th",
-      { scope: "col", class: "number" },
-      h("button", { type: "button", class: "sort", click: press }, label),
-    );
+    return h("th", { scope: "col", class: "number" }, h("button", { class: "sort", click: press }, label));
   }
 
   function clear() {
@@ -162,9 +158,8 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     }
     if (!cursor) replace(body);
     body.append(...items.map(row));
-    const more =
-      next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more");
-    replace(below, more, !body.rows.length && h("p", { class: "hint" }, "No query matches these filters."));
+    const more = next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more");
+    replace(below, more, !body.rows.length && hint("No query matches these filters."));
     const added = before ? body.rows[before]?.querySelector("a, button") : null;
     if (added instanceof HTMLElement) added.focus();
   }

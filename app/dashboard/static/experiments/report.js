@@ -4,7 +4,7 @@
  */
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
-import { h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { h, hint, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -37,9 +37,8 @@ export function reportPanels() {
           h(
             "div",
             { class: "experiment-notes" },
-            !report.complete &&
-              h("p", { class: "hint" }, "Preliminary: some trainings have not finished, and verdicts may change."),
-            ...report.notes.map((note) => h("p", { class: "hint" }, note)),
+            !report.complete && hint("Preliminary: some trainings have not finished, and verdicts may change."),
+            ...report.notes.map((note) => hint(note)),
           ),
         ...(report?.tables ?? []).map((table) => tablePanel(table, figureOf(table))),
       );
@@ -57,9 +56,7 @@ function tablePanel(table, figure) {
     h("h2", {}, `${title} `, h("small", {}, [caption, unitLabel(unit)].filter(Boolean).join(", "))),
     figure,
     numbersTable(table, title),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       [
         test && `Marks: ${test}`,
         cells.some(({ lower }) => lower !== null) && "Intervals are 95% confidence intervals over queries.",

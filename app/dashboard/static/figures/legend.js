@@ -72,7 +72,7 @@ export function figureLegend(changed) {
     const attributes = { "aria-pressed": String(!hidden.has(name)), "data-name": name };
     return h(
       "button",
-      { type: "button", ...attributes, click: () => toggle(name), dblclick: () => isolate(name) },
+      { ...attributes, click: () => toggle(name), dblclick: () => isolate(name) },
       swatch(series),
       name,
     );

@@ -4,7 +4,7 @@
  */
 import { onSubmit } from "./forms.js";
 import { request } from "../page/api.js";
-import { announce, h, replace } from "../page/dom.js";
+import { announce, h, hint, replace } from "../page/dom.js";
 
 /**
  * @typedef {object} Labels
@@ -30,7 +30,7 @@ import { announce, h, replace } from "../page/dom.js";
  */
 export function labelsPanel(labels, { heading, path, members, list, read, changed = () => {} }) {
   const body = h("div", { class: "labels-text" });
-  const edit = h("button", { type: "button", class: "quiet small", click: write }, "Edit");
+  const edit = h("button", { class: "quiet small", click: write }, "Edit");
   const node = h("section", { class: "panel" }, h("div", { class: "panel-head" }, h("h2", {}, heading), edit), body);
 
   /** @param {Labels} now */
@@ -42,7 +42,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
     replace(
       body,
       name && h("p", {}, h("strong", {}, name)),
-      notes ? h("p", { class: "description" }, notes) : h("p", { class: "hint" }, `No ${heading.toLowerCase()} yet.`),
+      notes ? h("p", { class: "description" }, notes) : hint(`No ${heading.toLowerCase()} yet.`),
       isMarked && h("p", { class: "model-marks" }, project && projectTag(project, list), tagList(tags, list)),
     );
   }
@@ -68,7 +68,7 @@ export function labelsPanel(labels, { heading, path, members, list, read, change
         "div",
         { class: "actions" },
         h("button", { type: "submit", class: "primary" }, "Save"),
-        h("button", { type: "button", class: "quiet", click: cancel }, "Cancel"),
+        h("button", { class: "quiet", click: cancel }, "Cancel"),
       ),
     );
     onSubmit(form, async () => {

@@ -7,7 +7,7 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { isActive, resultLink } from "./labels.js";
 import { compareWith, datasetPage, formFrom, jobPage, modelPage } from "../page/addresses.js";
 import { get, messageOf, Problem, request } from "../page/api.js";
-import { announce, h, problemBox, replace } from "../page/dom.js";
+import { announce, h, hint, problemBox, replace } from "../page/dom.js";
 import { poll } from "../page/poll.js";
 
 /**
@@ -73,11 +73,7 @@ function results(job) {
 /** @param {import("./labels.js").Job} job @param {() => void} changed */
 function cancelButton(job, changed) {
   const words = job.cancel_requested ? "Cancelling…" : "Cancel job";
-  const button = h(
-    "button",
-    { type: "button", class: "danger quiet", disabled: job.cancel_requested, click: cancel },
-    words,
-  );
+  const button = h("button", { class: "danger quiet", disabled: job.cancel_requested, click: cancel }, words);
   async function cancel() {
     button.disabled = true;
     try {
@@ -124,7 +120,7 @@ export function followJob(place, job) {
 /** Return the notice that a job has failed or was cancelled, null if it succeeded. @param {import("./labels.js").Job} job */
 export function noResultNotice({ kind_label: label, status, problem }) {
   if (status === "succeeded") return null;
-  return problem ? problemBox(problem) : h("p", { class: "hint" }, `${label} was cancelled.`);
+  return problem ? problemBox(problem) : hint(`${label} was cancelled.`);
 }
 
 /** Maximum number of trainings in one comparison. */

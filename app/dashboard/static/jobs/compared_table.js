@@ -6,7 +6,7 @@ import { pValue } from "../evaluation/verdict.js";
 import { jobStatus } from "../figures/marks.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { jobPage, modelPage } from "../page/addresses.js";
-import { h, replace } from "../page/dom.js";
+import { h, hint, replace } from "../page/dom.js";
 import { counted, fixed, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { lineStyle, swatch } from "../figures/legend.js";
@@ -170,7 +170,7 @@ const STATUS = {
  */
 export function comparedTable(order, { sorted, pointed }) {
   const node = h("section", { class: "panel compared", "aria-labelledby": "compared-title" });
-  const foot = h("p", { class: "hint" });
+  const foot = hint();
   /** @type {ReturnType<typeof sortableTable<Row>> | null} */
   let table = null;
   let shownColumns = "";

@@ -10,7 +10,7 @@ import { historyReader, learningCurve } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
-import { h, problemBox, replace, setAttribute, svg, tableHead } from "../page/dom.js";
+import { h, hint, problemBox, replace, setAttribute, svg, tableHead } from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
 
 // Descriptions of the parts of an iteration's time, keyed by the API's names, in drawing order.
@@ -33,7 +33,7 @@ const MIN_WIDTH_PERCENT = 0.6;
 function iterationTimes(word) {
   const bar = svg("svg", { class: "stacked-bar", role: "img" });
   const legend = h("ul", { class: "legend" });
-  const note = h("p", { class: "hint" });
+  const note = hint();
   const node = h(
     "section",
     { class: "iteration-times", "aria-label": `Time of an ${word}`, hidden: true },
@@ -134,7 +134,7 @@ const PARTS = [
 
 /** @returns {{node: HTMLElement, update: (job: import("./labels.js").Job, evaluation: Evaluation | null) => void}} */
 function metricsTable() {
-  const body = h("div", {}, h("p", { class: "hint" }, "Reading the metrics…"));
+  const body = h("div", {}, hint("Reading the metrics…"));
   const node = h("section", { class: "metrics", "aria-label": "Metrics" }, h("h3", {}, "Metrics"), body);
   let shown = "";
   return {
@@ -157,7 +157,7 @@ function content(job, evaluation) {
   const known = new Set([...parts.flatMap(([part]) => Object.keys(metrics[part])), ...Object.keys(intervals)]);
   known.delete(LOSS);
   if (known.size === 0) {
-    return [h("p", { class: "hint" }, isActive(job) ? "No metrics yet." : "No metrics were recorded.")];
+    return [hint(isActive(job) ? "No metrics yet." : "No metrics were recorded.")];
   }
   const requested = (job.spec?.metrics || []).filter((name) => known.has(name));
   const names = [...new Set([...requested, ...known])];
@@ -222,7 +222,7 @@ function footnote(job, intervals, names) {
       `${job.kind === "train" ? "Test mean" : "Mean"} over ${count(summary.queries)} queries, bootstrap interval${skipped}.`,
   ];
   const words = sentences.filter(Boolean).join(" ");
-  return words && h("p", { class: "hint" }, words);
+  return words && hint(words);
 }
 
 /** Show the training loss, which has no counterpart in the other parts. @param {import("./labels.js").Job} job */
@@ -230,7 +230,7 @@ function trainingLoss(job) {
   const value = job.metrics?.train?.[LOSS];
   if (typeof value !== "number") return null;
   const when = job.status === "succeeded" ? `at the best ${iterationWord(job)}` : "at the last measurement";
-  return h("p", { class: "hint" }, `Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
+  return hint(`Training loss ${when}: `, h("span", { class: "training-loss" }, lossValue(value)));
 }
 
 /**
@@ -267,14 +267,9 @@ export function jobDetail(first) {
 
   /** @param {import("./labels.js").Job} job */
   async function update(job) {
-    const hint = problemHint(job);
+    const advice = problemHint(job);
     const outcome = outcomeDetail(job);
-    replace(
-      problem,
-      job.problem && problemBox(job.problem),
-      hint && h("p", { class: "hint" }, hint),
-      outcome && h("p", {}, outcome),
-    );
+    replace(problem, job.problem && problemBox(job.problem), advice && hint(advice), outcome && h("p", {}, outcome));
     if (readFor === job.status && !isActive(job)) return;
     try {
       await read(job);

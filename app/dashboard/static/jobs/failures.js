@@ -62,7 +62,7 @@ export function failureLine(jobs, more, dismissed) {
       `: ${last.problem?.detail || last.problem?.title || "no reason was recorded"}`,
     ),
     timeElement(endOf(last)),
-    h("button", { type: "button", class: "quiet small", click: dismiss }, "Dismiss"),
+    h("button", { class: "quiet small", click: dismiss }, "Dismiss"),
   );
 }
 

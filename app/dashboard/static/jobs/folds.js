@@ -6,7 +6,7 @@ import { foldsOf } from "./curves.js";
 import { iterationsHeading, LOSS } from "./labels.js";
 import { intervalLabel } from "../figures/whiskers.js";
 import { rankingPage } from "../page/addresses.js";
-import { h, replace, tableHead } from "../page/dom.js";
+import { h, hint, replace, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -63,7 +63,7 @@ function content(folds, found, word) {
         found && h("tfoot", {}, ...summaryRows(found, names)),
       ),
     ),
-    h("p", { class: "hint" }, ...notes(found, word.toLowerCase())),
+    hint(...notes(found, word.toLowerCase())),
   ];
 }
 

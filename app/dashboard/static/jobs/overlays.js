@@ -8,7 +8,7 @@ import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { shareLabel } from "../figures/scales.js";
 import { helpLink } from "../page/content.js";
-import { h, replace, setAttribute, setText } from "../page/dom.js";
+import { h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { milliseconds } from "../page/format.js";
 import { chip, iterationLabel } from "./compared_curves.js";
 import { iterationAxis } from "./curves.js";
@@ -41,7 +41,7 @@ const MAX_DOTS = 60;
 export function overlay(title, { help, find }) {
   const tabs = metricTabs([], choose, `${title}: quantity`);
   const figure = figureView();
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const absent = h("p", { class: "hint", hidden: true });
   const chips = h("ul", { class: "line-chips", "aria-label": `Lines of ${title.toLowerCase()}` });
   const node = h(

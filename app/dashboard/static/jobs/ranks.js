@@ -3,7 +3,7 @@
  * @module
  */
 import { isActive } from "./labels.js";
-import { h, replace, setText } from "../page/dom.js";
+import { h, hint, replace, setText } from "../page/dom.js";
 import { count, percent, size } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -19,7 +19,7 @@ const NUMBERS = [
 
 /** @returns {{node: HTMLElement, update: (job: Job) => void}} hidden for trainings by one process */
 export function ranksPanel() {
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const rows = h("tbody");
   const node = h(
     "section",

@@ -2,7 +2,7 @@
  * Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits.
  * @module
  */
-import { h, tableHead } from "../page/dom.js";
+import { h, hint, tableHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -30,11 +30,7 @@ export function repeatsPanel(ranking) {
     "section",
     { class: "panel" },
     h("h2", {}, `Repeats: ${ranking.metric ?? ""}`),
-    h(
-      "p",
-      { class: "hint" },
-      "Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance.",
-    ),
+    hint("Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance."),
     h(
       "div",
       { class: "scroll" },

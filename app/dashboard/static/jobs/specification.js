@@ -6,7 +6,7 @@ import { contractLabel } from "../evaluation/metrics.js";
 import { clickLogPage, datasetPage, serviceUrl } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { loadInto, pythonLiteral, snippet } from "../page/content.js";
-import { h } from "../page/dom.js";
+import { h, hint } from "../page/dom.js";
 import { counted, duration, short, size } from "../page/format.js";
 
 /** Check whether jobs of this kind are submitted to `/v1/jobs`. @param {string} kind */
@@ -296,9 +296,7 @@ async function commands(job) {
   return [
     snippet("curl", curl(request)),
     snippet("Python", python(request)),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "Settings that are not listed have their defaults. If the service requires API keys, set RANKERY_API_KEY; with curl, add the header Authorization: Bearer.",
     ),
   ];

@@ -16,7 +16,7 @@ const MAX_LISTED = 20;
 
 /** Return a button that opens the dialog. @param {import("../tables/list.js").Ticked} ticked */
 export function labelTicked(ticked) {
-  return h("button", { type: "button", click: () => openDialog(ticked) }, "Label…");
+  return h("button", { click: () => openDialog(ticked) }, "Label…");
 }
 
 /** @param {import("../tables/list.js").Ticked} ticked */
@@ -50,12 +50,7 @@ function openDialog({ kind, ids, clear, filters, reload }) {
     ),
     known,
     outcome,
-    h(
-      "div",
-      { class: "actions end" },
-      h("button", { type: "button", class: "quiet", click: () => dialog.close() }, "Cancel"),
-      save,
-    ),
+    h("div", { class: "actions end" }, h("button", { class: "quiet", click: () => dialog.close() }, "Cancel"), save),
   );
   /** @type {HTMLDialogElement} */
   const dialog = h("dialog", { class: "form-dialog" }, form);

@@ -10,7 +10,7 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { modelApi, modelPage } from "../page/addresses.js";
 import { newIdempotencyKey, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, confirmed, h, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
+import { announce, confirmed, h, hint, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;
@@ -41,7 +41,7 @@ function aliasHistory(name, alias) {
       ),
     );
     const list = h("ol", { class: "moves-made" }, ...page.items.map((move) => entry(name, move)));
-    const more = page.next_cursor && h("button", { type: "button", class: "quiet small", click: older }, "Older");
+    const more = page.next_cursor && h("button", { class: "quiet small", click: older }, "Older");
     async function older() {
       const rest = h("div", {});
       if (more) more.replaceWith(rest);
@@ -80,7 +80,7 @@ function entry(name, { kind, from_version: from, to_version: to, key_id: key, jo
           job && [" · ", h("a", { href: `/jobs/${encodeURIComponent(job)}` }, "job")],
         ),
       ),
-      report && h("p", { class: "hint" }, `${report.sentence}.`),
+      report && hint(`${report.sentence}.`),
       report?.paired && numbers({ ...report, paired: report.paired }),
       report?.counterfactual &&
         h(
@@ -162,7 +162,7 @@ function aliasCard(model, assignment, changed) {
   const history = aliasHistory(name, alias);
   /** @param {string} words @param {string} kind @param {() => Promise<void>} act */
   const action = (words, kind, act) => {
-    const button = h("button", { type: "button", class: kind, click: run }, words);
+    const button = h("button", { class: kind, click: run }, words);
     async function run() {
       button.disabled = true;
       try {

@@ -5,7 +5,7 @@
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
 import { failureBox } from "../page/content.js";
-import { h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, hint, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, metric, percent, short } from "../page/format.js";
 
 const HEIGHT = 340;
@@ -126,7 +126,7 @@ export function dependencePanel(node, wanted, remember) {
     { class: "plot-note" },
     "Inspect the model on a dataset below to see how its scores depend on the most important features.",
   );
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const numbers = h("details", { class: "more", hidden: true });
   /** @type {Schemas["Inspection"] | null} */
   let inspection = null;

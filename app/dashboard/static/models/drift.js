@@ -6,7 +6,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { followJob, noResultNotice } from "../jobs/actions.js";
 import { driftPage } from "../page/addresses.js";
 import { creator } from "../page/api.js";
-import { h, replace, statusBadge } from "../page/dom.js";
+import { h, hint, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { pagedTable } from "../tables/table.js";
 
@@ -60,9 +60,7 @@ function driftForm(model, done) {
   const form = h(
     "form",
     { class: "form", novalidate: true },
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "Compares features and scores of the sampled scoring requests with the training data, and with the days before.",
     ),
     h("div", { class: "summary", hidden: true }),

@@ -9,7 +9,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
 import { failureBox, downloadFile, helpLink, withCode } from "../page/content.js";
-import { h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { h, hint, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -106,9 +106,7 @@ function parityReport(report, { filename }, { file, archive }) {
       h("h2", {}, verdicts[exact ? 0 : 1]),
       h("span", { class: "verdict", "data-verdict": exact ? "better" : "worse" }, exact ? "exact" : "differs"),
     ),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       dataset
         ? ["Checked on the documents of ", h("a", { href: datasetPage(dataset) }, datasetName(dataset)), " and "]
         : "Checked without documents, on ",
@@ -139,7 +137,7 @@ function parityReport(report, { filename }, { file, archive }) {
 
 /** @param {string} words @param {string} kind @param {() => Promise<void>} start */
 function download(words, kind, start) {
-  const button = h("button", { type: "button", class: kind, click }, words);
+  const button = h("button", { class: kind, click }, words);
   async function click() {
     button.disabled = true;
     try {
@@ -159,7 +157,7 @@ function engine({ engine: name, arithmetic, data, neighbours, slack_residue: sla
     "section",
     { class: "engine" },
     h("h3", {}, name),
-    h("p", { class: "hint" }, arithmetic),
+    hint(arithmetic),
     data && h("dl", { class: "figures" }, ...dataFacts(data).map(fact)),
     h("dl", { class: "figures" }, ...(edges ? edgeFacts(edges) : neighbourFacts(neighbours)).map(fact)),
     neighbours.examples.length > 0 && examples(neighbours.examples),
@@ -249,7 +247,7 @@ function examples(found) {
 /** @param {Schemas["Model"]} model @returns {Promise<Node[]>} */
 export async function exportView(model) {
   const { items: formats } = await get(`/v1/export-formats?scorer=${model.kind}`);
-  if (!formats.length) return [h("p", { class: "hint" }, "Sums of models cannot be exported; export their members.")];
+  if (!formats.length) return [hint("Sums of models cannot be exported; export their members.")];
   const format = h(
     "select",
     { "data-pointer": "/format" },
@@ -263,9 +261,7 @@ export async function exportView(model) {
     "form",
     { class: "panel form", novalidate: true },
     h("div", { class: "panel-head" }, h("h2", {}, "Export"), helpLink("how-to/elsewhere/", "Exports")),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "Before the download, the export is read back and evaluated as the engine does, on judged documents and on extreme feature values.",
     ),
     h("div", { class: "summary", hidden: true }),

@@ -24,7 +24,7 @@ export function gateForm(gate, cancel) {
         "div",
         { class: "actions" },
         h("button", { type: "submit", class: "primary small" }, "Set gate"),
-        h("button", { type: "button", class: "quiet small", click: cancel }, "Cancel"),
+        h("button", { class: "quiet small", click: cancel }, "Cancel"),
       ),
     )
   );

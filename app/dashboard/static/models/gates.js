@@ -49,7 +49,7 @@ export function gatePanel(name, { alias, gated }) {
   const path = aliasApi(name, alias, "/gate");
   const node = h("div", { class: "gate" });
   /** @param {string} words @param {() => void} click @param {string} [kind] */
-  const button = (words, click, kind = "quiet small") => h("button", { type: "button", class: kind, click }, words);
+  const button = (words, click, kind = "quiet small") => h("button", { class: kind, click }, words);
   if (gated) loadInto(node, async () => shown(await get(path)));
   else show(null);
   return node;

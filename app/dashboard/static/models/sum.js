@@ -3,7 +3,7 @@
  * @module
  */
 import { modelPage } from "../page/addresses.js";
-import { h, tableHead } from "../page/dom.js";
+import { h, hint, tableHead } from "../page/dom.js";
 import { short } from "../page/format.js";
 
 /** @typedef {Schemas["Model"]} Model */
@@ -45,6 +45,6 @@ export function membersPanel(model) {
       tableHead(h("th", { scope: "col" }, "Model"), h("th", { scope: "col", class: "number" }, "Weight")),
       h("tbody", {}, ...membersOf(model).map(row)),
     ),
-    h("p", { class: "hint" }, "The score is the sum of the members' raw scores, each times its weight."),
+    hint("The score is the sum of the members' raw scores, each times its weight."),
   );
 }

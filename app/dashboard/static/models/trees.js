@@ -15,7 +15,7 @@ import {
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { find, h, replace, setAttribute, setText, tableHead } from "../page/dom.js";
+import { find, h, hint, replace, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
@@ -46,7 +46,7 @@ const KEYS = {
  */
 export function treePanel(node, model, trees, wanted, remember) {
   if (!trees) {
-    node.append(h("p", { class: "hint" }, "The model has no trees."));
+    node.append(hint("The model has no trees."));
     return;
   }
   const field = h("input", {
@@ -56,22 +56,10 @@ export function treePanel(node, model, trees, wanted, remember) {
     autocomplete: "off",
     change: () => void go(Number(field.value) - 1 || 0),
   });
-  const before = h(
-    "button",
-    { type: "button", class: "quiet", "aria-label": "Previous tree", click: () => go(index - 1) },
-    "←",
-  );
-  const after = h(
-    "button",
-    { type: "button", class: "quiet", "aria-label": "Next tree", click: () => go(index + 1) },
-    "→",
-  );
-  const fold = h(
-    "button",
-    { type: "button", class: "quiet small", click: () => unfold(FIRST_LEVELS) },
-    `${FIRST_LEVELS} levels`,
-  );
-  const all = h("button", { type: "button", class: "quiet small", click: () => unfold(MAX_DEPTH) }, "All levels");
+  const before = h("button", { class: "quiet", "aria-label": "Previous tree", click: () => go(index - 1) }, "←");
+  const after = h("button", { class: "quiet", "aria-label": "Next tree", click: () => go(index + 1) }, "→");
+  const fold = h("button", { class: "quiet small", click: () => unfold(FIRST_LEVELS) }, `${FIRST_LEVELS} levels`);
+  const all = h("button", { class: "quiet small", click: () => unfold(MAX_DEPTH) }, "All levels");
   const canvas = h("div", { class: "tree-canvas", role: "region", "aria-label": "Tree" });
   const detail = h("div", { class: "tree-detail" });
   const numbers = h("details", { class: "more" });
@@ -92,9 +80,7 @@ export function treePanel(node, model, trees, wanted, remember) {
     h(
       "div",
       { class: "tree-bar" },
-      h(
-        "p",
-        { class: "hint" },
+      hint(
         "Yes branches are above no branches; ∅ marks the branch of missing values. Thicker lines have more documents.",
       ),
       h("div", { class: "actions" }, fold, all),

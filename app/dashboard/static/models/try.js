@@ -11,7 +11,7 @@ import { contributions, rankRequest, readCandidates, rankDocuments } from "./sco
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
-import { findAll, h, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { findAll, h, hint, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { counted, metric, short } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} asked */
@@ -51,9 +51,7 @@ function candidateText({ feature_names: names }, take) {
     "details",
     { class: "more" },
     h("summary", {}, "As JSON"),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "The JSON of the request. Paste your own documents, with features as an object by name or as an array in the model's order, and rank.",
     ),
     h("div", { class: "field" }, area),
@@ -163,7 +161,6 @@ function candidateTable(shown) {
     const why = h(
       "button",
       {
-        type: "button",
         class: "quiet small",
         "aria-expanded": String(open.has(id)),
         "aria-label": `Why ${id} has its score`,
@@ -311,7 +308,7 @@ export async function tryView(model) {
       "div",
       { class: "actions" },
       h("button", { type: "submit", class: "primary" }, "Rank"),
-      h("button", { type: "button", class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
+      h("button", { class: "quiet", click: () => choose(query.value.trim()) }, "Start over"),
     ),
   );
   let turn = 0;
@@ -387,9 +384,7 @@ export async function tryView(model) {
     h("h2", {}, "Try the model on documents"),
     h("div", { class: "try-choice" }, h("label", {}, "Dataset ", dataset), h("label", {}, "Query ", query), known),
   );
-  const hint = h(
-    "p",
-    { class: "hint" },
+  const explanation = hint(
     `Edit feature values and rank again. The table shows ${shownLabel}; other features keep their values from the data.`,
   );
   if (datasets.length) {
@@ -404,7 +399,7 @@ export async function tryView(model) {
     await rank();
   }
   return [
-    h("section", { class: "panel" }, head, hint, words, problem, form),
+    h("section", { class: "panel" }, head, explanation, words, problem, form),
     h("section", { class: "panel" }, h("h2", {}, "Rank with code"), code),
   ];
 }

@@ -36,9 +36,7 @@ export async function loadInto(place, read) {
 export function failureBox(error, retry) {
   if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
   const box = problemBox(error);
-  box.append(
-    h("div", { class: "actions" }, h("button", { type: "button", class: "small", click: retry }, "Try again")),
-  );
+  box.append(h("div", { class: "actions" }, h("button", { class: "small", click: retry }, "Try again")));
   return box;
 }
 
@@ -80,11 +78,7 @@ export function pythonLiteral(value, margin = "") {
  * @param {string} [what] the text in a sentence, such as "curl code"
  */
 export function snippet(name, code, what = `${name} code`) {
-  const button = h(
-    "button",
-    { type: "button", class: "quiet small", "aria-label": `Copy the ${what}`, click: copy },
-    "Copy",
-  );
+  const button = h("button", { class: "quiet small", "aria-label": `Copy the ${what}`, click: copy }, "Copy");
   async function copy() {
     try {
       await navigator.clipboard.writeText(code);

@@ -10,7 +10,7 @@ const URLS = new Set(["action", "href", "src"]);
 
 /**
  * Return an HTML element. Attributes that are functions become listeners; those that are false, null or undefined are
- * left out, and so are such children.
+ * left out, and so are such children. A button submits its form only with the type submit.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -19,7 +19,8 @@ const URLS = new Set(["action", "href", "src"]);
  * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function h(tag, attributes = {}, ...children) {
-  return fill(document.createElement(tag), attributes, children);
+  const all = tag === "button" ? { type: "button", ...attributes } : attributes;
+  return fill(document.createElement(tag), all, children);
 }
 
 /**
@@ -175,6 +176,11 @@ export function panel(heading, ...children) {
   return h("section", { class: "panel", "aria-label": heading }, h("h2", {}, heading), ...children);
 }
 
+/** Return a paragraph that explains, in small grey letters. @param {...(Child | Child[])} words */
+export function hint(...words) {
+  return h("p", { class: "hint" }, ...words);
+}
+
 /** Announce a sentence to screen readers. @param {string} sentence */
 export function announce(sentence) {
   setText(elementById("announcer"), sentence);
@@ -210,7 +216,7 @@ export function problemBox(problem) {
     { class: "problem", role: "group", "aria-label": "Problem" },
     h("strong", {}, problem.title || "Problem"),
     h("p", {}, problem.detail || problem.message || ""),
-    place.length > 0 && h("p", { class: "hint" }, place.map((name) => `${name} ${problem[name]}`).join(", ")),
+    place.length > 0 && hint(place.map((name) => `${name} ${problem[name]}`).join(", ")),
     problem.text && h("pre", {}, problem.text),
   );
 }
@@ -229,12 +235,12 @@ export function confirmed({ question, consequence, yes, no }) {
       "form",
       { method: "dialog" },
       h("h2", {}, question),
-      h("p", { class: "hint" }, consequence),
+      hint(consequence),
       h(
         "div",
         { class: "actions end" },
-        h("button", { value: "no", class: "quiet" }, no),
-        h("button", { value: "yes", class: "danger" }, yes),
+        h("button", { type: "submit", value: "no", class: "quiet" }, no),
+        h("button", { type: "submit", value: "yes", class: "danger" }, yes),
       ),
     ),
   );

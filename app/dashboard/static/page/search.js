@@ -106,7 +106,7 @@ const field = /** @type {HTMLInputElement} */ (
     keydown: onKey,
   })
 );
-const close = h("button", { type: "button", class: "quiet small", click: () => dialog.close() }, "Close");
+const close = h("button", { class: "quiet small", click: () => dialog.close() }, "Close");
 const dialog = /** @type {HTMLDialogElement} */ (
   h(
     "dialog",

@@ -37,7 +37,7 @@ export function goByKey({ key, timeStamp }) {
 
 /** Open the dialog. */
 export function openShortcuts() {
-  const close = h("button", { class: "quiet" }, "Close");
+  const close = h("button", { type: "submit", class: "quiet" }, "Close");
   /** @param {string} words @param {string[]} keys @param {string} [between] */
   const line = (words, keys, between = " ") =>
     h("div", {}, h("dt", {}, words), h("dd", {}, ...keys.flatMap((key, at) => [at > 0 && between, h("kbd", {}, key)])));

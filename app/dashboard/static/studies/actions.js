@@ -6,7 +6,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { openPage, studyApi, studyPage } from "../page/addresses.js";
 import { creator, Problem, request, Unavailable } from "../page/api.js";
-import { announce, confirmed, h, problemBox, replace } from "../page/dom.js";
+import { announce, confirmed, h, hint, problemBox, replace } from "../page/dom.js";
 import { pausePolling, resumePolling } from "../page/poll.js";
 import { dimensionsOf, isOpen, parameterName, valueAt } from "./labels.js";
 
@@ -33,7 +33,7 @@ export function studyActions(id, changed) {
    * @param {string} [kind]
    */
   function button(words, act, kind = "quiet") {
-    const made = h("button", { type: "button", class: kind, click }, words);
+    const made = h("button", { class: kind, click }, words);
     async function click() {
       made.disabled = true;
       replace(failure);
@@ -213,27 +213,23 @@ function field(pointer, label, type, value) {
  * Show fields in a dialog and send them; the dialog stays open if the API refuses them.
  *
  * @param {string} title
- * @param {string} hint
+ * @param {string} words above the fields
  * @param {HTMLElement[]} fields
  * @param {string} yes
  * @param {(payload: Record<string, Json>, form: HTMLFormElement) => Promise<unknown>} send
  * @returns {Promise<void>} when the dialog closes
  */
-function submitDialog(title, hint, fields, yes, send) {
+function submitDialog(title, words, fields, yes, send) {
   const form = h(
     "form",
     { class: "form", novalidate: true },
-    h("p", { class: "hint" }, hint),
+    hint(words),
     h("div", { class: "summary", hidden: true }),
     h("div", { class: "grid" }, ...fields),
     h("div", { class: "actions" }, h("button", { class: "primary", type: "submit" }, yes)),
   );
   const dialog = document.createElement("dialog");
-  const close = h(
-    "button",
-    { type: "button", class: "quiet small", "aria-label": "Close", click: () => dialog.close() },
-    "×",
-  );
+  const close = h("button", { class: "quiet small", "aria-label": "Close", click: () => dialog.close() }, "×");
   dialog.className = "form-dialog";
   dialog.setAttribute("aria-label", title);
   dialog.append(h("div", { class: "dialog-head" }, h("h2", {}, title), close), form);

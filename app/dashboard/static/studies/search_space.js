@@ -3,7 +3,7 @@
  * @module
  */
 import { parameterOf } from "../forms/schema_fields.js";
-import { findAll, h, replace } from "../page/dom.js";
+import { findAll, h, hint, replace } from "../page/dom.js";
 import { short } from "../page/format.js";
 import { parameterName } from "./labels.js";
 
@@ -208,7 +208,7 @@ function row({ pointer, type, low, high, log, choices, ticked, off, words }) {
     h("legend", { class: "visually-hidden" }, name),
     h("label", { class: "check search-name" }, searched, h("strong", {}, name)),
     inside,
-    h("p", { class: "hint" }, words),
+    hint(words),
   );
   const follow = () => {
     for (const part of findAll(node, ".search-bounds, .choices", HTMLElement)) part.hidden = !searched.checked;

@@ -6,7 +6,7 @@ import { historyReader, learningCurve } from "../jobs/curves.js";
 import { iterationsHeading } from "../jobs/labels.js";
 import { jobPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { h, replace, statusBadge } from "../page/dom.js";
+import { h, hint, replace, statusBadge } from "../page/dom.js";
 import { briefDuration, count, metric } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 import { dimensionsOf, isNumeric, metricOf, parameterName, validationLabel, valueAt, valueLabel } from "./labels.js";
@@ -35,9 +35,7 @@ export function trialsPanel(study) {
     { class: "panel trials", "aria-labelledby": "trials-title" },
     h("h2", { id: "trials-title" }, "Trials"),
     table.node,
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `The value is the mean ${name} by ${validationLabel(study)}. Pruned trials were measured on some of the folds only.`,
     ),
     chosen,
@@ -146,12 +144,7 @@ function columns(study, name, choose) {
       cell: (trial) =>
         h(
           "button",
-          {
-            type: "button",
-            class: "quiet small",
-            "aria-label": `Learning curve of trial ${trial.number}`,
-            click: () => choose(trial),
-          },
+          { class: "quiet small", "aria-label": `Learning curve of trial ${trial.number}`, click: () => choose(trial) },
           "Curve",
         ),
     },

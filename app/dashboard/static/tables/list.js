@@ -351,6 +351,6 @@ function heading(column, { key, descending }, resort) {
       "data-column": column.key,
       "aria-sort": column.key === key && (descending ? "descending" : "ascending"),
     },
-    sort ? h("button", { type: "button", class: "sort", click: () => resort(column) }, label) : label,
+    sort ? h("button", { class: "sort", click: () => resort(column) }, label) : label,
   );
 }

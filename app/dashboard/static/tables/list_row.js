@@ -17,9 +17,7 @@ import { announce, h, replace, setAttribute } from "../page/dom.js";
 export function listRow(first, list, selection, reload) {
   const row = h("tr");
   const node = h("tbody", { [`data-${list.noun.replace(" ", "-")}`]: first.id }, row);
-  const open =
-    list.details &&
-    h("button", { type: "button", class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");
+  const open = list.details && h("button", { class: "quiet open-row", "aria-expanded": "false", click: toggle }, "▸");
   /** @type {Map<string, HTMLElement>} */
   let cells = new Map();
   let drawn = "";

@@ -99,7 +99,7 @@ export function sortableTable(columns, { label, first = Infinity, order = null, 
   let most = first;
   const headings = columns.map((column) => heading(column, () => sort(column)));
   const body = h("tbody");
-  const all = h("button", { type: "button", class: "quiet small", click: showAll });
+  const all = h("button", { class: "quiet small", click: showAll });
   const foot = columns.some((column) => column.foot) && h("tfoot", { "aria-hidden": "true" });
   const table = /** @type {HTMLTableElement} */ (h("table", {}, tableHead(...headings), body, foot));
   csvSource(table, () => [
@@ -165,11 +165,7 @@ function keyOf({ key, label }) {
 
 /** @param {{label: string, title?: string, number?: boolean}} column @param {() => void} click */
 function heading({ label, title, number }, click) {
-  return h(
-    "th",
-    { scope: "col", class: number && "number", title },
-    h("button", { type: "button", class: "sort", click }, label),
-  );
+  return h("th", { scope: "col", class: number && "number", title }, h("button", { class: "sort", click }, label));
 }
 
 /**
@@ -244,10 +240,7 @@ export function pagedTable(label, heads, address, row) {
       const before = body.rows.length;
       body.append(...page.items.map(row));
       const next = page.next_cursor;
-      replace(
-        below,
-        next && h("button", { type: "button", class: "quiet small show-more", click: () => read(next) }, "Show more"),
-      );
+      replace(below, next && h("button", { class: "quiet small show-more", click: () => read(next) }, "Show more"));
       if (before) focusFirst(body.rows[before]);
     } catch (error) {
       replace(

@@ -78,7 +78,7 @@ export function tickedRows(place, { kind, actions = [] }, { redraw, filters, rel
         bar,
         words,
         ...actions.map((action) => action(ticked)),
-        h("button", { type: "button", class: "quiet", click: clear }, "Clear"),
+        h("button", { class: "quiet", click: clear }, "Clear"),
       );
   }
 

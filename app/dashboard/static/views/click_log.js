@@ -12,7 +12,7 @@ import { openAfterDeletion, trashed, trashLabel } from "../lifecycle/undo.js";
 import { clickLogApi, jobPage, pageObjectId } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, panel, problemBox, replace, statusBadge } from "../page/dom.js";
+import { announce, elementById, h, hint, panel, problemBox, replace, statusBadge } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -81,15 +81,14 @@ function draw(log) {
 /** @param {ClickLog} log @returns {Child[]} */
 function contents(log) {
   const statistics = statisticsOf(log);
-  if (log.status === "pending")
-    return [bar.node, h("p", { class: "hint" }, "Findings and counts appear here after the log has been read.")];
+  if (log.status === "pending") return [bar.node, hint("Findings and counts appear here after the log has been read.")];
   if (log.problem) return [faults(log.problem)];
   if (!statistics) return [];
   const period = periodLabel(statistics);
   const words = { heading: "Findings", nothing: "No problems found." };
   return [
     logTiles(statistics),
-    period.length > 0 && h("p", { class: "hint" }, "Lists were shown ", ...period, "."),
+    period.length > 0 && hint("Lists were shown ", ...period, "."),
     findingsPanel(log.findings ?? [], () => false, words),
     ranksPanel(statistics),
     actionsPanel(log),
@@ -123,7 +122,7 @@ function steps() {
       "ul",
       { class: "next-steps" },
       ...STEPS.map(([form, words, detail]) =>
-        h("li", {}, h("p", { class: "hint" }, detail), h("a", { class: "button small", href: `#${form}` }, words)),
+        h("li", {}, hint(detail), h("a", { class: "button small", href: `#${form}` }, words)),
       ),
     ),
   );

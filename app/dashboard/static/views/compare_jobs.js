@@ -13,7 +13,7 @@ import { repeatsPanel } from "../jobs/repeats.js";
 import { requestOf } from "../jobs/specification.js";
 import { compareWith, jobPage, modelApi, openPage } from "../page/addresses.js";
 import { conditionalReader, creator, get, Problem, Unavailable } from "../page/api.js";
-import { elementById, emptyState, find, h, problemBox, replace } from "../page/dom.js";
+import { elementById, emptyState, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -159,9 +159,7 @@ async function showCutoffs(drawn, names) {
 function absentLabel(absent) {
   return (
     absent > 0 &&
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `${count(absent)} of the jobs in the URL ${absent > 1 ? "do not exist or are not trainings" : "does not exist or is not a training"}.`,
     )
   );
@@ -215,7 +213,7 @@ function againstChampion(best, champion, active, name) {
     : champion === best.model && "The best one is the champion";
   if (reason || !champion) return h("span", { class: "hint" }, reason);
   const words = active ? "Best so far against champion" : "Best against champion";
-  const button = h("button", { type: "button", class: "primary", title: `${best.model} against ${champion}` }, words);
+  const button = h("button", { class: "primary", title: `${best.model} against ${champion}` }, words);
   button.addEventListener("click", async () => {
     button.disabled = true;
     try {

@@ -16,7 +16,7 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, loadInto, showMissing } from "../page/content.js";
-import { elementById, findAll, h, replace, setAttribute, tableHead } from "../page/dom.js";
+import { elementById, findAll, h, hint, replace, setAttribute, tableHead } from "../page/dom.js";
 import { count, metric as fourDigits, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
@@ -77,7 +77,6 @@ function verdictMatrix({ systems, pairs }, choose) {
     const difference = found && (turned && found.difference !== null ? -found.difference : found.difference);
     const label = `${systems[row].name} against ${systems[column].name}: ${verdict || "not defined"}, ${signed(difference)}`;
     const attributes = {
-      type: "button",
       "data-verdict": verdict || "none",
       "data-place": `${row}-${column}`,
       "aria-pressed": String(pair === chosen),
@@ -130,7 +129,7 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
  * @param {(queryId: string) => void} open
  */
 function list(title, queries, names, open) {
-  if (!queries.length) return h("section", {}, h("h3", {}, title), h("p", { class: "hint" }, "No query."));
+  if (!queries.length) return h("section", {}, h("h3", {}, title), hint("No query."));
   /** @param {Child} words @param {string} [kind] */
   const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
   /** @param {string} name */
@@ -170,9 +169,7 @@ function list(title, queries, names, open) {
  */
 function openedQuery(query, open) {
   const { query_id: id } = query;
-  return queryName(query, (words) =>
-    h("button", { type: "button", class: "link", value: id, click: () => open(id) }, words),
-  );
+  return queryName(query, (words) => h("button", { class: "link", value: id, click: () => open(id) }, words));
 }
 
 /**
@@ -279,8 +276,7 @@ function pairView(comparison, pair, { metric, query }, { choose, open }) {
 /** @param {Comparison} comparison @param {Pair} pair @param {string} metric @param {[string, string]} names */
 async function drawn({ id, systems }, pair, metric, names) {
   const found = pair.metrics[metric];
-  if (!found)
-    return h("p", { class: "hint" }, `${metric} is undefined on every query for at least one of the systems.`);
+  if (!found) return hint(`${metric} is undefined on every query for at least one of the systems.`);
   const values = new URLSearchParams({ a: String(pair.a), b: String(pair.b), metric });
   const { differences } = await get(comparisonApi(id, `/differences?${values}`));
   return differencePlot(differences, found, {
@@ -372,12 +368,7 @@ function draw(comparison) {
       h(
         "section",
         { class: "panel" },
-        h(
-          "div",
-          { class: "panel-head" },
-          h("h2", {}, "Every pair"),
-          h("p", { class: "hint" }, "Select a pair to show it below."),
-        ),
+        h("div", { class: "panel-head" }, h("h2", {}, "Every pair"), hint("Select a pair to show it below.")),
         matrix.node,
         allTests(comparison),
       ),
@@ -398,16 +389,10 @@ function finding({ sentence, pairs, metrics, permutations, seed, contract, corre
     { class: "finding-panel", "data-verdict": verdict || "several", "aria-label": "Conclusion" },
     verdict && verdictChip(verdict),
     h("p", { class: "sentence" }, sentence),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `Decided by ${metrics[0]}: Fisher's randomisation test with ${count(permutations)} permutations, seed ${seed}, at 0.05 ${corrected}.${folds}`,
     ),
-    h(
-      "p",
-      { class: "hint" },
-      `${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`,
-    ),
+    hint(`${presetLabel(contract).replace(/^./, (letter) => letter.toUpperCase())}: ${contractLabel(contract)}.`),
   );
 }
 
@@ -451,11 +436,7 @@ function meansOf({ systems, metrics }, chosen) {
       !higher && "Lower is better.",
       "The tests, which compare query by query, decide whether two systems differ.",
     ];
-    replace(
-      body,
-      whiskers(`${metric} with 95% intervals`, [{ rows }]),
-      h("p", { class: "hint" }, words.filter(Boolean).join(" ")),
-    );
+    replace(body, whiskers(`${metric} with 95% intervals`, [{ rows }]), hint(words.filter(Boolean).join(" ")));
     chosen(metric);
   }
 

@@ -16,7 +16,7 @@ import { bindDialogs, onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { runForm } from "../forms/upload.js";
 import { deleteTicked } from "../lifecycle/deletion.js";
 import { creator, get } from "../page/api.js";
-import { announce, elementById, find, findAll, h, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, find, findAll, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { count } from "../page/format.js";
 import { CREATED, DATASET, projectColumn } from "../tables/columns.js";
 import { showList } from "../tables/list.js";
@@ -60,7 +60,7 @@ async function systemPicker(place, changed) {
   });
   const options = h("div", { class: "options" });
   const order = h("ol", { class: "chosen", "aria-label": "Chosen systems, in order" });
-  const words = h("p", { class: "hint" });
+  const words = hint();
 
   function show() {
     const text = field.value.trim().toLowerCase();
@@ -68,7 +68,7 @@ async function systemPicker(place, changed) {
     replace(
       options,
       ...found.map(option),
-      text && !found.length && h("p", { class: "hint" }, `Press Enter to add “${field.value.trim()}”.`),
+      text && !found.length && hint(`Press Enter to add “${field.value.trim()}”.`),
     );
     showOrder();
   }
@@ -87,7 +87,6 @@ async function systemPicker(place, changed) {
       h(
         "button",
         {
-          type: "button",
           class: "quiet small",
           "aria-label": `Leave out ${names.get(reference) ?? reference}`,
           click: () => toggle(reference, false),

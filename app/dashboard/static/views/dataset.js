@@ -15,6 +15,7 @@ import {
   announce,
   elementById,
   h,
+  hint,
   problemBox,
   replace,
   scrollRegion,
@@ -70,7 +71,7 @@ function problemCauses(problem, causes, begun) {
   const { title } = problem;
   /** @type {Set<string>} */
   const ignored = new Set();
-  const button = h("button", { type: "button", class: "primary", click: readAgain }, "Ignore and read again");
+  const button = h("button", { class: "primary", click: readAgain }, "Ignore and read again");
   const actions = h("div", { class: "actions" }, button);
 
   async function readAgain() {
@@ -129,8 +130,7 @@ function problemCauses(problem, causes, begun) {
     "section",
     { class: "panel faults rows", "aria-label": "Problems by cause" },
     h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalLabel(causes))),
-    canIgnore &&
-      h("p", { class: "hint" }, "The upload is kept. It can be read again without the columns that you ignore."),
+    canIgnore && hint("The upload is kept. It can be read again without the columns that you ignore."),
     scrollRegion(
       "Problems by cause and column",
       h(
@@ -193,7 +193,7 @@ function placeTable({ errors, more }) {
     ({ name }) => !(file && name === "file") && errors.some((fault) => (fault[name] ?? "") !== ""),
   );
   return [
-    file && h("p", { class: "hint" }, "In ", h("code", {}, file), "."),
+    file && hint("In ", h("code", {}, file), "."),
     scrollRegion(
       "Problems by place",
       h(
@@ -392,10 +392,7 @@ function contents(dataset) {
   const { problem, statistics } = dataset;
   if (dataset.status === "ready" && statistics) return datasetViews({ ...dataset, statistics });
   if (dataset.status === "pending") {
-    return [
-      bar.node,
-      h("p", { class: "hint" }, "Findings and statistics appear here after the dataset has been read."),
-    ];
+    return [bar.node, hint("Findings and statistics appear here after the dataset has been read.")];
   }
   if (!problem) return [];
   const faulty = /** @type {FaultyFile} */ ({ ...problem, errors: problem.errors ?? [] });

@@ -7,7 +7,7 @@ import { VERDICTS } from "../models/drift.js";
 import { jobPage, modelPage, pageObjectId } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
-import { elementById, h, replace, statusBadge } from "../page/dom.js";
+import { elementById, h, hint, replace, statusBadge } from "../page/dom.js";
 import { counted, fixed, percent, timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -106,9 +106,7 @@ function comparison(compared) {
     "section",
     { class: "panel" },
     h("h2", {}, title),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       `${sentence} The reference has ${counted(reference.queries, "query", "queries")} and ${counted(reference.documents, "document")}.`,
     ),
     picture,
@@ -127,11 +125,7 @@ function columns(pick) {
       label: "Feature",
       value: ({ name }) => name,
       cell: (feature) =>
-        h(
-          "button",
-          { type: "button", class: "link", "aria-label": `Show ${feature.name}`, click: () => pick(feature) },
-          feature.name,
-        ),
+        h("button", { class: "link", "aria-label": `Show ${feature.name}`, click: () => pick(feature) }, feature.name),
     },
     {
       label: "Verdict",

@@ -28,7 +28,7 @@ import {
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, showMissing } from "../page/content.js";
-import { elementById, h, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { elementById, h, hint, replace, scrollRegion, tableHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Evaluation"]} Evaluation */
@@ -285,9 +285,7 @@ function againstBaselines({ system, metrics, baselines }) {
           ],
         },
       ]),
-      h(
-        "p",
-        { class: "hint" },
+      hint(
         [!metrics[metric].higher_is_better && "lower is better", contractLabel(metrics[metric].contract)]
           .filter(Boolean)
           .join(" · "),
@@ -320,7 +318,7 @@ function bySegment({ metrics }, slices) {
         kinds.map((by) => ({ name: by, rows: rows(by, metric) })),
         { reference: metrics[metric].mean, counted: true },
       ),
-      h("p", { class: "hint" }, "The dashed line is the mean over all queries."),
+      hint("The dashed line is the mean over all queries."),
     ],
   };
 }

@@ -335,7 +335,7 @@ function experimentActions() {
 
   /** @param {string} words @param {() => Promise<unknown>} act @param {string} kind */
   function button(words, act, kind) {
-    const made = h("button", { type: "button", class: kind, click }, words);
+    const made = h("button", { class: kind, click }, words);
     async function click() {
       made.disabled = true;
       replace(failure);

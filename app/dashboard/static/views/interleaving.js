@@ -8,7 +8,7 @@ import { confirmedDeleteButton } from "../lifecycle/confirmed_deletion.js";
 import { clickLogPage, interleavingApi, modelPage, openPage, pageObjectId, serviceUrl } from "../page/addresses.js";
 import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, showMissing, snippet } from "../page/content.js";
-import { announce, elementById, h, panel, replace } from "../page/dom.js";
+import { announce, elementById, h, hint, panel, replace } from "../page/dom.js";
 import { count, duration, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -95,9 +95,7 @@ function verdictParts({ unit, difference }, verdict) {
       panel(
         "The test so far",
         ...figures,
-        h(
-          "p",
-          { class: "hint" },
+        hint(
           "The test ends where the share crosses a limit, or where a difference of interest is excluded. Frequent checks do not increase its error.",
         ),
       ),
@@ -107,7 +105,7 @@ function verdictParts({ unit, difference }, verdict) {
         creditTable(pairs),
         h("h3", {}, "Share of wins above one half"),
         deltaFigure(pairs),
-        h("p", { class: "hint" }, "Over all lists with a click; 95% intervals by bootstrap over users."),
+        hint("Over all lists with a click; 95% intervals by bootstrap over users."),
       ),
   ];
 }
@@ -134,7 +132,7 @@ function rankers({ rankers: names, model_ids: models, unit, click_window_seconds
         ),
       ),
     ),
-    h("p", { class: "hint" }, `${settings.join("; ")}.`),
+    hint(`${settings.join("; ")}.`),
   );
 }
 
@@ -160,7 +158,7 @@ client.send_clicks(${JSON.stringify(id)}, [(shown.ranking_id, "d1")])
 /** Return the button that makes a click log of the lists and opens it. */
 function clickLogButton() {
   const create = creator();
-  const button = h("button", { type: "button", class: "quiet", click: make }, "Make a click log");
+  const button = h("button", { class: "quiet", click: make }, "Make a click log");
   return button;
 
   async function make() {

@@ -25,7 +25,7 @@ import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, h, hint, replace, setAttribute, setText } from "../page/dom.js";
 import { briefDuration, count, duration, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -51,7 +51,7 @@ function hasHistory({ attempts = [] }) {
 
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
 function attemptsPanel() {
-  const words = h("p", { class: "hint" });
+  const words = hint();
   const rows = h("tbody");
   const head = h("tr");
   const node = h(
@@ -162,7 +162,7 @@ function phasesPanel() {
     h("td", { class: "bar-cell" }),
     memory,
   );
-  const note = h("p", { class: "hint" });
+  const note = hint();
   const node = h(
     "section",
     { class: "panel phases", hidden: true },

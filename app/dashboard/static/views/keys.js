@@ -5,7 +5,7 @@
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { get, Problem, request, Unavailable } from "../page/api.js";
 import { snippet } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, problemBox, replace } from "../page/dom.js";
+import { announce, confirmed, elementById, find, h, hint, problemBox, replace } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -48,7 +48,7 @@ async function show() {
   try {
     const keys = await allKeys();
     table.show(keys);
-    replace(place, keys.length ? table.node : h("p", { class: "hint" }, NO_KEY));
+    replace(place, keys.length ? table.node : hint(NO_KEY));
     create.hidden = false;
   } catch (error) {
     if (!(error instanceof Problem) && !(error instanceof Unavailable)) throw error;
@@ -98,11 +98,7 @@ function revokeButton(key) {
     announce(`${key.name} was revoked.`);
     await show();
   }
-  return h(
-    "button",
-    { type: "button", class: "quiet danger small", "aria-label": `Revoke ${key.name}`, click },
-    "Revoke",
-  );
+  return h("button", { class: "quiet danger small", "aria-label": `Revoke ${key.name}`, click }, "Revoke");
 }
 
 async function send() {
@@ -120,7 +116,7 @@ async function send() {
       "section",
       { class: "panel", "aria-label": "New key" },
       h("h2", {}, `${body.name} was created`),
-      h("p", { class: "hint" }, "This is the secret of the key. Copy it now: it is not shown again."),
+      hint("This is the secret of the key. Copy it now: it is not shown again."),
       snippet("secret", body.secret, "secret"),
     ),
   );

@@ -16,7 +16,7 @@ import { modelTicks, versionTable } from "../models/versions.js";
 import { compareWith, datasetPage, hashValue, modelApi, modelPage, pageObjectId } from "../page/addresses.js";
 import { creator, get, Problem } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
-import { elementById, find, findAll, h, problemBox, replace, setAttribute } from "../page/dom.js";
+import { elementById, find, findAll, h, hint, problemBox, replace, setAttribute } from "../page/dom.js";
 import { count, counted, metric, short, size, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Model"]} Model */
@@ -124,13 +124,13 @@ function lineagePanel(model) {
       "section",
       { class: "panel" },
       head,
-      h("p", { class: "hint" }, "The model was created before the lineage was recorded."),
+      hint("The model was created before the lineage was recorded."),
       h("dl", { class: "facts wide" }, checksum),
     );
   return h(
     "section",
     { class: "panel lineage" },
-    h("div", { class: "panel-head" }, head, h("p", { class: "hint" }, lineageHint(imported, automatic))),
+    h("div", { class: "panel-head" }, head, hint(lineageHint(imported, automatic))),
     h(
       "dl",
       { class: "facts wide" },
@@ -189,11 +189,7 @@ function base({ id, model, trees }) {
 function reproduction({ id }) {
   const place = h("div", { class: "reproduction", hidden: true });
   const create = creator();
-  const button = h(
-    "button",
-    { type: "button", click: () => reproduce().catch(refused) },
-    "Train again and compare files",
-  );
+  const button = h("button", { click: () => reproduce().catch(refused) }, "Train again and compare files");
 
   async function reproduce() {
     button.disabled = true;

@@ -9,7 +9,7 @@ import { statusWord } from "../jobs/labels.js";
 import { championList } from "../models/champions.js";
 import { jobPage } from "../page/addresses.js";
 import { conditionalReader } from "../page/api.js";
-import { announce, elementById, h, problemBox, replace, setAttribute, setText } from "../page/dom.js";
+import { announce, elementById, h, hint, problemBox, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { keyedList } from "../tables/table.js";
@@ -173,7 +173,7 @@ function firstSteps({ datasets, models, comparisons }, hasChampion, hasClickLog)
       "li",
       { class: "step" },
       h("h3", {}, name),
-      h("p", { class: "hint" }, words),
+      hint(words),
       h("a", { class: index === 0 ? "button primary" : "button quiet", href }, action),
     );
   return h(

@@ -32,7 +32,7 @@ function documentTable(names, ranked, { largestLabel, weighted }) {
   const words = h("p", { class: "hint", role: "status" });
   const few = names.length > FEW_FEATURES && ranked.slice(0, FEW_FEATURES);
   /** @param {string} label @param {string} value */
-  const choice = (label, value) => h("button", { type: "button", value, click: () => choose(value) }, label);
+  const choice = (label, value) => h("button", { value, click: () => choose(value) }, label);
   const choices = [choice(`Best ${FEW_FEATURES} single features`, "few"), choice(`All ${count(names.length)}`, "all")];
   const tabs = h("div", { class: "tabs small", role: "group", "aria-label": "Features shown" }, ...choices);
   const places = new Map(names.map((name, index) => [name, index]));
@@ -172,7 +172,7 @@ function draw({ statistics }, query, profiles) {
     largestLabel: statistics?.label_range?.maximum,
     weighted,
   });
-  const more = h("button", { type: "button", class: "quiet small", click: readMore }, "Show more");
+  const more = h("button", { class: "quiet small", click: readMore }, "Show more");
   const below = h("div", {}, more);
 
   async function readMore() {

@@ -20,7 +20,17 @@ import {
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
-import { elementById, emptyState, h, problemBox, replace, scrollRegion, setAttribute, tableHead } from "../page/dom.js";
+import {
+  elementById,
+  emptyState,
+  h,
+  hint,
+  problemBox,
+  replace,
+  scrollRegion,
+  setAttribute,
+  tableHead,
+} from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /**
@@ -123,7 +133,7 @@ function rankedQuery({ id }, dataset) {
       documents.length > most &&
       h(
         "button",
-        { type: "button", class: "quiet small show-more", click: () => draw(queryId, documents, Infinity) },
+        { class: "quiet small show-more", click: () => draw(queryId, documents, Infinity) },
         `Show all ${counted(documents.length, "document")}`,
       );
     replace(
@@ -138,9 +148,7 @@ function rankedQuery({ id }, dataset) {
         ),
         table(documents.slice(0, most), gains, features),
         more,
-        h(
-          "p",
-          { class: "hint" },
+        hint(
           "A document adds (2^label − 1) / log2(1 + rank) to the DCG; evaluations use the conventions of each metric.",
         ),
       ),
@@ -187,13 +195,7 @@ function rankedQuery({ id }, dataset) {
     const below = h("tr", { class: "reasons", hidden: true }, inside);
     const button = h(
       "button",
-      {
-        type: "button",
-        class: "quiet small",
-        "aria-expanded": "false",
-        "aria-label": `Features of ${name}`,
-        click: toggle,
-      },
+      { class: "quiet small", "aria-expanded": "false", "aria-label": `Features of ${name}`, click: toggle },
       "Features",
     );
     function toggle() {

@@ -15,6 +15,7 @@ import {
   emptyState,
   find,
   h,
+  hint,
   problemBox,
   replace,
   statusBadge,
@@ -140,11 +141,11 @@ function card(first) {
   const path = /** @type {const} */ (`/v1/schedules/${encodeURIComponent(first.id)}`);
   const heading = h("h2", {});
   const state = h("span", { class: "status" });
-  const facts = h("p", { class: "hint" });
+  const facts = hint();
   const last = h("p", {});
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { type: "button", class: "quiet small", click: () => runAction(switchEnabled) });
+  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
   const rows = h("div", { class: "rows" });
   const runs = h("details", { class: "more" }, h("summary", {}, "Runs"), rows);
   runs.addEventListener("toggle", () => runs.open && showRuns());
@@ -192,9 +193,9 @@ function card(first) {
         h(
           "div",
           { class: "actions" },
-          h("button", { type: "button", class: "small", click: () => runAction(run) }, "Run now"),
+          h("button", { class: "small", click: () => runAction(run) }, "Run now"),
           toggle,
-          h("button", { type: "button", class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+          h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
         ),
       ),
       facts,

@@ -13,7 +13,7 @@ import { searchField, sortableTable } from "../tables/table.js";
 const THEMES = { system: "As the system", light: "Light", dark: "Dark" };
 
 const buttons = Object.entries(THEMES).map(([theme, label]) =>
-  h("button", { type: "button", value: theme, click: () => chooseTheme(theme) }, label),
+  h("button", { value: theme, click: () => chooseTheme(theme) }, label),
 );
 replace(elementById("themes"), ...buttons);
 document.addEventListener("themechange", showTheme);

@@ -6,7 +6,17 @@ import { bar } from "../figures/marks.js";
 import { deletedLabel } from "../lifecycle/deletion.js";
 import { get, Problem, request } from "../page/api.js";
 import { loadInto } from "../page/content.js";
-import { announce, confirmed, elementById, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  elementById,
+  h,
+  hint,
+  problemBox,
+  replace,
+  scrollRegion,
+  tableHead,
+} from "../page/dom.js";
 import { count, counted, size, timeElement } from "../page/format.js";
 import { pagedTable } from "../tables/table.js";
 
@@ -54,9 +64,7 @@ function facts({ total_bytes: total, free_bytes: free, measured_at: at, trash_da
       { class: "figures" },
       ...entries.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
     ),
-    h(
-      "p",
-      { class: "hint" },
+    hint(
       "Measured ",
       timeElement(at),
       days
@@ -102,7 +110,7 @@ function showTrash() {
 function trashRow({ id, name, kind, size_bytes: bytes, deleted_at: at, deleted_by: by, purge_at: purge }) {
   const restore = h(
     "button",
-    { type: "button", class: "quiet small", "aria-label": `Restore ${name}`, click: () => restored(id, name) },
+    { class: "quiet small", "aria-label": `Restore ${name}`, click: () => restored(id, name) },
     "Restore",
   );
   return h(

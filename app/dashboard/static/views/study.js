@@ -11,6 +11,7 @@ import {
   announce,
   elementById,
   h,
+  hint,
   panel,
   problemBox,
   replace,
@@ -292,9 +293,7 @@ function importancePanel() {
           entries.map(([pointer, share]) => [parameterName(pointer), share]),
           (share) => percent(share, 1),
         ),
-        h(
-          "p",
-          { class: "hint" },
+        hint(
           `PED-ANOVA over ${counted(used, "trial")}: how the best tenth of the trials differ from all of them. Other methods may disagree, and few trials are weak evidence.`,
         ),
       );

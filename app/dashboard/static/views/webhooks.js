@@ -6,7 +6,7 @@ import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { get, request } from "../page/api.js";
 import { snippet } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, problemBox, replace, statusBadge } from "../page/dom.js";
+import { announce, confirmed, elementById, find, h, hint, problemBox, replace, statusBadge } from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { pagedTable } from "../tables/table.js";
@@ -77,11 +77,7 @@ function showSecret({ url, secret }, words) {
       "section",
       { class: "panel", "aria-label": "Secret" },
       h("h2", {}, `The webhook ${words}`),
-      h(
-        "p",
-        { class: "hint" },
-        `This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`,
-      ),
+      hint(`This is the secret of the webhook. Copy it now to the receiver at ${url}: it is not shown again.`),
       snippet("secret", secret, "secret"),
     ),
   );
@@ -97,10 +93,10 @@ function showSecret({ url, secret }, words) {
 function card(first) {
   const path = /** @type {const} */ (`/v1/webhooks/${encodeURIComponent(first.id)}`);
   const state = h("span", { class: "status" });
-  const facts = h("p", { class: "hint" });
+  const facts = hint();
   const outcome = h("div", { "aria-live": "polite" });
   const runAction = actionRunner(outcome, () => pollNow());
-  const toggle = h("button", { type: "button", class: "quiet small", click: () => runAction(switchEnabled) });
+  const toggle = h("button", { class: "quiet small", click: () => runAction(switchEnabled) });
   const deliveries = h("details", { class: "more" }, h("summary", {}, "Deliveries"));
   const rows = h("div", { class: "rows" });
   deliveries.append(rows);
@@ -154,7 +150,7 @@ function card(first) {
     const last = delivery.log.at(-1);
     const redeliver = h(
       "button",
-      { type: "button", class: "quiet small", click: () => runAction(() => redelivered(delivery)) },
+      { class: "quiet small", click: () => runAction(() => redelivered(delivery)) },
       "Send again",
     );
     return h(
@@ -181,10 +177,10 @@ function card(first) {
   const actions = h(
     "div",
     { class: "actions" },
-    h("button", { type: "button", class: "small", click: () => runAction(test) }, "Send a test"),
+    h("button", { class: "small", click: () => runAction(test) }, "Send a test"),
     toggle,
-    h("button", { type: "button", class: "quiet small", click: () => runAction(rotate) }, "New secret"),
-    h("button", { type: "button", class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
+    h("button", { class: "quiet small", click: () => runAction(rotate) }, "New secret"),
+    h("button", { class: "quiet small danger", click: () => runAction(remove) }, "Delete"),
   );
   const heading = h("h2", { class: "wrap" }, first.url);
   return {
