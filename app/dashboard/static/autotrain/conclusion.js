@@ -5,7 +5,7 @@
 import { timesLabel } from "./labels.js";
 import { pValue, signed, verdictChip } from "../evaluation/verdict.js";
 import { evaluationPage, modelPage } from "../page/addresses.js";
-import { h, hint, scrollRegion, tableHead } from "../page/dom.js";
+import { dataTable, h, hint, numberCell, numberHeads, rowHead } from "../page/dom.js";
 import { briefDuration, metric } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Conclusion} Conclusion */
@@ -44,45 +44,32 @@ function actions(model, evaluation) {
 
 /** Compare the model with the baselines. @param {Conclusion} conclusion @param {string} name of the metric */
 function baselineTable({ value, interval, data, baselines }, name) {
-  /** @param {string} words */
-  const head = (words) => h("th", { scope: "col", class: "number" }, words);
-  /** @param {Child[]} words */
-  const number = (...words) => h("td", { class: "number" }, ...words);
-  return scrollRegion(
+  const heads = [numberHeads(name), "", numberHeads("difference", "p")];
+  return dataTable(
     "Baselines",
-    h(
-      "table",
-      { class: "against" },
-      tableHead(
-        h("th", { scope: "col" }, data === "test" ? "On the test data" : "On held-out queries"),
-        head(name),
-        h("td", {}),
-        ...["difference", "p"].map(head),
-      ),
+    [data === "test" ? "On the test data" : "On held-out queries", ...heads],
+    [
       h(
-        "tbody",
-        {},
+        "tr",
+        { class: "main" },
+        rowHead("This model", interval && h("small", {}, interval.map(metric).join(" – "))),
+        numberCell(h("strong", {}, metric(value))),
+        h("td", {}),
+        numberCell(),
+        numberCell(),
+      ),
+      ...baselines.map((baseline) =>
         h(
           "tr",
-          { class: "main" },
-          h("th", { scope: "row" }, "This model", interval && h("small", {}, interval.map(metric).join(" – "))),
-          number(h("strong", {}, metric(value))),
-          h("td", {}),
-          number(),
-          number(),
-        ),
-        ...baselines.map((baseline) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, baseline.name),
-            number(metric(baseline.value)),
-            h("td", {}, verdictChip(baseline.verdict)),
-            number(signed(baseline.difference)),
-            number(pValue(baseline.p_value)),
-          ),
+          {},
+          rowHead(baseline.name),
+          numberCell(metric(baseline.value)),
+          h("td", {}, verdictChip(baseline.verdict)),
+          numberCell(signed(baseline.difference)),
+          numberCell(pValue(baseline.p_value)),
         ),
       ),
-    ),
+    ],
+    { class: "against" },
   );
 }

@@ -21,7 +21,18 @@ import { whisker, whiskerAxis } from "../figures/whiskers.js";
 import { isActive } from "../jobs/labels.js";
 import { conditionalReader } from "../page/api.js";
 import { helpLink } from "../page/content.js";
-import { h, hint, replace, scrollRegion, setText, svg, tableHead } from "../page/dom.js";
+import {
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  replace,
+  rowHead,
+  scrollRegion,
+  setText,
+  svg,
+  tableHead,
+} from "../page/dom.js";
 import { briefDuration, count, fixed, metric, size } from "../page/format.js";
 import { sortableTable } from "../tables/table.js";
 
@@ -210,14 +221,12 @@ function lineEntry(line, index) {
 function unrankedPart() {
   const summary = h("summary");
   const rows = h("tbody");
-  /** @param {string} words @param {boolean} [number] */
-  const head = (words, number) => h("th", { scope: "col", class: number && "number" }, words);
-  const heads = [head("Candidate"), head("Reason"), head("Value so far", true), head("Folds", true)];
+  const head = tableHead("Candidate", "Reason", numberHeads("Value so far", "Folds"));
   const node = h(
     "details",
     { class: "more", hidden: true },
     summary,
-    scrollRegion("Candidates that are not ranked", h("table", {}, tableHead(...heads), rows)),
+    scrollRegion("Candidates that are not ranked", h("table", {}, head, rows)),
   );
   return {
     node,
@@ -236,9 +245,9 @@ function unrankedRow(candidate) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("span", { class: "name", title: settingsLabel(candidate) }, name)),
+    rowHead(h("span", { class: "name", title: settingsLabel(candidate) }, name)),
     h("td", {}, h("span", { class: "wrap" }, reasonLabel(candidate))),
-    h("td", { class: "number" }, metric(value)),
-    h("td", { class: "number" }, foldsLabel(candidate)),
+    numberCell(metric(value)),
+    numberCell(foldsLabel(candidate)),
   );
 }

@@ -6,7 +6,7 @@ import { bars, tileList } from "../figures/marks.js";
 import { rankLines } from "../figures/rank_lines.js";
 import { whiskers } from "../figures/whiskers.js";
 import { clickLogPage, datasetPage } from "../page/addresses.js";
-import { h, hint, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { dataTable, h, hint, numberCell, numberHeads, replace } from "../page/dom.js";
 import { count, counted, fixed, percent } from "../page/format.js";
 import { clickModelResult, fittedModel } from "./click_models.js";
 import { counterfactualResult } from "./counterfactual.js";
@@ -172,20 +172,11 @@ function propensityResult({ method, propensities, lower, upper, impressions, pai
         summary: `Intercepts: ${rankSummary(intercepts)}.`,
         include: [0],
       }),
-    scrollRegion(
+    dataTable(
       "Propensities",
-      h(
-        "table",
-        { class: "click-table" },
-        tableHead(...heads.map((words) => h("th", { scope: "col", class: "number" }, words))),
-        h(
-          "tbody",
-          {},
-          ...propensities.map((value, index) =>
-            h("tr", {}, ...cells(value, index).map((words) => h("td", { class: "number" }, words))),
-          ),
-        ),
-      ),
+      [numberHeads(...heads)],
+      propensities.map((value, index) => h("tr", {}, ...cells(value, index).map((words) => numberCell(words)))),
+      { class: "click-table" },
     ),
     hint(
       `Estimated from ${counted(pairs, "query-document pair")}. Intervals are bootstrapped over ${units}.`,

@@ -8,7 +8,7 @@ import { readCandidates } from "../models/scored.js";
 import { datasetApi, openPage, queryPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { findAll, h, hint, replace, scrollRegion, setText, tableHead } from "../page/dom.js";
+import { dataTable, findAll, h, hint, numberCell, numberHeads, replace, rowHead, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
@@ -107,38 +107,18 @@ export function queryList({ id, statistics }, initialPrefix, onPrefix, address =
 /** @param {Query[]} queries @param {(queryId: string) => string} address */
 function table(queries, address) {
   const columns = Object.keys(queries[0].columns || {});
-  /** @param {string} label @param {string} [kind] */
-  const heading = (label, kind) => h("th", { scope: "col", class: kind }, label);
   /** @param {Query} entry */
   const row = ({ documents, relevant, min_label: low, max_label: high, columns: values, ...query }) =>
     h(
       "tr",
       {},
-      h(
-        "th",
-        { scope: "row" },
-        queryName(query, (words) => h("a", { href: address(query.query_id) }, words)),
-      ),
-      h("td", { class: "number" }, count(documents)),
-      h("td", { class: "number" }, relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
-      h("td", { class: "number" }, rangeLabel(low, high)),
+      rowHead(queryName(query, (words) => h("a", { href: address(query.query_id) }, words))),
+      numberCell(count(documents)),
+      numberCell(relevant ? count(relevant) : h("span", { class: "unusual" }, "0")),
+      numberCell(rangeLabel(low, high)),
       ...columns.map((name) => h("td", {}, h("span", { class: "name", title: values[name] }, values[name]))),
     );
-  return scrollRegion(
-    "Queries",
-    h(
-      "table",
-      {},
-      tableHead(
-        heading("Query"),
-        heading("Documents", "number"),
-        heading("Relevant", "number"),
-        heading("Labels", "number"),
-        ...columns.map((name) => heading(name)),
-      ),
-      h("tbody", {}, ...queries.map(row)),
-    ),
-  );
+  return dataTable("Queries", ["Query", numberHeads("Documents", "Relevant", "Labels"), ...columns], queries.map(row));
 }
 
 /**

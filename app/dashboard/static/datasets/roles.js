@@ -5,7 +5,7 @@
 import { automaticRoles, columnsOf, guessedRoles, roleProblems, ROLES, rolesOf } from "./guess.js";
 import { previewOf } from "./preview.js";
 import { readStart } from "../forms/text_file.js";
-import { h, hint, replace, setText, tableHead } from "../page/dom.js";
+import { columnHead, h, hint, replace, setText, tableHead } from "../page/dom.js";
 import { count, counted } from "../page/format.js";
 
 /** @typedef {import("./guess.js").Columns} Columns */
@@ -130,7 +130,7 @@ function table({ header, rows }, maxColumns, order = [...header.keys()], control
       h(
         "table",
         {},
-        tableHead(...columns.map((column) => h("th", { scope: "col" }, header[column], control?.(column)))),
+        tableHead(...columns.map((column) => columnHead([header[column], control?.(column)]))),
         h("tbody", {}, ...rows.map((row) => h("tr", {}, ...columns.map((column) => h("td", {}, row[column]))))),
       ),
     ),

@@ -9,7 +9,20 @@ import { signedBar, rankRequest, readCandidates, rankDocuments } from "../models
 import { comparisonApi, modelApi, queryPage } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { findAll, h, hint, problemBox, replace, scrollRegion, setAttribute, svg, tableHead } from "../page/dom.js";
+import {
+  columnHead,
+  dataTable,
+  findAll,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  problemBox,
+  replace,
+  rowHead,
+  setAttribute,
+  svg,
+} from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 import { searchField } from "../tables/table.js";
 
@@ -153,36 +166,28 @@ function rest(rows) {
 function table(rows, explained) {
   const largest = Math.max(...rows.flatMap(({ parts }) => parts.map(Math.abs)), Number.MIN_VALUE);
   const several = explained.length > 1;
-  /** @param {Child} words @param {string} [kind] */
-  const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
   const heads = [
-    head("Feature"),
-    head("Value", "number"),
-    ...explained.flatMap(({ name }) => [
-      head(h("span", { class: "name", title: name }, name), "side-head"),
-      h("td", {}),
+    "Feature",
+    numberHeads("Value"),
+    ...explained.map(({ name }) => [
+      columnHead(h("span", { class: "name", title: name }, name), { class: "side-head" }),
+      "",
     ]),
-    several && head("Difference", "number"),
+    several && numberHeads("Difference"),
   ];
   /** @param {number} part */
-  const cells = (part) => [
-    h("td", { class: "bar-cell" }, signedBar(part / largest)),
-    h("td", { class: "number" }, signed(part, 2)),
-  ];
+  const cells = (part) => [h("td", { class: "bar-cell" }, signedBar(part / largest)), numberCell(signed(part, 2))];
   /** @param {Reason} reason */
   const row = ({ feature, value, parts }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, h("span", { class: "name", title: feature }, feature)),
-      h("td", { class: "number" }, featureValue(value)),
+      rowHead(h("span", { class: "name", title: feature }, feature)),
+      numberCell(featureValue(value)),
       ...parts.flatMap(cells),
-      several && h("td", { class: "number" }, h("strong", {}, signed(parts[1] - parts[0], 2))),
+      several && numberCell(h("strong", {}, signed(parts[1] - parts[0], 2))),
     );
-  return scrollRegion(
-    "Contributions of features",
-    h("table", { class: "reasons-table" }, tableHead(...heads), h("tbody", {}, ...rows.map(row))),
-  );
+  return dataTable("Contributions of features", heads, rows.map(row), { class: "reasons-table" });
 }
 
 /** Height of a row in units of the drawing, which CSS stretches to the height of the lists. */

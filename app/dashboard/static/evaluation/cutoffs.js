@@ -5,7 +5,7 @@
 import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
 import { intervalLabel } from "../figures/whiskers.js";
-import { h, hint, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { dataTable, h, hint, numberCell, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
 import { metric } from "../page/format.js";
 import { metricTabs } from "./metrics.js";
 
@@ -166,25 +166,12 @@ function table(systems, name, cutoffs) {
   /** @param {MeasuredSystem} system @param {number} cutoff */
   const cell = ({ metrics, baseline }, cutoff) => {
     const interval = metrics[`${name}@${cutoff}`];
-    return h(
-      "td",
-      { class: "number" },
+    return numberCell(
       baseline
         ? metric(interval?.mean)
         : [h("strong", {}, metric(interval?.mean)), " ", h("small", { class: "missing" }, intervalLabel(interval))],
     );
   };
-  const rows = cutoffs.map((cutoff) =>
-    h("tr", {}, h("th", { scope: "row" }, cutoff), ...systems.map((system) => cell(system, cutoff))),
-  );
-  const heads = ["k", ...systems.map((system) => system.name)];
-  return scrollRegion(
-    `${name} by cutoff`,
-    h(
-      "table",
-      {},
-      tableHead(...heads.map((words, index) => h("th", { scope: "col", class: index > 0 && "number" }, words))),
-      h("tbody", {}, ...rows),
-    ),
-  );
+  const rows = cutoffs.map((cutoff) => h("tr", {}, rowHead(cutoff), ...systems.map((system) => cell(system, cutoff))));
+  return dataTable(`${name} by cutoff`, ["k", numberHeads(...systems.map((system) => system.name))], rows);
 }

@@ -2,9 +2,9 @@
  * Diagnostics of losses: values at the scores of a model, and curves by iteration.
  * @module
  */
+import { lineStyle } from "../figures/legend.js";
 import { metricTabs } from "./metrics.js";
 import { figureView } from "../figures/figure.js";
-import { lineStyle } from "../figures/legend.js";
 import { shareLabel } from "../figures/scales.js";
 import { iterationAxis } from "../jobs/curves.js";
 import { LOSS } from "../jobs/labels.js";

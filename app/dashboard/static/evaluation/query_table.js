@@ -5,7 +5,7 @@
 import { histogram } from "../figures/marks.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { h, hint, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import { h, hint, numberCell, replace, rowHead, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 import { csvButton, csvSource } from "../tables/csv.js";
 
@@ -58,7 +58,7 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
   const headings = columns.map(heading);
   const body = h("tbody");
   const below = h("div", { class: "rows" });
-  const table = h("table", {}, tableHead(h("th", { scope: "col" }, "Query"), ...headings), body);
+  const table = h("table", {}, tableHead("Query", ...headings), body);
   let latestRequest = 0;
   let typing = 0;
 
@@ -169,8 +169,8 @@ export function queryTable({ path, parameters = {}, query, columns, selection: i
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, query(item)),
-      ...columns.map(({ value, words = metric }) => h("td", { class: "number" }, words(value(item)))),
+      rowHead(query(item)),
+      ...columns.map(({ value, words = metric }) => numberCell(words(value(item)))),
     );
   }
 

@@ -2,9 +2,9 @@
  * The report of an experiment: tables with the printed numbers of the paper, claims, deviations and figures.
  * @module
  */
-import { figureView } from "../figures/figure.js";
 import { lineStyle } from "../figures/legend.js";
-import { h, hint, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { figureView } from "../figures/figure.js";
+import { dataTable, h, hint, numberHeads, replace, rowHead } from "../page/dom.js";
 import { counted } from "../page/format.js";
 import { numberLabel, signedLabel, tableName, unitLabel } from "./labels.js";
 
@@ -99,29 +99,20 @@ function numbersTable({ rows, columns, cells, unit }, title) {
       return [name, EXTRA_COLUMNS.filter((extra) => own.some((cell) => cell[extra] !== null))];
     }),
   );
-  /** @param {string} words */
-  const head = (words) => h("th", { scope: "col", class: "number" }, words);
-  return scrollRegion(
+  return dataTable(
     `Numbers of ${title}`,
-    h(
-      "table",
-      { class: "against" },
-      tableHead(h("td", {}), ...columns.flatMap((column) => [column, ...(extraColumns.get(column) ?? [])].map(head))),
-      h(
-        "tbody",
+    ["", ...columns.map((column) => numberHeads(column, ...(extraColumns.get(column) ?? [])))],
+    rows.map((row) => {
+      const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
+      const numbers = [...notes].sort((one, other) => one - other).join(", ");
+      return h(
+        "tr",
         {},
-        ...rows.map((row) => {
-          const notes = new Set(columns.flatMap((column) => cellAt(row, column)?.deviations ?? []));
-          const numbers = [...notes].sort((one, other) => one - other).join(", ");
-          return h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, row, numbers && h("sup", {}, ` ${numbers}`)),
-            ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
-          );
-        }),
-      ),
-    ),
+        rowHead(row, numbers && h("sup", {}, ` ${numbers}`)),
+        ...columns.flatMap((column) => numbersOf(cellAt(row, column), unit, extraColumns.get(column) ?? [])),
+      );
+    }),
+    { class: "against" },
   );
 }
 

@@ -4,7 +4,7 @@
  */
 import { rangeLabel, severities, severityLabel } from "../datasets/dataset.js";
 import { errorsAndWarnings, isCounting, outcomeLabel, progressLabel, statusWord } from "../jobs/labels.js";
-import { h, setAttribute, setText, svg } from "../page/dom.js";
+import { h, numberCell, rowHead, setAttribute, setText, svg } from "../page/dom.js";
 import { count, percent, short } from "../page/format.js";
 
 /**
@@ -26,13 +26,7 @@ export function bars(caption, entries, words = count) {
 
 /** @param {Child} name @param {string} words @param {number} share */
 function row(name, words, share) {
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "row" }, name),
-    h("td", { class: "bar-cell" }, bar(share)),
-    h("td", { class: "number" }, words),
-  );
+  return h("tr", {}, rowHead(name), h("td", { class: "bar-cell" }, bar(share)), numberCell(words));
 }
 
 /** @param {number} share of the full width, 0 to 1 */

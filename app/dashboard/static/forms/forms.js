@@ -3,9 +3,9 @@
  * `errors: [{pointer, detail}]` are shown at their fields. Only the server validates.
  * @module
  */
+import { placeLabel } from "../page/format.js";
 import { Problem, Unavailable } from "../page/api.js";
 import { find, findAll, h, replace } from "../page/dom.js";
-import { placeLabel } from "../page/format.js";
 
 /** @typedef {HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement | HTMLFieldSetElement} Control */
 

@@ -10,7 +10,18 @@ import { historyReader, learningCurve } from "./curves.js";
 import { foldsTable } from "./folds.js";
 import { outcomeDetail, isActive, iterationWord, LOSS, problemHint, trains } from "./labels.js";
 import { get, Problem } from "../page/api.js";
-import { h, hint, problemBox, replace, setAttribute, svg, tableHead } from "../page/dom.js";
+import {
+  dataTable,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  problemBox,
+  replace,
+  rowHead,
+  setAttribute,
+  svg,
+} from "../page/dom.js";
 import { count, lossValue, metric, milliseconds } from "../page/format.js";
 
 // Descriptions of the parts of an iteration's time, keyed by the API's names, in drawing order.
@@ -161,21 +172,15 @@ function content(job, evaluation) {
   }
   const requested = (job.spec?.metrics || []).filter((name) => known.has(name));
   const names = [...new Set([...requested, ...known])];
-  const head = [
-    "Metric",
+  const heads = [
     ...parts.map(([, label]) => label),
     ...(evaluation ? [`${job.kind === "train" ? "Test" : "Mean"}, 95% interval`] : []),
   ];
   return [
-    h(
-      "div",
-      { class: "scroll" },
-      h(
-        "table",
-        {},
-        tableHead(...head.map((label, index) => h("th", { scope: "col", class: index && "number" }, label))),
-        h("tbody", {}, ...names.map((name) => row(name, parts, metrics, intervals[name], Boolean(evaluation)))),
-      ),
+    dataTable(
+      "Metrics by data",
+      ["Metric", numberHeads(...heads)],
+      names.map((name) => row(name, parts, metrics, intervals[name], Boolean(evaluation))),
     ),
     footnote(job, intervals, names),
     trainingLoss(job),
@@ -193,8 +198,8 @@ function row(name, parts, metrics, summary, hasEvaluation) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, name),
-    ...parts.map(([part]) => h("td", { class: "number" }, metric(metrics[part][name]))),
+    rowHead(name),
+    ...parts.map(([part]) => numberCell(metric(metrics[part][name]))),
     hasEvaluation && h("td", { class: "number tested" }, h("strong", {}, metric(summary?.mean)), interval(summary)),
   );
 }

@@ -2,10 +2,10 @@
  * Figures of one quantity by iteration, with a line for each training.
  * @module
  */
+import { lineStyle } from "../figures/legend.js";
 import { diagnosticLabel, isShare, readDiagnostics } from "../evaluation/diagnostics.js";
 import { metricTabs } from "../evaluation/metrics.js";
 import { figureView } from "../figures/figure.js";
-import { lineStyle } from "../figures/legend.js";
 import { shareLabel } from "../figures/scales.js";
 import { helpLink } from "../page/content.js";
 import { h, hint, replace, setAttribute, setText } from "../page/dom.js";

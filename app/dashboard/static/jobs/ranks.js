@@ -3,7 +3,7 @@
  * @module
  */
 import { isActive } from "./labels.js";
-import { h, hint, replace, setText } from "../page/dom.js";
+import { columnHead, h, hint, numberCell, replace, rowHead, scrollRegion, setText, tableHead } from "../page/dom.js";
 import { count, percent, size } from "../page/format.js";
 
 /** @typedef {import("./labels.js").Job} Job */
@@ -26,7 +26,10 @@ export function ranksPanel() {
     { class: "panel ranks", hidden: true },
     h("h2", {}, "Ranks"),
     words,
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, heading()), rows)),
+    scrollRegion(
+      "Work of each rank",
+      h("table", {}, tableHead("Rank", "Host", "Stage", NUMBERS.map(numberHead)), rows),
+    ),
   );
   let shown = "";
 
@@ -43,15 +46,9 @@ export function ranksPanel() {
   return { node, update };
 }
 
-function heading() {
-  return h(
-    "tr",
-    {},
-    h("th", { scope: "col" }, "Rank"),
-    h("th", { scope: "col" }, "Host"),
-    h("th", { scope: "col" }, "Stage"),
-    ...NUMBERS.map(([words, title]) => h("th", { scope: "col", class: "number", title }, words)),
-  );
+/** @param {typeof NUMBERS[number]} column */
+function numberHead([words, title]) {
+  return columnHead(words, { class: "number", title });
 }
 
 /** "All ranks were restarted once after a rank was lost." @param {Job} job */
@@ -83,9 +80,9 @@ function row(rank, active) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, rank.rank),
+    rowHead(rank.rank),
     h("td", {}, h("span", { class: "name", title: rank.host }, rank.host)),
     h("td", { class: "stage" }, active ? rank.stage : "ended"),
-    ...numbers.map((words) => h("td", { class: "number" }, words)),
+    ...numbers.map((words) => numberCell(words)),
   );
 }

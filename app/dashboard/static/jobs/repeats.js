@@ -2,7 +2,7 @@
  * Mean and spread of repeated trainings, which `repeats` of `POST /v1/jobs/batch` submits.
  * @module
  */
-import { h, hint, tableHead } from "../page/dom.js";
+import { dataTable, h, hint, numberCell, rowHead } from "../page/dom.js";
 import { count, metric } from "../page/format.js";
 
 /** @typedef {Schemas["TrainingRanking"]} Ranking */
@@ -31,11 +31,7 @@ export function repeatsPanel(ranking) {
     { class: "panel" },
     h("h2", {}, `Repeats: ${ranking.metric ?? ""}`),
     hint("Each repeat has its own seed. Differences smaller than the spread of the repeats may be chance."),
-    h(
-      "div",
-      { class: "scroll" },
-      h("table", {}, tableHead(...heads.map((head) => h("th", { scope: "col" }, head))), h("tbody", {}, ...rows)),
-    ),
+    dataTable("Spread of the repeats", heads, rows),
   );
 }
 
@@ -62,9 +58,9 @@ function row(setting, data, values) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, setting),
+    rowHead(setting),
     h("td", {}, data),
-    h("td", { class: "number" }, count(values.length)),
-    ...numbers.map((number) => h("td", { class: "number" }, metric(number))),
+    numberCell(count(values.length)),
+    ...numbers.map((number) => numberCell(metric(number))),
   );
 }

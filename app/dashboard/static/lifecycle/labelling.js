@@ -2,8 +2,8 @@
  * Dialog that changes tags and the project of the selected rows of a list, or of all objects that match its filters.
  * @module
  */
-import { onSubmit } from "../forms/forms.js";
 import { tagsOf } from "../forms/labels.js";
+import { onSubmit } from "../forms/forms.js";
 import { get, request } from "../page/api.js";
 import { announce, h, replace, setAttribute, setText } from "../page/dom.js";
 import { count, counted } from "../page/format.js";

@@ -10,7 +10,19 @@ import { offerUndo } from "../lifecycle/undo.js";
 import { modelApi, modelPage } from "../page/addresses.js";
 import { newIdempotencyKey, get, request } from "../page/api.js";
 import { failureBox, loadInto } from "../page/content.js";
-import { announce, confirmed, h, hint, replace, scrollRegion, setText, statusBadge, tableHead } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  dataTable,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  replace,
+  rowHead,
+  setText,
+  statusBadge,
+} from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 const HISTORY_PAGE_SIZE = 10;
@@ -118,34 +130,20 @@ function numbers({ paired, slices, rule }) {
 
 /** @param {NonNullable<GateReport["slices"]>} slices */
 function segmentTable(slices) {
-  const heads = ["Segment", "Queries", "Before", "After", "Drop", ""];
-  /** @param {string} value */
-  const cell = (value) => h("td", { class: "number" }, value);
+  const heads = ["Segment", numberHeads("Queries", "Before", "After", "Drop"), ""];
   /** @param {NonNullable<GateReport["slices"]>[number]} slice */
   const row = ({ by, value, queries, champion, challenger, drop, refused }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, `${by}: ${value || "(empty)"}`),
-      cell(count(queries)),
-      cell(metric(champion)),
-      cell(metric(challenger)),
-      cell(signed(drop)),
+      rowHead(`${by}: ${value || "(empty)"}`),
+      numberCell(count(queries)),
+      numberCell(metric(champion)),
+      numberCell(metric(challenger)),
+      numberCell(signed(drop)),
       h("td", {}, refused && verdictChip("worse")),
     );
-  return scrollRegion(
-    "Segments",
-    h(
-      "table",
-      {},
-      tableHead(
-        ...heads.map((words, index) =>
-          h(words ? "th" : "td", { scope: words && "col", class: index > 0 && index < 5 && "number" }, words),
-        ),
-      ),
-      h("tbody", {}, ...slices.map(row)),
-    ),
-  );
+  return dataTable("Segments", heads, slices.map(row));
 }
 
 /**

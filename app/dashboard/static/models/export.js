@@ -8,8 +8,8 @@ import { offerReady } from "../forms/choices.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { datasetPage, setHashValues, hashValue, modelApi } from "../page/addresses.js";
 import { get, request } from "../page/api.js";
-import { failureBox, downloadFile, helpLink, withCode } from "../page/content.js";
-import { h, hint, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { downloadFile, failureBox, helpLink, withCode } from "../page/content.js";
+import { dataTable, h, hint, numberCell, problemBox, replace } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
 /** @param {string} pointer @param {string} placeholder */
@@ -224,7 +224,7 @@ function examples(found) {
       {},
       h("td", {}, count(tree + 1)),
       h("td", {}, h("span", { class: "name", title: feature }, feature)),
-      ...[threshold, loaded].map((number) => h("td", { class: "number" }, number === null ? "∞" : String(number))),
+      ...[threshold, loaded].map((number) => numberCell(number === null ? "∞" : String(number))),
       h("td", {}, value),
       h("td", {}, lightgbm),
     );
@@ -232,15 +232,7 @@ function examples(found) {
     "details",
     { class: "more" },
     h("summary", {}, "Mismatched values"),
-    scrollRegion(
-      "Mismatched values",
-      h(
-        "table",
-        {},
-        tableHead(...heads.map((words) => h("th", { scope: "col" }, words))),
-        h("tbody", {}, ...found.map(row)),
-      ),
-    ),
+    dataTable("Mismatched values", heads, found.map(row)),
   );
 }
 

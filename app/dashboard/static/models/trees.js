@@ -15,7 +15,7 @@ import {
 import { modelApi } from "../page/addresses.js";
 import { get } from "../page/api.js";
 import { failureBox } from "../page/content.js";
-import { find, h, hint, replace, setAttribute, setText, tableHead } from "../page/dom.js";
+import { dataTable, find, h, hint, numberHeads, replace, rowHead, setAttribute, setText } from "../page/dom.js";
 import { count, counted, short } from "../page/format.js";
 
 const FIRST_LEVELS = 3;
@@ -273,7 +273,7 @@ function pathTo({ parent, side }) {
 /** @param {import("./tree_drawing.js").Placed[]} nodes */
 function table(nodes) {
   const numbered = new Map(nodes.map(({ key }, number) => [key, number + 1]));
-  const head = ["Node", "Condition or value", "Yes", "No", "Documents", "Gain"];
+  const heads = ["Node", "Condition or value", numberHeads("Yes", "No", "Documents", "Gain")];
   /** @param {import("./tree_drawing.js").Placed} each */
   const row = ({ node, key, children }) => {
     const cells =
@@ -288,18 +288,11 @@ function table(nodes) {
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, numbered.get(key)),
+      rowHead(numbered.get(key)),
       ...cells.map((cell, index) => h("td", { class: index && "number" }, cell)),
     );
   };
-  return h(
-    "div",
-    { class: "scroll tree-table", role: "region", "aria-label": "Nodes of the tree", tabindex: "0" },
-    h(
-      "table",
-      {},
-      tableHead(...head.map((words, index) => h("th", { scope: "col", class: index > 1 && "number" }, words))),
-      h("tbody", {}, ...nodes.map(row)),
-    ),
-  );
+  const table = dataTable("Nodes of the tree", heads, nodes.map(row));
+  table.classList.add("tree-table");
+  return table;
 }

@@ -11,7 +11,18 @@ import { contributions, rankRequest, readCandidates, rankDocuments } from "./sco
 import { datasetApi, setHashValues, hashValue, modelApi, serviceUrl } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, pythonLiteral, snippet } from "../page/content.js";
-import { findAll, h, hint, replace, scrollRegion, setAttribute, setText, tableHead } from "../page/dom.js";
+import {
+  findAll,
+  h,
+  hint,
+  numberCell,
+  replace,
+  rowHead,
+  scrollRegion,
+  setAttribute,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { counted, metric, short } from "../page/format.js";
 
 /** @param {string} reference @param {import("./scored.js").RankRequest} asked */
@@ -177,15 +188,11 @@ function candidateTable(shown) {
     const row = h(
       "tr",
       { "data-document": id },
-      h("td", { class: "number" }, rank),
+      numberCell(rank),
       h("td", {}, moved(before.get(id), rank)),
-      h(
-        "th",
-        { scope: "row" },
-        documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url }),
-      ),
-      h("td", { class: "number" }, candidate.label === null ? "–" : grade(candidate.label, largest)),
-      h("td", { class: "number" }, metric(score)),
+      rowHead(documentName({ document_id: id, document_title: candidate.title, document_url: candidate.url })),
+      numberCell(candidate.label === null ? "–" : grade(candidate.label, largest)),
+      numberCell(metric(score)),
       ...shown.map((feature) => h("td", {}, field(candidate, feature))),
       h("td", {}, why),
     );

@@ -161,9 +161,46 @@ export function scrollRegion(label, ...children) {
   return h("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" }, ...children);
 }
 
-/** Return the head of a table with one row. @param {...(Child | Child[])} cells */
+/**
+ * Return the head of a table with one row. Texts are headings of columns; an empty text is a column without a heading.
+ *
+ * @param {...(Child | Child[])} cells
+ */
 export function tableHead(...cells) {
-  return h("thead", {}, h("tr", {}, ...cells));
+  const cell = (/** @type {Child} */ content) => (typeof content === "string" ? columnHead(content) : content);
+  return h("thead", {}, h("tr", {}, ...cells.flat().map(cell)));
+}
+
+/** @param {Child | Child[]} words @param {Attributes} [attributes] */
+export function columnHead(words, attributes = {}) {
+  return words ? h("th", { scope: "col", ...attributes }, words) : h("td", attributes);
+}
+
+/** Return headings of columns of numbers. @param {Child[]} words */
+export function numberHeads(...words) {
+  return words.map((each) => columnHead(each, { class: "number" }));
+}
+
+/** @param {...(Child | Child[])} content */
+export function numberCell(...content) {
+  return h("td", { class: "number" }, ...content);
+}
+
+/** @param {...(Child | Child[])} content */
+export function rowHead(...content) {
+  return h("th", { scope: "row" }, ...content);
+}
+
+/**
+ * Return a table that scrolls sideways.
+ *
+ * @param {string} label
+ * @param {(Child | Child[])[]} heads as those of `tableHead`
+ * @param {Child[]} rows
+ * @param {Attributes} [attributes]
+ */
+export function dataTable(label, heads, rows, attributes = {}) {
+  return scrollRegion(label, h("table", attributes, tableHead(...heads), h("tbody", {}, ...rows)));
 }
 
 /**

@@ -217,7 +217,7 @@ function focusFirst(row) {
  *
  * @template {string} Path
  * @param {string} label name of the table for screen readers
- * @param {HTMLElement[]} heads cells of the head
+ * @param {(Child | Child[])[]} heads as those of `tableHead`
  * @param {Path} address of the first page
  * @param {(item: PageItem<Path>) => HTMLTableRowElement} row
  * @returns {HTMLElement[]} the table, and the elements below it
@@ -255,7 +255,7 @@ export function pagedTable(label, heads, address, row) {
   /** Read all rows, including pages that are not loaded yet. */
   async function readAll() {
     /** @type {import("./csv.js").Row[]} */
-    const rows = [heads.map((head) => head.textContent)];
+    const rows = [cellsOf(table.rows[0])];
     /** @type {string | null} */
     let cursor = "";
     do {

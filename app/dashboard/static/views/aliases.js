@@ -4,7 +4,7 @@
  */
 import { modelPage } from "../page/addresses.js";
 import { get } from "../page/api.js";
-import { elementById, emptyState, h, problemBox, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { dataTable, elementById, emptyState, h, problemBox, replace, rowHead } from "../page/dom.js";
 import { metric, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -57,15 +57,7 @@ function table(items) {
   return h(
     "div",
     { class: "panel list-panel", "data-wide": true },
-    scrollRegion(
-      "Aliases",
-      h(
-        "table",
-        { class: "list" },
-        tableHead(...heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words))),
-        h("tbody", {}, ...items.map(row)),
-      ),
-    ),
+    dataTable("Aliases", heads, items.map(row), { class: "list" }),
   );
 }
 
@@ -76,7 +68,7 @@ function row({ name, version, alias, gated, metrics, updated_at: moved }) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, h("a", { class: "name", href: page }, `${name}:${version}`)),
+    rowHead(h("a", { class: "name", href: page }, `${name}:${version}`)),
     h("td", {}, h("a", { class: "quiet-link", href: `${page}#view=aliases` }, `${name}@${alias}`)),
     h("td", {}, main ? `${main[0]} ${metric(main[1])}` : h("span", { class: "missing" }, "not tested")),
     h("td", {}, gated ? "gated" : "none"),

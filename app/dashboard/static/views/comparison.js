@@ -16,7 +16,21 @@ import { deleteButton } from "../lifecycle/deletion.js";
 import { compareWith, comparisonApi, datasetPage, decoded, modelPage, pagePath } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, loadInto, showMissing } from "../page/content.js";
-import { elementById, findAll, h, hint, replace, setAttribute, tableHead } from "../page/dom.js";
+import {
+  columnHead,
+  dataTable,
+  elementById,
+  findAll,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  replace,
+  rowHead,
+  scrollRegion,
+  setAttribute,
+  tableHead,
+} from "../page/dom.js";
 import { count, metric as fourDigits, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Comparison"]} Comparison */
@@ -35,7 +49,7 @@ const MARKS = { better: "▲", worse: "▼", "no evidence": "○" };
  * @returns {{node: HTMLElement, show: (metric: string, pair: Pair) => void}}
  */
 function verdictMatrix({ systems, pairs }, choose) {
-  const node = h("div", { class: "scroll", role: "region", "aria-label": "Verdicts of all pairs", tabindex: "0" });
+  const node = scrollRegion("Verdicts of all pairs");
   /** @param {number} one @param {number} other */
   const pairOf = (one, other) => pairs.find(({ a, b }) => (a === one && b === other) || (a === other && b === one));
   /** @param {System} system */
@@ -45,22 +59,18 @@ function verdictMatrix({ systems, pairs }, choose) {
   function show(metric, chosen) {
     const { activeElement } = document;
     const focused = activeElement instanceof HTMLElement ? activeElement.dataset.place : undefined;
-    /** @param {System} system */
-    const column = (system) => h("th", { scope: "col" }, name(system));
     /** @param {System} system @param {number} index */
     const row = (system, index) =>
-      h(
-        "tr",
-        {},
-        h("th", { scope: "row" }, name(system)),
-        ...systems.map((_, other) => cell(index, other, metric, chosen)),
-      );
+      h("tr", {}, rowHead(name(system)), ...systems.map((_, other) => cell(index, other, metric, chosen)));
     replace(
       node,
       h(
         "table",
         { class: "matrix" },
-        tableHead(h("td", { class: "hint" }, "row against column"), ...systems.map(column)),
+        tableHead(
+          h("td", { class: "hint" }, "row against column"),
+          ...systems.map((system) => columnHead(name(system))),
+        ),
         h("tbody", {}, ...systems.map(row)),
       ),
     );
@@ -130,34 +140,22 @@ function changedQueries({ most_improved: improved, most_harmed: harmed }, names,
  */
 function list(title, queries, names, open) {
   if (!queries.length) return h("section", {}, h("h3", {}, title), hint("No query."));
-  /** @param {Child} words @param {string} [kind] */
-  const head = (words, kind) => h("th", { scope: "col", class: kind }, words);
-  /** @param {string} name */
-  const system = (name) => head(h("span", { class: "name", title: name }, name), "number");
+  const systems = names.map((name) => h("span", { class: "name", title: name }, name));
   /** @param {Schemas["ChangedQuery"]} changed */
   const row = ({ a, b, difference, ...query }) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, openedQuery(query, open)),
-      h("td", { class: "number" }, fourDigits(a)),
-      h("td", { class: "number" }, fourDigits(b)),
+      rowHead(openedQuery(query, open)),
+      numberCell(fourDigits(a)),
+      numberCell(fourDigits(b)),
       h("td", { class: "number", "data-kind": title === "Most improved" ? "gained" : "lost" }, signed(difference)),
     );
   return h(
     "section",
     {},
     h("h3", {}, title),
-    h(
-      "div",
-      { class: "scroll" },
-      h(
-        "table",
-        {},
-        tableHead(head("Query"), system(names[0]), system(names[1]), head("Difference", "number")),
-        h("tbody", {}, ...queries.map(row)),
-      ),
-    ),
+    dataTable(`Queries: ${title.toLowerCase()}`, ["Query", numberHeads(...systems, "Difference")], queries.map(row)),
   );
 }
 

@@ -2,7 +2,7 @@
  * `/datasets/{id}`: one dataset in three views, or the progress of its ingestion, or the problems of its file.
  * @module
  */
-import { datasetActions, DATASET_ROLES, sourceLabel } from "../datasets/dataset.js";
+import { DATASET_ROLES, datasetActions, sourceLabel } from "../datasets/dataset.js";
 import { distributions, featureTable, readFeatures } from "../datasets/features.js";
 import { findingsPanel } from "../datasets/findings.js";
 import { correctedFileForm } from "../datasets/corrected_file.js";
@@ -13,16 +13,18 @@ import { conditionalReader, creator } from "../page/api.js";
 import { failureBox, loadInto, showMissing } from "../page/content.js";
 import {
   announce,
+  columnHead,
+  dataTable,
   elementById,
   h,
   hint,
+  numberHeads,
   problemBox,
   replace,
-  scrollRegion,
+  rowHead,
   setAttribute,
   setText,
   statusBadge,
-  tableHead,
 } from "../page/dom.js";
 import { count, counted, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -105,7 +107,7 @@ function problemCauses(problem, causes, begun) {
     return h(
       "tr",
       {},
-      h("th", { scope: "row" }, column ? h("code", {}, column) : h("span", { class: "missing" }, "rows")),
+      rowHead(column ? h("code", {}, column) : h("span", { class: "missing" }, "rows")),
       h("td", { class: "fault-detail" }, title),
       h("td", { class: "number", "data-name": "count" }, `${atLeast ? "at least " : ""}${count(number)}`),
       h(
@@ -123,7 +125,6 @@ function problemCauses(problem, causes, begun) {
     );
   }
 
-  const rows = causes.map(row);
   const canIgnore = causes.some((cause) => cause.can_ignore);
   choose("", false);
   return h(
@@ -131,19 +132,10 @@ function problemCauses(problem, causes, begun) {
     { class: "panel faults rows", "aria-label": "Problems by cause" },
     h("h2", {}, title, " ", h("span", { class: "severity", "data-severity": "error" }, totalLabel(causes))),
     canIgnore && hint("The upload is kept. It can be read again without the columns that you ignore."),
-    scrollRegion(
+    dataTable(
       "Problems by cause and column",
-      h(
-        "table",
-        {},
-        tableHead(
-          ...["Column", "Cause", "Count", "Lines", "Found"].map((words) =>
-            h("th", { scope: "col", class: words === "Count" && "number" }, words),
-          ),
-          h("td", {}),
-        ),
-        h("tbody", {}, ...rows),
-      ),
+      ["Column", "Cause", numberHeads("Count"), "Lines", "Found", ""],
+      causes.map(row),
     ),
     canIgnore && actions,
     problem.errors.length > 0 &&
@@ -194,24 +186,14 @@ function placeTable({ errors, more }) {
   );
   return [
     file && hint("In ", h("code", {}, file), "."),
-    scrollRegion(
+    dataTable(
       "Problems by place",
-      h(
-        "table",
-        {},
-        tableHead(...columns.map((column) => h("th", { scope: "col", class: column.class }, column.label))),
+      columns.map((column) => columnHead(column.label, { class: column.class })),
+      errors.map((fault) =>
         h(
-          "tbody",
+          "tr",
           {},
-          ...errors.map((fault) =>
-            h(
-              "tr",
-              {},
-              ...columns.map((column) =>
-                h("td", { class: column.class, "data-name": column.name }, column.cell(fault)),
-              ),
-            ),
-          ),
+          ...columns.map((column) => h("td", { class: column.class, "data-name": column.name }, column.cell(fault))),
         ),
       ),
     ),

@@ -28,7 +28,7 @@ import {
 } from "../page/addresses.js";
 import { get, Problem } from "../page/api.js";
 import { failureBox, helpLink, showMissing } from "../page/content.js";
-import { elementById, h, hint, replace, scrollRegion, tableHead } from "../page/dom.js";
+import { dataTable, elementById, h, hint, numberCell, numberHeads, replace, rowHead } from "../page/dom.js";
 import { count, metric, timeElement } from "../page/format.js";
 
 /** @typedef {Schemas["Evaluation"]} Evaluation */
@@ -99,38 +99,27 @@ function metricNumbers({ metrics, contract }) {
     "section",
     { class: "panel numbers" },
     h("div", { class: "panel-head" }, h("h2", {}, "Numbers"), helpLink("concepts/metrics/", "Metrics")),
-    scrollRegion("Numbers", metricTable(names, metrics)),
+    dataTable(
+      "Numbers",
+      ["Metric", numberHeads("Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out")],
+      names.map((name) => row(name, metrics[name])),
+    ),
     h("h3", {}, "Metric definitions ", contract && h("small", {}, presetLabel(contract))),
     h("dl", { class: "conventions" }, ...conventionEntries(names, metrics)),
   );
 }
 
-/** @param {string[]} names @param {Evaluation["metrics"]} metrics */
-function metricTable(names, metrics) {
-  const heads = ["Metric", "Mean", "95% interval", ...QUANTILES.map(([, words]) => words), "Queries", "Left out"];
-  /** @param {string} words @param {number} index */
-  const head = (words, index) => h("th", { scope: "col", class: index && "number" }, words);
-  return h(
-    "table",
-    {},
-    tableHead(...heads.map(head)),
-    h("tbody", {}, ...names.map((name) => row(name, metrics[name]))),
-  );
-}
-
 /** @param {string} name @param {Schemas["MetricSummary"]} summary */
 function row(name, summary) {
-  /** @param {Child} value */
-  const number = (value) => h("td", { class: "number" }, value);
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
-    number(h("strong", {}, metric(summary.mean))),
-    number(intervalLabel(summary)),
-    ...QUANTILES.map(([key]) => number(metric(summary.quantiles?.[key]))),
-    number(count(summary.queries)),
-    number(count(summary.skipped)),
+    rowHead(name, !summary.higher_is_better && h("span", { class: "tag plain" }, "lower is better")),
+    numberCell(h("strong", {}, metric(summary.mean))),
+    numberCell(intervalLabel(summary)),
+    ...QUANTILES.map(([key]) => numberCell(metric(summary.quantiles?.[key]))),
+    numberCell(count(summary.queries)),
+    numberCell(count(summary.skipped)),
   );
 }
 

@@ -25,7 +25,20 @@ import { ranksPanel } from "../jobs/ranks.js";
 import { asCode, isSubmitted, specification } from "../jobs/specification.js";
 import { conditionalReader } from "../page/api.js";
 import { showMissing } from "../page/content.js";
-import { announce, elementById, h, hint, replace, setAttribute, setText } from "../page/dom.js";
+import {
+  announce,
+  elementById,
+  h,
+  hint,
+  numberCell,
+  numberHeads,
+  replace,
+  rowHead,
+  scrollRegion,
+  setAttribute,
+  setText,
+  tableHead,
+} from "../page/dom.js";
 import { briefDuration, count, duration, size, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 
@@ -52,14 +65,13 @@ function hasHistory({ attempts = [] }) {
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} */
 function attemptsPanel() {
   const words = hint();
-  const rows = h("tbody");
-  const head = h("tr");
+  const table = h("table");
   const node = h(
     "section",
     { class: "panel attempts", hidden: true },
     h("h2", {}, "Attempts"),
     words,
-    h("div", { class: "scroll" }, h("table", {}, h("thead", {}, head), rows)),
+    scrollRegion("Attempts of the job", table),
   );
   let shown = "";
 
@@ -70,12 +82,10 @@ function attemptsPanel() {
     const state = JSON.stringify([attempts.map(({ phases: _, ...attempt }) => attempt), job.status]);
     if (node.hidden || state === shown) return;
     shown = state;
-    const names = ["Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker"].filter(
-      (name) => name !== false,
-    );
-    replace(head, ...names.map((name) => h("th", { scope: "col" }, name)));
+    const rows = attempts.map((attempt, index) => attemptRow(attempt, index + 1, job));
+    const head = tableHead("Attempt", "Ended", hasCheckpoints(job) && "From", "Took", "Started", "Worker");
     replace(words, historyLabel(job));
-    replace(rows, ...attempts.map((attempt, index) => attemptRow(attempt, index + 1, job)));
+    replace(table, head, h("tbody", {}, ...rows));
   }
   return { node, update };
 }
@@ -120,7 +130,7 @@ function attemptRow({ worker, started_at: started, ended_at: ended, ending, deta
   return h(
     "tr",
     { "data-ending": ending || "running" },
-    h("th", { scope: "row" }, number),
+    rowHead(number),
     h(
       "td",
       {},
@@ -151,23 +161,14 @@ function lasted(started, ended) {
 /** @returns {{node: HTMLElement, update: (job: import("../jobs/labels.js").Job) => void}} hidden where nothing was recorded */
 function phasesPanel() {
   const rows = h("tbody");
-  /** @param {string} words @param {Attributes} [attributes] */
-  const column = (words, attributes = {}) => h("th", { scope: "col", ...attributes }, words);
-  const memory = column("Peak memory", { class: "number" });
-  const head = h(
-    "tr",
-    {},
-    column("Phase"),
-    column("Took", { class: "number" }),
-    h("td", { class: "bar-cell" }),
-    memory,
-  );
+  const [took, memory] = numberHeads("Took", "Peak memory");
+  const head = tableHead("Phase", took, h("td", { class: "bar-cell" }), memory);
   const note = hint();
   const node = h(
     "section",
     { class: "panel phases", hidden: true },
     h("h2", {}, "Phases"),
-    h("table", {}, h("thead", {}, head), rows),
+    h("table", {}, head, rows),
     note,
   );
   let shown = "";
@@ -201,10 +202,10 @@ function phaseRow({ phase, seconds, peak_memory_bytes: bytes }, longest, most) {
   return h(
     "tr",
     {},
-    h("th", { scope: "row" }, phase),
-    h("td", { class: "number" }, briefDuration(seconds)),
+    rowHead(phase),
+    numberCell(briefDuration(seconds)),
     h("td", { class: "bar-cell" }, bar(seconds / longest)),
-    most > 0 && h("td", { class: "number" }, bytes === null ? "–" : size(bytes)),
+    most > 0 && numberCell(bytes === null ? "–" : size(bytes)),
   );
 }
 

@@ -21,15 +21,17 @@ import {
 import { get, Problem } from "../page/api.js";
 import { failureBox, showMissing } from "../page/content.js";
 import {
+  dataTable,
   elementById,
   emptyState,
   h,
   hint,
+  numberCell,
+  numberHeads,
   problemBox,
   replace,
-  scrollRegion,
+  rowHead,
   setAttribute,
-  tableHead,
 } from "../page/dom.js";
 import { count, counted, metric, short } from "../page/format.js";
 
@@ -158,28 +160,15 @@ function rankedQuery({ id }, dataset) {
   /** @param {Document[]} documents @param {number[]} gains @param {Features} features */
   function table(documents, gains, features) {
     const most = Math.max(...gains, Number.MIN_VALUE);
-    /** @type {[words: string, kind?: string][]} */
     const heads = [
-      ["Rank", "number"],
-      ["Label"],
-      ["Document"],
-      ["Score", "number"],
-      ["Adds to DCG", "number"],
-      ["", "bar-head"],
+      ...numberHeads("Rank"),
+      ...["Label", "Document"],
+      ...numberHeads("Score", "Adds to DCG"),
+      h("td", { class: "bar-head" }),
+      ...(features ? [""] : []),
     ];
-    if (features) heads.push([""]);
     const rows = documents.flatMap((document, index) => row(document, gains[index], most, features, heads.length));
-    return scrollRegion(
-      "Ranked documents",
-      h(
-        "table",
-        { class: "ranked" },
-        tableHead(
-          ...heads.map(([words, kind]) => h(words ? "th" : "td", { scope: words && "col", class: kind }, words)),
-        ),
-        h("tbody", {}, ...rows),
-      ),
-    );
+    return dataTable("Ranked documents", heads, rows, { class: "ranked" });
   }
 
   /**
@@ -206,11 +195,11 @@ function rankedQuery({ id }, dataset) {
     const shown = h(
       "tr",
       { "data-document": name },
-      h("td", { class: "number" }, count(rank)),
+      numberCell(count(rank)),
       h("td", {}, grade(label, largest)),
-      h("th", { scope: "row" }, documentName(document)),
-      h("td", { class: "number" }, short(score)),
-      h("td", { class: "number" }, gain ? gain.toFixed(3) : h("span", { class: "missing" }, "0")),
+      rowHead(documentName(document)),
+      numberCell(short(score)),
+      numberCell(gain ? gain.toFixed(3) : h("span", { class: "missing" }, "0")),
       h("td", { class: "bar-cell" }, bar(gain / most)),
       features && h("td", {}, button),
     );

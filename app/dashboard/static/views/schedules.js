@@ -2,6 +2,7 @@
  * `/schedules`: jobs that are submitted at given times, their runs, and the form that schedules a training.
  * @module
  */
+import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf, showError } from "../forms/forms.js";
 import { byDatasetNames, requestOf } from "../jobs/specification.js";
 import { offerUndo } from "../lifecycle/undo.js";
@@ -18,13 +19,13 @@ import {
   hint,
   problemBox,
   replace,
+  rowHead,
   statusBadge,
 } from "../page/dom.js";
 import { timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
 import { localTime, timesBuilder } from "../schedules/builder.js";
 import { cronWords } from "../schedules/cron.js";
-import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Schedule"]} Schedule */
 /** @typedef {Schemas["ScheduleRun"]} Run */
@@ -178,8 +179,7 @@ function card(first) {
 
   function showRuns() {
     const heads = ["Due", "Status", "Detail", "Dataset", "Job", "Model"];
-    const cells = heads.map((words) => h("th", { scope: "col" }, words));
-    replace(rows, ...pagedTable("Runs", cells, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow));
+    replace(rows, ...pagedTable("Runs", heads, /** @type {const} */ (`${path}/runs?limit=${PAGE_SIZE}`), runRow));
   }
 
   return {
@@ -253,7 +253,7 @@ function runRow(run) {
   return h(
     "tr",
     { "data-run": run.id },
-    h("th", { scope: "row" }, timeElement(due), trigger === "request" && h("small", {}, " on request")),
+    rowHead(timeElement(due), trigger === "request" && h("small", {}, " on request")),
     h("td", {}, statusBadge(STATES[status], status)),
     h("td", {}, detail && h("span", { class: "wrap" }, detail)),
     h("td", {}, dataset && h("a", { href: datasetPage(dataset) }, "Dataset")),

@@ -9,16 +9,18 @@ import { conditionalReader, get } from "../page/api.js";
 import { helpLink, showMissing } from "../page/content.js";
 import {
   announce,
+  dataTable,
   elementById,
   h,
   hint,
+  numberCell,
+  numberHeads,
   panel,
   problemBox,
   replace,
-  scrollRegion,
+  rowHead,
   setAttribute,
   setText,
-  tableHead,
 } from "../page/dom.js";
 import { count, counted, duration, fixed, metric, percent, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
@@ -209,36 +211,29 @@ function conclusionPanel(study) {
     h(
       "tr",
       {},
-      h("th", { scope: "row" }, name, h("small", {}, note)),
-      h("td", { class: "number" }, h("strong", {}, metric(winner))),
-      h("td", { class: "number" }, metric(standard)),
-      h("td", { class: "number" }, winner !== null && standard !== null ? signed(winner - standard) : "–"),
+      rowHead(name, h("small", {}, note)),
+      numberCell(h("strong", {}, metric(winner))),
+      numberCell(metric(standard)),
+      numberCell(winner !== null && standard !== null ? signed(winner - standard) : "–"),
     );
-  /** @param {string} words */
-  const head = (words) => h("th", { scope: "col", class: "number" }, words);
   return h(
     "section",
     { class: "finding-panel", "data-verdict": verdict.replace("-", " "), "aria-label": "Conclusion" },
     h("h2", {}, "Best against default ", helpLink("how-to/studies/", "Studies")),
     h("p", { class: "sentence" }, conclusion.sentence),
-    scrollRegion(
+    dataTable(
       "Best against default",
-      h(
-        "table",
-        { class: "against" },
-        tableHead(h("td", {}), head(`trial ${conclusion.winner_number}`), head("default"), head("difference")),
-        h(
-          "tbody",
-          {},
-          row("Held-out queries", held.winner, held.default, heldLabel(held)),
-          row(
-            "Objective",
-            validated.winner,
-            validated.default,
-            `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
-          ),
+      ["", numberHeads(`trial ${conclusion.winner_number}`, "default", "difference")],
+      [
+        row("Held-out queries", held.winner, held.default, heldLabel(held)),
+        row(
+          "Objective",
+          validated.winner,
+          validated.default,
+          `${validationLabel(study)}; optimistic for the best of ${counted(study.counts.asked, "trial")}`,
         ),
-      ),
+      ],
+      { class: "against" },
     ),
     h(
       "p",

@@ -2,14 +2,26 @@
  * `/settings/webhooks`: webhooks, the form that creates one, its secret, which is shown once, and its deliveries.
  * @module
  */
+import { pagedTable } from "../tables/table.js";
 import { onSubmit, payloadOf } from "../forms/forms.js";
 import { actionRunner } from "../page/actions.js";
 import { get, request } from "../page/api.js";
 import { snippet } from "../page/content.js";
-import { announce, confirmed, elementById, find, h, hint, problemBox, replace, statusBadge } from "../page/dom.js";
+import {
+  announce,
+  confirmed,
+  elementById,
+  find,
+  h,
+  hint,
+  numberCell,
+  problemBox,
+  replace,
+  rowHead,
+  statusBadge,
+} from "../page/dom.js";
 import { count, timeElement } from "../page/format.js";
 import { poll } from "../page/poll.js";
-import { pagedTable } from "../tables/table.js";
 
 /** @typedef {Schemas["Webhook"]} Webhook */
 /** @typedef {Schemas["Delivery"]} Delivery */
@@ -138,10 +150,9 @@ function card(first) {
 
   function showDeliveries() {
     const heads = ["Event", "Object", "State", "Attempts", "Last answer", "Next attempt", "Created", ""];
-    const cells = heads.map((words) => h(words ? "th" : "td", { scope: words && "col" }, words));
     replace(
       rows,
-      ...pagedTable("Deliveries", cells, /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`), deliveryRow),
+      ...pagedTable("Deliveries", heads, /** @type {const} */ (`${path}/deliveries?limit=${PAGE_SIZE}`), deliveryRow),
     );
   }
 
@@ -156,10 +167,10 @@ function card(first) {
     return h(
       "tr",
       { "data-delivery": delivery.id },
-      h("th", { scope: "row" }, delivery.event_kind),
+      rowHead(delivery.event_kind),
       h("td", {}, h("code", {}, delivery.object_id)),
       h("td", {}, statusBadge(STATES[delivery.state], delivery.state)),
-      h("td", { class: "number" }, count(delivery.attempts)),
+      numberCell(count(delivery.attempts)),
       h("td", { title: last?.answer ?? last?.error }, last ? (last.status ?? last.error ?? "–") : "–"),
       h("td", {}, delivery.next_attempt_at ? timeElement(delivery.next_attempt_at) : "–"),
       h("td", {}, timeElement(delivery.created_at)),
